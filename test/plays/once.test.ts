@@ -10,7 +10,7 @@ import { inProcess } from '../../packages/relay/src/wires/in-process.ts'
 import type { ProcessHouse } from './houses.ts'
 import { eventually, playInProcess, type Stage } from './play.ts'
 
-/** What one way has found: it shows it, or fails to. */
+/** The messages that one delivery path has found: it shows them, or fails to. */
 interface Found {
   bodies: string[]
   shows(): Promise<unknown>
@@ -74,14 +74,14 @@ async function hired({ house }: Own, name: string) {
     plugin: hook('http'),
     resume: hook('hook', { again: true, begun: 0 }),
     paste: held(() => workers.reports.hold(row, {}), 'paste'),
-    'own door': held(() => ownSessions.hold(own), 'app-server'),
+    'CLI server': held(() => ownSessions.hold(own), 'app-server'),
     tool,
   }
   const leaves = () => workers.reports.report({ id: row.id, status: 'exited' })
   return { ways, call, leaves }
 }
 
-const names = ['hook', 'rewake', 'plugin', 'resume', 'paste', 'own door', 'tool'] as const
+const names = ['hook', 'rewake', 'plugin', 'resume', 'paste', 'CLI server', 'tool'] as const
 const pairs = names.flatMap((one) => names.map((two) => [one, two] as const))
 
 /** The orders in which two ways look and show what they have found. */
@@ -160,7 +160,8 @@ playInProcess('what a tool has answered is not shown again, however long its mod
   const taken = await ways.tool?.()
   await taken?.shows()
   await stage.clock.passes(3_600_000)
-  for (const way of ['hook', 'rewake', 'paste', 'own door'] as const) expect((await ways[way]?.())?.bodies).toEqual([])
+  for (const way of ['hook', 'rewake', 'paste', 'CLI server'] as const)
+    expect((await ways[way]?.())?.bodies).toEqual([])
 })
 
 playInProcess('what waits behind a dialog stays with who holds it, however long that takes', async (stage) => {

@@ -19,7 +19,7 @@ const isReady = /\? for shortcuts|manual mode|bypass permissions on/
 
 type Terminal = Awaited<ReturnType<OwnWorld['open']>>
 let world: OwnWorld
-/** What the peer was sent. */
+/** The messages that the peer was sent. */
 const heard: string[] = []
 
 const agents = async () =>
@@ -30,7 +30,7 @@ const isOffered = (id: string) => until(async () => (await receipt(id))?.route =
 const does = async (name: string) => (await agentCalled(name))?.doing
 const isIdle = (name: string) => until(async () => (await does(name))?.state === 'idle')
 
-/** How often the model has been told of a message: its request repeats the whole conversation, so the newest one knows. */
+/** The number of times that the model has been told of a message: its request repeats the whole conversation, so the newest one knows. */
 const timesTold = (id: string) =>
   JSON.stringify(world.asked.findLast(({ body }) => body)?.body).split(`[${id}]`).length - 1
 
@@ -75,7 +75,7 @@ function files(): Record<string, string> {
   return Object.fromEntries(ofClaude.map((path) => [path, readFileSync(path, 'latin1')]))
 }
 
-/** As a person leaves it. */
+/** Leaves the session as a person does. */
 async function leave(name: string, terminal: Terminal): Promise<void> {
   await terminal.enter('/exit')
   await until(async () => ['offline', undefined].includes((await agentCalled(name))?.status))
@@ -118,7 +118,7 @@ describe.skipIf(reason)('started by hand, with nothing of ours installed', () =>
       expect(timesTold(id)).toBe(1)
     }
     console.log(`idle Claude Code: median ${Math.round(median(times))} ms of ${times.map(Math.round).join(', ')}`)
-    // Its own small questions, such as for a title, have no tools.
+    // Claude Code's own small questions, such as for a title, have no tools.
     expect(world.asked.slice(before).filter(({ heard }) => heard?.tools.length).length).toBe(10)
     const ids = [await world.peer.send(name, 'same'), await world.peer.send(name, 'same')].map(({ id }) => id)
     for (const id of ids) await isOffered(id)
@@ -201,7 +201,7 @@ describe.skipIf(reason)('started by hand, with nothing of ours installed', () =>
     expect([timesTold(id), timesTold(after.id)]).toEqual([1, 1])
   })
 
-  test('200 messages while it goes busy and idle at random: each is in the model once, and offered by its own door', async () => {
+  test('200 messages while it goes busy and idle at random: each is in the model once, and offered by its own socket', async () => {
     const ids = await world.sendWhileBusy(name, terminal)
     await until(async () => (await Promise.all(ids.map(receipt))).every((each) => each?.route !== undefined))
     await isIdle(name)

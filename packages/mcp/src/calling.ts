@@ -7,7 +7,7 @@ import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { issuesText, messageFor, type RefusalReader, refusal } from '@agent-relay/sdk/protocol'
 import { errorFrom } from '@agent-relay/sdk/wire'
 import type { CallToolResult, RequestId, Server, ServerContext } from '@modelcontextprotocol/server'
-import { type Desk, type ToolClient, TurnClient } from './client.ts'
+import { type SessionActions, type ToolClient, TurnClient } from './client.ts'
 import type { Naming } from './naming.ts'
 import { ActionWatch } from './push.ts'
 import { shownValue } from './text.ts'
@@ -25,16 +25,16 @@ import { type Tool, withRoles, withToken } from './tools/tool.ts'
 const progressMs = 15_000
 const sourcesShown = 3
 
-/** What one agent has been told already; outlives a single request on the stateless era. */
+/** The notes that one agent has been shown already; outlives a single request on the stateless era. */
 export interface Memory {
   /** The newest message that a hint has mentioned, by role on a lift; elsewhere the session is one agent, under ''. */
   hinted: Map<string, number>
 }
 
-/** What belongs to the answer of one call, besides the tool and its arguments. */
+/** The surroundings of one call, besides the tool and its arguments. */
 export interface Answering {
   turn: Turn
-  desk: Desk
+  sessionActions: SessionActions
   memory: Memory
   context: ServerContext
   /** All that the agent has: a refusal names those that help. */
@@ -42,8 +42,8 @@ export interface Answering {
 }
 
 export async function callTool(tool: Tool, args: unknown, answering: Answering): Promise<CallToolResult> {
-  const { turn, desk, context } = answering
-  const session = new TurnClient(turn, context.mcpReq.signal, readerWith(answering.tools), desk)
+  const { turn, sessionActions, context } = answering
+  const session = new TurnClient(turn, context.mcpReq.signal, readerWith(answering.tools), sessionActions)
   const input = tool.input.safeParse(args ?? {})
   if (!input.success) {
     const message = `Invalid input for ${tool.name}: ${issuesText(input.error.issues)}`
@@ -149,12 +149,12 @@ function showProgress({ mcpReq }: ServerContext): { stop(): void } {
 export interface ToolService {
   tools: readonly Tool[]
   naming: Naming
-  desk: Desk
+  sessionActions: SessionActions
   memory: Memory
   openTurn(rpcId: RequestId): Turn
   /** Tells when the answer to a request has left. Without it an answer counts as gone when it is made. */
   onSent?(listener: (rpcId: RequestId) => void): void
-  /** What the client says of a call, besides its arguments. */
+  /** The client's statements about a call, besides its arguments. */
   onCall?(meta: Record<string, unknown>): void
   /** Every call may show an agent's token: the tools say so. */
   takesToken: boolean
@@ -190,7 +190,7 @@ export function serveTools(server: Server, client: WorkspaceClient, service: Too
 
 /** Runs a tool in a turn of its own, for the agent that the session acts as. */
 function answering(client: WorkspaceClient, service: ToolService) {
-  const { naming, desk, memory, openTurn, onSent, tools, takesToken } = service
+  const { naming, sessionActions, memory, openTurn, onSent, tools, takesToken } = service
   const turns = new Map<RequestId, Turn>()
   onSent?.((id) => {
     turns.get(id)?.answered()
@@ -208,7 +208,7 @@ function answering(client: WorkspaceClient, service: ToolService) {
       return failureOf(tool, error as Error, tools)
     }
     const turn = openTurn(id)
-    const asked: Answering = { turn, desk, memory, context, tools }
+    const asked: Answering = { turn, sessionActions, memory, context, tools }
     const result = await callTool(tool, args, asked)
     // A cancelled call gets no answer, so no answer will ever have left.
     if (signal.aborted) turn.lost()

@@ -1,4 +1,4 @@
-// What a tool may ask of the relay while it answers one call. Every question is named after that call, so that a call sent again runs once.
+// The questions that a tool may ask the relay while it answers one call. Each is named after that call, so that a call sent again runs once.
 
 import { RelayError } from '@agent-relay/sdk'
 import {
@@ -37,14 +37,14 @@ export interface EventFilter {
   since?: number
 }
 
-/** What the session does for a tool besides asking the relay: taking a name, and telling the host of events. */
-export interface Desk {
+/** Actions of the session itself that tools may ask for: taking a name, and telling the host of events. */
+export interface SessionActions {
   register(profile: Profile): Promise<Registered>
   /** From now on the host is sent these events; false where it cannot take them. No types: no more events. */
   subscribe(filter: EventFilter): Promise<boolean>
 }
 
-const emptyDesk: Desk = {
+const noSessionActions: SessionActions = {
   register: async () => {
     throw new RelayError('This session cannot take another name.', { code: 'auth.denied' })
   },
@@ -74,7 +74,7 @@ export interface ToolClient {
   readonly roles: readonly string[]
   /** Any operation, in its own words. */
   call<O extends CallName>(op: O, input: InputOf<O>): Promise<OutputOf<O>>
-  readonly desk: Desk
+  readonly sessionActions: SessionActions
 }
 
 const noRole = { code: 'input.invalid' }
@@ -83,7 +83,7 @@ export class TurnClient implements ToolClient {
   readonly #turn: Turn
   readonly #signal: AbortSignal | undefined
   readonly #reader: RefusalReader
-  readonly desk: Desk
+  readonly sessionActions: SessionActions
   /** The lift's role as which it acts. */
   readonly role: string | undefined
 
@@ -92,13 +92,13 @@ export class TurnClient implements ToolClient {
     turn: Turn,
     signal?: AbortSignal,
     reader: RefusalReader = 'program',
-    desk: Desk = emptyDesk,
+    sessionActions: SessionActions = noSessionActions,
     role?: string,
   ) {
     this.#turn = turn
     this.#signal = signal
     this.#reader = reader
-    this.desk = desk
+    this.sessionActions = sessionActions
     this.role = role
   }
 
@@ -113,7 +113,7 @@ export class TurnClient implements ToolClient {
     const role = said ?? roles.own
     if (role === undefined) throw new RelayError(`Say your role as "from": ${roles.names.join(', ')}.`, noRole)
     if (!roles.names.includes(role)) throw unknownRole(role, roles.names)
-    return new TurnClient(roles.as(role), this.#signal, this.#reader, this.desk, role)
+    return new TurnClient(roles.as(role), this.#signal, this.#reader, this.sessionActions, role)
   }
 
   call<O extends CallName>(op: O, input: InputOf<O>): Promise<OutputOf<O>> {

@@ -2,7 +2,7 @@
 
 import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
-import { serverInfo } from '@agent-relay/sdk/internal/stand-by'
+import { serverInfo } from '@agent-relay/sdk/internal/no-daemon-answers'
 import { type MailTools, relayMailTools, workspaceMailTools } from '@agent-relay/sdk/protocol'
 import {
   ProtocolError,
@@ -12,7 +12,7 @@ import {
   Server,
 } from '@modelcontextprotocol/server'
 import { type Memory, serveTools, tellOfActions } from './calling.ts'
-import { type Desk, TurnClient } from './client.ts'
+import { type SessionActions, TurnClient } from './client.ts'
 import { instructionsFor } from './instructions.ts'
 import { type ClientInfo, Naming, type NamingOptions } from './naming.ts'
 import { getProtocolPrompt, protocolPrompt } from './prompt.ts'
@@ -91,14 +91,14 @@ function serverOver(client: WorkspaceClient, options: ServerOptions): Server {
   })
   const naming = new Naming(options, () => server.getClientVersion())
   const events = new EventPush(client, (event) => server.notification(event), options.canPush ?? (() => true))
-  const desk: Desk = {
+  const sessionActions: SessionActions = {
     register: (profile) => naming.register(profile),
     subscribe: async (filter) => !isStateless && events.start(filter),
   }
   serveTools(server, client, {
     tools,
     naming,
-    desk,
+    sessionActions,
     memory: options.memory ?? { hinted: new Map() },
     openTurn: options.turn ?? turnsOver(client),
     onSent: options.onSent,

@@ -1,8 +1,8 @@
-// How a line that a person typed becomes the words of a command, in the CLI and on the page.
+// Splitting a line that a person typed into the words of a command, in the CLI and on the page.
 
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { openQuoteOf, quotedWord, wordsOf } from '../src/internal/command-words.ts'
+import { openQuoteOf, shellQuote, splitCommandLine } from '../src/internal/command-words.ts'
 
 test.each<[line: string, words: string[]]>([
   ['node agent.js  --watch', ['node', 'agent.js', '--watch']],
@@ -13,7 +13,7 @@ test.each<[line: string, words: string[]]>([
   [`it's open`, ["it's", 'open']],
   ['   ', []],
 ])('%s', (line, words) => {
-  expect(wordsOf(line)).toEqual(words)
+  expect(splitCommandLine(line)).toEqual(words)
 })
 
 test.each<[line: string, quote: string | undefined]>([
@@ -29,8 +29,8 @@ test.each<[line: string, quote: string | undefined]>([
 test.each(['plain', '/a/b-c.d', 'two words', "it's", '', '$(id) `id` "$HOME" \\', '-n', 'line\nline', '~', '*', 'ä'])(
   'a shell and we take a quoted word as it was: %j',
   (word) => {
-    const line = quotedWord(word)
+    const line = shellQuote(word)
     expect(execFileSync('sh', ['-c', `printf '%s' ${line}`], { encoding: 'utf8' })).toBe(word)
-    expect(wordsOf(line)).toEqual([word])
+    expect(splitCommandLine(line)).toEqual([word])
   },
 )

@@ -1,7 +1,7 @@
 // An approval and its choices. A choice that allows something is held for a moment, in which it can be taken
 // back, and a denial may carry words for the model.
 
-import { wishOf } from '@agent-relay/sdk/internal/page'
+import { permissionPhrase } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
 import {
   type Approval,
@@ -71,7 +71,7 @@ export function ApprovalText({ approval }: { approval: Approval }) {
   const [whole, setWhole] = useState<Approval>()
   const [why, setWhy] = useState<string>()
   const { input, hidden, directory, machine } = whole ?? approval
-  const { rest } = wishOf({ tool: approval.tool, input })
+  const { rest } = permissionPhrase({ tool: approval.tool, input })
   const fetchWhole = (): void => void wholeApproval(approval).then(setWhole, (error: Error) => setWhy(error.message))
   return (
     <>

@@ -1,6 +1,6 @@
 // Needs you: one row for each thing that waits for the person, with its subject and its buttons.
 
-import { wishOf } from '@agent-relay/sdk/internal/page'
+import { permissionPhrase } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
@@ -128,7 +128,7 @@ function Row({ need, isOver }: Held) {
           {who}
         </a>
         <span className="muted need-what clip">
-          {approval ? wishOf(approval).wants : saying[kind]}
+          {approval ? permissionPhrase(approval).wants : saying[kind]}
           {place !== undefined && !isDirect(place) && ` in ${titleOf(place, me)}`}
           {count > 1 && ` (${count})`}
           {since && (

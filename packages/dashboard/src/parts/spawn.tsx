@@ -1,7 +1,7 @@
 // A form that starts a worker: its CLI, task and directory.
 
 import { clisWith } from '@agent-relay/sdk/internal/clis'
-import { wordsOf } from '@agent-relay/sdk/internal/page'
+import { splitCommandLine } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useState } from 'react'
 import { client } from '../store/connection.ts'
 import { hintFleet } from '../store/fleet.ts'
@@ -22,7 +22,7 @@ export function Spawn() {
     setWhy(undefined)
     setBusy(true)
     try {
-      const command = text('command') === '' ? undefined : wordsOf(text('command'))
+      const command = text('command') === '' ? undefined : splitCommandLine(text('command'))
       const optional = Object.fromEntries(['task', 'model', 'cwd'].map((key) => [key, text(key) || undefined]))
       await client.call('worker.spawn', { name: text('name'), cli, command, ...optional })
       hintFleet()

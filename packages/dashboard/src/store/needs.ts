@@ -1,7 +1,7 @@
-// What waits for the person, as the daemon tells it, the same in every browser; and how the page says so when it is not looked at: the title's
-// count and, where allowed, a notification. What the person has put off: see put-off.ts.
+// The needs of the person, as the daemon tells them, the same in every browser. A page that is not looked at shows them by the title's count and, where
+// allowed, a notification. Needs that the person has put off are in put-off.ts.
 
-import { isSaidTo, type Message, type Need, type RelayEvent, wishOf } from '@agent-relay/sdk/internal/page'
+import { isSaidTo, type Message, type Need, permissionPhrase, type RelayEvent } from '@agent-relay/sdk/internal/page'
 import { type Approval, approvals } from './approvals.ts'
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
@@ -18,7 +18,7 @@ export interface ShownNeed extends Omit<Need, 'approval'> {
 
 /** In the order of their urgency, and among equals the oldest first: a new one does not push down what the person looks at. */
 export const needs = new Cell<readonly ShownNeed[]>([])
-/** How many are put off for a while. */
+/** The number of needs that are put off for a while. */
 export const snoozed = new Cell(0)
 
 let listed: readonly Need[] = []
@@ -67,7 +67,7 @@ function look(): void {
   const open = new Map(approvals.value.map((approval) => [approval.id, approval]))
   const all = listed.flatMap(({ approval: id, ...need }): ShownNeed[] => {
     if (id === undefined) return [need]
-    // One that was answered just now is gone from that list first.
+    // A need that was answered just now leaves that list first.
     const approval = open.get(id)
     return approval ? [{ ...need, approval }] : []
   })
@@ -95,7 +95,7 @@ function announce({ type, fact, message }: RelayEvent): void {
     notify(`${fact.worker} is blocked`, fact.reason ?? 'a dialog is open', `#/agent/${fact.worker}/terminal`)
   // A dialog on a screen has been told of as a blocked worker.
   if (type === 'approval.opened' && fact.tool !== 'dialog')
-    notify(`${fact.agent} ${wishOf(fact).wants}`, fact.input.slice(0, textChars), '#/now')
+    notify(`${fact.agent} ${permissionPhrase(fact).wants}`, fact.input.slice(0, textChars), '#/now')
   if (message && isForMe(message))
     notify(
       `${message.from} [${message.kind}]`,

@@ -1,6 +1,6 @@
 // Agents: the list, and one agent with its inbox, sent messages, contract and terminal; and a form that spawns a worker.
 
-import { type Agent, type InboxMessage, type OutputOf, wishOf } from '@agent-relay/sdk/internal/page'
+import { type Agent, type InboxMessage, type OutputOf, permissionPhrase } from '@agent-relay/sdk/internal/page'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { AgentPick } from '../parts/agent-pick.tsx'
 import { ApprovalText, ApprovalTools } from '../parts/approval.tsx'
@@ -164,9 +164,13 @@ function Ended({ agent, worker }: { agent: string; worker: ListedWorker | undefi
 function Asked({ agent }: { agent: string }) {
   const asked = useCell(approvals).filter((each) => each.agent === agent)
   return asked.map((approval) => (
-    <section key={approval.id} className="need need-approval" aria-label={`${agent} ${wishOf(approval).wants}`}>
+    <section
+      key={approval.id}
+      className="need need-approval"
+      aria-label={`${agent} ${permissionPhrase(approval).wants}`}
+    >
       <p className="need-what">
-        {agent} {wishOf(approval).wants} · <Since ts={approval.since} />
+        {agent} {permissionPhrase(approval).wants} · <Since ts={approval.since} />
       </p>
       <ApprovalText approval={approval} />
       <div className="bar need-tools">

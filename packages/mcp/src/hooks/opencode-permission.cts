@@ -5,8 +5,8 @@
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
-import { askedText, opencodeText } from '@agent-relay/sdk/internal/asked'
 import { reachDaemon } from '@agent-relay/sdk/internal/discover'
+import { opencodeText, permissionText } from '@agent-relay/sdk/internal/permission-text'
 import { ApprovalLine, type Over } from './approval-line.cts'
 import { hosts } from './identity.cts'
 
@@ -83,7 +83,7 @@ function questionOf({ questions }: Record<string, unknown>): object {
   const all = questions as Question[]
   return {
     tool: 'question',
-    ...shown(all.map(({ question }) => askedText({ title: question })).join('\n')),
+    ...shown(all.map(({ question }) => permissionText({ title: question })).join('\n')),
     choices: [
       { id: 'answer', kind: 'other' },
       { id: 'reject', kind: 'deny' },

@@ -5,8 +5,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
-import { askedText } from '@agent-relay/sdk/internal/asked'
 import { reachDaemon } from '@agent-relay/sdk/internal/discover'
+import { permissionText } from '@agent-relay/sdk/internal/permission-text'
 import { ApprovalLine, type Over } from './approval-line.cts'
 import { hosts, identityOf } from './identity.cts'
 import { opencodeAsks } from './opencode-permission.cts'
@@ -132,7 +132,7 @@ function askedIn(text: string): Asked | undefined {
 function shownOf(asked: Asked): { tool: string; input: string; inputChars: number; directory: string } {
   const { tool, input, cwd } = asked
   const questions = questionsIn(asked)
-  const text = questions ? questions.map(questionText).join('\n') : askedText({ input })
+  const text = questions ? questions.map(questionText).join('\n') : permissionText({ input })
   return { tool, input: text.slice(0, inputCharsMax), inputChars: text.length, directory: cwd }
 }
 

@@ -4,7 +4,7 @@
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { clisWith, hookSeconds, inWords, type NameWith, serverName } from '@agent-relay/sdk/internal/clis'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import type { Slot } from '../careful/index.ts'
 import { pluginPath } from '../hooks/opencode-plugin.ts'
 import { launched } from '../launcher/index.ts'
@@ -145,6 +145,6 @@ function commandOf(words: string[], { env }: InstallContext): string {
 
 /** One word of a command that a shell runs or a person pastes. */
 export function shellWord(word: string): string {
-  const quoted = quotedWord(word)
+  const quoted = shellQuote(word)
   return process.platform === 'win32' && quoted !== word ? `"${word}"` : quoted
 }

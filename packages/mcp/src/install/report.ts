@@ -1,4 +1,4 @@
-// What a person, or with `--json` a program, is told about an installation.
+// The report of an installation, for a person, or with `--json` for a program.
 
 import { homedir } from 'node:os'
 import { inWords } from '@agent-relay/sdk/internal/clis'
@@ -24,7 +24,7 @@ export function unknownEditor(say: Say, name: string): void {
 export function outcomeLines(outcome: FileOutcome, isInstall: boolean): string[] {
   const { title, what, file, why, snippet, note } = outcome
   const subject = what === 'hooks' ? `${title} hooks` : title
-  const where = file === undefined ? '' : homely(file)
+  const where = file === undefined ? '' : withTilde(file)
   if (outcome.exit !== 0) {
     const paste = snippet ? [' Paste this yourself:', ...snippet.split('\n').map((line) => `      ${line}`)] : ['']
     const [end, ...block] = paste
@@ -56,7 +56,7 @@ interface Installed {
   isProject: boolean
   /** Every entry starts the daemon that it needs. */
   isStarting: boolean
-  /** Those that got no hooks because nobody could be asked. */
+  /** The editors that got no hooks because nobody could be asked. */
   hookless: readonly string[]
 }
 
@@ -82,7 +82,7 @@ export function afterInstall(
   say(`To undo: ${command} uninstall${isProject ? ' --project' : ''}`)
 }
 
-function homely(path: string): string {
+function withTilde(path: string): string {
   const home = process.env.HOME ?? homedir()
   return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
 }

@@ -5,7 +5,7 @@
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { quotedWord, wordsOf } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote, splitCommandLine } from '@agent-relay/sdk/internal/command-words'
 import { dataDir, type Env, readForeignFile } from '@agent-relay/sdk/internal/discover'
 import { hookGuard } from './hook-guard.ts'
 import { insteadOf, standIn } from './stand-in.ts'
@@ -83,7 +83,7 @@ export function launcherState(env: Env): 'current' | 'other' | 'missing' {
 
 /** The Node that the launcher starts; undefined where the file does not say it. */
 export function launcherNode(env: Env): string | undefined {
-  const [node] = wordsOf(/^node=(.+)$/m.exec(readLauncher(env) ?? '')?.[1] ?? '')
+  const [node] = splitCommandLine(/^node=(.+)$/m.exec(readLauncher(env) ?? '')?.[1] ?? '')
   return node
 }
 
@@ -115,8 +115,8 @@ const noNode = 'Agent Relay cannot start: no Node 20.19 or newer was found. Inst
 function shell({ node, script }: LauncherTarget): string {
   return `#!/bin/sh
 # The launcher of Agent Relay: editors and CLIs start this file. \`agent-relay daemon start\`, \`up\` and \`mcp install\` write it again.
-node=${quotedWord(node)}
-script=${quotedWord(script)}
+node=${shellQuote(node)}
+script=${shellQuote(script)}
 ${hookGuard}
 ${standIn}
 # Only a pipe to another machine needs certificates; reading them takes longer than all of Node's start.

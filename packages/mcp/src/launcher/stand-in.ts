@@ -1,15 +1,15 @@
 // The launcher's shell code for a host without a daemon, or after our programs were removed: it answers with the cause and the fix, and lists one tool
 // that answers the same. The host starts as fast as without us. After that the pipe stands by for a daemon (pipe/pipe.cts) with the same answers.
 
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
-import { notRunningText, standByResults, standByText } from '@agent-relay/sdk/internal/stand-by'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
+import { noDaemonInstructions, noDaemonResults, notRunningText } from '@agent-relay/sdk/internal/no-daemon-answers'
 
 /** The inside of a JSON string, as a word of the shell. */
-const inside = (text: string) => quotedWord(JSON.stringify(text).slice(1, -1))
+const inside = (text: string) => shellQuote(JSON.stringify(text).slice(1, -1))
 /** The answers, with variables that the shell fills in. */
-const results = standByResults({ why: '$why', more: '$more', version: '$release', protocolVersion: '$version' })
+const results = noDaemonResults({ why: '$why', more: '$more', version: '$release', protocolVersion: '$version' })
 const result = (method: keyof typeof results) =>
-  `'"result":'${quotedWord(JSON.stringify(results[method])).replace(/\$(?:why|more|release|version)/g, `'$&'`)}`
+  `'"result":'${shellQuote(JSON.stringify(results[method])).replace(/\$(?:why|more|release|version)/g, `'$&'`)}`
 
 /** Replaces the shell's texts where none of our programs can be started: no daemon would help. */
 export const insteadOf = (why: string) => `why=${inside(why)} more=`
@@ -23,7 +23,7 @@ export const insteadOf = (why: string) => `why=${inside(why)} more=`
  * of a tool while there is a pipe to start. Without a pipe, the launcher ends: the host would wait for an answer that never comes.
  */
 export const standIn = `why=${inside(notRunningText)}
-more=${inside(standByText)}
+more=${inside(noDaemonInstructions)}
 stand_in() {
   while read -r line; do
     RELAY_HEARD="$line"

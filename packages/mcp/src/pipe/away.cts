@@ -1,6 +1,6 @@
-// What the host is told while there is no daemon: the truth about the call, and how to start the daemon.
+// The pipe's answers to the host while there is no daemon: the truth about the call, and how to start the daemon.
 
-import { notRunningText, standByResults, standByText } from '@agent-relay/sdk/internal/stand-by'
+import { noDaemonInstructions, noDaemonResults, notRunningText } from '@agent-relay/sdk/internal/no-daemon-answers'
 import type { Call } from './calls.cts'
 import { connectionClosed, errorLine, lineOf, methodNotFound, type Rpc } from './rpc.cts'
 
@@ -18,11 +18,11 @@ export interface SaidRefusal {
   message: string
 }
 
-/** What the last daemon said before it left us. */
+/** The reason why the last daemon no longer serves us. */
 export interface Unserved {
-  /** It runs, and does not serve us. */
+  /** The daemon runs, and does not serve us. */
   refused?: SaidRefusal
-  /** Its owner closed the workspace. That one's socket is gone although the daemon may run, so this holds until a daemon serves us. */
+  /** The owner closed the workspace. Its socket is gone although the daemon may run, so this holds until a daemon serves us. */
   closed?: SaidRefusal
 }
 
@@ -51,8 +51,8 @@ export function answerStandingBy(call: Call, target: PipeTarget, refused: SaidRe
     return isStatus(params?.name)
       ? statusAnswer(call, target, `\n\n${reason(refused)}`)
       : answerAway(call, target, refused)
-  const [why, version] = [reason(refused), target.version ?? 'unknown']
-  const results = standByResults({ why, more: standByText, version, protocolVersion: params?.protocolVersion })
+  const [why, more, version] = [reason(refused), noDaemonInstructions, target.version ?? 'unknown']
+  const results = noDaemonResults({ why, more, version, protocolVersion: params?.protocolVersion })
   const result = new Map<string, object>(Object.entries(results)).get(method)
   // A host that speaks a newer version takes it for an older server, and tries again with `initialize`.
   return result ? lineOf({ id, result }) : errorLine(id, methodNotFound, 'Method not found')
@@ -67,7 +67,7 @@ export function withLateTools(message: Rpc): string {
 const lateTools =
   '\nThe relay came after this session began. If you have no tool relay_send, ask your user to start this session again.'
 
-/** As the daemon answers: the tools of these toolsets fail in words, all others (those of actions, too) with an envelope. */
+/** Whether the daemon answers a failed call with an envelope: the tools of these toolsets fail in words, all others, even actions, with one. */
 function hasEnvelope(name: unknown): boolean {
   return !/^(relay[._]|agent_(start|status|complete|stop|payload)$|(post_message|read_messages|list_pending)$)/.test(
     String(name),

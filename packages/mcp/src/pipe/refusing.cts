@@ -2,8 +2,8 @@
 
 import type { Readable, Writable } from 'node:stream'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
+import { serverInfo } from '@agent-relay/sdk/internal/no-daemon-answers'
 import { pipeLimits } from '@agent-relay/sdk/internal/pipe-limits'
-import { serverInfo } from '@agent-relay/sdk/internal/stand-by'
 import { Lines } from './lines.cts'
 import { connectionClosed, errorLine, lineOf, parse, type Rpc, type RpcId } from './rpc.cts'
 

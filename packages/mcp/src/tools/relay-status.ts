@@ -2,8 +2,8 @@
 
 import { RelayError } from '@agent-relay/sdk'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
+import { statusTool } from '@agent-relay/sdk/internal/no-daemon-answers'
 import { noticeText } from '@agent-relay/sdk/internal/notice-text'
-import { statusTool } from '@agent-relay/sdk/internal/stand-by'
 import { NoticeOccasion } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
@@ -12,7 +12,7 @@ import { agentLine } from './relay-who.ts'
 import { type Tool, tool } from './tool.ts'
 
 const linesMax = 100
-/** Of a screen: two columns in, it is at most three times as long, and there are other lines in an answer. */
+/** Maximum bytes of a screen: indented by two columns it is at most three times as long, and an answer has other lines. */
 const screenBytesMax = answerBytesMax / 4
 
 export const relayStatusSchema = z.object({
@@ -51,7 +51,7 @@ export async function handleRelayStatus(
   ].join('\n')
 }
 
-/** What is read comes first: where that is refused, nothing is kept. */
+/** Reads before anything is kept: where reading is refused, nothing is kept. */
 async function agentStatus(client: ToolClient, name: string, { notify, lines }: RelayStatusInput): Promise<string> {
   const { agents } = await client.call('agent.list', { name })
   const told = agents.flatMap((agent) => [

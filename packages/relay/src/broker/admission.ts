@@ -18,7 +18,7 @@ import { Budget } from './long-reads.ts'
 import { parse } from './operation-input.ts'
 import { type Credentials, hashOf, newSecret } from './sessions/credentials.ts'
 import { mailToolsOf, type Session } from './sessions/session.ts'
-import { type Entrance, standingOf } from './sessions/standing.ts'
+import { type SessionOrigin, standingOf } from './sessions/standing.ts'
 
 /** The checked fields of a HELLO; the profile of the agent is checked when it is registered. */
 const shownHello = z.object({
@@ -58,16 +58,16 @@ interface Opening {
 /** The one opening of a session, over whichever wire: nothing that is decided here changes while it lives. */
 export async function openSession(
   opening: Opening,
-  entrance: Entrance,
+  origin: SessionOrigin,
   hello: Hello,
 ): Promise<{ session: Session; welcome: Welcome }> {
   const { workspace, daemon } = opening
   const { name, key, session: resume, calls: unanswered } = hello
   const keyHash = key === undefined ? undefined : authenticate(workspace, key)
-  const isByWord = isTakenAtItsWord(entrance, hello)
-  if (isByWord) assertNameAllowed(opening, entrance, hello)
-  const standing = standingOf(entrance, { hasKey: keyHash !== undefined, name }, workspace.sessions.machine)
-  const told = entrance.door === 'owner' ? { host: hello.host, process: hello.process, directory: hello.cwd } : {}
+  const isByWord = isTakenAtItsWord(origin, hello)
+  if (isByWord) assertNameAllowed(opening, origin, hello)
+  const standing = standingOf(origin, { hasKey: keyHash !== undefined, name }, workspace.sessions.machine)
+  const told = origin.door === 'owner' ? { host: hello.host, process: hello.process, directory: hello.cwd } : {}
   const session = workspace.sessions.open(standing, { keyHash, resume, unanswered, ...told })
   try {
     const registered = await introduce(workspace, session, hello, isByWord)
@@ -90,10 +90,10 @@ export async function openSession(
 }
 
 /**
- * Where a port asks for nothing, a model and a single call have the name that they say, so that the same name stays the same agent. A
+ * On a port that asks for nothing, a model and a single call have the name that they say, so that the same name stays the same agent. A
  * program's connection has its name to itself instead, and a second one of that name gets a number.
  */
-function isTakenAtItsWord({ door, kind, isStateless }: Entrance, { name, token, key }: Hello): boolean {
+function isTakenAtItsWord({ door, kind, isStateless }: SessionOrigin, { name, token, key }: Hello): boolean {
   const asksForNothing = door === 'open' || door === 'lift'
   return (
     asksForNothing && (kind === 'model' || isStateless === true) && name !== undefined && (token ?? key) === undefined
@@ -101,7 +101,7 @@ function isTakenAtItsWord({ door, kind, isStateless }: Entrance, { name, token, 
 }
 
 /** A lift's roles are declared, and nobody is a person by their word. */
-function assertNameAllowed({ workspace, daemon }: Opening, { door }: Entrance, { name = '', type }: Hello): void {
+function assertNameAllowed({ workspace, daemon }: Opening, { door }: SessionOrigin, { name = '', type }: Hello): void {
   if (door === 'lift' && !daemon.roles?.includes(name))
     throw new RefusalError('auth.denied', {
       why: `there is no role "${name}" on this lift: ${daemon.roles?.join(', ')}.`,
@@ -196,7 +196,7 @@ export async function register(
         givesUp: session.isNameGiven ? session.agent : undefined,
       },
       mint,
-      // Where machines share the workspace, only its home speaks as the agent; the name that is given may be another.
+      // In a workspace that machines share, only the agent's home speaks as the agent; the name that is given may be another.
       by: sessions.machine === undefined ? profile.name : daemonName,
       // Never the caller's: an id that was overheard must not bind a stranger to the answer it got.
       cause: workspace.ids('c'),

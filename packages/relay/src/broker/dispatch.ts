@@ -22,7 +22,7 @@ import { digestOf, parse } from './operation-input.ts'
 import type { Neighbours } from './presence/other-workspaces.ts'
 import { settleBefore } from './presence/provisional-names.ts'
 import type { Session } from './sessions/session.ts'
-import { type Door, type Entrance, mayAsk, reaches, type Standing } from './sessions/standing.ts'
+import { type Door, mayAsk, reaches, type SessionOrigin, type Standing } from './sessions/standing.ts'
 import { assertMaySpawn } from './workers/spawning.ts'
 import type { Context, Workspace } from './workspace.ts'
 
@@ -40,13 +40,13 @@ export class Dispatch implements Context {
   }
 
   /** Opens a session for whoever says HELLO, acting as the agent it may act as. A door alone stands for a program's connection. */
-  hello(entrance: Entrance | Door, hello: Hello): Promise<{ session: Session; welcome: Welcome }> {
-    return openSession(this, typeof entrance === 'string' ? { door: entrance, kind: 'program' } : entrance, hello)
+  hello(origin: SessionOrigin | Door, hello: Hello): Promise<{ session: Session; welcome: Welcome }> {
+    return openSession(this, typeof origin === 'string' ? { door: origin, kind: 'program' } : origin, hello)
   }
 
   /** Opens a session and serves a connection on it. */
-  async serve(entrance: Entrance | Door, hello: Hello): Promise<Service> {
-    const { session, welcome } = await this.hello(entrance, hello)
+  async serve(origin: SessionOrigin | Door, hello: Hello): Promise<Service> {
+    const { session, welcome } = await this.hello(origin, hello)
     return {
       welcome,
       call: (op, input, id, abandoned) => this.call(session, op, input, id, abandoned),

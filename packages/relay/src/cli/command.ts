@@ -35,7 +35,7 @@ export interface CliCommand<Own extends object = object> {
   /** The kind of the first argument, which shells complete. */
   takes?: Completed
   /** The command acts for no agent, so `--as` is accepted but not shown. */
-  isNobody?: boolean
+  actsForNoAgent?: boolean
   commands?: NamedCommand[]
   run?(context: Context<Own>): Promise<ExitCode>
 }

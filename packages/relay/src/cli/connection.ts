@@ -13,9 +13,9 @@ import { CredentialsFile } from '../machine/credentials-file.ts'
 import { DataDirectory } from '../machine/data-directory.ts'
 import { version } from '../machine/version.ts'
 import { CommandError, type Context, exits } from './command.ts'
-import { proven } from './person.ts'
+import { withProcessProof } from './person.ts'
 import type { Print } from './print.ts'
-import { homely } from './text.ts'
+import { withTilde } from './text.ts'
 
 /**
  * The standing that a command needs. `agent`: acts as someone. `anyone`: only looks, and registers nobody unless a name was given. `holder`: looks at
@@ -36,7 +36,7 @@ async function connect(context: Context, need: ActsAs, own?: Pick<Hello, 'proces
   const key = keyOf(workspaceId, socketPath, env)
   const who = need === 'holder' ? {} : identity(env, options.as)
   const hello = helloAs(who, key, need, {
-    lack: `no key for workspace ${workspace} in ${homely(credentialsPath(env), env.HOME)}`,
+    lack: `no key for workspace ${workspace} in ${withTilde(credentialsPath(env), env.HOME)}`,
     fix: keepFix(workspace, env),
   })
   const { name: agentName, type: agentType, strict: strictName, ...rest } = hello
@@ -67,7 +67,7 @@ export async function withClient(context: Context, need: ActsAs, work: (connecti
 export async function withPerson(context: Context, work: (connection: Connected) => Promise<void>) {
   const connection = await context.print.during('connecting', connect(context, 'agent', { process: process.pid }))
   try {
-    await proven(connection, () => work(connection))
+    await withProcessProof(connection, () => work(connection))
   } finally {
     await connection.client.disconnect()
   }

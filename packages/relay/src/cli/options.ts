@@ -27,8 +27,8 @@ export function ownOptions({ options = {} }: CliCommand): CliOption[] {
 /** All options of a command, its own first. An option of its own replaces the common one of the same name. */
 export function allOptions(command: NamedCommand): CliOption[] {
   if (command.isGroup) return []
-  const { options = {}, isNobody } = command
-  const common: CliOptions<CommonOptions> = { ...commonOptions, as: { ...commonOptions.as, isHidden: isNobody } }
+  const { options = {}, actsForNoAgent } = command
+  const common: CliOptions<CommonOptions> = { ...commonOptions, as: { ...commonOptions.as, isHidden: actsForNoAgent } }
   return [
     ...ownOptions(command),
     ...Object.entries(common).flatMap(([name, option]) => (name in options ? [] : [option])),

@@ -4,7 +4,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { type Env, workingDirectory } from '@agent-relay/sdk/internal/discover'
 
 /** The file that starts this command line: absolute, since another terminal may have another PATH. */
@@ -23,7 +23,7 @@ export function ownName(env: Env, cwd: string | undefined = workingDirectory()):
   // Without `--no`, npx would fetch whatever a registry has under the name.
   if (isFirstOurs(binFolders(cwd), '../..')) return 'npx --no agent-relay'
   if (isWindows) return `node "${launcher}"`
-  return quotedWord(launcher)
+  return shellQuote(launcher)
 }
 
 /** Whether the first folder that has a command of this name has ours, since that is the one that would run. */

@@ -1,4 +1,4 @@
-// Proves to the daemon that a person runs this command, for what only a person may do: the daemon asks where this process stands (broker/authority.ts).
+// Proves to the daemon that a person runs this command, for what only a person may do: the daemon checks where this process stands (broker/sessions/person.ts).
 
 import { type RelayClient, RelayError } from '@agent-relay/sdk'
 import { controlSocketPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
@@ -11,7 +11,7 @@ const ownTitle = ['agent-relay', ...process.argv.slice(2)].join(' ')
 const isBare = /(?:^|\/)node$/
 
 /** Runs `work` while the process proves to the daemon that it is the one at the other end of the connection. */
-export async function proven<T>(
+export async function withProcessProof<T>(
   { client, welcome }: { client?: RelayClient; welcome: Welcome },
   work: () => Promise<T>,
 ): Promise<T> {
@@ -32,11 +32,11 @@ export async function proven<T>(
 /** Runs `work` on the control socket, as a person. */
 export async function controlAsPerson<T>(env: Env, work: (link: Link) => Promise<T>): Promise<T> {
   const link = await socketConnector(controlSocketPath(dataDir(env), env))({ process: process.pid })
-  return proven(link, () => work(link)).finally(() => link.close())
+  return withProcessProof(link, () => work(link)).finally(() => link.close())
 }
 
 /** Refuses an agent, and whatever may be one; with `script`, a process outside every agent needs no terminal. Where no daemon runs, no agent is connected. */
-export async function provePerson(env: Env, { script }: { script?: boolean } = {}): Promise<void> {
+export async function requirePerson(env: Env, { script }: { script?: boolean } = {}): Promise<void> {
   const link = await reachControl(env)
   if (!link) return
   await link.close()

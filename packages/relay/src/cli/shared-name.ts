@@ -1,4 +1,4 @@
-// A new workspace with the name of a shared one in the cluster: a person at a terminal is asked which one they mean, and nobody else gets one by accident.
+// A new workspace with the name of a shared one in the cluster: a person at a terminal chooses between them, and nobody else gets one by accident.
 
 import { CommandError, exits } from './command.ts'
 import type { Print } from './print.ts'
@@ -27,7 +27,7 @@ export function shadowFix(name: string): string {
 /**
  * Makes the workspace by `make`. Where the cluster has the name, the person chooses: `open` takes the shared one, and `makeLocal` makes another on purpose.
  */
-export async function whichIsMeant<T>(
+export async function chooseLocalOrShared<T>(
   { isJson }: Pick<Print, 'isJson'>,
   workspace: string,
   { make, open, makeLocal }: { make(): Promise<T>; open(): Promise<T>; makeLocal(): Promise<T> },

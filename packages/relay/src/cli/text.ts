@@ -79,6 +79,6 @@ export function counted(count: number, noun: string): string {
 }
 
 /** A path as its owner would write it. */
-export function homely(path: string, home: string | undefined): string {
+export function withTilde(path: string, home: string | undefined): string {
   return oneLine(home && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path)
 }

@@ -4,7 +4,7 @@
 import type { Hub } from '../broker/hub.ts'
 import { type Objection, objectionTo } from '../core/facts/judge.ts'
 import { label } from '../core/facts/shape.ts'
-import { isKnownFact, misshapen } from '../core/facts/table.ts'
+import { isKnownFact, malformedField } from '../core/facts/table.ts'
 import { administratorMark, copyMark, type JournalEntry, type Origin, type VoidEntry } from '../core/journal.ts'
 import { sharedFormat } from '../core/workspaces.ts'
 import { AwaitedReceipts } from '../store/awaited-receipts.ts'
@@ -120,8 +120,8 @@ export class Replica {
     if (entry.isBroken || !label(entry.by)) return 'it is no entry, or too long'
     const unknown = entry.facts.find((fact) => !isKnownFact(fact))
     if (unknown) return 'it holds a fact of an unknown type'
-    const odd = entry.facts.find(misshapen)
-    if (odd) return `${misshapen(odd)} of its ${odd.type} is malformed`
+    const odd = entry.facts.find(malformedField)
+    if (odd) return `${malformedField(odd)} of its ${odd.type} is malformed`
     if (entry.mark.startsWith(administratorMark)) return undefined
     if (entry.writes && !covers(entry.writes, entry.facts)) return 'it does not name everything that it changes'
     const objection = this.#objection(entry)

@@ -21,10 +21,10 @@ import {
   pageEntriesMax,
   type Stopped,
 } from './cluster-journal.ts'
-import type { Contact } from './contact.ts'
 import { laneOf } from './lanes.ts'
 import { LocalLane } from './local-lane.ts'
 import { Notes } from './notes.ts'
+import type { ClusterReachability } from './reachability.ts'
 import type { Halted, Replica } from './replica.ts'
 import { isStopped, stopRefusal } from './stops.ts'
 
@@ -48,7 +48,7 @@ export interface SharedEngineOptions {
   ids: Ids
   world: World
   /** Tracks why the cluster cannot be reached; unset if nobody asks. */
-  contact?: Contact
+  reachability?: ClusterReachability
   /** Called once, when this machine gets no further. */
   onStopped?(refused: Refusal): void
   /** Called when the replica failed. If `isFatal(error)`, this daemon must write nothing more. */
@@ -163,10 +163,10 @@ export class SharedEngine implements Engine {
 
   /** Takes answered commands out of the batch, until none is left. */
   async #carryOut(batch: Pending[]): Promise<void> {
-    const { clock, contact } = this.#options
+    const { clock, reachability } = this.#options
     const tries: Tries = { losses: 0, isUnknown: false, failures: 0, since: clock.steady() }
     while (batch.length > 0 && !this.#closed) {
-      if (contact?.isHopeless) {
+      if (reachability?.isHopeless) {
         this.#settle(batch)
         return this.#giveUp(batch, tries)
       }
@@ -269,9 +269,9 @@ export class SharedEngine implements Engine {
 
   /** Asks the cluster once. Returns a refusal if it was not reached, or if this machine gets no further. */
   async #reach<T extends { kind: string }>(ask: () => Promise<T | undefined>): Promise<T | { refusal: Refusal }> {
-    const { replica, contact } = this.#options
+    const { replica, reachability } = this.#options
     if (this.#closed) return { refusal: this.#closed }
-    if (contact?.isHopeless) return { refusal: this.#unreachable() }
+    if (reachability?.isHopeless) return { refusal: this.#unreachable() }
     try {
       const answer = await ask()
       const stopped = replica.halted ?? (answer && isStopped(answer) ? answer : undefined)
@@ -317,8 +317,8 @@ export class SharedEngine implements Engine {
   }
 
   #unreachable(): Refusal {
-    const { workspace, contact } = this.#options
-    return contact?.refusal(workspace) ?? refusal('cluster.unreachable', { workspace })
+    const { workspace, reachability } = this.#options
+    return reachability?.refusal(workspace) ?? refusal('cluster.unreachable', { workspace })
   }
 
   #pause(failures: number): Promise<void> {

@@ -10,8 +10,8 @@ import { RefusalError } from '../core/refusal-error.ts'
 import { systemClock } from '../machine/clock.ts'
 import { type Deciding, knownAnswer } from './batch.ts'
 import type { ClusterJournal } from './cluster-journal.ts'
-import { Contact } from './contact.ts'
 import { Follower } from './follower.ts'
+import { ClusterReachability } from './reachability.ts'
 import { bringBackMore, isDiverged, type Reconciled, type Tell } from './reconciling.ts'
 import { Replica } from './replica.ts'
 import { SharedEngine } from './shared-engine.ts'
@@ -35,7 +35,7 @@ export class SharedWorkspace implements Engine {
   readonly #machine: string
   readonly #journal: ClusterJournal
   readonly #otherMachines: OtherMachines & { leave(): void }
-  readonly #contact: Contact
+  readonly #reachability: ClusterReachability
   readonly #replica: Replica
   readonly #engine: SharedEngine
   readonly #follower: Follower
@@ -62,9 +62,9 @@ export class SharedWorkspace implements Engine {
     // Entries are stamped by the workspace's clock. Waiting uses this computer's clock, because it is for the network.
     const replica = this.#replica
     const ownClock = { ...systemClock, now: () => clock.now() }
-    this.#contact = new Contact(place, ownClock)
-    this.#journal = this.#contact.watched(cluster)
-    const own = { replica, journal: this.#journal, contact: this.#contact, onTrouble, clock: ownClock }
+    this.#reachability = new ClusterReachability(place, ownClock)
+    this.#journal = this.#reachability.watched(cluster)
+    const own = { replica, journal: this.#journal, reachability: this.#reachability, onTrouble, clock: ownClock }
     this.#deciding = { workspace: parts.name, replica, clock: own.clock, ids, world }
     const onStopped = (refused: Refusal) => onTrouble(new RefusalError(refused))
     this.#engine = new SharedEngine({ ...own, workspace: parts.name, machine, ids, world, onStopped })
@@ -85,7 +85,7 @@ export class SharedWorkspace implements Engine {
   get trouble(): Engine['trouble'] {
     const { stopped } = this.#engine
     if (stopped) return { stopped: { code: stopped.code, text: stopped.message } }
-    const { cutOff } = this.#contact
+    const { cutOff } = this.#reachability
     return cutOff && { cutOff }
   }
 

@@ -1,5 +1,5 @@
 // Approvals: actions that an agent may not take until somebody with authority says yes. The first answer wins, wherever it is given.
-// broker/authority.ts finds out who is a person; this file decides what follows from it, and what an agent may answer under a delegation.
+// broker/sessions/person.ts finds out who is a person; this file decides what follows from it, and what an agent may answer under a delegation.
 //
 //   (none) → open → closed      closed → closed: nothing, or told how it was closed
 
@@ -41,7 +41,7 @@ export interface AnswerInput {
   digest: string
   words?: string
   answers?: string[]
-  /** Where the answering person is; unset for an agent. */
+  /** The place of the answering person; unset for an agent. */
   surface?: 'page' | 'terminal'
   /** Why the caller does not count as such a person. */
   why?: string

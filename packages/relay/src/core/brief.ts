@@ -1,4 +1,4 @@
-// The brief: what an agent is told of its own situation after its model's memory was cut. This file composes it from the tables and the open waits;
+// The brief: tells an agent its own situation after its model's memory was cut. This file composes it from the tables and the open waits;
 // broker/briefs.ts and mcp/hook.cts ask for it.
 //
 // An answer is owed if a question was sent to one agent or to a group, or if its sender waits for the answer now, and nothing has come that
@@ -26,8 +26,8 @@ const justNowMs = 60_000
 /** Bytes kept free for the line that says how much was left out. */
 const restBytes = 60
 
-/** The agent that is briefed, and after what. `session`: the one that asks, which may have been handed messages just now. */
-export type Told = Pick<Command<unknown>, 'by' | 'at' | 'world' | 'session'> &
+/** The agent that is briefed, and the reason. `session`: the one that asks, which may have been handed messages just now. */
+export type BriefReader = Pick<Command<unknown>, 'by' | 'at' | 'world' | 'session'> &
   Pick<AgentBriefed, 'after'> & {
     /** The tool with which the agent reads its mail. */
     inboxTool: string
@@ -42,19 +42,19 @@ export function recordBrief(_: View, { input, by }: Command<BriefInput>): Verdic
 }
 
 /** Composes the brief. `awaited`: the messages to which somebody waits for the answer now. */
-export function* brief(view: View, told: Told, awaited: readonly string[]): Steps<string> {
-  const open = yield* openQuestions(view, told.by, awaited)
-  const owes = open.filter(({ from }) => from !== told.by).map((head) => oweLine(view, told, head))
-  const owed = open.filter(({ from }) => from === told.by).map((head) => owedLine(view, told, head))
-  const unread = yield* unreadLines(view, told)
+export function* brief(view: View, reader: BriefReader, awaited: readonly string[]): Steps<string> {
+  const open = yield* openQuestions(view, reader.by, awaited)
+  const owes = open.filter(({ from }) => from !== reader.by).map((head) => oweLine(view, reader, head))
+  const owed = open.filter(({ from }) => from === reader.by).map((head) => owedLine(view, reader, head))
+  const unread = yield* unreadLines(view, reader)
   return within(
-    told,
-    [whoLine(view, told), ...unread, ...placeLines(view, told.by), ...holdLines(view, told.by)],
+    reader,
+    [whoLine(view, reader), ...unread, ...placeLines(view, reader.by), ...holdLines(view, reader.by)],
     [owes, owed],
   )
 }
 
-function whoLine(view: View, { by, at }: Told): string {
+function whoLine(view: View, { by, at }: BriefReader): string {
   const worker = view.workers.byName(by)
   const run = view.runs.byAgent(by)
   const me = `Relay brief: you are ${by}`
@@ -70,12 +70,12 @@ function whoLine(view: View, { by, at }: Told): string {
   return parent === undefined ? `${me}.` : `${me}; you report to ${line(parent)}.`
 }
 
-function oweLine(view: View, { at }: Told, head: MessageHead): string {
+function oweLine(view: View, { at }: BriefReader, head: MessageHead): string {
   const others = directMembers(head.conversation).length > 2 ? ' (and its group)' : ''
   return `You owe ${line(head.from)}${others} an answer: ${words(view, head)} (${ago(at, head.at)}).`
 }
 
-function owedLine(view: View, { by, at }: Told, head: MessageHead): string {
+function owedLine(view: View, { by, at }: BriefReader, head: MessageHead): string {
   const others = [addressOf(head.conversation, by)].flat()
   return `${list(others, 'or')} ${others.length > 1 ? 'owe' : 'owes'} you an answer: ${words(view, head)} (${ago(at, head.at)}).`
 }
@@ -84,29 +84,29 @@ function owedLine(view: View, { by, at }: Told, head: MessageHead): string {
  * Counts unread messages. Those handed to this session follow the brief, the rest waits; those that another session of the agent holds are left to
  * that one.
  */
-function* unreadLines(view: View, told: Told): Steps<string[]> {
+function* unreadLines(view: View, reader: BriefReader): Steps<string[]> {
   const sources = new Set<string>()
   let [follow, wait] = [0, 0]
-  for (const each of view.unread(told.by, {})) {
+  for (const each of view.unread(reader.by, {})) {
     yield
     if (!each) continue
     const { head, receipt } = each
-    if (told.after !== 'clear' && isJustShown(told, receipt)) continue
-    if (!isHeld(told, receipt)) {
+    if (reader.after !== 'clear' && isJustShown(reader, receipt)) continue
+    if (!isHeld(reader, receipt)) {
       sources.add(isChannel(head.conversation) ? head.conversation : head.from)
       wait++
-    } else if (told.session !== undefined && receipt?.session === told.session) follow++
+    } else if (reader.session !== undefined && receipt?.session === reader.session) follow++
     if (follow + wait >= unreadMax) break
   }
   return [
     ...(follow === 0 ? [] : [follow === 1 ? '1 unread message follows.' : `${follow} unread messages follow.`]),
     ...(wait === 0
       ? []
-      : [`${wait} ${follow === 0 ? '' : 'more '}unread: ${list([...sources])}. Call ${told.inboxTool}.`]),
+      : [`${wait} ${follow === 0 ? '' : 'more '}unread: ${list([...sources])}. Call ${reader.inboxTool}.`]),
   ]
 }
 
-function isJustShown({ at }: Told, receipt: ReceiptRow | undefined): boolean {
+function isJustShown({ at }: BriefReader, receipt: ReceiptRow | undefined): boolean {
   const { route, offeredAt = 0 } = receipt ?? {}
   // A time in the future was stamped before the clock was set back.
   const isJustNow = offeredAt <= at && at - offeredAt < justNowMs
@@ -140,7 +140,7 @@ function holdLines(view: View, by: string): string[] {
 }
 
 /** Joins the first lines as far as they fit, then the newest lines of each list. The last line counts what is left out. */
-function within({ inboxTool }: Told, first: string[], lists: string[][]): string {
+function within({ inboxTool }: BriefReader, first: string[], lists: string[][]): string {
   const shown: string[] = []
   let left = 0
   const put = (text: string) => {

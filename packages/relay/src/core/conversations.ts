@@ -18,7 +18,7 @@ export function directMembers(conversation: string): string[] {
 }
 
 /** Whether a name is of an agent of another workspace, as `notes:Kim`. No name in this one holds a colon. */
-export function isAbroad(name: string): boolean {
+export function isFromOtherWorkspace(name: string): boolean {
   return name.includes(':')
 }
 

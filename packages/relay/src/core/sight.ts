@@ -61,11 +61,11 @@ const rules: { readonly [K in keyof Things]: SightRule<Things[K]> } = {
   // A reader to whom the policy shows the terminal of the run's agent sees it too.
   progress: (view, reader, run) => rules.run(view, reader, run) || policyShows(view, reader, run.agent),
   worker: (view, reader, worker) =>
-    seesPrograms(reader) && (worker.name === reader.agent || isInCharge(view, reader, worker)),
+    hasCredential(reader) && (worker.name === reader.agent || isInCharge(view, reader, worker)),
   terminal: (view, reader, worker) =>
-    (seesPrograms(reader) && isInCharge(view, reader, worker)) || policyShows(view, reader, worker.name),
-  approval: (view, reader, { agent }) => seesPrograms(reader) && isInCharge(view, reader, { parent: agent }),
-  spend: (view, reader, { agent }) => seesPrograms(reader) && isInCharge(view, reader, { parent: agent }),
+    (hasCredential(reader) && isInCharge(view, reader, worker)) || policyShows(view, reader, worker.name),
+  approval: (view, reader, { agent }) => hasCredential(reader) && isInCharge(view, reader, { parent: agent }),
+  spend: (view, reader, { agent }) => hasCredential(reader) && isInCharge(view, reader, { parent: agent }),
 }
 
 export function sees<K extends keyof Things>(view: View, reader: Reader, kind: K, thing: Things[K]): boolean {
@@ -99,7 +99,7 @@ export function seesById(view: View, reader: Reader, kind: 'run' | 'progress', r
 }
 
 /** Whether the reader has shown a credential; from one that has only said a name, workers, their commands and their screens are hidden. */
-export function seesPrograms({ standing }: Reader): boolean {
+export function hasCredential({ standing }: Reader): boolean {
   return standing.rank !== 'nobody'
 }
 
@@ -111,7 +111,7 @@ export function isPartyTo(view: View, agent: string, message: MessageHead): bool
 /** Whether the workspace's policy shows the reader the terminal of this worker. */
 function policyShows(view: View, reader: Reader, name: string): boolean {
   const { agent } = reader
-  if (agent === undefined || !seesPrograms(reader)) return false
+  if (agent === undefined || !hasCredential(reader)) return false
   const { terminal } = view.policy()
   const shown = [agent, '*'].flatMap((who) => (Object.hasOwn(terminal, who) ? (terminal[who] ?? []) : []))
   return shown.includes('*') || shown.includes(name)

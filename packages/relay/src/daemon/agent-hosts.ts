@@ -1,5 +1,5 @@
 // The programs in which agents have been connected to this daemon or the one before it, each remembered until its process is gone. An agent that ends
-// its own MCP server, or the daemon, is still an agent. What follows from that is decided in broker/authority.ts.
+// its own MCP server, or the daemon, is still an agent. What follows from that is decided in broker/sessions/person.ts.
 
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { AgentProcess } from '../broker/sessions/person.ts'

@@ -26,7 +26,7 @@ import {
   readDatabase,
   writeAll,
 } from './backup-file.ts'
-import { distrust, letGo, nothingReset, type Reset } from './distrust.ts'
+import { dropCredentials, endRestoredWork, nothingReset, type Reset } from './drop-credentials.ts'
 import { KnownWorkspaces } from './known-workspaces.ts'
 
 export { copyDatabase } from '../store/snapshot.ts'
@@ -80,7 +80,7 @@ export interface Placeable {
 export interface Prepared extends Placeable {
   isKeyNew: boolean
   reset: Reset
-  /** How many worktrees of its workers the workspace no longer looks after. */
+  /** The number of its workers' worktrees that the workspace no longer looks after. */
   worktrees: number
   /** The workspace was shared when the backup was made. The copy lives on this machine alone. */
   wasShared: boolean
@@ -129,7 +129,7 @@ export function placeAtRest(
   { folder, id, key }: Placeable,
 ): void {
   const known = new KnownWorkspaces(credentials, directory)
-  known.takeIn(name, folder, { id, key }, isBlankHome(directory, name))
+  known.placeRestored(name, folder, { id, key }, isBlankHome(directory, name))
 }
 
 /** Whether the workspace of this name has this id. */
@@ -173,13 +173,13 @@ async function settle(
     if (workspace.id !== kept.id) throw damaged(databasePath, `its id is ${workspace.id}, not ${kept.id}`)
     const wasShared = store.isShared
     if (wasShared) store.takeBack()
-    const worktrees = await letGo(workspace)
+    const worktrees = await endRestoredWork(workspace)
     const isKey = (key: string | undefined) => key !== undefined && workspace.credentials.isKey(key)
     const isOwn = isKey(ownersKey)
     const former = [ownersKey, keepsKey ? kept.key : undefined].find(isKey)
     const key = former ?? (await workspace.rotateKey(() => {}))
     // The id alone proves nothing: everybody who was ever in the workspace has seen it.
-    const reset = isOwn ? nothingReset : distrust(workspace)
+    const reset = isOwn ? nothingReset : dropCredentials(workspace)
     if (fault) throw fault
     return { key, isKeyNew: former === undefined, reset, worktrees, wasShared }
   } finally {

@@ -18,7 +18,7 @@ import { Worktrees } from '../work/worktrees.ts'
 import type { ClusterAccess } from './cluster-access.ts'
 import { lockPathOf } from './inspect.ts'
 import type { KnownWorkspaces } from './known-workspaces.ts'
-import { type OpenWorkspace, startCarriers } from './open-workspace.ts'
+import { type OpenWorkspace, startSupervisorAndRunner } from './open-workspace.ts'
 
 /** The parts that all workspaces of a daemon share. */
 export interface Shared {
@@ -67,14 +67,14 @@ export async function buildWorkspace(name: string, isNew: boolean, building: Bui
     const key = sharing ? await enter(workspace, building, sharing) : await begin(workspace, building, isNew)
     const dispatch = new Dispatch(workspace, building.neighbours, building.info)
     await declareRoles(dispatch)
-    const carriers = await startCarriers(dispatch, {
+    const started = await startSupervisorAndRunner(dispatch, {
       ...{ dataDir: directory.path, env, clock, harnesses, setups, worktrees, runLimits, onTrouble },
       ...{ workersDirectory: join(folder, 'workers'), socketPath: socketPathOf(directory.path, name) },
       url: () => building.info.url?.(),
       reached: sharing?.reached(),
     })
     known.begun(name)
-    return { workspace, dispatch, ...carriers, key }
+    return { workspace, dispatch, ...started, key }
   } catch (error) {
     workspace.close()
     throw error

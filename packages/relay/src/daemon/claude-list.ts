@@ -88,7 +88,7 @@ export class ClaudeList {
     const opening: { inbox?: ClaudeInbox; target: Target } = { target }
     this.#inboxes.set(agent.pid, opening)
     const { onSaid, onReady, onTrouble } = this.#options
-    ClaudeInbox.open(folder, agent.pid, { onFate: () => {}, onSaid: (said) => onSaid(said, target) })
+    ClaudeInbox.open(folder, agent.pid, { onOutcome: () => {}, onSaid: (said) => onSaid(said, target) })
       .then((inbox) => {
         if (this.#inboxes.get(agent.pid) !== opening) return inbox.close()
         opening.inbox = inbox

@@ -1,4 +1,4 @@
-// The sessions of Claude Code that people started. Their state and the way in for messages come from their record and socket (supervisor/claude).
+// The sessions of Claude Code that people started. Their state comes from their records, and messages go to their sockets (supervisor/claude).
 // Letters of their models to us become messages, our agents stand in their list, and their hooks are told when no waiter is needed.
 
 import { dirname } from 'node:path'
@@ -7,15 +7,22 @@ import { injectionText } from '@agent-relay/sdk/internal/injection'
 import type { Route } from '@agent-relay/sdk/protocol'
 import type { OpenedMail, OwnSession } from '../broker/waking/own-session-runtime.ts'
 import type { HooksFolder } from '../machine/hooks-folder.ts'
-import { ClaudeDoor } from '../supervisor/claude/door.ts'
 import { ClaudeInbox, newLetterId, removeDead, type SaidToUs } from '../supervisor/claude/inbox.ts'
 import { ClaudeRegistry, type ClaudeSession } from '../supervisor/claude/registry.ts'
+import { ClaudeSessionDelivery } from '../supervisor/claude/session-delivery.ts'
 import { workerMarker } from '../supervisor/launching.ts'
-import type { Answering, Matches, OwnListener, OwnPlace, OwnProgram, OwnVendor } from '../supervisor/own-program.ts'
 import { carries } from '../supervisor/processes.ts'
+import type {
+  Answering,
+  Matches,
+  ProgramListener,
+  ProgramMembership,
+  ProgramSource,
+  UserProgram,
+} from '../supervisor/user-program.ts'
 import { ClaudeList, type Target } from './claude-list.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
-import type { OwnMemory } from './own-memory.ts'
+import type { UserProgramMemory } from './user-program-memory.ts'
 
 /** Interval between looks into transcripts, while a message is on its way. */
 const transcriptMs = 1_000
@@ -29,17 +36,17 @@ const ownName = 'agent-relay'
 export interface ClaudeSessionsOptions {
   /** Claude Code's directory: `$CLAUDE_CONFIG_DIR`, or `~/.claude`. */
   home: string
-  memory: OwnMemory
+  memory: UserProgramMemory
   /** Whether the person lets our agents stand in Claude Code's own list. */
   mayList(): boolean
   hooks: HooksFolder
   workspaces: Pick<OpenWorkspaces, 'dispatches'>
 }
 
-export class ClaudeSessions implements OwnVendor {
+export class ClaudeSessions implements ProgramSource {
   readonly cli = 'claude'
   readonly #options: ClaudeSessionsOptions
-  readonly #listener: OwnListener
+  readonly #listener: ProgramListener
   readonly #registry: ClaudeRegistry
   /** Programs by process id, as text. */
   readonly #programs = new Map<string, ClaudeProgram>()
@@ -53,7 +60,7 @@ export class ClaudeSessions implements OwnVendor {
   /** Sockets of listed agents that are noted for the next daemon. */
   #listedSockets = 0
 
-  constructor(options: ClaudeSessionsOptions, listener: OwnListener) {
+  constructor(options: ClaudeSessionsOptions, listener: ProgramListener) {
     this.#options = options
     this.#listener = listener
     for (const path of options.memory.sockets) removeDead(path)
@@ -65,7 +72,7 @@ export class ClaudeSessions implements OwnVendor {
     this.#registry = new ClaudeRegistry({ home, onChange: () => this.#look() })
   }
 
-  programs(): ReadonlyMap<string, OwnProgram> {
+  programs(): ReadonlyMap<string, UserProgram> {
     return this.#programs
   }
 
@@ -90,7 +97,7 @@ export class ClaudeSessions implements OwnVendor {
     this.#later()
   }
 
-  onPlace(program: ClaudeProgram, place: OwnPlace | undefined): void {
+  onPlace(program: ClaudeProgram, place: ProgramMembership | undefined): void {
     const { memory, hooks } = this.#options
     const { version, directory, pid } = program.session
     program.place = place
@@ -108,17 +115,17 @@ export class ClaudeSessions implements OwnVendor {
     clearInterval(this.#listing)
     this.#registry.close()
     this.#list.close()
-    for (const { door } of this.#programs.values()) door?.end()
+    for (const { delivery } of this.#programs.values()) delivery?.end()
     for (const opening of this.#inboxes.values()) (await opening)?.close()
   }
 
   #look(): void {
     if (this.#isClosed) return
     const living = this.#registry.sessions
-    for (const [key, { session, door }] of this.#programs) {
+    for (const [key, { session, delivery }] of this.#programs) {
       if (living.get(session.pid)?.procStart === session.procStart) continue
       this.#programs.delete(key)
-      door?.end()
+      delivery?.end()
     }
     for (const session of living.values()) {
       const program = this.#programs.get(String(session.pid))
@@ -135,21 +142,21 @@ export class ClaudeSessions implements OwnVendor {
     const onTaken = () => this.#noteTaking(program.session, true)
     const program = new ClaudeProgram(session, { look, onTaken, onGiven: () => this.#later() })
     this.#programs.set(program.key, program)
-    program.door = await this.#doorOf(program)
-    if (this.#programs.get(program.key) !== program) program.door?.end()
-    program.door?.update(program.session)
+    program.delivery = await this.#deliveryOf(program)
+    if (this.#programs.get(program.key) !== program) program.delivery?.end()
+    program.delivery?.update(program.session)
     this.#listener.onChange()
   }
 
   /** Looks again while a message is on its way, and when a session that took none may be written to again. */
   #later(): void {
     clearTimeout(this.#timer)
-    const due = [...this.#programs.values()].flatMap(({ door }) =>
-      door?.isWaiting ? transcriptMs : (door?.shutMs ?? []),
+    const due = [...this.#programs.values()].flatMap(({ delivery }) =>
+      delivery?.isWaiting ? transcriptMs : (delivery?.shutMs ?? []),
     )
     if (this.#isClosed || due.length === 0) return
     const look = () => {
-      for (const { door } of this.#programs.values()) door?.look()
+      for (const { delivery } of this.#programs.values()) delivery?.look()
       this.#listener.onChange()
     }
     this.#timer = setTimeout(look, Math.min(...due)).unref()
@@ -182,13 +189,13 @@ export class ClaudeSessions implements OwnVendor {
     if (!isUnasked) this.#options.memory.noteTaking(version, directory, isTaking)
   }
 
-  async #doorOf({ session }: ClaudeProgram): Promise<ClaudeDoor | undefined> {
+  async #deliveryOf({ session }: ClaudeProgram): Promise<ClaudeSessionDelivery | undefined> {
     const folder = dirname(session.socketPath)
     const opening =
       this.#inboxes.get(folder) ??
       ClaudeInbox.open(folder, process.pid, {
-        onFate: (id, fate) => {
-          for (const { door } of this.#programs.values()) door?.onFate(id, fate)
+        onOutcome: (id, outcome) => {
+          for (const { delivery } of this.#programs.values()) delivery?.onOutcome(id, outcome)
         },
         onSaid: (said) => this.#heard(said),
       }).catch((error: Error) => void this.#listener.onTrouble(error))
@@ -197,7 +204,7 @@ export class ClaudeSessions implements OwnVendor {
     if (inbox) await this.#noteSockets()
     if (!inbox || this.#isClosed) return undefined
     const { onTrouble, onChange } = this.#listener
-    return new ClaudeDoor(session, { home: this.#options.home, inbox, onTrouble, onChange })
+    return new ClaudeSessionDelivery(session, { home: this.#options.home, inbox, onTrouble, onChange })
   }
 
   async #noteSockets(): Promise<void> {
@@ -252,16 +259,16 @@ interface ClaudeProgramOptions {
   onTaken(): void
 }
 
-class ClaudeProgram implements OwnProgram {
+class ClaudeProgram implements UserProgram {
   readonly #options: ClaudeProgramOptions
   session: ClaudeSession
-  door: ClaudeDoor | undefined
-  place: OwnPlace | undefined
+  delivery: ClaudeSessionDelivery | undefined
+  place: ProgramMembership | undefined
   /** Whether hooks were told to leave no waiter. */
   isTold = false
   /** The recipient of an answer without a name: the sender of the mail last shown, if that was a single agent. */
   answersTo: string | undefined
-  /** How many letters of this session are being sent, and the last of them. */
+  /** The number of letters of this session that are being sent, and the last of them. */
   waiting = 0
   last: Promise<void> = Promise.resolve()
   isFull = false
@@ -291,34 +298,34 @@ class ClaudeProgram implements OwnProgram {
     return this.session.sessionId
   }
 
-  get doing(): OwnProgram['doing'] {
+  get doing(): UserProgram['doing'] {
     return this.session.doing
   }
 
   get note(): string | undefined {
-    return this.door?.note
+    return this.delivery?.note
   }
 
   get asksPerson(): boolean {
-    return this.door?.holds ?? false
+    return this.delivery?.holds ?? false
   }
 
   get isReachable(): boolean {
-    return this.door !== undefined
+    return this.delivery !== undefined
   }
 
   get isOpen(): boolean {
-    return this.door?.isOpen ?? false
+    return this.delivery?.isOpen ?? false
   }
 
   /** Limits mail to one message at a time while an earlier daemon may have sent some of it: each message is looked for by itself. */
   get mailMax(): number | undefined {
-    return this.door?.isFirst ? 1 : undefined
+    return this.delivery?.isFirst ? 1 : undefined
   }
 
   update(session: ClaudeSession): void {
     this.session = session
-    this.door?.update(session)
+    this.delivery?.update(session)
   }
 
   look(): void {
@@ -330,14 +337,14 @@ class ClaudeProgram implements OwnProgram {
     const senders = [...new Set(messages.map(({ from }) => from))]
     this.answersTo = senders.length === 1 ? senders[0] : undefined
     const name = senders.length === 1 ? (senders[0] as string) : ownName
-    const way = hasOurTools ? { sendTool } : { peer: this.door?.address }
+    const way = hasOurTools ? { sendTool } : { peer: this.delivery?.address }
     const { toolPrefix } = cliOf('claude')
     const text = injectionText(messages, { toolPrefix, ...way, isBare: true, opening })
     const offered = (route: Route) => {
       this.#options.onTaken()
       return held.offered(route)
     }
-    await this.door?.give({ messages, name, text, offered, release: () => held.release() })
+    await this.delivery?.give({ messages, name, text, offered, release: () => held.release() })
     this.#options.onGiven()
   }
 }

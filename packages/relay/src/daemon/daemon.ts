@@ -19,13 +19,12 @@ import type { DaemonLock } from '../store/lock.ts'
 import { CodexThreads } from '../supervisor/codex/threads.ts'
 import { codex } from '../supervisor/harness/codex.ts'
 import { commandOf } from '../supervisor/launching.ts'
-import type { OwnListener } from '../supervisor/own-program.ts'
 import type { SupervisorOptions } from '../supervisor/supervisor.ts'
+import type { ProgramListener } from '../supervisor/user-program.ts'
 import type { HttpOptions, HttpWire } from '../wires/http.ts'
 import type { PageLogin } from '../wires/page-login.ts'
 import { SocketWire } from '../wires/socket.ts'
 import { AgentHosts } from './agent-hosts.ts'
-import { whileAttended } from './attendance.ts'
 import { type Built, buildWorkspace, type Shared, sharedByAll } from './build-workspace.ts'
 import { ClaudeSessions } from './claude-sessions.ts'
 import { ClusterAccess } from './cluster-access.ts'
@@ -36,11 +35,12 @@ import { acquireLock } from './inspect.ts'
 import { KnownWorkspaces } from './known-workspaces.ts'
 import { agentProcessesOf } from './open-workspace.ts'
 import { OpenWorkspaces } from './open-workspaces.ts'
-import { OwnAgents } from './own-agents.ts'
-import { OwnMemory } from './own-memory.ts'
 import { entryOf, type OwnedDaemon, ownerControls } from './owner-controls.ts'
 import type { RestLimits } from './resting.ts'
 import { servedWorkspaces } from './served-workspaces.ts'
+import { stopUnattended } from './unattended-stop.ts'
+import { UserProgramMemory } from './user-program-memory.ts'
+import { UserPrograms } from './user-programs.ts'
 
 /** `home` is the workspace for callers without a credential. Without a port: the usual one, else another that is free. */
 type HttpWish = Omit<HttpOptions, 'port' | 'onFault' | 'login' | 'isReady' | 'isLift' | 'playDemo'> & {
@@ -69,11 +69,11 @@ export interface DaemonOptions {
   attendedMs?: number
   /** Programs that workers may run; all, if left out. */
   harnesses?: SupervisorOptions['harnesses']
-  /** Where Claude Code keeps its registry: sessions that people started are agents. Left out: none of them is. */
+  /** The directory of Claude Code's registry: sessions that people started are agents. Left out: none of them is. */
   claudeHome?: string
   /**
-   * Where Codex keeps the socket of its background server: conversations that people started there are agents. Left out: only conversations with our MCP
-   * server are looked at.
+   * The directory of the socket of Codex's background server: conversations that people started there are agents. Left out: only conversations with our
+   * MCP server are looked at.
    */
   codexHome?: string
   /** In a lift: the roles that a caller may name itself as. */
@@ -106,7 +106,7 @@ export class Daemon {
   #http: HttpWire | undefined
   #login: PageLogin | undefined
   #unwatch = () => {}
-  #own: OwnAgents | undefined
+  #userPrograms: UserPrograms | undefined
   #isStopping = false
   readonly #hosts: AgentHosts
   readonly #agents = () => new Map([...this.#hosts.living(), ...agentProcessesOf(this.#open.dispatches())])
@@ -156,8 +156,8 @@ export class Daemon {
       const control = new ControlSocket(ownerControls(daemon.#ownedDaemon()), version)
       daemon.#control = await SocketWire.listen(controlSocketPath(options.dataDir), control)
       directory.hooks.announce(process.pid)
-      daemon.#own = daemon.#watchOwn()
-      daemon.#unwatch = whileAttended(options, () => daemon.#open.dispatches())
+      daemon.#userPrograms = daemon.#watchUserPrograms()
+      daemon.#unwatch = stopUnattended(options, () => daemon.#open.dispatches())
       return daemon
     } catch (error) {
       await daemon.stop()
@@ -165,7 +165,7 @@ export class Daemon {
     }
   }
 
-  /** Where HTTP is served; undefined if it is not. */
+  /** The address of the HTTP port; undefined where there is none. */
   get url(): string | undefined {
     return this.#http?.url
   }
@@ -196,7 +196,7 @@ export class Daemon {
     this.#isStopping = true
     this.#unwatch()
     this.#demo.stop()
-    await this.#own?.close()
+    await this.#userPrograms?.close()
     this.#directory.hooks.withdraw()
     const opened = await this.#open.stopOpening()
     for (const { workspace } of opened) {
@@ -263,25 +263,24 @@ export class Daemon {
       onFatal: (error) => onStop('failed', error),
     })
     this.#hosts.watch(built.workspace)
-    built.workspace.sessions.onChange(() => this.#own?.lookSoon())
-    this.#own?.lookSoon()
+    built.workspace.sessions.onChange(() => this.#userPrograms?.lookSoon())
+    this.#userPrograms?.lookSoon()
     return built
   }
 
   /** Watches the programs that people start by hand. */
-  #watchOwn(): OwnAgents {
+  #watchUserPrograms(): UserPrograms {
     const { claudeHome, codexHome, isMemory, onTrouble, env = process.env } = this.#options
     const workspaces = this.#open
-    const memory = new OwnMemory(isMemory ? undefined : join(this.#directory.path, 'own-sessions.json'))
+    const memory = new UserProgramMemory(isMemory ? undefined : join(this.#directory.path, 'own-sessions.json'))
     const mayList = () => mayListInClaude(this.#directory.path)
     const { hooks } = this.#directory
-    const vendors = [
-      (listener: OwnListener) => new CodexThreads({ home: codexHome, command: () => commandOf(codex, env) }, listener),
-    ]
-    const claude = (home: string) => (listener: OwnListener) =>
+    const threads = (listener: ProgramListener) =>
+      new CodexThreads({ home: codexHome, command: () => commandOf(codex, env) }, listener)
+    const claude = (home: string) => (listener: ProgramListener) =>
       new ClaudeSessions({ home, memory, hooks, mayList, workspaces }, listener)
-    const all = claudeHome === undefined ? vendors : [claude(claudeHome), ...vendors]
-    return new OwnAgents({ vendors: all, memory, workspaces, onTrouble })
+    const sources = claudeHome === undefined ? [threads] : [claude(claudeHome), threads]
+    return new UserPrograms({ sources, memory, workspaces, onTrouble })
   }
 
   #neighbours(): Neighbours<Workspace> {
@@ -323,7 +322,7 @@ export class Daemon {
   }
 
   async #nameOf(key: string): Promise<string | undefined> {
-    const release = await this.#open.rouse(key, undefined)
+    const release = await this.#open.openForCredential(key, undefined)
     const found = this.#open.dispatches().find(({ workspace }) => workspace.credentials.isKey(key))
     release()
     return found?.workspace.name

@@ -101,7 +101,7 @@ export class KnownWorkspaces {
    * Puts a workspace from a backup into its place, from a folder that was prepared for it. Refused if there is one of this name, or the same workspace
    * under another name. `isReplaced`: the present one of this name is removed once the new one is in its place.
    */
-  takeIn(name: string, folder: string, placed: PlacedKey, isReplaced = false): void {
+  placeRestored(name: string, folder: string, placed: PlacedKey, isReplaced = false): void {
     this.#mustBeFree(name, placed, isReplaced)
     this.#directory.markPlaced(folder, placed)
     if (isReplaced) this.#directory.replace(name, folder)

@@ -31,7 +31,7 @@ export interface OpenWorkspace {
 
 type Own = 'ledger' | 'approvals' | 'edits' | 'worktrees' | 'project' | 'directory' | 'launchHook'
 
-interface CarrierOptions extends Omit<SupervisorOptions, Own> {
+interface StartOptions extends Omit<SupervisorOptions, Own> {
   workersDirectory: string
   worktrees: Worktrees
   clock: Clock
@@ -39,9 +39,9 @@ interface CarrierOptions extends Omit<SupervisorOptions, Own> {
 }
 
 /** Starts the supervisor for workers and the runner for runs: each gets the broker's contract that was made for it, and no more. */
-export async function startCarriers(
+export async function startSupervisorAndRunner(
   dispatch: Dispatch,
-  { workersDirectory, runLimits: limits, clock, ...options }: CarrierOptions,
+  { workersDirectory, runLimits: limits, clock, ...options }: StartOptions,
 ): Promise<Pick<OpenWorkspace, 'supervisor' | 'runner'>> {
   const { workspace } = dispatch
   const { workers, runs, approvals, name } = workspace
@@ -58,9 +58,9 @@ export async function startCarriers(
   // In a shared workspace the caller of an action may be on another machine than the daemon that offers it.
   if (!workspace.otherMachines) await offerDaemonActions(workspace)
   const dial: Dial = async (run) => {
-    const entrance = runs.reports.takeEntrance(run)
-    if (!entrance) return undefined
-    const { token, asker } = entrance
+    const login = runs.reports.takeLogin(run)
+    if (!login) return undefined
+    const { token, asker } = login
     return openMcpSession(dispatch, { door: asker.door, asker }, { token })
   }
   const runner = new Runner({ ledger: runs.reports, dial, clock, env, dataDir, directory, limits })

@@ -136,7 +136,7 @@ export class OpenWorkspaces {
    * Opens the workspaces at rest that a credential may belong to, or, without a credential, the one of this name. A wrong credential opens nothing. They
    * stay open until the returned function is called.
    */
-  async rouse(credential: string | undefined, name: string | undefined): Promise<() => void> {
+  async openForCredential(credential: string | undefined, name: string | undefined): Promise<() => void> {
     const hash = credential === undefined ? undefined : hashOf(credential)
     const isMeant = ([each, { hashes }]: [string, Served]) =>
       hashes && (name === undefined || name === each) && (hash === undefined ? name === each : hashes.has(hash))

@@ -223,12 +223,12 @@ async function place(daemon: OwnedDaemon, workspace: string, from: string, key: 
   const id = directory.isNewFolder(from) ? idOf(join(from, 'relay.db')) : undefined
   if (id === undefined)
     throw new RefusalError('input.invalid', { operation: 'workspace.place', why: `${from} was not prepared for this` })
-  if (!isBlankHome(directory, workspace)) return known.takeIn(workspace, from, { id, key })
+  if (!isBlankHome(directory, workspace)) return known.placeRestored(workspace, from, { id, key })
   await daemon.open(workspace)
   try {
     await daemon.workspaces.close(workspace, false, async () => {
       // Whether the home is blank is checked again now that it is closed: somebody may have used it.
-      known.takeIn(workspace, from, { id, key }, isBlankHome(directory, workspace))
+      known.placeRestored(workspace, from, { id, key }, isBlankHome(directory, workspace))
       daemon.wire()?.endPages()
     })
   } finally {

@@ -16,7 +16,7 @@ export function servedWorkspaces(open: OpenWorkspaces, home: string | undefined)
     names: () => open.names(),
     faults: () => [...open.sockets.faultTexts(), ...open.names().flatMap(troubleIn)],
     home: () => home,
-    rouse: (credential, name) => open.rouse(credential, name),
+    openForCredential: (credential, name) => open.openForCredential(credential, name),
     named: async (which) => {
       const isMeant = (each: string) => ('id' in which ? open.idOf(each) === which.id : each === which.name)
       const name = open.names().find(isMeant)

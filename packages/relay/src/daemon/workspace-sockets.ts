@@ -4,7 +4,7 @@
 import type { Refusal } from '@agent-relay/sdk/protocol'
 import { bareText, RefusalError } from '../core/refusal-error.ts'
 import { fileFaultOf } from '../store/damage.ts'
-import { ownersParty, SocketWire } from '../wires/socket.ts'
+import { ownersHandler, SocketWire } from '../wires/socket.ts'
 import type { LeavingCode, OpenWorkspace } from './open-workspace.ts'
 
 /** Opens a workspace for a client; undefined if there is none of this name. */
@@ -66,12 +66,12 @@ export class WorkspaceSockets {
   }
 
   async #listen(name: string): Promise<SocketWire> {
-    const party = ownersParty(async (work) => {
+    const handler = ownersHandler(async (work) => {
       const answer = await this.#workspaces.visit(name, ({ dispatch }) => work(dispatch))
       if (!answer) throw new RefusalError('workspace.removed', { workspace: name })
       return answer
     })
-    const wire = await SocketWire.listen(this.#pathOf(name), party)
+    const wire = await SocketWire.listen(this.#pathOf(name), handler)
     this.#wires.set(name, wire)
     return wire
   }

@@ -1,6 +1,6 @@
 // Finds which file of which git checkout a path names, by looking at the file system alone: git itself would take too long before every edit. Links are
 // followed; a file need not exist. Directories, paths outside every checkout and paths inside .git are no such files. A file system may not answer, so
-// only a lookout looks (lookout.ts).
+// only a path probe looks (path-probe.ts).
 
 import { lstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
@@ -13,7 +13,7 @@ const linksMax = 40
 /** A path with more parts names no file here: looking at it part by part would hold up everybody. */
 const partsMax = 256
 
-/** A question to a lookout. Relative paths begin at `cwd`. */
+/** A question to a path probe. Relative paths begin at `cwd`. */
 export interface Question {
   cwd: string
   files: readonly string[]
@@ -85,7 +85,7 @@ const ownProcess = process.platform === 'linux' ? realPath('/proc/self') : undef
 const behindDescriptor = /^\/(?:dev|proc\/(?:self|thread-self))\/fd\/[^/]+\/./
 
 /**
- * Whether the path, or a link on its way, goes through the /proc directory of whichever process opens it. A lookout's working directory is its own /proc
+ * Whether the path, or a link on its way, goes through the /proc directory of whichever process opens it. A path probe's working directory is its own /proc
  * directory, so paths through `/proc/self/cwd` end there too. A descriptor itself is left alone: `/dev/stderr` is one, and it was opened before.
  */
 function isUnclear(cwd: string, file: string): boolean {

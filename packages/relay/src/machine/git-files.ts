@@ -1,5 +1,5 @@
 // Checks the files of a repository that git opens for every command. Somebody may have put a FIFO in the place of one, at which git would wait, or a
-// device, which never ends. Their contents are left to git. A file system may not answer, so only a lookout looks (lookout.ts).
+// device, which never ends. Their contents are left to git. A file system may not answer, so only a path probe looks (path-probe.ts).
 
 import { type Stats, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'

@@ -2,7 +2,7 @@
 
 import { existsSync, linkSync, lstatSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { RefusalError } from '../core/refusal-error.ts'
 import { syncFile, syncFolder } from './sync.ts'
 
@@ -49,7 +49,7 @@ function whyNoPlace(path: string, error: NodeJS.ErrnoException): Error {
   if (!statSync(there).isDirectory())
     return misplaced(path, `${there} is a file and no directory`, 'Name another place.')
   if (code === 'ENOENT' && there !== directory)
-    return misplaced(path, `there is no directory ${directory}`, `Make it first: mkdir -p ${quotedWord(directory)}`)
+    return misplaced(path, `there is no directory ${directory}`, `Make it first: mkdir -p ${shellQuote(directory)}`)
   const why = denials[code]
   return why === undefined ? error : new RefusalError('file.denied', { path, directory, why })
 }

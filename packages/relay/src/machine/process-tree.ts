@@ -1,6 +1,6 @@
 // The place of a process among the others: what started it, whether it has a terminal, and whether it is the one it says it is. No system call that Node
 // has names the process at the other end of a socket. So a client names itself, and proves it by its title: the other end has told it a secret, and no
-// process can change the title of another one. What follows from that is decided in broker/authority.ts.
+// process can change the title of another one. What follows from that is decided in broker/sessions/person.ts.
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -21,7 +21,7 @@ export interface ModelAnswer {
   tokens: Tokens
 }
 
-export interface Circumstances {
+export interface RequestControls {
   limits: Pick<RunLimits, 'triesMax' | 'retryMs' | 'requestMsMax'>
   /** Aborted when the run has ended: no further request is made. A request under way ends by itself. */
   over: AbortSignal
@@ -36,13 +36,13 @@ export interface Circumstances {
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
 
 /** Asks the model, with retries. Throws the error of the last attempt; undefined if the run has ended meanwhile. */
-export async function ask(question: Question, circumstances: Circumstances): Promise<ModelAnswer | undefined> {
-  const { limits, over } = circumstances
+export async function ask(question: Question, controls: RequestControls): Promise<ModelAnswer | undefined> {
+  const { limits, over } = controls
   for (let tries = 1; ; tries++) {
     if (over.aborted) return undefined
     try {
-      const answer = await askOnce(question, circumstances)
-      circumstances.onTokens(answer.tokens)
+      const answer = await askOnce(question, controls)
+      controls.onTokens(answer.tokens)
       return over.aborted ? undefined : answer
     } catch (error) {
       if (over.aborted) return undefined
@@ -52,7 +52,7 @@ export async function ask(question: Question, circumstances: Circumstances): Pro
   }
 }
 
-async function askOnce(question: Question, { limits, closing, onText }: Circumstances): Promise<ModelAnswer> {
+async function askOnce(question: Question, { limits, closing, onText }: RequestControls): Promise<ModelAnswer> {
   const { streamText } = await import('./libraries.ts')
   const late = AbortSignal.timeout(limits.requestMsMax)
   const abortSignal = AbortSignal.any([closing, late])

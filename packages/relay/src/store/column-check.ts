@@ -14,7 +14,7 @@ import {
   runStatuses,
   workerStates,
 } from '@agent-relay/sdk/protocol'
-import { factTypes, misshapen } from '../core/facts/table.ts'
+import { factTypes, malformedField } from '../core/facts/table.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { Database } from './database.ts'
 import { beginWith } from './migrating.ts'
@@ -142,7 +142,7 @@ function factFault(database: Database, table: string): string | undefined {
     for (const [seq, text] of rows)
       for (const fact of JSON.parse(text as string) as Fact[]) {
         // Policies had other fields once; the policy in force is checked in its column.
-        const field = fact.type === 'workspace.policy-set' ? undefined : misshapen(fact)
+        const field = fact.type === 'workspace.policy-set' ? undefined : malformedField(fact)
         if (field !== undefined) return `entry ${seq} of its ${table} holds a ${fact.type} whose ${field} is malformed`
       }
   return undefined

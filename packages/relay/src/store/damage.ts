@@ -3,7 +3,7 @@
 
 import { statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import type { Refusal } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
 
@@ -26,7 +26,7 @@ interface Lack {
 
 /** The refusal of a database that is whole but lacks entries. A person can go on with what is left. */
 export function cut(path: string, lack: Lack): RefusalError {
-  const recover = `agent-relay workspace recover ${quotedWord(workspaceOf(path))}`
+  const recover = `agent-relay workspace recover ${shellQuote(workspaceOf(path))}`
   return new RefusalError('workspace.damaged', { path, reason: lackText(lack), lack, recover, ...fixesOf(path) })
 }
 
@@ -87,14 +87,14 @@ export function isDamage(error: unknown, path: string): boolean {
  */
 export function fixesOf(path: string): { copy: string; startOver: string } {
   const folder = dirname(path)
-  const workspace = quotedWord(workspaceOf(path))
-  const away = quotedWord(join(dirname(dirname(folder)), 'damaged', workspaceOf(path)))
+  const workspace = shellQuote(workspaceOf(path))
+  const away = shellQuote(join(dirname(dirname(folder)), 'damaged', workspaceOf(path)))
   const start = `agent-relay daemon start --project ${workspace}`
   const remove = `agent-relay workspace remove ${workspace} --yes --force`
-  const make = `mkdir -p ${quotedWord(folder)} ${away}`
+  const make = `mkdir -p ${shellQuote(folder)} ${away}`
   return {
-    copy: `agent-relay daemon stop; ${make}; mv ${quotedWord(path)}* ${away}; cp COPY ${quotedWord(path)}; ${start}`,
-    startOver: `${make}; cp -p ${quotedWord(path)}* ${away}; agent-relay daemon restart; ${remove}; ${start}`,
+    copy: `agent-relay daemon stop; ${make}; mv ${shellQuote(path)}* ${away}; cp COPY ${shellQuote(path)}; ${start}`,
+    startOver: `${make}; cp -p ${shellQuote(path)}* ${away}; agent-relay daemon restart; ${remove}; ${start}`,
   }
 }
 

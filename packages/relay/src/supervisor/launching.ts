@@ -9,7 +9,8 @@ import { createServer } from 'node:net'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { WorkerRow } from '../core/view.ts'
-import type { BesideOptions } from './beside.ts'
+import type { CliServer } from './cli-server.ts'
+import type { CompanionOptions } from './companion-server.ts'
 import { acp } from './harness/acp.ts'
 import {
   type AcpHarness,
@@ -20,7 +21,6 @@ import {
   serverEnvironment,
   serverName,
 } from './harness/harness.ts'
-import type { OwnDoor } from './own-door.ts'
 import type { TerminalOptions } from './pty.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -30,7 +30,7 @@ export interface LaunchOptions {
   harness: Harness
   /** Private to this worker; made here, removed when it ends. */
   directory: string
-  /** How a hook is started without a Node; undefined where that cannot be done. */
+  /** The command that starts a hook without a Node; undefined where that is impossible. */
   launchHook?(): Program | undefined
   socketPath: string
   /** The daemon's HTTP address, if it serves HTTP. */
@@ -45,9 +45,9 @@ export interface LaunchOptions {
 
 export interface Launched {
   options: Omit<TerminalOptions, 'cols' | 'rows'>
-  ownDoor?: OwnDoor
+  cliServer?: CliServer
   /** A server to be started before the program. */
-  beside?: BesideOptions
+  companion?: CompanionOptions
   acp?: { harness: AcpHarness; mcpServers: McpServer[] }
 }
 
@@ -84,8 +84,8 @@ export async function prepare(launching: LaunchOptions): Promise<Launched> {
     await setups.once(harness.name, [file, before.args, env.HOME], () => runBefore(file, before.args, cwd, environment))
   const options = { file, args: [...command.slice(1), ...launch.args], cwd, env: environment }
   if (!speaks) {
-    const beside = launch.beside && { ...options, ...launch.beside }
-    return { options, ownDoor: harness.ownDoor?.(context), beside: command.length > 0 ? undefined : beside }
+    const companion = launch.companion && { ...options, ...launch.companion }
+    return { options, cliServer: harness.cliServer?.(context), companion: command.length > 0 ? undefined : companion }
   }
   return { options, acp: { harness: speaks, mcpServers: isInjected ? [mcpServer(speaks, context, launching)] : [] } }
 }

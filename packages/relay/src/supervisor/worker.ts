@@ -6,8 +6,7 @@ import { type ControlName, limits } from '@agent-relay/sdk/protocol'
 import { refusal } from '@agent-relay/sdk/protocol/refusals'
 import type { WorkerLedger, WorkerTerminal, WorktreeKeeper } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
-import { Attention } from './attention.ts'
-import { type Beside, startBeside } from './beside.ts'
+import { type CompanionServer, startCompanion } from './companion-server.ts'
 import { AcpControl, type AcpControlOptions } from './control/acp-control.ts'
 import type { Control, ControlListener } from './control/control.ts'
 import { PtyControl } from './control/pty-control.ts'
@@ -16,6 +15,7 @@ import type { Harness } from './harness/harness.ts'
 import { type HarnessSetups, type LaunchOptions, prepare, workerEnvironment, workerMarker } from './launching.ts'
 import { Output } from './output.ts'
 import { signalGroup } from './processes.ts'
+import { PromptScheduler } from './prompt-scheduler.ts'
 import type { Exit, OpenTerminal, Terminal } from './pty.ts'
 
 export interface WorkerOptions extends Pick<AcpControlOptions, 'approvals' | 'edits'> {
@@ -47,7 +47,7 @@ export class SupervisedWorker {
   readonly #row: WorkerRow
   readonly #options: WorkerOptions
   readonly #output: Output
-  readonly #attention: Attention
+  readonly #scheduler: PromptScheduler
   readonly #exited: Promise<Exit>
   #setExit!: (exit: Exit) => void
   /** Resolves when no process of the worker is left and its exit is recorded. */
@@ -55,7 +55,7 @@ export class SupervisedWorker {
   #setOver!: () => void
   #control: Control | undefined
   #terminal: Terminal | undefined
-  #beside: Beside | undefined
+  #companion: CompanionServer | undefined
   #notReady: NodeJS.Timeout | undefined
   #token = ''
   #isLive = false
@@ -78,7 +78,7 @@ export class SupervisedWorker {
       this.#setOver = resolve
     })
     this.#output = new Output(size, (data) => this.#terminal?.answer(data))
-    this.#attention = new Attention({
+    this.#scheduler = new PromptScheduler({
       ...{ row, harness: options.harness, ledger: options.ledger, onTrouble: options.onTrouble },
       report: (status, more) => this.#report(status, more),
     })
@@ -89,7 +89,7 @@ export class SupervisedWorker {
     const control = this.#control
     if (!control || this.#isOver) return undefined
     return {
-      activity: () => this.#attention.activity,
+      activity: () => this.#scheduler.activity,
       screen: async (lines) => (await this.#output.lines(lines)).join('\n'),
       follow: (sink) => this.#output.follow(sink),
       isBlocked: async () => (await control.isBlocked?.()) ?? false,
@@ -103,7 +103,7 @@ export class SupervisedWorker {
 
   /** Looks again: mail may have arrived, or the worker's MCP session may have connected. */
   wake(): void {
-    this.#attention.wake()
+    this.#scheduler.wake()
   }
 
   /** Carries out the wish of the worker's row; a repeat changes nothing. */
@@ -112,9 +112,9 @@ export class SupervisedWorker {
     this.#then(async () => {
       if ((wish === 'paused') === this.#isPaused || this.#isOver || !this.#control) return
       this.#isPaused = wish === 'paused'
-      await within(this.#attention.hold(this.#isPaused), holdMs)
+      await within(this.#scheduler.hold(this.#isPaused), holdMs)
       this.#signal(this.#isPaused ? 'SIGSTOP' : 'SIGCONT')
-      await this.#report(this.#isPaused ? 'paused' : this.#attention.status)
+      await this.#report(this.#isPaused ? 'paused' : this.#scheduler.status)
     })
   }
 
@@ -125,7 +125,7 @@ export class SupervisedWorker {
     this.#then(async () => {
       if (this.#isOver) return
       // The end does not wait for typing, which may wait for a program that does not read.
-      this.#attention.end()
+      this.#scheduler.end()
       const control = this.#control
       if (control)
         await endProgram({
@@ -155,31 +155,31 @@ export class SupervisedWorker {
     const { harness, directory, launchHook, socketPath, url, env, setups, openTerminal } = this.#options
     const { approvals, edits, ledger } = this.#options
     const [row, output, token] = [this.#row, this.#output, this.#token]
-    const { options, ownDoor, beside, acp } = await prepare({
+    const { options, cliServer, companion, acp } = await prepare({
       ...{ row, harness, directory, launchHook, socketPath, url, token, env, setups },
       isAcp: name === 'acp',
     })
     if (this.#leaving !== undefined) return
     let control: Control | undefined
     const listener: ControlListener = {
-      onChange: (ms) => (ms === undefined ? this.#attention.wake() : this.#attention.later(ms)),
+      onChange: (ms) => (ms === undefined ? this.#scheduler.wake() : this.#scheduler.later(ms)),
       onExit: (exit) => control === this.#control && this.#onExit(exit),
       onBroken: (why, hasTalked) => control === this.#control && this.#then(() => this.#fallBack(why, hasTalked)),
       onSpent: (n, spend) => void ledger.spent(row, n, spend).catch(this.#options.onTrouble),
       onTrouble: this.#options.onTrouble,
     }
-    this.#beside = beside && (await startBeside(beside))
+    this.#companion = companion && (await startCompanion(companion))
     if (acp) control = AcpControl.start({ ...options, ...acp, row, approvals, edits, output, listener })
     else {
       // The screen must exist from the first byte: a program may ask its terminal a question at the start and wait for the answer.
       void output.lines()
-      const args = beside && this.#beside ? beside.clientArgs : options.args
+      const args = companion && this.#companion ? companion.clientArgs : options.args
       const terminal = await openTerminal({ ...options, args, ...size })
       this.#terminal = terminal
-      control = new PtyControl(terminal, { row, approvals, harness, output, ownDoor, listener })
+      control = new PtyControl(terminal, { row, approvals, harness, output, cliServer, listener })
     }
     this.#control = control
-    this.#attention.begin(control)
+    this.#scheduler.begin(control)
   }
 
   #onExit(exit: Exit): void {
@@ -199,7 +199,7 @@ export class SupervisedWorker {
     control.end()
     signalGroup(control.pid, 'SIGKILL')
     await sweep(id, control.pid)
-    const isLost = hasTalked || this.#attention.hasMail
+    const isLost = hasTalked || this.#scheduler.hasMail
     if (harness.isAcpOnly || command !== undefined || isLost)
       return this.#finish(`it cannot be spoken to over ACP: ${why}`)
     try {
@@ -209,7 +209,7 @@ export class SupervisedWorker {
         `it cannot be spoken to over ACP (${why}), nor be started in a terminal: ${(error as Error).message}`,
       )
     }
-    await ledger.fellBack(this.#row, why, this.#attention.hasTask)
+    await ledger.fellBack(this.#row, why, this.#scheduler.hasTask)
   }
 
   async #makeWorktree(): Promise<void> {
@@ -227,11 +227,11 @@ export class SupervisedWorker {
     if (this.#isOver || this.#leaving !== undefined) return
     this.#isLive = true
     await this.#report(this.#isPaused ? 'paused' : 'starting')
-    this.#attention.live()
+    this.#scheduler.live()
   }
 
   async #tellNotReady(): Promise<void> {
-    if (this.#isOver || this.#attention.isReady) return
+    if (this.#isOver || this.#scheduler.isReady) return
     // Perhaps the CLI has lost its one-time setup, so it is repeated at the next start.
     this.#options.setups.forget(this.#options.harness.name)
     await this.#options.ledger.notReady(this.#row, waitLimitMs('workerStart'), await this.#lastScreen())
@@ -242,11 +242,11 @@ export class SupervisedWorker {
     if (this.#isOver) return
     this.#isOver = true
     clearTimeout(this.#notReady)
-    this.#attention.end()
+    this.#scheduler.end()
     const { name, id } = this.#row
     try {
       const screen = await this.#lastScreen()
-      this.#beside?.signal('SIGKILL')
+      this.#companion?.signal('SIGKILL')
       await sweep(id, this.#control?.pid)
       this.#output.end(refusal('worker.exited', { name, reason }))
       rmSync(this.#options.directory, { recursive: true, force: true })
@@ -274,7 +274,7 @@ export class SupervisedWorker {
 
   #signal(signal: NodeJS.Signals): void {
     if (this.#control) signalGroup(this.#control.pid, signal)
-    this.#beside?.signal(signal)
+    this.#companion?.signal(signal)
   }
 
   #then(work: () => Promise<void>): void {

@@ -14,7 +14,7 @@ export interface ServedWorkspaces {
   /** One text for each workspace that cannot be opened because of its files: its name, and what is wrong with them. */
   faults(): string[]
   /** Opens the workspaces that a credential may belong to, or, without one, the workspace of this name, until the returned function is called. */
-  rouse(credential: string | undefined, name: string | undefined): Promise<() => void>
+  openForCredential(credential: string | undefined, name: string | undefined): Promise<() => void>
   /** Finds a workspace by its id or its name and opens it if it is at rest. It stays open until it is released. */
   named(which: { id: string } | { name: string }): Promise<{ dispatch: Dispatch; release(): void } | undefined>
   /** Keeps a workspace from being put to rest until the returned function is called. */
@@ -77,12 +77,12 @@ export class Callers {
   async find(credential: string | undefined, wanted?: string): Promise<Held<Credential>> {
     // Without a credential only the open workspace is opened.
     if (credential === undefined && !this.isOpen) throw new RefusalError('auth.required')
-    const roused = await this.#served.rouse(credential, credential === undefined ? this.#home : wanted)
+    const opened = await this.#served.openForCredential(credential, credential === undefined ? this.#home : wanted)
     try {
       const found = this.findOpen(credential, wanted)
       return { ...found, release: this.#served.pin(found.dispatch) }
     } finally {
-      roused()
+      opened()
     }
   }
 

@@ -22,16 +22,16 @@ import { RefusalError, refusalOf } from '../core/refusal-error.ts'
 import { callOf, isPage, mayTakeLong } from './calls.ts'
 import {
   FlatMail,
+  type FrameWriter,
   firstCallOf,
   firstWording,
   isFirstFrame,
-  type Outlet,
   plain,
   takesFlatMail,
 } from './first-protocol.ts'
 
 /** The daemon's side of a connection: a workspace's dispatch, or the daemon's control. */
-export interface Party {
+export interface ConnectionHandler {
   hello(hello: Hello): Promise<Service>
   /** Takes over a socket whose HELLO says that MCP lines follow. */
   pipe?(socket: Socket, hello: unknown, early: Uint8Array): Promise<{ readonly pending: number; close(): void }>
@@ -47,7 +47,7 @@ export interface Carrier {
 }
 
 /** The source of the client's bytes. Paused while the client does not read its answers. */
-export interface Flow {
+export interface PausableSource {
   pause(): void
   resume(): void
 }
@@ -68,14 +68,14 @@ interface Abandonable {
 }
 
 export class Connection {
-  readonly #party: Party
+  readonly #handler: ConnectionHandler
   readonly #carrier: Carrier
-  readonly #flow: Flow
+  readonly #source: PausableSource
   readonly #parser = new FrameParser(limits.lineBytesMax, limits.jsonDepthMax)
   readonly #watches = new Map<string, Watch>()
   /** Calls that may take long, and can be given up. A set, since a hostile client may give many the same id. */
   readonly #waiting = new Set<Abandonable>()
-  readonly #outlet: Outlet = {
+  readonly #writer: FrameWriter = {
     isReady: () => !this.#isOver && this.#carrier.isReady(),
     write: (...frame) => this.#write(...frame),
   }
@@ -93,10 +93,10 @@ export class Connection {
   pending = 0
   #pages = 0
 
-  constructor(party: Party, carrier: Carrier, flow: Flow) {
-    this.#party = party
+  constructor(handler: ConnectionHandler, carrier: Carrier, source: PausableSource) {
+    this.#handler = handler
     this.#carrier = carrier
-    this.#flow = flow
+    this.#source = source
   }
 
   get hasGreeted(): boolean {
@@ -170,12 +170,12 @@ export class Connection {
     this.#isGreeting = true
     this.#hello = hello
     try {
-      const service = await this.#party.hello(helloOf(frame.payload))
+      const service = await this.#handler.hello(helloOf(frame.payload))
       if (this.#isOver) return service.leave()
       this.#service = service
       service.ended?.addEventListener('abort', () => this.#endedBy(service.ended?.reason))
       this.#write('WELCOME', frame.id, service.welcome)
-      if (takesFlatMail(frame.payload)) this.#mail = FlatMail.start(service, this.#outlet)
+      if (takesFlatMail(frame.payload)) this.#mail = FlatMail.start(service, this.#writer)
     } catch (error) {
       if (this.#isOver) return
       this.#refuse(frame.id, refusalOf(error))
@@ -220,7 +220,7 @@ export class Connection {
       return this.#refuse(id, refusal('input.invalid', { operation: op, why: `${watchesMax} watches stand already` }))
     const type = op === 'inbox.follow' ? 'DELIVER' : 'EVENT'
     const sink: Sink = {
-      isReady: this.#outlet.isReady,
+      isReady: this.#writer.isReady,
       item: (item) => this.#write(type, id, { watch: id, item }),
       end: (refused) => {
         this.#watches.delete(id)
@@ -266,8 +266,8 @@ export class Connection {
     // Once the connection has ended, the carrier reads on and drops the rest, so that it sees the other side's end.
     if (this.#isOver || isDone === !this.#isPaused) return
     this.#isPaused = !isDone
-    if (isDone) this.#flow.resume()
-    else this.#flow.pause()
+    if (isDone) this.#source.resume()
+    else this.#source.pause()
   }
 
   /** Whether another frame may be read. Frames that a client sends before its HELLO is answered wait for that. */

@@ -22,7 +22,7 @@ const headChars = 512
 type FirstFrame = Envelope & { type: keyof typeof callSpellings }
 
 /** The sending side of a connection. */
-export interface Outlet {
+export interface FrameWriter {
   isReady(): boolean
   write(type: Envelope['type'], id: string, payload: unknown, flushed?: () => void): void
 }
@@ -127,7 +127,7 @@ export class FlatMail {
   #unasked: FlatMessage[] = []
   #chars = 0
 
-  private constructor(service: Service, since: number, { isReady, write }: Outlet) {
+  private constructor(service: Service, since: number, { isReady, write }: FrameWriter) {
     this.#service = service
     const item = (received: unknown) => {
       const message = flat(received as InboxMessage)
@@ -146,11 +146,11 @@ export class FlatMail {
   }
 
   /** Starts with messages from now on. Earlier mail is left to INBOX: it would pass for the answer to the client's first question. */
-  static start(service: Service, outlet: Outlet): FlatMail | undefined {
+  static start(service: Service, writer: FrameWriter): FlatMail | undefined {
     const { agent, seq } = service.welcome as Welcome
     if (agent === undefined) return undefined
     try {
-      return new FlatMail(service, seq, outlet)
+      return new FlatMail(service, seq, writer)
     } catch {
       // The session may not follow its inbox here. Its calls are still answered, or refused with the reason.
       return undefined

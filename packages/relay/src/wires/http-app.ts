@@ -114,8 +114,8 @@ function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLi
       // The credential is passed even where no agent is named: the session ends with it.
       const hello = { name: agent, key, token }
       const isStateless = era === 'stateless'
-      const entrance = { door, isStateless, isProvisional: !isStateless }
-      const { link, ...session } = await openMcpSession(dispatch, entrance, hello)
+      const origin = { door, isStateless, isProvisional: !isStateless }
+      const { link, ...session } = await openMcpSession(dispatch, origin, hello)
       links.add(link)
       void link.closed.then(() => links.delete(link))
       return session

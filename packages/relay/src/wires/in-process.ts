@@ -8,14 +8,14 @@ import type { Answer, Watch } from '../broker/call.ts'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { settle } from '../broker/presence/provisional-names.ts'
 import type { Session } from '../broker/sessions/session.ts'
-import type { Door, Entrance } from '../broker/sessions/standing.ts'
+import type { Door, SessionOrigin } from '../broker/sessions/standing.ts'
 import { RefusalError, refusalOf } from '../core/refusal-error.ts'
 
 /** A `Connector` of the SDK. */
-export function inProcess(dispatch: Dispatch, entrance: Entrance | Door = 'owner') {
+export function inProcess(dispatch: Dispatch, origin: SessionOrigin | Door = 'owner') {
   return async (hello: Hello): Promise<InProcessLink> => {
     try {
-      const { session, welcome } = await dispatch.hello(entrance, hello)
+      const { session, welcome } = await dispatch.hello(origin, hello)
       return new InProcessLink(dispatch, session, welcome)
     } catch (error) {
       throw errorFrom(refusalOf(error))

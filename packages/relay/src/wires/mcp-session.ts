@@ -12,7 +12,7 @@ import { parse } from '../broker/operation-input.ts'
 import { nameProvisionally } from '../broker/presence/provisional-names.ts'
 import { dayTokenMs } from '../broker/sessions/credentials.ts'
 import type { Session } from '../broker/sessions/session.ts'
-import type { Entrance } from '../broker/sessions/standing.ts'
+import type { SessionOrigin } from '../broker/sessions/standing.ts'
 import type { Workspace } from '../broker/workspace.ts'
 import { refusalOf } from '../core/refusal-error.ts'
 import { version } from '../machine/version.ts'
@@ -26,8 +26,8 @@ export const loadMcp = () => {
 }
 let mcp: Promise<typeof import('@agent-relay/mcp')> | undefined
 
-/** How the client of an MCP session comes in. */
-export interface McpEntrance extends Omit<Entrance, 'kind'> {
+/** The origin of an MCP session. */
+export interface McpOrigin extends Omit<SessionOrigin, 'kind'> {
   /** A client without a name is given one that is stored only when it is needed. */
   readonly isProvisional?: boolean
   /** The provisional name that an earlier daemon gave the client. */
@@ -69,12 +69,12 @@ export function toolsetOf({ daemon }: Dispatch): string | undefined {
  */
 export async function openMcpSession(
   dispatch: Dispatch,
-  { isProvisional = false, given, ...entrance }: McpEntrance,
+  { isProvisional = false, given, ...origin }: McpOrigin,
   hello: Hello,
   onAgent: (agent: Pick<Welcome, 'agent' | 'token'> & { given?: string }) => void = () => {},
 ): Promise<McpSession> {
   const { workspace, daemon } = dispatch
-  const { session, welcome } = await dispatch.hello({ ...entrance, kind: 'model' }, hello)
+  const { session, welcome } = await dispatch.hello({ ...origin, kind: 'model' }, hello)
   const link = new InProcessLink(dispatch, session, welcome)
   const client = new WorkspaceClient(onlyOnce(link), { autoConnect: false })
   await client.connect()
@@ -95,7 +95,7 @@ export async function openMcpSession(
   }
   const register: ServerOptions['register'] = async (profile, info) => {
     const cli = cliOf(info)
-    if (entrance.isStateless) return registerForTheDay(dispatch, session, { cli, ...profile })
+    if (origin.isStateless) return registerForTheDay(dispatch, session, { cli, ...profile })
     const former = session.agent
     // The client repeats a wish that was answered with a number: `Ada` from `Ada-2` means the same name.
     const name = former?.replace(/-\d+$/, '') === profile.name ? former : profile.name
@@ -105,7 +105,7 @@ export async function openMcpSession(
     return registered
   }
   // The client's claim about its CLI counts on the owner's own socket only: nobody else starts a CLI here.
-  const isOwn = entrance.door === 'owner'
+  const isOwn = origin.door === 'owner'
   const onInitialized: ServerOptions['onInitialized'] = (info, tools) =>
     workspace.sessions.initialized(session, isOwn && info ? nameAfter(info.name).cli : undefined, tools)
   const onCall: ServerOptions['onCall'] = ({ threadId }) => {

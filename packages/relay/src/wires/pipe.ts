@@ -17,7 +17,7 @@ import type { RefusalLike } from '@agent-relay/sdk/wire'
 import { z } from 'zod'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { RefusalError, refusalOf } from '../core/refusal-error.ts'
-import { loadMcp, type McpEntrance, openMcpSession, toolsetOf } from './mcp-session.ts'
+import { loadMcp, type McpOrigin, openMcpSession, toolsetOf } from './mcp-session.ts'
 
 /** The HELLO of a pipe. Its id stays the same when the pipe connects again after a restart of the daemon. */
 const PipeHello = z.object({
@@ -43,8 +43,8 @@ const PipeHello = z.object({
 /** Most unread bytes of answers: a host that does not read its MCP server's answers is not coming back. */
 const unreadAnswerBytesMax = 32 * 1024 * 1024
 
-/** How the pipe came in, with the credential of its HTTP upgrade. */
-export interface PipeEntrance extends McpEntrance {
+/** The origin of the pipe's session, with the credential of its HTTP upgrade. */
+export interface PipeOrigin extends McpOrigin {
   key?: string
   token?: string
 }
@@ -66,7 +66,7 @@ export async function servePipe(
   socket: Socket,
   payload: unknown,
   early: Uint8Array,
-  { key, token, ...entrance }: PipeEntrance = { door: 'owner' },
+  { key, token, ...origin }: PipeOrigin = { door: 'owner' },
 ): Promise<PipeHandle> {
   const say = (type: 'WELCOME' | 'ERROR', content: unknown) => {
     socket.write(encodeFrame({ v: 1, type, id: 'pipe', ts: Date.now(), payload: content }))
@@ -78,10 +78,10 @@ export async function servePipe(
       ...(key === undefined ? {} : { key }),
       ...(token === undefined ? {} : { token }),
     }
-    const tools = toolsOf(toolsetsFor(dispatch, entrance, hello))
+    const tools = toolsOf(toolsetsFor(dispatch, origin, hello))
     // In a shared workspace the name is stored at once: other machines are only told of stored agents.
     const isProvisional = dispatch.workspace.otherMachines === undefined
-    const naming = { ...entrance, isProvisional, given: hello.given }
+    const naming = { ...origin, isProvisional, given: hello.given }
     const { client, link, options, turn } = await openMcpSession(dispatch, naming, asSession(hello), (agent) =>
       say('WELCOME', agent),
     )
@@ -126,7 +126,7 @@ export async function servePipe(
  * The toolsets of a pipe. An agent that carries out a run must be able to complete it, whatever tools it asked for. A lift's port serves only the
  * lift's tools.
  */
-function toolsetsFor(dispatch: Dispatch, { door }: McpEntrance, hello: z.infer<typeof PipeHello>): string | undefined {
+function toolsetsFor(dispatch: Dispatch, { door }: McpOrigin, hello: z.infer<typeof PipeHello>): string | undefined {
   const { tools, token } = hello
   const { workspace } = dispatch
   const only = door === 'lift' ? toolsetOf(dispatch) : undefined

@@ -9,12 +9,12 @@ import { RefusalError } from '../core/refusal-error.ts'
 import { InProcessLink } from './in-process.ts'
 
 /** Callers on a lift's port may act as any of its roles, and do nothing else. */
-const entrance = { door: 'lift', kind: 'model' } as const
+const origin = { door: 'lift', kind: 'model' } as const
 
 /** Registers the roles as agents, so that messages reach them before they have connected. */
 export async function declareRoles(dispatch: Dispatch): Promise<void> {
   for (const name of dispatch.daemon.roles ?? []) {
-    const { session } = await dispatch.hello(entrance, { name })
+    const { session } = await dispatch.hello(origin, { name })
     dispatch.workspace.sessions.end(session)
   }
 }
@@ -84,7 +84,7 @@ export class RoleSessions {
   }
 
   async #open(role: string): Promise<InProcessLink> {
-    const { session, welcome } = await this.#dispatch.hello(entrance, { name: role })
+    const { session, welcome } = await this.#dispatch.hello(origin, { name: role })
     this.#sessions.add(session)
     const link = new InProcessLink(this.#dispatch, session, welcome)
     if (this.#isClosed) void link.close()

@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
 import { limits, type RefusalCode, type RefusalDetails } from '@agent-relay/sdk/protocol'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { refusalOf } from '../core/refusal-error.ts'
-import { type Carrier, Connection, type Party } from './connection.ts'
+import { type Carrier, Connection, type ConnectionHandler } from './connection.ts'
 import { FirstLine, pipeHello } from './first-line.ts'
 import { refusePipe, servePipe } from './pipe.ts'
 import { farewellMs } from './port-connections.ts'
@@ -34,21 +34,21 @@ interface OpenSocket {
 
 export class SocketWire {
   readonly path: string
-  readonly #party: Party
+  readonly #handler: ConnectionHandler
   readonly #open = new Map<Socket, OpenSocket>()
   readonly #closed: Promise<void>[] = []
   readonly #silent = new Set<Socket>()
   #server: Server | undefined
   #look: NodeJS.Timeout | undefined
 
-  private constructor(path: string, party: Party) {
+  private constructor(path: string, handler: ConnectionHandler) {
     this.path = path
-    this.#party = party
+    this.#handler = handler
   }
 
   /** Only the holder of the daemon's lock may call this: it replaces any socket file that is there. */
-  static async listen(path: string, party: Party): Promise<SocketWire> {
-    const wire = new SocketWire(path, party)
+  static async listen(path: string, handler: ConnectionHandler): Promise<SocketWire> {
+    const wire = new SocketWire(path, handler)
     if (!isPipe) clearThePlace(path)
     await wire.#listen()
     if (!isPipe) wire.#look = setInterval(() => void wire.#comeBack(), socketFileLookMs).unref()
@@ -56,7 +56,7 @@ export class SocketWire {
   }
 
   async #listen(): Promise<void> {
-    const server = createServer((socket) => this.#accept(socket, this.#party))
+    const server = createServer((socket) => this.#accept(socket, this.#handler))
     const umask = isPipe ? 0 : process.umask(0o177)
     try {
       await new Promise<void>((resolve, reject) => {
@@ -113,7 +113,7 @@ export class SocketWire {
       await new Promise((resolve) => setTimeout(resolve, 5))
   }
 
-  #accept(socket: Socket, party: Party): void {
+  #accept(socket: Socket, handler: ConnectionHandler): void {
     // A client that has not said HELLO yet connects again: it has nothing under way.
     this.#open.set(socket, { pending: 0, close: () => socket.destroy() })
     socket.on('error', () => socket.destroy())
@@ -122,9 +122,9 @@ export class SocketWire {
     const whole = new FirstLine((line, rest) => {
       greeted()
       socket.removeAllListeners('data')
-      const pipe = party.pipe === undefined ? undefined : pipeHello(line)
-      if (pipe !== undefined && party.pipe) return this.#pipe(socket, party.pipe, pipe, rest)
-      this.#converse(socket, party, Buffer.concat([line, newline, rest]))
+      const pipe = handler.pipe === undefined ? undefined : pipeHello(line)
+      if (pipe !== undefined && handler.pipe) return this.#pipe(socket, handler.pipe, pipe, rest)
+      this.#converse(socket, handler, Buffer.concat([line, newline, rest]))
     }, limits.requestBytesMax)
     socket.on('data', (chunk) => whole.push(chunk))
   }
@@ -151,16 +151,16 @@ export class SocketWire {
   }
 
   /** Serves MCP lines from here on, beginning with those that have arrived already. */
-  #pipe(socket: Socket, serve: NonNullable<Party['pipe']>, hello: unknown, rest: Uint8Array): void {
+  #pipe(socket: Socket, serve: NonNullable<ConnectionHandler['pipe']>, hello: unknown, rest: Uint8Array): void {
     socket.pause()
     void serve(socket, hello, rest).then((handle) => this.#open.has(socket) && this.#open.set(socket, handle))
   }
 
-  #converse(socket: Socket, party: Party, first: Uint8Array): void {
+  #converse(socket: Socket, handler: ConnectionHandler, first: Uint8Array): void {
     const carrier = new SocketCarrier(socket, () =>
       connection.close('session.stalled', { seconds: limits.stalledMs / 1000 }),
     )
-    const connection = new Connection(party, carrier, socket)
+    const connection = new Connection(handler, carrier, socket)
     this.#open.set(socket, connection)
     socket.on('drain', () => {
       carrier.drained()
@@ -177,8 +177,8 @@ export class SocketWire {
 
 const newline = Buffer.from('\n')
 
-/** The party on a workspace owner's socket. `visit` opens the workspace for each client. */
-export function ownersParty(visit: <T>(work: (dispatch: Dispatch) => Promise<T>) => Promise<T>): Party {
+/** The handler on a workspace owner's socket. `visit` opens the workspace for each client. */
+export function ownersHandler(visit: <T>(work: (dispatch: Dispatch) => Promise<T>) => Promise<T>): ConnectionHandler {
   return {
     hello: (hello) => visit((dispatch) => dispatch.serve('owner', hello)),
     pipe: (socket, hello, early) =>

@@ -9,7 +9,7 @@ import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import type { Service } from '../broker/call.ts'
 import { RefusalError, refusalOf } from '../core/refusal-error.ts'
 import type { Callers } from './callers.ts'
-import { type Carrier, Connection, type Party } from './connection.ts'
+import { type Carrier, Connection, type ConnectionHandler } from './connection.ts'
 import type { PageAccess } from './page-login.ts'
 import { farewellMs, type PortConnections } from './port-connections.ts'
 import { helloMs } from './socket.ts'
@@ -51,14 +51,14 @@ export class WebSocketWire {
 
   /** `shown` is the credential of the upgrade's own headers, if it had one; `wanted` the workspace it named. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, shown?: string, wanted?: string): void {
-    const party = this.#party(shown, wanted)
-    this.#server.handleUpgrade(request, socket, head, (ws) => this.#accept(ws, request.socket, party))
+    const handler = this.#handlerFor(shown, wanted)
+    this.#server.handleUpgrade(request, socket, head, (ws) => this.#accept(ws, request.socket, handler))
   }
 
   /** Upgrades the owner's page: the person acts with the rights of the workspace's key, whatever the page says of itself. */
   upgradePage(request: IncomingMessage, socket: Duplex, head: Buffer, access: PageAccess): void {
     const { dispatch, key, human, isGood } = access
-    const party: Party = {
+    const handler: ConnectionHandler = {
       hello: async ({ session, calls }: Hello) => {
         // The cookie may have ended since it was checked, and before this page was known here.
         if (!isGood()) throw new RefusalError('auth.revoked', { why: loggedOut })
@@ -69,7 +69,7 @@ export class WebSocketWire {
     this.#server.handleUpgrade(request, socket, head, (ws) => {
       this.#pages.set(ws, access)
       ws.on('close', () => this.#pages.delete(ws))
-      this.#accept(ws, request.socket, party)
+      this.#accept(ws, request.socket, handler)
     })
   }
 
@@ -88,7 +88,7 @@ export class WebSocketWire {
     for (const connection of this.#open.values()) connection.close(reason)
   }
 
-  #party(shown: string | undefined, wanted: string | undefined): Party {
+  #handlerFor(shown: string | undefined, wanted: string | undefined): ConnectionHandler {
     return {
       hello: async (hello: Hello) => {
         const found = await this.#callers.find(hello.key ?? hello.token ?? shown, wanted)
@@ -102,11 +102,11 @@ export class WebSocketWire {
     }
   }
 
-  /** The party of a connection that counts among those of authenticated callers from its WELCOME on. */
-  #known(socket: Socket, party: Party): Party {
+  /** The handler of a connection that counts among those of authenticated callers from its WELCOME on. */
+  #known(socket: Socket, handler: ConnectionHandler): ConnectionHandler {
     return {
       hello: async (hello) => {
-        const service = await party.hello(hello)
+        const service = await handler.hello(hello)
         try {
           this.#connections.know(socket)
         } catch (error) {
@@ -118,13 +118,13 @@ export class WebSocketWire {
     }
   }
 
-  #accept(ws: WebSocket, socket: Socket, party: Party): void {
+  #accept(ws: WebSocket, socket: Socket, handler: ConnectionHandler): void {
     const { helloMs, stalledMs } = this.#limits
     const carrier = new WebSocketCarrier(ws, socket, stalledMs, {
       stalled: () => connection.close('session.stalled', { seconds: stalledMs / 1000 }),
       drained: () => connection.drained(),
     })
-    const connection = new Connection(this.#known(socket, party), carrier, ws)
+    const connection = new Connection(this.#known(socket, handler), carrier, ws)
     this.#open.set(ws, connection)
     boundUntilGreeted(ws, socket, connection)
     const greeting = setTimeout(() => connection.hasGreeted || ws.terminate(), helloMs)

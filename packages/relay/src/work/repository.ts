@@ -3,7 +3,7 @@
 import { lstatSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { RefusalError } from '../core/refusal-error.ts'
-import { lookout } from '../machine/lookout.ts'
+import { pathProbe } from '../machine/path-probe.ts'
 import { isInside, realDirectory } from '../machine/working-directory.ts'
 import { type Git, GitError } from './git.ts'
 
@@ -31,7 +31,7 @@ const lookMs = 10_000
 
 /** Refuses a directory of a repository with files on which git would hang. */
 export async function mustNotHoldGit(directory: string): Promise<void> {
-  const looked = await lookout.look({ cwd: directory, files: [], directory, isForGit: true }, directory)
+  const looked = await pathProbe.look({ cwd: directory, files: [], directory, isForGit: true }, directory)
   if (!looked) throw none(directory, 'its file system, or that of its repository, does not answer')
   if (looked.unsafe) throw none(directory, `${looked.unsafe.path}: ${looked.unsafe.why}. Remove it, then try again`)
 }

@@ -16,10 +16,7 @@ import { projectConfig } from '../machine/trust.ts'
 import { isInside, realDirectory } from '../machine/working-directory.ts'
 import { makeBranch } from './branches.ts'
 import { changesOf, diffOf, uncommittedOf } from './changes.ts'
-import { addSubmodules, copyFiles, setUp, type WorktreeSettings } from './furnishing.ts'
 import { type Env, Git, GitError } from './git.ts'
-import { lockReason, recordOf, writeMark } from './handover.ts'
-import { discard, files, leave, mustBeInPlace } from './leaving.ts'
 import { makeFolder, writeNew } from './own-files.ts'
 import {
   branchOf,
@@ -30,6 +27,9 @@ import {
   mustHaveNoFilters,
   worktreesOf,
 } from './repository.ts'
+import { lockReason, recordOf, writeMark } from './worktree-mark.ts'
+import { discard, files, leave, mustBeInPlace } from './worktree-removal.ts'
+import { addSubmodules, copyFiles, setUp, type WorktreeSettings } from './worktree-setup.ts'
 
 /** Most worktrees that one name may leave behind. */
 const sameNameMax = 99
@@ -78,7 +78,7 @@ export class Worktrees implements WorktreeKeeper {
   }
 
   make(worktree: Worktree, options: MakeWorktree): Promise<void> {
-    return this.#alone(worktree, () => this.#add(worktree, options)).then(() => this.#furnish(worktree, options))
+    return this.#alone(worktree, () => this.#add(worktree, options)).then(() => this.#setUp(worktree, options))
   }
 
   leave(worktree: Worktree, by: LeftBy): Promise<EndedWorktree> {
@@ -126,7 +126,7 @@ export class Worktrees implements WorktreeKeeper {
     await this.#git.run(repository, ['worktree', 'unlock', '--', path])
   }
 
-  async #furnish(worktree: Worktree, { worker, cwd, environment, signal, onSetup }: MakeWorktree): Promise<void> {
+  async #setUp(worktree: Worktree, { worker, cwd, environment, signal, onSetup }: MakeWorktree): Promise<void> {
     const { settings = {} } = this.#settings(join(worktree.repository, relative(worktree.path, cwd)))
     await addSubmodules(this.#git, worktree, settings.submodules)
     const copied = await copyFiles(worktree, settings.copy)

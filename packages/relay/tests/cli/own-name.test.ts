@@ -1,13 +1,13 @@
-// How the command line calls itself before a person: by its name where their PATH has it, through npx in a checkout, else by its path.
+// The name by which the command line calls itself before a person: by its name where their PATH has it, through npx in a checkout, else by its path.
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { asTyped, launcher, ownName, pathOfOwn } from '../../src/cli/own-name.ts'
 
-const byPath = quotedWord(launcher)
+const byPath = shellQuote(launcher)
 
 let root: string
 beforeEach(() => {

@@ -1,8 +1,8 @@
-// What a person is told of spend at the command line: by each way to add it up, and beside runs, workers and agents.
+// Spend at the command line: by each way to add it up, and beside runs, workers and agents.
 
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { ModelServer } from '../../../../test/bench/model-server.ts'
 import { until } from '../../../../test/until.ts'
@@ -35,7 +35,7 @@ test('a run of a model, and a worker that tells its cost', async () => {
   expect(await printed('runs')).toMatch(/STARTED +SPENT +TASK[\s\S]* 61k tokens +Do it\. +Done\./)
   expect(await printed('runs', 'status', run?.id as string)).toContain('\n  61k tokens\n')
   const told = { usage: { inputTokens: 1_200, outputTokens: 34 }, cost: { amount: 0.31, currency: 'USD' } }
-  const command = [process.execPath, acpAgent, '--log', join(world.cwd, 'log')].map(quotedWord).join(' ')
+  const command = [process.execPath, acpAgent, '--log', join(world.cwd, 'log')].map(shellQuote).join(' ')
   await world.run(['spawn', 'Adds', '--acp', command, '--task', `spends ${JSON.stringify(told)}`])
   type Spent = { spend: { agent?: string; run?: string; tokens: object; usd?: number }[]; total: object }
   const listed = (by: string) => world.json<Spent>(['spend', '--by', by])

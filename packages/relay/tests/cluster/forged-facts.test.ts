@@ -9,7 +9,7 @@ import type { Reply } from '../../src/broker/engine.ts'
 import type { Writes } from '../../src/cluster/cluster-journal.ts'
 import { writesOf } from '../../src/cluster/keys.ts'
 import type { RuleInput, RuleName } from '../../src/core/decide.ts'
-import { factTypes, misshapen, rowOf } from '../../src/core/facts/table.ts'
+import { factTypes, malformedField, rowOf } from '../../src/core/facts/table.ts'
 import { type Cast, samples } from '../core/fact-samples.ts'
 import { endAll, type SharedDaemon, said, team } from './shared-daemon.ts'
 
@@ -141,7 +141,7 @@ test('no text in a fact is longer than a list can show, and nothing in a name be
     const fact = samples[type](ada)
     const shape = rowOf(fact).shape as Record<string, (value: unknown) => boolean>
     const bare = Object.keys(shape).filter((name) => [long, [long], { x: long }].some((value) => shape[name]?.(value)))
-    const deep = withEachText(fact, long).filter((forged) => misshapen(forged as Fact) === undefined)
+    const deep = withEachText(fact, long).filter((forged) => malformedField(forged as Fact) === undefined)
     const named = ['agent', 'worker', 'from', 'channel', 'conversation', 'machine'].filter((name) =>
       shape[name]?.('a\nb'),
     )
@@ -182,7 +182,7 @@ test('in the name of another agent, or of nobody, it changes no row', async () =
 test('the facts that are forged here are well formed, so that they are judged by who says them', async () => {
   const { ada, mallory } = await equipped()
   for (const cast of [ada, mallory])
-    expect(factTypes.filter((type) => misshapen(samples[type](cast)) !== undefined)).toEqual([])
+    expect(factTypes.filter((type) => malformedField(samples[type](cast)) !== undefined)).toEqual([])
 })
 
 test('without all that it changes it changes no row: whoever decides at that moment would overlook it', async () => {

@@ -4,8 +4,8 @@ import { makeIds, refusal } from '@agent-relay/sdk/protocol'
 import { until } from '../../../../test/until.ts'
 import type { Reply } from '../../src/broker/engine.ts'
 import { Hub } from '../../src/broker/hub.ts'
-import { Contact } from '../../src/cluster/contact.ts'
 import { Follower } from '../../src/cluster/follower.ts'
+import { ClusterReachability } from '../../src/cluster/reachability.ts'
 import { Replica } from '../../src/cluster/replica.ts'
 import { SharedEngine } from '../../src/cluster/shared-engine.ts'
 import type { RuleInput, RuleName } from '../../src/core/decide.ts'
@@ -24,7 +24,7 @@ export class SharedDaemon {
   readonly engine: SharedEngine
   readonly hub: Hub
   readonly calls: string[] = []
-  readonly contact: Contact
+  readonly reachability: ClusterReachability
   readonly #follower: Follower
   stopped: string | undefined
   /** Machines that this one takes for removed from the cluster. */
@@ -36,8 +36,8 @@ export class SharedDaemon {
     this.#machine = machine
     this.store = new Store(':memory:', [], machine)
     const sound = cluster.start(machine, wire)
-    this.contact = new Contact('db.example:5432/relay', clock)
-    const journal = this.contact.watched({
+    this.reachability = new ClusterReachability('db.example:5432/relay', clock)
+    const journal = this.reachability.watched({
       append: (append) => {
         this.calls.push(append.drafts.length === 0 ? 'barrier' : 'append')
         return sound.append(append)
@@ -57,7 +57,7 @@ export class SharedDaemon {
     const replica = new Replica(this.store, this.hub)
     const isRemoved = (other: string) => this.removed.has(other)
     const world = { machine, isLive: () => false, holder: (hold: string) => hold, isRemoved }
-    const parts = { replica, journal, contact: this.contact, clock, world, onTrouble: fail }
+    const parts = { replica, journal, reachability: this.reachability, clock, world, onTrouble: fail }
     this.engine = new SharedEngine({ workspace: 'team', machine, ids: makeIds(), ...parts })
     this.#follower = new Follower({
       replica,

@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { controlSocketPath, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { type Link, socketConnector } from '@agent-relay/sdk/wire'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -51,7 +51,7 @@ async function start(): Promise<void> {
   daemon = await Daemon.start({ dataDir, credentialsPath, onTrouble, onStop: () => {} })
 }
 
-/** Its files are copied: a connection of this process lives on until it is collected, and would write to them then. */
+/** Stops the daemon and empties the logs of its databases, since tests copy the files: a connection lives on until it is collected, and would write then. */
 async function stop(): Promise<void> {
   await daemon?.stop()
   daemon = undefined
@@ -148,7 +148,7 @@ test('a database that is put back from a copy, as the fix says, goes on', async 
   // Everything of it but our own commands, which this test does itself.
   const { copy: fix } = refused.refusal.details as { copy: string }
   const own = fix.split('; ').filter((each) => !each.startsWith('agent-relay '))
-  execFileSync('sh', ['-c', own.join('; ').replace('COPY', quotedWord(copy))])
+  execFileSync('sh', ['-c', own.join('; ').replace('COPY', shellQuote(copy))])
   await start()
   expect(await daemon?.open('app')).toMatchObject({ created: false })
   const ada = await socketConnector(socketPathOf(dataDir, 'app'))({ name: 'ada' })

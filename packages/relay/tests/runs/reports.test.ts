@@ -1,10 +1,10 @@
-// What the runner is given of a run: the way in of its agent, once, and no more rights than who asked for it has.
+// The runner is given the login of a run's agent once, with no more rights than the run's asker has.
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { PlayClock } from '../../../../test/plays/clock.ts'
 import { ProcessHouse } from '../../../../test/plays/houses.ts'
 import type { Dispatch } from '../../src/broker/dispatch.ts'
-import type { Entrance } from '../../src/broker/sessions/standing.ts'
+import type { SessionOrigin } from '../../src/broker/sessions/standing.ts'
 import type { RunRow } from '../../src/core/view.ts'
 
 let house: ProcessHouse
@@ -16,7 +16,7 @@ beforeEach(async () => {
 })
 afterEach(() => house.close())
 
-async function start(door: Entrance['door'], key?: string): Promise<RunRow> {
+async function start(door: SessionOrigin['door'], key?: string): Promise<RunRow> {
   const { session } = await dispatch.hello({ door, kind: 'program', isStateless: true }, { name: 'Ada', key })
   const { output } = await dispatch.call(session, 'run.start', { contract: 'x' }, `c_${door}`)
   return dispatch.workspace.store.view.runs.byId((output as { id: string }).id) as RunRow
@@ -25,11 +25,11 @@ async function start(door: Entrance['door'], key?: string): Promise<RunRow> {
 test('the token of a run is handed out once, and forgotten when the run ends', async () => {
   const { reports } = dispatch.workspace.runs
   const run = await start('owner')
-  expect(reports.takeEntrance(run.id)?.token).toMatch(/^at_/)
-  expect(reports.takeEntrance(run.id)).toBeUndefined()
+  expect(reports.takeLogin(run.id)?.token).toMatch(/^at_/)
+  expect(reports.takeLogin(run.id)).toBeUndefined()
   const other = await start('owner', house.key('main'))
   await reports.end(other.id, 'enough')
-  expect(reports.takeEntrance(other.id)).toBeUndefined()
+  expect(reports.takeLogin(other.id)).toBeUndefined()
 })
 
 test.each([
@@ -41,7 +41,7 @@ test.each([
   expect(reports.mayStart(run.id)).toBe(mayStart)
   const code = mayStart ? 'worker.unavailable' : 'spawn.denied'
   await expect(reports.hire(run, 'x', new AbortController().signal)).rejects.toMatchObject({ refusal: { code } })
-  const { token, asker } = reports.takeEntrance(run.id) as { token: string; asker: Entrance['asker'] }
+  const { token, asker } = reports.takeLogin(run.id) as { token: string; asker: SessionOrigin['asker'] }
   const { session } = await dispatch.hello({ door, kind: 'model', asker }, { token })
   expect(session).toMatchObject({ agent: run.agent, standing: { rank, kind: 'model' } })
 })
@@ -54,7 +54,7 @@ test('who gives the contract of another again lends it no rights', async () => {
   const { output } = await dispatch.call(session, 'run.start', { again: first.id }, 'c_again')
   const { id, parent } = output as { id: string; parent: string }
   expect([parent, reports.mayStart(id)]).toEqual([first.parent, false])
-  expect(reports.takeEntrance(id)?.asker).toMatchObject({ door: 'network', rank: 'agent', hasKey: false })
+  expect(reports.takeLogin(id)?.asker).toMatchObject({ door: 'network', rank: 'agent', hasKey: false })
 })
 
 test('the end of the output of a run is kept while it runs', async () => {

@@ -14,8 +14,8 @@ import { ownStanding, type Standing } from '../../src/broker/sessions/standing.t
 import { Workspace } from '../../src/broker/workspace.ts'
 import type { ApprovalRow } from '../../src/core/view.ts'
 import type { OpenWorkspace } from '../../src/daemon/open-workspace.ts'
-import { OwnAgents } from '../../src/daemon/own-agents.ts'
-import { OwnMemory } from '../../src/daemon/own-memory.ts'
+import { UserProgramMemory } from '../../src/daemon/user-program-memory.ts'
+import { UserPrograms } from '../../src/daemon/user-programs.ts'
 import { type Clock, systemClock } from '../../src/machine/clock.ts'
 import { CodexThreads } from '../../src/supervisor/codex/threads.ts'
 import { codex } from '../../src/supervisor/harness/codex.ts'
@@ -38,33 +38,33 @@ export class CodexWorld {
   readonly #asked = join(this.root, 'asked')
   workspace: Workspace
   readonly #opened: ConstructorParameters<typeof Workspace>[0]
-  /** What its model was given, by thread. */
+  /** The texts that its model was given, by thread. */
   readonly turns: { thread: string; text: string }[] = []
   /** The steps of all conversations, the last first. */
   readonly items: { type: string; id: string; clientId?: string; text?: string; thread: string }[] = []
-  /** Those who have joined a conversation, by its id, and what was answered to questions. */
+  /** The clients that have joined a conversation, by its id, and the answers to questions. */
   readonly joined = new Map<string, number>()
   readonly decided: unknown[] = []
-  /** What it asks whoever joins. */
+  /** The questions for each client that joins. */
   readonly asks: { id: number; method: string; params: { threadId: string } }[] = []
-  /** What it does with turns instead of answering: it takes them, or hangs up after it has, or hangs up without. */
+  /** Where set, the server does not answer turns: it takes them, takes them and hangs up, or hangs up. */
   silence: 'takes' | 'takes and hangs up' | 'hangs up' | undefined
   readonly threads: StandInThread[] = []
   refuses = false
-  /** What it does instead of answering the first call of a connection. */
+  /** Where set, the server does this instead of answering the first call of a connection. */
   greeting: 'hangs up' | 'nonsense' | undefined
   /** A call that it answers in another way than we know. */
   strange: string | undefined
   greeted = 0
-  /** What it was asked, by method. */
+  /** The requests to the server, by method. */
   readonly heard = new Map<string, number>()
   /** Commands that the daemon has given by itself. */
   commands = 0
   readonly #http: Server = createServer()
   readonly #sockets = new Set<WebSocket>()
-  #agents: OwnAgents | undefined
+  #agents: UserPrograms | undefined
 
-  #memory = new OwnMemory(undefined)
+  #memory = new UserProgramMemory(undefined)
 
   constructor(clock: Clock, isNative: boolean) {
     this.socketPath = join(
@@ -105,7 +105,7 @@ export class CodexWorld {
     return world
   }
 
-  /** As Codex's server does: the process of this test stands for it. */
+  /** The process of this test stands for that of Codex's server. */
   #noteProcess(): void {
     const folder = join(this.home, '.codex/app-server-daemon')
     mkdirSync(folder, { recursive: true })
@@ -113,11 +113,11 @@ export class CodexWorld {
     writeFileSync(join(folder, 'daemon.pid'), JSON.stringify(note))
   }
 
-  /** What a daemon does. */
+  /** Does a daemon's part. */
   watch(env: Record<string, string>, home: string | undefined): void {
     const dispatch = this.#dispatch()
-    this.#agents = new OwnAgents({
-      vendors: [(listener) => new CodexThreads({ home, command: () => commandOf(codex, env) }, listener)],
+    this.#agents = new UserPrograms({
+      sources: [(listener) => new CodexThreads({ home, command: () => commandOf(codex, env) }, listener)],
       memory: this.#memory,
       workspaces: {
         names: () => ['play'],
@@ -166,7 +166,7 @@ export class CodexWorld {
     })
   }
 
-  /** How often `codex` was started, and with which arguments. */
+  /** The starts of `codex`, with their arguments. */
   asked(): string[] {
     return existsSync(this.#asked) ? readFileSync(this.#asked, 'utf8').split('\n').slice(0, -1) : []
   }
@@ -207,7 +207,7 @@ export class CodexWorld {
     return this.workspace.store.queries.inboxMessages(session.agent as string, await this.take(session))
   }
 
-  /** What the agent's own inbox tool would hand out. */
+  /** The messages that the agent's own inbox tool would hand out. */
   async take(session: Session): Promise<string[]> {
     const { agent = '', id } = session
     return (await this.#give('inbox.take', agent, { route: 'tool' }, id)).messages as string[]

@@ -155,7 +155,7 @@ describe('opencode', () => {
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     const send = (isInjected: boolean, ...args: string[]) =>
-      opencode.ownDoor?.({ ...context, port, isInjected, args })?.send?.('x')
+      opencode.cliServer?.({ ...context, port, isInjected, args })?.send?.('x')
     await send(true)
     await send(false, '-c', '--agent', 'plan')
     await send(false, '--agent=plan')
@@ -164,9 +164,9 @@ describe('opencode', () => {
     expect(agents).toEqual(['agent-relay', 'plan', 'plan', undefined])
   })
 
-  test('no port, no door of its own', async () => {
+  test('without a port there is no server to talk to', async () => {
     expect(launch(opencode).args).toEqual(['--agent', 'agent-relay'])
-    expect(opencode.ownDoor?.(context)).toBeUndefined()
+    expect(opencode.cliServer?.(context)).toBeUndefined()
   })
 })
 

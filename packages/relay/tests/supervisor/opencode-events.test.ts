@@ -1,4 +1,4 @@
-// What opencode's server tells of a worker, against one that tells it as the real one does (test/real has that): it counts before the screen, which
+// The state of a worker by opencode's server, against a server that tells it as the real one does (test/real has that): it counts before the screen, which
 // shows something else here, and the screen counts again when the server is gone.
 
 import { once } from 'node:events'
@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { opencodeDoor } from '../../src/supervisor/opencode/door.ts'
+import { opencodeServer } from '../../src/supervisor/opencode/server.ts'
 import { scripted, WorkerWorld } from './worker-world.ts'
 
 let end = async () => {}
@@ -48,7 +48,7 @@ async function hired() {
   }
   onTestFinished(stop)
   const { port } = server.address() as AddressInfo
-  const served = { ...scripted, ownDoor: () => opencodeDoor({ port, secret: 'x', agent: undefined }) }
+  const served = { ...scripted, cliServer: () => opencodeServer({ port, secret: 'x', agent: undefined }) }
   const world = await WorkerWorld.start({ harnesses: [served] })
   end = () => world.stop()
   await world.hire('Eve')
@@ -87,7 +87,7 @@ test('it is busy as long as its server says so, and gets its mail afterwards', a
   // It has it, and may begin a little later.
   await is('busy')
   isAt('busy')
-  // What its server cannot tell any more is read off the screen.
+  // Without its server, the worker's state is read off the screen.
   stop()
   await is('idle')
 })

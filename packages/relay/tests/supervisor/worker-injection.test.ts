@@ -3,7 +3,7 @@
 import { cleanForModel } from '@agent-relay/sdk/internal/clean'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { taskInjection } from '../../src/supervisor/attention.ts'
+import { taskInjection } from '../../src/supervisor/prompt-scheduler.ts'
 
 const fixer = { name: 'Fixer', parent: 'Alice' }
 const pieces = [

@@ -2,7 +2,7 @@
 
 import { encodeFrame, type FrameType } from '@agent-relay/sdk/protocol'
 import { afterEach, expect, test } from 'vitest'
-import { Connection, type Party } from '../../src/wires/connection.ts'
+import { Connection, type ConnectionHandler } from '../../src/wires/connection.ts'
 
 let signals: AbortSignal[] = []
 let written: { type: string; id: string }[] = []
@@ -13,7 +13,7 @@ afterEach(() => {
   asked = []
 })
 
-const party: Party = {
+const handler: ConnectionHandler = {
   hello: async () => ({
     welcome: {} as never,
     call: (op, input, _id, abandoned) =>
@@ -30,7 +30,7 @@ const party: Party = {
 
 async function greeted(): Promise<Connection> {
   const carrier = { write: (line: string) => void written.push(JSON.parse(line)), end() {}, isReady: () => true }
-  const connection = new Connection(party, carrier as never, { pause() {}, resume() {} })
+  const connection = new Connection(handler, carrier as never, { pause() {}, resume() {} })
   receive(connection, 'HELLO', 'h', {})
   await new Promise(setImmediate)
   return connection

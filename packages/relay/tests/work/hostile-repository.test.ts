@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ProjectConfigFile, projectConfig, trust } from '../../src/machine/trust.ts'
 import { Commits } from '../../src/work/commits.ts'
@@ -51,23 +51,23 @@ async function make(name = 'Ann') {
 /** A program that leaves a trace. */
 function trapFile(name: string): string {
   const path = join(root, `trap-${name}`)
-  writeFileSync(path, `#!/bin/sh\ntouch ${quotedWord(join(traces, name))}\ncat\n`)
+  writeFileSync(path, `#!/bin/sh\ntouch ${shellQuote(join(traces, name))}\ncat\n`)
   chmodSync(path, 0o755)
   return path
 }
 
 /** The same as a command line: most of what git runs goes through a shell. */
 function trap(name: string): string {
-  return quotedWord(trapFile(name))
+  return shellQuote(trapFile(name))
 }
 
 test('hooks, watchers, external diffs, text conversion, aliases, pagers and a git of its own do not run', async () => {
   for (const hook of ['post-checkout', 'reference-transaction', 'post-index-change', 'pre-commit', 'post-merge']) {
     mkdirSync(join(repository, '.git', 'hooks'), { recursive: true })
-    writeFileSync(join(repository, '.git', 'hooks', hook), `#!/bin/sh\ntouch ${quotedWord(join(traces, hook))}\n`)
+    writeFileSync(join(repository, '.git', 'hooks', hook), `#!/bin/sh\ntouch ${shellQuote(join(traces, hook))}\n`)
     chmodSync(join(repository, '.git', 'hooks', hook), 0o755)
   }
-  write(repository, 'git', `#!/bin/sh\ntouch ${quotedWord(join(traces, 'git'))}\n`)
+  write(repository, 'git', `#!/bin/sh\ntouch ${shellQuote(join(traces, 'git'))}\n`)
   chmodSync(join(repository, 'git'), 0o755)
   write(repository, '.gitattributes', '* diff=trap\n')
   git(repository, 'add', '.')
@@ -330,7 +330,7 @@ test('asking which claimed files were committed checks no signature, runs no mer
   git(repository, 'commit', '-qm', 'side')
   git(repository, 'checkout', '-q', 'main')
   git(repository, 'merge', '-q', '-s', 'ours', '-m', 'both', 'side')
-  // As git writes a signed commit; who signed it does not matter.
+  // git writes a signed commit like this; the signer does not matter.
   const signed = git(repository, 'cat-file', 'commit', 'HEAD').replace(
     '\n\n',
     '\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n',

@@ -20,7 +20,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import type { Worktree } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { guardMs } from '../../../../test/guard.ts'
@@ -253,7 +253,7 @@ describe('what changes places while it is looked at', () => {
   /** A git that, as its call number `at`, first runs the script. */
   function keeperThatSwaps(at: number, script: string): Worktrees {
     const folder = join(root, `git-${at}`)
-    const calls = quotedWord(join(folder, 'calls'))
+    const calls = shellQuote(join(folder, 'calls'))
     const swap = `[ $(wc -l < ${calls}) -ne ${at} ] || { ${script}; }`
     write(folder, 'git', `#!/bin/sh\necho >> ${calls}\n${swap}\nPATH=\${PATH#*:} exec git "$@"\n`)
     chmodSync(join(folder, 'git'), 0o755)
@@ -274,7 +274,7 @@ describe('what changes places while it is looked at', () => {
       await keeperThatSwaps(at, script()).discard(worktree, ran)
       const stands = [join(elsewhere, 'Ann'), join(home, 'Ann')].find((path) => existsSync(join(path, 'mine.txt')))
       expect(stands && readdirSync(stands), `at call ${at}`).toEqual(['mine.txt'])
-      // As before, for the next one.
+      // Restores the folder for the next one.
       if (stands !== join(elsewhere, 'Ann')) renameSync(stands as string, join(elsewhere, 'Ann'))
       if (lstatSync(home).isSymbolicLink()) rmSync(home)
       for (const folder of [home, join(root, 'moved')]) rmSync(folder, { recursive: true, force: true })
@@ -394,7 +394,7 @@ test('a directory of its own for worktrees counts while its configuration is tru
   configure({ directory: '../worktrees' })
   expect(await newKeeper().leave(worktree, ran)).toEqual({})
   expect(existsSync(worktree.path)).toBe(false)
-  // What is configured may not lead to the repository itself.
+  // The configuration may not lead to the repository itself.
   configure({ directory: '..' })
   leaveWork(repository)
   const before = personsWork(repository)

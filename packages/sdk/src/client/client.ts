@@ -1,4 +1,4 @@
-// The client that programs use: typed calls and events over any link. No `node:` import: the Node default is in node.ts. Reconnecting is in lasting.ts;
+// The client that programs use: typed calls and events over any link. No `node:` import: the Node default is in node.ts. Reconnecting is in reconnecting-link.ts;
 // repeats and read marks are in read-marks.ts.
 
 import { ConnectionError, type RelayError, TimeoutError } from '../errors.ts'
@@ -13,9 +13,9 @@ import type { InboxMessage, Message } from '../protocol/words.ts'
 import { timerMs, within } from '../timer.ts'
 import { Emitter, guarded } from './emitter.ts'
 import { type EventFilter, EventFollower } from './events.ts'
-import { LastingLink } from './lasting.ts'
-import type { Follower } from './lasting-watches.ts'
 import { ReadMarks } from './read-marks.ts'
+import { ReconnectingLink } from './reconnecting-link.ts'
+import type { Follower } from './reconnecting-watches.ts'
 import {
   type CallOptions,
   type ClientEvents,
@@ -46,7 +46,7 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
   readonly #options: ClientOptions
   readonly #limits: ClientLimits
   readonly #ids: Ids
-  readonly #line: LastingLink
+  readonly #line: ReconnectingLink
   readonly #readMarks: ReadMarks
   #stopFollowing?: () => void
   #grace?: ReturnType<typeof setTimeout>
@@ -59,7 +59,7 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     this.#options = options
     this.#limits = { ...clientLimits, ...options.limits }
     this.#ids = options.ids ?? makeIds()
-    this.#line = new LastingLink({
+    this.#line = new ReconnectingLink({
       connect,
       hello: helloOf(options),
       ids: this.#ids,

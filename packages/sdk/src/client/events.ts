@@ -3,7 +3,7 @@
 import type { RelayError } from '../errors.ts'
 import type { EventPattern, RelayEvent } from '../protocol/events.ts'
 import type { InputOf } from '../protocol/operations.ts'
-import type { Follower } from './lasting-watches.ts'
+import type { Follower } from './reconnecting-watches.ts'
 
 /** Selects events. The wire takes any names; here the compiler checks them. */
 export interface EventFilter<P extends EventPattern = EventPattern> {

@@ -5,7 +5,7 @@
  * The words of a command line. Quotes hold words together; a backslash takes the next sign as it is, in double quotes only before `"`, `\`, `$` and a
  * backquote.
  */
-export function wordsOf(line: string): string[] {
+export function splitCommandLine(line: string): string[] {
   const words = line.match(/(?:"(?:\\[\s\S]|[^"\\])*"|'[^']*'|\\[\s\S]|[^\s"'\\]|["'\\])+/g) ?? []
   return words.map((word) =>
     word.replace(quoted, (_, double, single, sign) =>
@@ -21,6 +21,6 @@ export function openQuoteOf(line: string): string | undefined {
 
 const quoted = /"((?:\\[\s\S]|[^"\\])*)"|'([^']*)'|\\([\s\S])/g
 
-export function quotedWord(text: string): string {
+export function shellQuote(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -2,7 +2,7 @@
 // daemon knows other facts: a missing field is a question mark, and a type without a row has no text.
 
 import type { EventName, EventOf, RelayEvent } from '../protocol/events.ts'
-import { wishOf } from './asked.ts'
+import { permissionPhrase } from './permission-text.ts'
 import { spendText } from './spend-text.ts'
 
 /** Reads a field of a record as a clean and short text; a question mark where there is none. */
@@ -86,7 +86,7 @@ const texts: { [Name in TextName]: Words<Name> } = {
   'run.stopped': (of, { fact }, read) => `the run of ${of('agent')} stops${why(fact, read)}`,
   'approval.opened': (of, { fact }) => {
     const asked = { tool: textIn(fact.tool), input: textIn(fact.input) }
-    return `${of('agent')} ${wishOf(asked).wants}: ${of('input')} (${of('id')})`
+    return `${of('agent')} ${permissionPhrase(asked).wants}: ${of('input')} (${of('id')})`
   },
   'approval.closed': (of, { by, fact }) => {
     const what = fact.kind === undefined ? '' : ` ${of('kind')}`

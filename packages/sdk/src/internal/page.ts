@@ -26,10 +26,10 @@ export type {
   Worker,
 } from '../protocol/words.ts'
 export { type AgentState, agentState } from './agent-state.ts'
-export { wishOf } from './asked.ts'
 export { clean, cleanLine } from './clean.ts'
-export { wordsOf } from './command-words.ts'
+export { splitCommandLine } from './command-words.ts'
 export { isSaidTo } from './mentions.ts'
+export { permissionPhrase } from './permission-text.ts'
 export { recordingLine } from './recording.ts'
 export { sizeText } from './size-text.ts'
 export { countText, spendText, usdText } from './spend-text.ts'

@@ -1,5 +1,5 @@
 // The client's half of the protocol over anything that carries envelopes: calls and their answers, watches and their items, hello and goodbye.
-// Bytes and sockets are not here: a wire feeds `receive` and `lost`. Reconnecting is in lasting.ts.
+// Bytes and sockets are not here: a wire feeds `receive` and `lost`. Reconnecting is in reconnecting-link.ts.
 
 import { ConnectionError, errorFrom, type RefusalLike, type RelayError } from '../errors.ts'
 import { welcomeMs } from '../limits.ts'

@@ -19,7 +19,7 @@ export const registerAgentTool = envelopeTool({
   hints: { idempotent: true },
   isForAnyone: true,
   run: async (client, profile) => {
-    const { agent, id, agentToken } = await client.desk.register(profile)
+    const { agent, id, agentToken } = await client.sessionActions.register(profile)
     const taken = agent === profile.name ? [] : [`${profile.name} is taken: you are ${agent}.`]
     const shown = agentToken === undefined ? [] : ['Pass agent_token to every tool; it is valid for a day.']
     const note = [...taken, ...shown].join(' ') || undefined

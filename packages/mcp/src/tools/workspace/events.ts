@@ -51,7 +51,7 @@ function fitting(page: OutputOf<'event.list'>, isUpward: boolean): OutputOf<'eve
   return isUpward ? { ...page, events, next: last, more: true } : { ...page, events, earlier: last }
 }
 
-/** What concerns an agent. Other types (which channel was made) must be named. */
+/** The types of events that concern an agent. Other types, such as the creation of a channel, must be named. */
 const eventTypesDefault = ['message.created', 'delivery.*', 'action.*', 'session.event']
 
 export const subscribeEventsTool = envelopeTool({
@@ -67,7 +67,7 @@ export const subscribeEventsTool = envelopeTool({
     mustBeTypes(types)
     const { seq } = await client.call('workspace.status', {})
     const cursor = since ?? seq
-    const pushed = await client.desk.subscribe({ types, since: cursor })
+    const pushed = await client.sessionActions.subscribe({ types, since: cursor })
     if (types.length === 0) return { pushed: false, cursor }
     const note = pushed
       ? `Events come as notifications/relay/event. Your host shows you none? Call list_events with since=${cursor}.`

@@ -1,7 +1,7 @@
 // Messages about approvals: to the hirer of an agent that is blocked, and to an agent whose CLI does not pass on why it was denied.
 
-import { wishOf } from '@agent-relay/sdk/internal/asked'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
+import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
 import { daemonName, limits } from '@agent-relay/sdk/protocol'
 import { type AnswerInput, delegationText, isHeldNow } from '../../core/approvals.ts'
 import type { ApprovalRow, View } from '../../core/view.ts'
@@ -37,7 +37,7 @@ export function wordsMessage(view: View, { id, words, asker }: AnswerInput, pers
 
 /** `wants to run "npm test"`, `wants to edit src/app.ts` */
 export function shortWish({ tool, input }: Pick<ApprovalRow, 'tool' | 'input'>): string {
-  const { wants, rest } = wishOf({ tool, input })
+  const { wants, rest } = permissionPhrase({ tool, input })
   return cleanLine(rest === input ? `${wants} "${shortOf(input)}"` : wants)
 }
 

@@ -3,11 +3,11 @@
 
 import type { Need, OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/protocol'
-import { formerWorker } from '../../core/again.ts'
 import { firstLine } from '../../core/first-line.ts'
 import { byUrgency, hasFailed, needKeys } from '../../core/needs.ts'
 import { openQuestions } from '../../core/open-questions.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
+import { formerWorker } from '../../core/repeat-work.ts'
 import { type Reader, sees, seesAll } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { MessageHead, WorkerRow } from '../../core/view.ts'

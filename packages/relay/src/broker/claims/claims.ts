@@ -17,7 +17,7 @@ import { isInCharge, type Reader } from '../../core/sight.ts'
 import type { ClaimRow } from '../../core/view.ts'
 import { type Alarm, isAhead } from '../../machine/clock.ts'
 import { type LateEdit, sweepLateEdits, takeLateEdits } from '../../machine/late-edits.ts'
-import { lookout } from '../../machine/lookout.ts'
+import { pathProbe } from '../../machine/path-probe.ts'
 import { type Asking, causeOf, type Parts } from '../call.ts'
 import { dayTokenMs } from '../sessions/credentials.ts'
 import { ClaimHint, liveAgents } from './claim-hint.ts'
@@ -145,7 +145,7 @@ export class Claims {
   async #editOf(by: string, input: ParsedInputOf<'claim.edit'>): Promise<EditInput | undefined> {
     const { clock } = this.#parts
     const { git, ...named } = input
-    const looked = await lookout.look({ ...named, directory: git?.directory }, by)
+    const looked = await pathProbe.look({ ...named, directory: git?.directory }, by)
     if (!looked) return undefined
     const { places, trees, root: sweeps, unclear } = looked
     const isNothing = places.every((place) => place === null) && trees.length === 0 && sweeps === undefined
@@ -266,7 +266,7 @@ function warningOf(by: string, { command, directory }: NonNullable<InputOf<'clai
 }
 
 async function placesOf(named: { cwd: string; files: readonly string[] }, by: string): Promise<Place[]> {
-  const looked = await lookout.look(named, by)
+  const looked = await pathProbe.look(named, by)
   if (!looked) throw new RefusalError('claim.no-answer', { file: named.files[0] })
   const found = looked.places.map((place, n) => {
     if (!place) throw new RefusalError('claim.outside', { file: named.files[n] })

@@ -49,7 +49,7 @@ export class RunReports implements RunLedger {
   }
 
   /** The token and asker of the run's loop; handed out once. */
-  takeEntrance(run: string): { token: string; asker: Standing } | undefined {
+  takeLogin(run: string): { token: string; asker: Standing } | undefined {
     const running = this.#running.get(run)
     if (running?.token === undefined) return undefined
     const { token, asker } = running

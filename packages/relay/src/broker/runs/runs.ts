@@ -2,11 +2,11 @@
 
 import { clisWith } from '@agent-relay/sdk/internal/clis'
 import type { HarnessName, Ids, OutputOf, ParsedInputOf, Run } from '@agent-relay/sdk/protocol'
-import { formerRun } from '../../core/again.ts'
 import { firstLine } from '../../core/first-line.ts'
 import { bareText, RefusalError } from '../../core/refusal-error.ts'
+import { formerRun } from '../../core/repeat-work.ts'
 import { mayEnd } from '../../core/runs.ts'
-import { hasRunsById, type Reader, sees, seesAllRuns, seesById, seesPrograms } from '../../core/sight.ts'
+import { hasCredential, hasRunsById, type Reader, sees, seesAllRuns, seesById } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { RunRow } from '../../core/view.ts'
 import type { Store } from '../../store/store.ts'
@@ -70,10 +70,10 @@ export class Runs {
     const cwd = harness === 'external' ? input.cwd : this.#assertMayStart(asking, hirer, harness, input.cwd)
     const mint = this.#ids('run')
     const token = newSecret('at')
-    const entrance = harness === 'loop' ? token : undefined
+    const loopToken = harness === 'loop' ? token : undefined
     // A repeated contract has the rights of its author, not of the agent that repeats it.
     const asker = harness === 'loop' && hirer !== by ? tokenStanding : asking.session.standing
-    this.reports.expect(mint, { asker, token: entrance })
+    this.reports.expect(mint, { asker, token: loopToken })
     const tokenHash = harness === 'loop' ? hashOf(token) : undefined
     const reply = await this.#engine.submit({
       rule: 'run.start',
@@ -259,13 +259,13 @@ export class Runs {
     if (again !== undefined) run.again = again
     const reader = readerOf(asking)
     const isCounted = parent === reader.agent || sees(this.#store.view, reader, 'spend', { agent })
-    const spend = isCounted && seesPrograms(asking.session) ? this.#store.spend.ofRun(id) : undefined
+    const spend = isCounted && hasCredential(asking.session) ? this.#store.spend.ofRun(id) : undefined
     if (spend) run.spend = spend
     const ended = endedAt === undefined ? undefined : new Date(endedAt).toISOString()
     if (status === 'completed') Object.assign(run, { completedAt: ended, summary })
     if (status === 'stopped')
       Object.assign(run, { stoppedAt: ended, ...(reason === undefined ? {} : { stopReason: reason }) })
-    const isShown = !isByWorker(row) || seesPrograms(asking.session)
+    const isShown = !isByWorker(row) || hasCredential(asking.session)
     if (status === 'running' && isByWorker(row) && isShown) Object.assign(run, blockedOf(this.#workers, agent))
     if (payloadBytes !== undefined) run.payloadSize = payloadBytes
     if (payloadBytes !== undefined && url !== undefined && seesById(this.#store.view, reader, 'run', row))
@@ -277,7 +277,7 @@ export class Runs {
 
   /** The last screen of a stopped run's worker, which may say why it stopped. */
   #lastShown(row: RunRow, { session }: Asking): Pick<Run, 'preview'> {
-    if (row.status !== 'stopped' || !isByWorker(row) || !seesPrograms(session)) return {}
+    if (row.status !== 'stopped' || !isByWorker(row) || !hasCredential(session)) return {}
     const preview = lastScreenOfRun(this.#store.view, this.#workers, row.agent)
     return preview === undefined ? {} : { preview }
   }

@@ -3,7 +3,7 @@
 import { type ActionRegistered, daemonName, type Network, type Who } from '@agent-relay/sdk/protocol'
 
 /**
- * How a session came in. owner: the data directory's own socket, or the daemon itself. network: a port that asks for a key or a token.
+ * The entry by which a session came in. owner: the data directory's own socket, or the daemon itself. network: a port that asks for a key or a token.
  * open: a port that asks for nothing, where anybody can have a token made: nothing but the key counts there. lift: a lift's port.
  */
 export type Door = 'owner' | 'network' | 'open' | 'lift'
@@ -27,8 +27,8 @@ export interface Standing {
   readonly machine?: string
 }
 
-/** How somebody comes in, as the wire knows it; all else is told by what they show. */
-export interface Entrance {
+/** The origin of a session, as its wire knows it. Everything else follows from the credentials that the caller shows. */
+export interface SessionOrigin {
   readonly door: Door
   readonly kind: Standing['kind']
   /** Each of its calls stands alone, and no session remembers the one before. */
@@ -41,7 +41,7 @@ export interface Entrance {
 
 /** `name`: the agent that it says it is. */
 export function standingOf(
-  { door, kind, isStateless, isPage, asker }: Entrance,
+  { door, kind, isStateless, isPage, asker }: SessionOrigin,
   shown: { hasKey: boolean; name?: string },
   machine?: string,
 ): Standing {
@@ -65,18 +65,18 @@ function rankOf(door: Door, isHolder: boolean, hasKey: boolean): Rank {
   return hasKey || door === 'network' ? 'agent' : 'nobody'
 }
 
-/** Of what the daemon does itself: the presence of a worker's program, and the actions that it offers. */
+/** The standing of the daemon's own sessions: the presence of a worker's program, and the actions that the daemon offers. */
 export function ownStanding(machine?: string): Standing {
   return fixed({ door: 'owner', rank: 'owner', kind: 'program', hasKey: false, machine })
 }
 
-/** Of commands that the daemon gives by itself. */
+/** The standing of commands that the daemon gives by itself. */
 export const daemonStanding = fixed({ door: 'owner', rank: 'holder', kind: 'program', hasKey: true })
 
-/** Of somebody who is not known any more. */
+/** The standing of a caller who is not known any more. */
 export const leastStanding = fixed({ door: 'lift', rank: 'nobody', kind: 'model', hasKey: false })
 
-/** Of an agent whose own standing is not known any more: with a token, and no key. */
+/** The standing of an agent whose own standing is not known any more: with a token, and no key. */
 export const tokenStanding = fixed({ door: 'network', rank: 'agent', kind: 'model', hasKey: false })
 
 /** The compiler forbids writing to a standing; this forbids what goes around the compiler. */
@@ -98,7 +98,7 @@ export function mayAsk({ rank }: Standing, who: Who): boolean {
   return who !== 'holder' || rank === 'holder'
 }
 
-/** What a session has shown, as a fact may tell it. */
+/** The credentials of a session, as a fact may tell them. */
 export function authorityOf({ door, hasKey }: Standing): NonNullable<ActionRegistered['authority']> {
   if (door === 'owner') return 'owner'
   if (hasKey) return 'key'
@@ -108,7 +108,7 @@ export function authorityOf({ door, hasKey }: Standing): NonNullable<ActionRegis
 /** No agent can have this name. */
 const nobodyName = '(nobody)'
 
-/** Who acts where a session has no name: for the key's holder the workspace itself, on an open port nobody, elsewhere no one may. */
+/** The actor of a session without a name: for the key's holder the workspace itself, on an open port nobody; all others may not act. */
 export function namelessActor({ rank, door }: Standing): string | undefined {
   if (rank === 'holder') return daemonName
   return door === 'open' ? nobodyName : undefined

@@ -36,18 +36,6 @@ export class OwnSessions {
     return sessions
   }
 
-  /** Calls the listener when some of them may have come, gone or made their first call. */
-  onSessions(cli: string, listener: () => void): () => void {
-    const { sessions } = this.#parts
-    let known = 0
-    return sessions.onChange((agent) => {
-      const here = sessions.ofCli(cli)
-      const isTheirs = here.size !== known || [...here].some((session) => session.agent === agent)
-      known = here.size
-      if (isTheirs) listener()
-    })
-  }
-
   /** Calls the listener when mail may have come; `isFor` tells whether it is in an agent's inbox. */
   onMail(listener: (isFor: (agent: string) => boolean) => void): () => void {
     const { hub, store } = this.#parts
@@ -83,7 +71,7 @@ export class OwnSessions {
     return (await this.#briefs.tell(asking, {})).text
   }
 
-  /** Sets what lists of agents say of the session: what its program does, and why its program's own door is shut. */
+  /** Sets what lists of agents say of the session: what its program does, and why its program takes no messages now. */
   shows({ id, agent }: OwnSession, word: OwnWord): void {
     const { sessions } = this.#parts
     if (sessions.live(id)?.agent === agent) sessions.shows(agent, word)

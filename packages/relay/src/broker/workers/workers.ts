@@ -1,9 +1,9 @@
 // Workers as agents use them: start one, end it, see it, type into it. The supervisor reports on their programs in worker-reports.ts.
 
 import type { OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
-import { formerWorker } from '../../core/again.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
-import { isInCharge, type Reader, sees, seesPrograms } from '../../core/sight.ts'
+import { formerWorker } from '../../core/repeat-work.ts'
+import { hasCredential, isInCharge, type Reader, sees } from '../../core/sight.ts'
 import { taskOfWorker } from '../../core/tasks.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import { notYours, type Repeated, unknownWorker } from '../../core/workers.ts'
@@ -224,7 +224,7 @@ export class Workers {
     if (!row) throw new RefusalError(unknownWorker(view, session, name).refusal)
     if (purpose === 'look' ? sees(view, session, 'terminal', row) : isInCharge(view, session, row)) return row
     // Lists of agents tell every session with a credential that it is a worker, and whose.
-    if (purpose === 'look' && seesPrograms(session))
+    if (purpose === 'look' && hasCredential(session))
       throw new RefusalError('worker.screen-hidden', { name, parent: row.parent, agent: session.agent })
     throw new RefusalError(notYours(view, session, row, purposes[purpose]).refusal)
   }

@@ -1,15 +1,15 @@
 // `approvals`, `approve`, `deny`: the open approvals of all CLIs in one list, and a person's answers to them.
 
 import type { RelayClient } from '@agent-relay/sdk'
-import { wishOf } from '@agent-relay/sdk/internal/asked'
 import { clean } from '@agent-relay/sdk/internal/clean'
+import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
 import type { Approval, Delegation, OutputOf, Question } from '@agent-relay/sdk/protocol'
 import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../command.ts'
 import { withClient, withPerson } from '../connection.ts'
 import { awaitEnding } from '../ending.ts'
 import { follow, sayLosses } from '../feed.ts'
 import { eventLine } from '../lines.ts'
-import { ageOf, counted, dateTimeOf, homely, oneLine } from '../text.ts'
+import { ageOf, counted, dateTimeOf, oneLine, withTilde } from '../text.ts'
 
 interface ListOptions {
   watch?: boolean
@@ -66,9 +66,9 @@ async function show({ print, env }: Context, { approvals, delegations }: OutputO
       [{ head: 'ID' }, { head: 'AGENT' }, { head: 'SINCE' }, { head: 'WHAT', mayShrink: true }, { head: '', spare: 1 }],
       approvals.map(({ id, agent, since, tool, input, hidden, vendor, directory, machine, choices }) => {
         const on = machine === undefined ? '' : ` on ${machine}`
-        const where = `${on}${directory === undefined ? '' : ` · ${homely(directory, env.HOME)}`}`
+        const where = `${on}${directory === undefined ? '' : ` · ${withTilde(directory, env.HOME)}`}`
         const more = hidden ? ` · ${hiddenText(hidden)}: ${print.typed(`agent-relay approvals show ${id}`)}` : ''
-        const { wants, rest } = wishOf({ tool, input })
+        const { wants, rest } = permissionPhrase({ tool, input })
         const only = choices.length > 0 ? '' : ` · ${print.typed(`agent-relay attach ${agent}`)}`
         return [id, agent, ageOf(since), `${wants}  ${rest}`, `${vendor}${where}${more}${only}`].map(oneLine)
       }),
@@ -173,7 +173,7 @@ async function mustSee({ print }: Context, { id, agent, hidden, ...asked }: Appr
 
 /** `Ann wants to run:`, and the whole input below it. */
 function wishText({ agent, tool, input }: Pick<Approval, 'agent' | 'tool' | 'input'>): string {
-  const { wants, rest } = wishOf({ tool, input: clean(input) })
+  const { wants, rest } = permissionPhrase({ tool, input: clean(input) })
   return [oneLine(`${agent} ${wants}:`), ...rest.split('\n').map((line) => `  ${line}`)].join('\n')
 }
 

@@ -24,7 +24,7 @@ export const completion = (allCommands: () => Promise<NamedCommand[]>): CliComma
     'agent-relay completion zsh > ~/.zfunc/_agent-relay',
     'agent-relay completion fish > ~/.config/fish/completions/agent-relay.fish',
   ],
-  isNobody: true,
+  actsForNoAgent: true,
   run: async ({ args, print }) => {
     const [shell] = args as [string]
     if (!shells[shell])
@@ -43,7 +43,7 @@ export async function completionScripts(allCommands: () => Promise<NamedCommand[
 /** `complete`, loaded for its help alone: the launcher answers it otherwise. */
 export const completing: CliCommand = {
   words: completed,
-  isNobody: true,
+  actsForNoAgent: true,
   run: ({ args: [what, ...line], env }) => complete(what, line, env),
 }
 

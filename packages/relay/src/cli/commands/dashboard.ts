@@ -20,7 +20,7 @@ export const dashboard: CliCommand<DashboardOptions> = {
     logout: { flags: '--logout', text: 'end every link and login of the page' },
   },
   examples: ['agent-relay dashboard', 'agent-relay dashboard --only app', 'agent-relay dashboard --logout'],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 

@@ -14,7 +14,7 @@ import { awaitEnding } from '../ending.ts'
 import { eventLine } from '../lines.ts'
 import { ownName } from '../own-name.ts'
 import type { Print } from '../print.ts'
-import { counted, homely } from '../text.ts'
+import { counted, withTilde } from '../text.ts'
 import { forgetMemory, memoryEnv } from './daemon/starting.ts'
 
 const paceMs = 600
@@ -50,7 +50,7 @@ export const demo: CliCommand<DemoOptions> = {
     },
   },
   examples: ['agent-relay demo', 'agent-relay demo --journal', 'agent-relay demo --here'],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 
@@ -227,6 +227,6 @@ function whereToLook({ name, path, cast }: Stage, own: string, home: string | un
   if (cast === guests) return `: ${own} events --project ${name}`
   return [
     `: ${own} events --project ${name}`,
-    `It stays in ${homely(path, home)} until the next demo. To remove it now: ${own} workspace remove ${name}`,
+    `It stays in ${withTilde(path, home)} until the next demo. To remove it now: ${own} workspace remove ${name}`,
   ].join('\n')
 }

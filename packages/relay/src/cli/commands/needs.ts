@@ -1,6 +1,6 @@
 // `needs`: lists what waits for the person who types, as on the page, and dismisses some of it.
 
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import type { Need } from '@agent-relay/sdk/protocol'
 import type { CliCommand, Context, NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
@@ -48,7 +48,7 @@ function howTo([first]: Need[]): string {
   const { kind, who, key, approval, message, canRetry } = first as Need
   if (approval !== undefined) return `agent-relay approvals show ${approval}`
   if (kind === 'blocked') return `agent-relay attach ${who}`
-  const dismissing = `agent-relay needs dismiss ${quotedWord(key)}`
+  const dismissing = `agent-relay needs dismiss ${shellQuote(key)}`
   if (message) return `agent-relay send ${message.channel ?? who} TEXT --reply-to ${message.id}  ·  ${dismissing}`
   return `${canRetry ? `agent-relay retry ${who}` : `agent-relay logs ${who}`}  ·  ${dismissing}`
 }

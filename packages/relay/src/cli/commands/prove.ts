@@ -18,7 +18,7 @@ export const prove: CliCommand<ProveOptions> = {
     },
   },
   examples: ['agent-relay prove', 'agent-relay prove --only kill --only sync', 'agent-relay prove --json'],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 

@@ -67,10 +67,10 @@ export async function endHolder(client: Client): Promise<void> {
 const administratorLock = 7_365_111
 
 /**
- * Runs work that waits for locks, and ends whichever machine is in its way. `client` belongs to the administrator of the database. One administrator at
+ * Runs work that waits for locks, and ends the connections of each machine that blocks it. `client` belongs to the administrator of the database. One administrator at
  * a time, because two who drop the same role would meet half of each other's work.
  */
-export async function clearingTheWay<T>(client: Client, work: () => Promise<T>): Promise<T> {
+export async function withBlockersEnded<T>(client: Client, work: () => Promise<T>): Promise<T> {
   const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
   const done = new AbortController()
   const cleared = withAnother(client, (helper) => clear(helper, rows[0].pid, done.signal))

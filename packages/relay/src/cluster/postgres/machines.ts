@@ -3,7 +3,7 @@
 
 import { raiseFormat, tellMachines } from './administrator.ts'
 import type { Client } from './connection.ts'
-import { clearingTheWay } from './holding.ts'
+import { withBlockersEnded } from './holding.ts'
 import { actAsOwner, type Credentials, dropRole, makeRoles, throwOut, transact } from './machine-roles.ts'
 import { type Parcel, seal } from './parcel.ts'
 import { ownerRole } from './roles.ts'
@@ -22,7 +22,7 @@ export function inviteMachine(
   name: string,
   { now = Date.now(), parcel }: Inviting = {},
 ): Promise<Required<Credentials>> {
-  return clearingTheWay(client, async () => {
+  return withBlockersEnded(client, async () => {
     await dropInvitations(client)
     const until = new Date(now + inviteMs)
     const { invitation, password, former } = await transact(client, async () => {
@@ -83,7 +83,7 @@ export async function dropInvitations(client: Client): Promise<void> {
 
 /** Gives the workspace the newest format and the named machine as its owner. Returns the former format; undefined if there is no such workspace or machine. */
 export function giveWorkspace(client: Client, workspace: string, machine: string): Promise<number | undefined> {
-  return clearingTheWay(client, async () => {
+  return withBlockersEnded(client, async () => {
     await dropInvitations(client)
     return actAsOwner(client, () => raiseFormat(client, workspace, machine))
   })
@@ -97,7 +97,7 @@ export type Revoked = { kind: 'ok'; ended: number } | { kind: 'withdrawn' } | { 
  * other machine that holds them is ended meanwhile. A repeated call ends the connections that the machine has by then.
  */
 export function revokeMachine(client: Client, name: string): Promise<Revoked> {
-  return clearingTheWay(client, () => revoke(client, name))
+  return withBlockersEnded(client, () => revoke(client, name))
 }
 
 async function revoke(client: Client, name: string): Promise<Revoked> {

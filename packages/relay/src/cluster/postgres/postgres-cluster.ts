@@ -5,7 +5,7 @@ import { version } from '../../machine/version.ts'
 import type { ClusterJournal } from '../cluster-journal.ts'
 import { type Client, Connection, LoginRefused, type ServerAddress } from './connection.ts'
 import { endHolder } from './holding.ts'
-import { type Form, PostgresJournal, type Seat } from './postgres-journal.ts'
+import { type Form, type JournalConnections, PostgresJournal } from './postgres-journal.ts'
 
 /** A hint that has not arrived after this time is lost. */
 const hintMs = 3_000
@@ -65,7 +65,7 @@ export class PostgresCluster {
   /** `workspace`: the workspace's id, which never changes. */
   journal(workspace: string): ClusterJournal {
     const cluster = this
-    const seat: Seat = {
+    const connections: JournalConnections = {
       writer: this.#writer,
       reader: this.#reader,
       get boot() {
@@ -79,7 +79,7 @@ export class PostgresCluster {
         return cluster.#hasHints
       },
     }
-    return new PostgresJournal(workspace, seat)
+    return new PostgresJournal(workspace, connections)
   }
 
   /** The name of this machine. Fails if the cluster cannot be reached, and with `LoginRefused`. */

@@ -22,7 +22,7 @@ import { draftTexts, fromPlain, homesText } from './entry-text.ts'
 export type Form = 2 | 3
 
 /** The parts that all journals of one daemon share. */
-export interface Seat {
+export interface JournalConnections {
   /** Connection for appends. */
   writer: Connection
   /** Connection for everything else, so that following does not wait for the lock. */
@@ -43,20 +43,20 @@ type Row = [string, string | null, string | null, string, string, string, string
 
 export class PostgresJournal implements ClusterJournal {
   readonly #workspace: string
-  readonly #seat: Seat
+  readonly #connections: JournalConnections
 
-  constructor(workspace: string, seat: Seat) {
+  constructor(workspace: string, connections: JournalConnections) {
     this.#workspace = workspace
-    this.#seat = seat
+    this.#connections = connections
   }
 
   append(append: Append): Promise<Appended> {
-    return this.#ask(this.#seat.writer, async (client) => appendedOf(await this.#append(client, append), append))
+    return this.#ask(this.#connections.writer, async (client) => appendedOf(await this.#append(client, append), append))
   }
 
   async inTurn(known: Place, decide: (missed: SharedEntry[]) => Append): Promise<Appended> {
     let failure: { error: unknown } | undefined
-    const appended = await this.#ask(this.#seat.writer, async (client): Promise<Appended> => {
+    const appended = await this.#ask(this.#connections.writer, async (client): Promise<Appended> => {
       const followed = followedOf(await this.#turn(client, known))
       let append: Append | undefined
       try {
@@ -76,14 +76,14 @@ export class PostgresJournal implements ClusterJournal {
   }
 
   follow({ seq, mark }: Place, limit: number): Promise<Followed> {
-    return this.#ask(this.#seat.reader, async (client) => {
-      const values = [this.#workspace, this.#seat.boot, seq, mark, Math.min(limit, pageEntriesMax)]
-      return followedOf(await rowsOf(client, `follow_${this.#seat.form}`, values))
+    return this.#ask(this.#connections.reader, async (client) => {
+      const values = [this.#workspace, this.#connections.boot, seq, mark, Math.min(limit, pageEntriesMax)]
+      return followedOf(await rowsOf(client, `follow_${this.#connections.form}`, values))
     })
   }
 
   async payload(seq: number): Promise<Uint8Array | undefined> {
-    const asked = await this.#ask(this.#seat.reader, async (client) => {
+    const asked = await this.#ask(this.#connections.reader, async (client) => {
       const text = 'SELECT relay.payload_1($1, $2)'
       const { rows } = await client.query({ name: 'payload_1', text, values: [this.#workspace, seq], rowMode: 'array' })
       return { kind: 'payload' as const, bytes: rows[0]?.[0] as Uint8Array | null | undefined }
@@ -93,11 +93,11 @@ export class PostgresJournal implements ClusterJournal {
   }
 
   onHint(listener: (head: number) => void): { stop(): void } {
-    return this.#seat.listen(this.#workspace, listener)
+    return this.#connections.listen(this.#workspace, listener)
   }
 
   get hasHints(): boolean {
-    return this.#seat.hasHints
+    return this.#connections.hasHints
   }
 
   async #ask<T>(connection: Connection, question: (client: Client) => Promise<T>): Promise<T | Stopped> {
@@ -112,8 +112,8 @@ export class PostgresJournal implements ClusterJournal {
   }
 
   #append(client: Client, { known: { seq, mark }, reads, drafts }: Append): Promise<Row[]> {
-    const values = [this.#workspace, this.#seat.boot, seq, mark, JSON.stringify(reads)]
-    return rowsOf(client, `append_${this.#seat.form}`, [...values, homesText(drafts), ...draftTexts(drafts)])
+    const values = [this.#workspace, this.#connections.boot, seq, mark, JSON.stringify(reads)]
+    return rowsOf(client, `append_${this.#connections.form}`, [...values, homesText(drafts), ...draftTexts(drafts)])
   }
 
   /** Takes the turn in one write, so that the lock is held for one round trip only. The server ends a connection that falls silent in its turn. */
@@ -122,7 +122,7 @@ export class PostgresJournal implements ClusterJournal {
       const [, , rows] = await Promise.all([
         client.query('BEGIN'),
         client.query("SET LOCAL idle_in_transaction_session_timeout = '1s'"),
-        rowsOf(client, `turn_${this.#seat.form}`, [this.#workspace, this.#seat.boot, seq, mark]),
+        rowsOf(client, `turn_${this.#connections.form}`, [this.#workspace, this.#connections.boot, seq, mark]),
       ])
       return rows
     } catch (error) {

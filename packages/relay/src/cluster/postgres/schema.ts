@@ -5,7 +5,7 @@ import { administratorFunctions } from './administrator.ts'
 import { boundedFunctions } from './bounds.ts'
 import type { Client } from './connection.ts'
 import { functions1, grants1, nameOf } from './functions.ts'
-import { clearingTheWay, holdingFunctions } from './holding.ts'
+import { holdingFunctions, withBlockersEnded } from './holding.ts'
 import { joiningFunctions, joiningTables } from './joining.ts'
 import { judgedFunctions, judgedInner } from './judged-functions.ts'
 import { limitRoles } from './machine-roles.ts'
@@ -144,7 +144,7 @@ export async function migrate(client: Client): Promise<string[]> {
     await client.query('INSERT INTO relay.schema_info VALUES ($1)', [i + 1])
   }
   await client.query('COMMIT')
-  return clearingTheWay(client, async () => {
+  return withBlockersEnded(client, async () => {
     const kept = await limitRoles(client)
     await dropInvitations(client)
     return kept

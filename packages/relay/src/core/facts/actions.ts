@@ -4,7 +4,7 @@ import type { ActionCompleted, ActionInvoked } from '@agent-relay/sdk/protocol'
 import { daemonName } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
 import { mayCall } from '../sight.ts'
-import { everyone, type FactRows, namesItself, type Saying } from './row.ts'
+import { type AppendedEntry, everyone, type FactRows, namesItself } from './row.ts'
 import { count, flag, json, label, listOf, maybe, oneOf, text, words } from './shape.ts'
 
 const actionKeys = ({ name }: { name: string }) => [keys.action(name), keys.actions]
@@ -80,17 +80,17 @@ export const actionFacts: FactRows<'action.registered' | 'action.withdrawn' | 'a
 }
 
 /** Whether nobody offers the action, or this machine does. */
-function isItsOwn({ name }: { name: string }, { view, actsFor }: Saying): boolean {
+function isItsOwn({ name }: { name: string }, { view, actsFor }: AppendedEntry): boolean {
   const action = view.action(name)
   return action === undefined || actsFor(action.machine)
 }
 
-function isAtItsMachine({ action, machine }: ActionInvoked, { view }: Saying): boolean {
+function isAtItsMachine({ action, machine }: ActionInvoked, { view }: AppendedEntry): boolean {
   return machine === view.action(action)?.machine
 }
 
 /** The provider's machine reports answers. The caller's machine reports calls that could not begin or that nobody answered in time. */
-function mayComplete({ id, caller, ok }: ActionCompleted, { view, facts, speaksFor, actsFor }: Saying): boolean {
+function mayComplete({ id, caller, ok }: ActionCompleted, { view, facts, speaksFor, actsFor }: AppendedEntry): boolean {
   const call = view.invocation(id)
   if (!call) return !ok && facts.some((fact) => fact.type === 'action.invoked' && fact.id === id)
   if (call.caller !== caller) return false

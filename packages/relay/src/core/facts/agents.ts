@@ -4,8 +4,8 @@ import { type AgentHomed, AgentName, type AgentRegistered } from '@agent-relay/s
 import { keys } from '../conflict-keys.ts'
 import { readsLikeDaemon } from '../handles.ts'
 import { mayTakeOver } from '../homes.ts'
-import { seesPrograms } from '../sight.ts'
-import { agentKeys, everyone, type FactRows, holder, homeOfAgent, noKey, type Saying } from './row.ts'
+import { hasCredential } from '../sight.ts'
+import { type AppendedEntry, agentKeys, everyone, type FactRows, holder, homeOfAgent, noKey } from './row.ts'
 import { count, fields, flag, label, maybe, oneOf, text, words } from './shape.ts'
 
 /** An agent's profile. The name must be valid, since operations accept no other. */
@@ -19,7 +19,7 @@ const profile = fields({
   role: maybe(text),
 })
 
-const homeOfProfile = ({ agent }: { agent: { name: string } }, { speaksFor }: Saying) => speaksFor(agent.name)
+const homeOfProfile = ({ agent }: { agent: { name: string } }, { speaksFor }: AppendedEntry) => speaksFor(agent.name)
 
 export const agentFacts: FactRows<
   | 'agent.registered'
@@ -72,7 +72,7 @@ export const agentFacts: FactRows<
     shape: { agent: label, after: oneOf('compact', 'resume', 'clear'), text: words },
     said: homeOfAgent,
     // A brief holds the agent's task.
-    seen: { to: 'everyone', if: (_, reader, { agent }) => seesPrograms(reader) && reader.agent === agent },
+    seen: { to: 'everyone', if: (_, reader, { agent }) => hasCredential(reader) && reader.agent === agent },
     writes: noKey,
     over: 'old',
   },
@@ -86,14 +86,14 @@ export const agentFacts: FactRows<
 }
 
 /** Whether a machine may register this agent: under a name that nobody has or had, and that nobody takes for the daemon's. */
-function mayRegister({ agent }: AgentRegistered, by: Saying): boolean {
+function mayRegister({ agent }: AgentRegistered, by: AppendedEntry): boolean {
   const { name, handle = '' } = agent
   const isFree = by.view.agent(name) === undefined && !by.view.isRetired(name)
   return isFree && !readsLikeDaemon(name) && !readsLikeDaemon(handle) && by.speaksFor(name)
 }
 
 /** Whether a machine may end what an agent has: as the agent's home, or as any machine if that home was removed. */
-export function mayEnd({ agent }: { agent: string }, { view, speaksFor, actsFor }: Saying): boolean {
+export function mayEnd({ agent }: { agent: string }, { view, speaksFor, actsFor }: AppendedEntry): boolean {
   return speaksFor(agent) || actsFor(view.home(agent)?.machine)
 }
 
@@ -101,7 +101,7 @@ export function mayEnd({ agent }: { agent: string }, { view, speaksFor, actsFor 
  * Whether a machine may move an agent. Its home gives it away. If nobody has the name, or its home was removed, any machine takes it; else only the
  * workspace's owner machine takes it over.
  */
-function mayMove({ agent, machine: next, epoch, isTakeOver }: AgentHomed, { machine, view }: Saying): boolean {
+function mayMove({ agent, machine: next, epoch, isTakeOver }: AgentHomed, { machine, view }: AppendedEntry): boolean {
   const home = view.home(agent)
   if (epoch !== (home?.epoch ?? 0) + 1) return false
   if (home?.machine === machine) return true

@@ -1,13 +1,13 @@
 // The facts about claims. A claim is on a file of one machine, and that machine alone tells of it.
 
 import { keys } from '../conflict-keys.ts'
-import { type Reader, seesPrograms } from '../sight.ts'
+import { hasCredential, type Reader } from '../sight.ts'
 import type { View } from '../view.ts'
 import { type FactRow, type FactRows, homeOfAgent, namesItself, noKey, type Remains } from './row.ts'
 import { count, fields, label, listOf, maybe, oneOf, text } from './shape.ts'
 
 /** Everybody who has shown a credential sees who is editing which file. */
-const seen = { to: 'everyone', if: (_: View, reader: Reader) => seesPrograms(reader) } as const
+const seen = { to: 'everyone', if: (_: View, reader: Reader) => hasCredential(reader) } as const
 const writes = ({ path }: { path: string }) => [keys.claim(path), keys.claims]
 const over = {
   once: ({ path, machine }: { path: string; machine?: string }, left: Remains) => !left.hasClaim(path, machine),

@@ -6,7 +6,7 @@ import { broadcast, directKey, generalChannel } from '../conversations.ts'
 import type { Reader } from '../sight.ts'
 import type { View } from '../view.ts'
 import { mayEnd } from './agents.ts'
-import { everyone, type FactRows, type Saying } from './row.ts'
+import { type AppendedEntry, everyone, type FactRows } from './row.ts'
 import { type Check, conversation, count, label, listOf } from './shape.ts'
 
 /** Everyone is in the broadcast: entering it tells nothing that the registration has not told. */
@@ -27,7 +27,7 @@ const channelKeys = ({ channel }: { channel: string }) => [
 const stayKeys = ({ agent, channel }: { agent: string; channel: string }) => [keys.stay(agent, channel)]
 
 /** Whether an agent may enter. Its stay begins at most at the last number, or it would not hear what is said next. */
-function mayJoin({ agent, channel: name, n }: ChannelJoined, by: Saying): boolean {
+function mayJoin({ agent, channel: name, n }: ChannelJoined, by: AppendedEntry): boolean {
   return by.speaksFor(agent) && n <= (by.view.lastNumber(name) ?? 0)
 }
 

@@ -2,9 +2,9 @@
 // every entry by what came before it, so all of them come to the same verdict.
 
 import { daemonName, type Entry, type Fact } from '@agent-relay/sdk/protocol'
-import { generalChannel, isAbroad } from '../conversations.ts'
+import { generalChannel, isFromOtherWorkspace } from '../conversations.ts'
 import type { View } from '../view.ts'
-import type { Saying } from './row.ts'
+import type { AppendedEntry } from './row.ts'
 import { rowOf } from './table.ts'
 
 /** A statement that a machine may not make: a fact of this type or, without a type, anything in the name of this agent. */
@@ -17,7 +17,7 @@ export function objectionTo(
   view: View,
   machine: string,
   { by, facts }: Pick<Entry, 'by' | 'facts'>,
-  homeAt: Saying['homeAt'] = () => undefined,
+  homeAt: AppendedEntry['homeAt'] = () => undefined,
 ): Objection | undefined {
   // COMPAT(0.1): in format 1 a name without a home was anybody's, and few facts were looked at.
   const isStrict = view.format() > 1
@@ -27,10 +27,10 @@ export function objectionTo(
     return facts.some((fact) => fact.type === 'agent.homed' && fact.agent === agent && fact.machine === machine)
   }
   if (view.isRevoked(machine)) return {}
-  if (by !== daemonName && !isAbroad(by) && !speaksFor(by)) return { agent: by }
+  if (by !== daemonName && !isFromOtherWorkspace(by) && !speaksFor(by)) return { agent: by }
   const actsFor = (other: string | undefined) => other === machine || (other !== undefined && view.isRevoked(other))
-  const saying: Saying = { machine, view, by, facts, speaksFor, actsFor, homeAt }
-  const wrong = facts.find((fact) => !(isStrict ? rowOf(fact).said : saidInFormat1)(fact, saying))
+  const entry: AppendedEntry = { machine, view, by, facts, speaksFor, actsFor, homeAt }
+  const wrong = facts.find((fact) => !(isStrict ? rowOf(fact).said : saidInFormat1)(fact, entry))
   return wrong && { type: wrong.type, ...agentIn(wrong) }
 }
 
@@ -48,7 +48,7 @@ const speakersOfFormat1: { readonly [T in Fact['type']]?: string } = {
   'action.invoked': 'caller',
 }
 
-function saidInFormat1(fact: Fact, by: Saying): boolean {
+function saidInFormat1(fact: Fact, by: AppendedEntry): boolean {
   // Nobody may make itself the owner of a workspace that has begun. The types in the next list are younger than format 1.
   if (fact.type === 'workspace.raised' || fact.type === 'workspace.owned')
     return by.view.lastNumber(generalChannel) === undefined

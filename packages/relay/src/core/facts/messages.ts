@@ -2,8 +2,8 @@
 
 import { daemonName, type Fact, type MessageCreated, MessageKind } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
-import { broadcast, directMembers, isAbroad, isChannel, isPair } from '../conversations.ts'
-import { type FactRow, type FactRows, homeOfAgent, type Known, noKey, type Saying } from './row.ts'
+import { broadcast, directMembers, isChannel, isFromOtherWorkspace, isPair } from '../conversations.ts'
+import { type AppendedEntry, type FactRow, type FactRows, homeOfAgent, type Known, noKey } from './row.ts'
 import { conversation, count, fields, label, listOf, maybe, oneOf, text } from './shape.ts'
 
 const ofMessage = { message: text, agent: label }
@@ -85,24 +85,24 @@ export const messageFacts: FactRows<
 }
 
 /** Agents believe what the daemon says, so a daemon writes only to agents of its own machine, and to the parent of a run that it ends. */
-function maySend({ from, conversation, n }: MessageCreated, by: Saying): boolean {
+function maySend({ from, conversation, n }: MessageCreated, by: AppendedEntry): boolean {
   const { view } = by
   // The id is checked when the entry is applied: checking here would read the whole workspace.
   if (n !== (view.lastNumber(conversation) ?? 0) + 1) return false
-  if (from !== daemonName) return (isAbroad(from) || by.speaksFor(from)) && isIn(conversation, from, by)
+  if (from !== daemonName) return (isFromOtherWorkspace(from) || by.speaksFor(from)) && isIn(conversation, from, by)
   if (!isPair(conversation)) return false
   const [to] = directMembers(conversation).filter((name) => name !== daemonName)
   return to !== undefined && (by.speaksFor(to) || endsRunOf(to, by))
 }
 
 /** Whether the sender is in the pair, group or channel, or enters it with this entry. Agents of other workspaces may send into any channel. */
-function isIn(conversation: string, from: string, { view, facts }: Saying): boolean {
+function isIn(conversation: string, from: string, { view, facts }: AppendedEntry): boolean {
   if (!isChannel(conversation)) return conversation === broadcast || directMembers(conversation).includes(from)
   const enters = (fact: Fact) => fact.type === 'channel.joined' && fact.agent === from && fact.channel === conversation
-  return isAbroad(from) || view.isMember(from, conversation) || facts.some(enters)
+  return isFromOtherWorkspace(from) || view.isMember(from, conversation) || facts.some(enters)
 }
 
-function endsRunOf(parent: string, { facts, view }: Saying): boolean {
+function endsRunOf(parent: string, { facts, view }: AppendedEntry): boolean {
   return facts.some(
     (fact) =>
       (fact.type === 'run.completed' || fact.type === 'run.stopped') && view.runs.byId(fact.id)?.parent === parent,

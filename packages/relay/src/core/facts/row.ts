@@ -11,7 +11,7 @@ export interface FactRow<F> {
   /** Checks of the fact's fields. A field that is not listed is of a later version, and is passed over. */
   shape: Shape<F>
   /** In a workspace that several machines share: may the machine that appended the entry say this? The default is no. */
-  said: (fact: F, by: Saying) => boolean
+  said: (fact: F, by: AppendedEntry) => boolean
   seen: Audience<F>
   writes: (fact: F) => readonly string[]
   over: Over<F>
@@ -21,7 +21,7 @@ export interface FactRow<F> {
 export type FactRows<T extends Fact['type']> = { readonly [K in T]: FactRow<Extract<Fact, { type: K }>> }
 
 /** An entry that a machine has appended, before it is taken in. */
-export interface Saying {
+export interface AppendedEntry {
   /** The machine that appended the entry, as the cluster tells by the role that has logged in. Nothing else in an entry proves its origin. */
   readonly machine: string
   /** The workspace before the entry. */
@@ -37,12 +37,12 @@ export interface Saying {
   homeAt(agent: string, epoch: number): string | undefined
 }
 
-/** For facts that only the administrator of the database may say, whose entries are not judged. */
+/** No machine may append these facts: only the administrator of the database does, whose entries are not judged. */
 export const noMachine = () => false
-export const ownerMachine = (_: unknown, { machine, view }: Saying): boolean => view.owner() === machine
-export const homeOfAgent = ({ agent }: { agent: string }, { speaksFor }: Saying): boolean => speaksFor(agent)
+export const ownerMachine = (_: unknown, { machine, view }: AppendedEntry): boolean => view.owner() === machine
+export const homeOfAgent = ({ agent }: { agent: string }, { speaksFor }: AppendedEntry): boolean => speaksFor(agent)
 /** Whether the fact names the machine that says it. */
-export const namesItself = (fact: { machine?: string }, { machine }: Saying): boolean => fact.machine === machine
+export const namesItself = (fact: { machine?: string }, { machine }: AppendedEntry): boolean => fact.machine === machine
 
 /**
  * The audience of a fact: who sees it as an event. holder: the key's holder alone. everyone: anybody, as far as `if` allows. agents: those that the

@@ -1,14 +1,14 @@
 // The facts about runs, the contracts that agents are given.
 
 import { keys } from '../conflict-keys.ts'
-import { type FactRow, type FactRows, type Known, namesItself, type Saying } from './row.ts'
+import { type AppendedEntry, type FactRow, type FactRows, type Known, namesItself } from './row.ts'
 import { count, flag, label, maybe, text, words } from './shape.ts'
 
 const runKeys = ({ id }: { id: string }) => [keys.run(id), keys.runs]
 
 /** The end of a run may be said by its machine, by the home of the agent that carries it out, and by that of the agent who asked for it. */
 const end = {
-  said: ({ id, agent }: { id: string; agent: string }, { view, speaksFor, actsFor }: Saying) => {
+  said: ({ id, agent }: { id: string; agent: string }, { view, speaksFor, actsFor }: AppendedEntry) => {
     const run = view.runs.byId(id)
     if (!run || run.agent !== agent) return false
     return actsFor(run.machine) || speaksFor(run.agent) || speaksFor(run.parent)

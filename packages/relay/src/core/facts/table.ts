@@ -44,8 +44,8 @@ export function isKnownFact({ type }: { type: string }): boolean {
   return Object.hasOwn(table, type)
 }
 
-/** Why a fact of a known type makes no sense: the first field that is not what it must be. */
-export function misshapen(fact: Fact): string | undefined {
+/** The first field of a fact of a known type that has not the form that it must have. */
+export function malformedField(fact: Fact): string | undefined {
   return wrongField(fact, rowOf(fact).shape)
 }
 

@@ -4,13 +4,13 @@ import { controls, workerStates } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
 import { type Reader, sees } from '../sight.ts'
 import type { View } from '../view.ts'
-import { type FactRow, type FactRows, namesItself, type Saying } from './row.ts'
+import { type AppendedEntry, type FactRow, type FactRows, namesItself } from './row.ts'
 import { count, fields, flag, label, listOf, maybe, oneOf, text, whole, words } from './shape.ts'
 
 const workerKeys = ({ worker }: { worker: string }) => [keys.worker(worker), keys.workers]
 
 const ofItsMachine = {
-  said: ({ id, worker }: { id: string; worker: string }, { view, actsFor }: Saying) => {
+  said: ({ id, worker }: { id: string; worker: string }, { view, actsFor }: AppendedEntry) => {
     const row = view.workers.byId(id)
     return row !== undefined && row.name === worker && actsFor(row.machine)
   },

@@ -7,8 +7,8 @@ import { type Frame, frameOf, Raw } from '../harness/raw.ts'
 
 const MiB = 1024 * 1024
 
-/** Each attack by name; it resolves with what went wrong, or nothing. `raw` is a connection that acts as an agent. */
-export const unkindnesses: Record<string, (raw: Raw, socketPath: string) => Promise<string | undefined>> = {
+/** The attacks by name. Each resolves to a text about what went wrong, or to nothing. `raw` is a connection that acts as an agent. */
+export const frameAttacks: Record<string, (raw: Raw, socketPath: string) => Promise<string | undefined>> = {
   async 'cut at every byte'(raw) {
     const text = frameOf('CALL', 'cut', { op: 'message.send', input: { to: 'other', body: 'ä€😀 "\\n"' } })
     const length = Buffer.byteLength(text)

@@ -6,10 +6,7 @@ import { type DaemonProcess, inScene, type Scene, type Setting } from '../harnes
 import type { Random } from '../harness/random.ts'
 import { frameOf, Raw } from '../harness/raw.ts'
 import { type Testimony, Witness } from '../harness/witness.ts'
-import { unkindnesses } from './frames.ts'
-
-/** The memory that hostile frames may cost for a while: a longest line (12 MiB) as its pieces, as one buffer and as text, and 64 MB for all the rest. */
-export const unkindMbMax = 64 + 3 * 12
+import { frameAttacks } from './frames.ts'
 
 export interface FramesReport {
   /** The faults found by the hand-made frames. */
@@ -45,7 +42,7 @@ export function hostileFrames(random: Random, size: FramesSize, setting: Setting
     const other = await Raw.as(scene.socketPath, 'other')
     const witness = await Witness.start(scene)
     const rssMbBefore = daemon.rssMb()
-    const wrong = await beUnkind(scene, answerMs)
+    const wrong = await attackFrames(scene, answerMs)
     const rssMbUnkind = daemon.rssMb()
     const open = () => Raw.open(scene.socketPath)
     const goesOn = (sent: number) => {
@@ -70,17 +67,17 @@ async function ended(daemon: DaemonProcess): Promise<number | null> {
   return (await daemon.end('SIGTERM')).code
 }
 
-async function beUnkind(scene: Scene, answerMs: number): Promise<string[]> {
+async function attackFrames(scene: Scene, answerMs: number): Promise<string[]> {
   const { socketPath } = scene
   const wrong: string[] = []
-  for (const [name, unkindness] of Object.entries(unkindnesses)) {
+  for (const [name, attack] of Object.entries(frameAttacks)) {
     scene.tell(name)
     const raw = await Raw.as(socketPath, 'raw')
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<string>((resolve) => {
       timer = setTimeout(resolve, answerMs, `no answer within ${answerMs / 1000} s`)
     })
-    const found = await Promise.race([unkindness(raw, socketPath), late])
+    const found = await Promise.race([attack(raw, socketPath), late])
     clearTimeout(timer)
     if (found !== undefined) wrong.push(`${name}: ${found}`)
     await raw.end()

@@ -34,8 +34,8 @@ const Said = z.object({
 })
 
 /** A session's report on a message that waits in it, or that its model will not get. */
-export type Fate = 'held' | 'released' | 'refused' | 'dropped' | 'expired'
-const fates: Readonly<Record<string, Fate>> = {
+export type DeliveryOutcome = 'held' | 'released' | 'refused' | 'dropped' | 'expired'
+const outcomes: Readonly<Record<string, DeliveryOutcome>> = {
   held: 'held',
   delivered: 'released',
   refused: 'refused',
@@ -52,7 +52,7 @@ export interface SaidToUs {
 }
 
 export interface InboxListener {
-  onFate(id: string, fate: Fate): void
+  onOutcome(id: string, outcome: DeliveryOutcome): void
   onSaid(said: SaidToUs): void
 }
 
@@ -149,8 +149,8 @@ export class ClaudeInbox {
     }
     const status = Status.safeParse(value)
     if (status.success) {
-      const fate = fates[status.data.status_detail ?? ''] ?? fates[status.data.status]
-      if (fate) this.#listener.onFate(status.data.orig_msg_id, fate)
+      const outcome = outcomes[status.data.status_detail ?? ''] ?? outcomes[status.data.status]
+      if (outcome) this.#listener.onOutcome(status.data.orig_msg_id, outcome)
       return
     }
     const said = Said.safeParse(value)

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { cliOf } from '@agent-relay/sdk/internal/clis'
 import { injectionText } from '@agent-relay/sdk/internal/injection'
 import type { HeldMail, OpenedMail } from '../../broker/waking/own-session-runtime.ts'
-import type { Answering, LastWords, OwnListener, OwnProgram } from '../own-program.ts'
+import type { Answering, LastWords, ProgramListener, UserProgram } from '../user-program.ts'
 import type { AppServer, CodexThread } from './app-server.ts'
 import type { CodexQuestions } from './questions.ts'
 
@@ -25,13 +25,13 @@ interface CodexProgramOptions {
   questions: CodexQuestions
   /** The process of the server. */
   host: number | undefined
-  listener: OwnListener
+  listener: ProgramListener
   onLost(lost: Lost): void
   /** Called when the server no longer knows the conversation. */
   onGone(): void
 }
 
-export class CodexProgram implements OwnProgram {
+export class CodexProgram implements UserProgram {
   readonly #options: CodexProgramOptions
   thread: CodexThread
   /** The last compaction that was seen, and whether its agent is still to be told. */
@@ -70,7 +70,7 @@ export class CodexProgram implements OwnProgram {
     return this.#options.host
   }
 
-  get doing(): OwnProgram['doing'] {
+  get doing(): UserProgram['doing'] {
     const { type, activeFlags = [] } = this.thread.status
     if (type === 'notLoaded') return undefined
     if (type !== 'active') return { state: 'idle' }
@@ -148,7 +148,7 @@ export class CodexProgram implements OwnProgram {
   }
 
   /** Answers questions only where the server's process is known: otherwise a command of its own agent could pass for the person, and answer. */
-  get asked(): OwnProgram['asked'] {
+  get asked(): UserProgram['asked'] {
     const { host, questions, server } = this.#options
     if (host === undefined) return undefined
     return async () => {

@@ -1,13 +1,13 @@
 // The questions of a Codex conversation to its person, complete as its server sends them: the command as it would run, or each file with its
 // changes. The server asks everybody who has joined a conversation, so a conversation is joined only while it waits.
 
-import { askedText } from '@agent-relay/sdk/internal/asked'
+import { permissionText } from '@agent-relay/sdk/internal/permission-text'
 import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { Dialog } from '../dialog.ts'
 import type { AppServer, AppServerListener, AskedByServer, Item } from './app-server.ts'
 
-/** How long to wait for the open question after joining; the server sends it right away. */
+/** Maximum wait for the open question after joining; the server sends it right away. */
 const replayMs = 1_000
 /** File changes that are kept; fewer than this wait for an answer at once. */
 const changesMax = 16
@@ -123,7 +123,7 @@ export class CodexQuestions {
       return {
         key: `${itemId} ${approvalId ?? ''}`,
         tool: 'shell',
-        input: askedText({ input: { command: scriptIn(command), ...elsewhere } }),
+        input: permissionText({ input: { command: scriptIn(command), ...elsewhere } }),
         choices: offered,
       }
     }
@@ -136,9 +136,9 @@ export class CodexQuestions {
 }
 
 function changeText({ path, kind: { type, move_path: to }, diff }: z.infer<typeof Change>): string {
-  if (type === 'add') return askedText({ input: { path, content: diff } })
-  if (type === 'delete') return askedText({ input: { path, old_string: diff, new_string: '' } })
-  return askedText({ input: { path: to ? `${path} -> ${to}` : path, diff } })
+  if (type === 'add') return permissionText({ input: { path, content: diff } })
+  if (type === 'delete') return permissionText({ input: { path, old_string: diff, new_string: '' } })
+  return permissionText({ input: { path: to ? `${path} -> ${to}` : path, diff } })
 }
 
 /** The script in a shell call: `touch a` for `/bin/bash -lc 'touch a'`. Any other command stays as it is. */

@@ -2,9 +2,9 @@
 // as it is idle. The server is found and tried in find-server.ts; sessions are matched with conversations in match.ts.
 
 import type { OwnSession } from '../../broker/waking/own-session-runtime.ts'
-import { NextLook } from '../../machine/next-look.ts'
-import type { Matches, OwnListener, OwnProgram, OwnVendor } from '../own-program.ts'
+import { CoalescedCheck } from '../../machine/coalesced-check.ts'
 import { startOf, wordsOf } from '../processes.ts'
+import type { Matches, ProgramListener, ProgramSource, UserProgram } from '../user-program.ts'
 import type { AppServer, CodexThread } from './app-server.ts'
 import { type CodexCommand, findServer, pidOf, socketIn } from './find-server.ts'
 import { codexThreadOf, isMain } from './match.ts'
@@ -30,10 +30,10 @@ export interface CodexThreadsOptions {
   command(): CodexCommand | undefined
 }
 
-export class CodexThreads implements OwnVendor {
+export class CodexThreads implements ProgramSource {
   readonly cli = 'codex'
   readonly #options: CodexThreadsOptions
-  readonly #listener: OwnListener
+  readonly #listener: ProgramListener
   readonly #questions = new CodexQuestions()
   readonly #threads = new Map<string, CodexProgram>()
   /** The thread of each session, by the session's id. */
@@ -45,7 +45,7 @@ export class CodexThreads implements OwnVendor {
   #lost: Lost[] = []
   #isWanted = false
   #looking: Promise<void> | undefined
-  readonly #next = new NextLook(() => this.#look())
+  readonly #next = new CoalescedCheck(() => this.#look())
   readonly #ticking: NodeJS.Timeout
   /** The socket in the home, as it was last seen. */
   #socket = ''
@@ -57,7 +57,7 @@ export class CodexThreads implements OwnVendor {
   #restMs = againMs
   #isClosed = false
 
-  constructor(options: CodexThreadsOptions, listener: OwnListener) {
+  constructor(options: CodexThreadsOptions, listener: ProgramListener) {
     this.#options = options
     this.#listener = listener
     this.#ticking = setInterval(() => this.#tick(), tickMs).unref()
@@ -72,7 +72,7 @@ export class CodexThreads implements OwnVendor {
   }
 
   /** The conversations that the server has in memory: it drops one a minute after its terminal was closed. */
-  programs(): ReadonlyMap<string, OwnProgram> {
+  programs(): ReadonlyMap<string, UserProgram> {
     return new Map([...this.#threads].filter(([, { thread }]) => isMain(thread)))
   }
 

@@ -1,10 +1,10 @@
 // The tool calls of an ACP agent as they are known so far. An agent describes a call in several messages, each with only the new parts, and the
 // message that asks for permission may have the least: a person decides on all of them together.
 
-import { askedText } from '@agent-relay/sdk/internal/asked'
+import { permissionText } from '@agent-relay/sdk/internal/permission-text'
 import { limits } from '@agent-relay/sdk/protocol'
 import { beginningOf } from '../../broker/approvals/approval-runtime.ts'
-import type { ToolCall } from './acp-words.ts'
+import type { ToolCall } from './acp-schemas.ts'
 
 /** Calls that are kept; the oldest go first. Each may have a text as long as an approval keeps. */
 const knownCallsMax = 32
@@ -31,9 +31,10 @@ export class AcpCalls {
     const before = this.#calls.get(id)
     const isNews = isSome(rawInput) || isSome(content)
     const told = Array.isArray(content) ? content.filter((each) => textOf(each) !== this.#here) : content
-    const input =
-      isNews || !before ? askedText({ title: title ?? before?.title, input: rawInput, content: told }) : before.input
-    const call = { id, title: title ?? before?.title ?? '', kind: kind ?? before?.kind ?? '', input }
+    const shownTitle = title ?? before?.title
+    const asked = { title: shownTitle, input: rawInput, content: told }
+    const input = isNews || !before ? permissionText(asked) : before.input
+    const call = { id, title: shownTitle ?? '', kind: kind ?? before?.kind ?? '', input }
     this.#calls.delete(id)
     this.#calls.set(id, { ...call, input: beginningOf(input, limits.approvalWholeCharsMax + 1) })
     if (this.#calls.size > knownCallsMax) this.#calls.delete(this.#calls.keys().next().value as string)

@@ -10,9 +10,9 @@ import type { Reply } from '../json-rpc.ts'
 import type { Output } from '../output.ts'
 import { type Exit, exitOf } from '../pty.ts'
 import { AcpPermissions, type AcpPermissionsOptions } from './acp-permissions.ts'
+import { errors, Initialized, NewSession, protocolVersion, SessionUpdate, TurnEnd, WorkUpdate } from './acp-schemas.ts'
 import { AcpUsage, spentText } from './acp-usage.ts'
 import { AcpWire } from './acp-wire.ts'
-import { errors, Initialized, NewSession, protocolVersion, SessionUpdate, TurnEnd, WorkUpdate } from './acp-words.ts'
 import type { Control, ControlLook, PromptListener } from './control.ts'
 import { Transcript } from './transcript.ts'
 
@@ -27,7 +27,7 @@ export interface AcpControlOptions extends AcpPermissionsOptions {
 
 /** Time limit of each of the two steps that open the conversation. Gemini took 7 s on a busy machine. */
 const openMs = waitLimitMs('acpStart')
-/** How long the first prompt waits for the program's tools, which it loads by itself. */
+/** Maximum time for which the first prompt waits for the program's tools, which it loads by itself. */
 const toolsMsMax = 10_000
 /** Pause after a refused prompt, and its maximum after many: a model that has no room now may have some later. */
 const [refusedMs, refusedMsMax] = [30_000, 600_000]

@@ -4,7 +4,7 @@
 import { limits } from '@agent-relay/sdk/protocol'
 import type { AskedEdit, EditDesk } from '../../broker/claims/claim-runtime.ts'
 import type { WorkerRow } from '../../core/view.ts'
-import type { ToolCall } from './acp-words.ts'
+import type { ToolCall } from './acp-schemas.ts'
 import type { ControlListener } from './control.ts'
 
 export interface AcpEditsOptions {

@@ -2,8 +2,8 @@
 // approvals and is shown in the transcript, and the first answer counts. Answers go by the kind of a choice, never by its words alone. An edit of a
 // file that somebody else is editing is denied before anybody is asked, and also when the answer comes too late.
 
-import { wishOf } from '@agent-relay/sdk/internal/asked'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
+import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
 import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
 import { type ApprovalEnd, type ApprovalQueue, beginningOf } from '../../broker/approvals/approval-runtime.ts'
 import type { AskedEdit } from '../../broker/claims/claim-runtime.ts'
@@ -11,7 +11,7 @@ import type { AcpHarness } from '../harness/harness.ts'
 import type { Reply } from '../json-rpc.ts'
 import { AcpCalls } from './acp-calls.ts'
 import { AcpEdits, type AcpEditsOptions } from './acp-edits.ts'
-import { errors, type OptionKind, PermissionRequest, type ToolCall } from './acp-words.ts'
+import { errors, type OptionKind, PermissionRequest, type ToolCall } from './acp-schemas.ts'
 import type { Transcript } from './transcript.ts'
 
 export interface AcpPermissionsOptions extends AcpEditsOptions {
@@ -168,7 +168,7 @@ function kindOf({ kind, name }: PermissionRequest['options'][number]): ApprovalC
 }
 
 function shownText(asked: Asked): string {
-  const { wants, rest } = wishOf(asked)
+  const { wants, rest } = permissionPhrase(asked)
   return cleanLine(rest === asked.input ? `${wants}: ${rest}` : wants)
 }
 

@@ -3,7 +3,7 @@
 
 import type { SpendNoted, Tokens } from '@agent-relay/sdk/protocol'
 import type { AcpHarness } from '../harness/harness.ts'
-import type { SessionCost, TurnEnd } from './acp-words.ts'
+import type { SessionCost, TurnEnd } from './acp-schemas.ts'
 
 export type TurnSpend = Pick<SpendNoted, 'model' | 'tokens' | 'usd'>
 

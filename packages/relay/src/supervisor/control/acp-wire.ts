@@ -3,7 +3,7 @@
 
 import type { Readable, Writable } from 'node:stream'
 import { JsonRpc, type RpcListener } from '../json-rpc.ts'
-import { errors } from './acp-words.ts'
+import { errors } from './acp-schemas.ts'
 
 /** Longest line: a step of an agent may hold a whole file, twice. A longer line is skipped; if it was a request, it is refused. */
 export const lineBytesMax = 8 * 1024 * 1024
@@ -27,7 +27,7 @@ export class AcpWire {
   readonly #listener: AcpListener
   readonly #rpc: JsonRpc
   #parts: Buffer[] = []
-  /** How many of the parts were joined of smaller ones. They are not joined again, so each byte is copied twice at most. */
+  /** The number of parts that were joined of smaller ones. They are not joined again, so each byte is copied twice at most. */
   #joined = 0
   #partsBytes = 0
 

@@ -1,13 +1,13 @@
-// The contract of a control: how the supervisor talks to a worker's program. It has two parts: a way in, which puts texts before the model and
-// knows what the program does, and a terminal for people. pty-control.ts types and reads the screen, and uses the CLI's own server where it has one;
-// acp-control.ts speaks ACP. When a text is given, and which, is decided in attention.ts.
+// The contract of a control: how the supervisor talks to a worker's program. It has two parts: a prompt channel, which puts texts before the model and
+// knows what the program does, and the terminal's input, for people. pty-control.ts types and reads the screen, and uses the CLI's own server where it has one;
+// acp-control.ts speaks ACP. When a text is given, and which, is decided in prompt-scheduler.ts.
 
 import type { ControlName, Route } from '@agent-relay/sdk/protocol'
 import type { MailRoom } from '../../broker/waking/own-session-runtime.ts'
 import type { Exit } from '../pty.ts'
 import type { TurnSpend } from './acp-usage.ts'
 
-export interface Control extends WayIn, PersonsTerminal {
+export interface Control extends PromptChannel, TerminalInput {
   readonly name: ControlName
   readonly pid: number
   /** Ways to ask the program to exit, one after the other. */
@@ -15,7 +15,7 @@ export interface Control extends WayIn, PersonsTerminal {
 }
 
 /** Puts texts before the program's model, and knows what the program does. */
-export interface WayIn {
+export interface PromptChannel {
   /** Limits of the mail that one prompt may hold. */
   readonly mail: MailRoom
   /** Whether an idle program is ready for its task. False: it is ready once its session with our tools has come. */
@@ -37,7 +37,7 @@ export interface WayIn {
 }
 
 /** The place where people see what the program does: its terminal, or the transcript that stands for one. */
-export interface PersonsTerminal {
+export interface TerminalInput {
   /** Takes a person's input, typed there or at the line below the transcript. */
   type(data: string): void
   resize(cols: number, rows: number): void

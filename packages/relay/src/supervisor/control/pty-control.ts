@@ -4,10 +4,10 @@
 import { limits } from '@agent-relay/sdk/protocol'
 import type { ApprovalQueue } from '../../broker/approvals/approval-runtime.ts'
 import type { WorkerRow } from '../../core/view.ts'
+import type { CliServer, CliState, Following } from '../cli-server.ts'
 import { type Dialog, DialogQuestions } from '../dialog.ts'
 import type { Harness } from '../harness/harness.ts'
 import type { Output } from '../output.ts'
-import type { DoorDoing, Following, OwnDoor } from '../own-door.ts'
 import type { Terminal } from '../pty.ts'
 import { screenDialog } from '../screen-dialog.ts'
 import { enter, type Keyboard, type Look, paste } from '../typing.ts'
@@ -18,7 +18,7 @@ export interface PtyControlOptions {
   approvals: ApprovalQueue
   harness: Harness
   output: Output
-  ownDoor?: OwnDoor
+  cliServer?: CliServer
   listener: ControlListener
 }
 
@@ -29,7 +29,7 @@ const openDialog = 'a dialog is open'
 const quietMs = 600
 /** Quiet time after which a program that has never printed anything counts as waiting: many start slowly. */
 const silentMs = 3_000
-/** How often to look at a busy program: a sign may disappear without any output. */
+/** Interval between looks at a busy program: a sign may disappear without any output. */
 const busyLookMs = 1_000
 /** More output than this between two looks is a flood: the program is busy, and drawing all of it would cost too much. */
 const floodBytes = 64 * 1024
@@ -37,7 +37,7 @@ const floodBytes = 64 * 1024
 const personMs = 2_000
 /** Time in which a program draws its screen again after a change of size; an open dialog may be invisible meanwhile. */
 const redrawMs = 2_000
-/** How much a person may type ahead of a program that does not read. */
+/** Maximum input that a person may type ahead of a program that does not read. */
 const typedBytesMax = 4 * limits.keysBytesMax
 /** Limits of one paste, with and without paste marks. A line without marks must stay below the 4,095 bytes that a terminal's own line holds. */
 const [marked, unmarked] = [{ bytesMax: 256 * 1024 }, { bytesMax: 2_048, limit: 8 }]
@@ -62,7 +62,7 @@ export class PtyControl implements Control {
   constructor(terminal: Terminal, options: PtyControlOptions) {
     this.#terminal = terminal
     this.#options = options
-    const { harness, row, approvals, output, ownDoor, listener } = options
+    const { harness, row, approvals, output, cliServer, listener } = options
     this.#dialogs = new DialogQuestions(row, approvals, () => this.#dialog())
     this.isReadyWhenIdle = !(harness.hasMcp && row.isInjected)
     terminal.onData((data) => {
@@ -71,7 +71,7 @@ export class PtyControl implements Control {
       listener.onChange(settleMs)
     })
     terminal.onExit((exit) => listener.onExit(exit))
-    this.#following = ownDoor?.follow?.({
+    this.#following = cliServer?.follow?.({
       onChange: () => listener.onChange(),
       onSpent: (spend) => listener.onSpent(++this.#turns, spend),
     })
@@ -105,7 +105,7 @@ export class PtyControl implements Control {
     return this.#stand({ state: sign ?? 'idle', reason: openDialog })
   }
 
-  #stand({ state, reason }: DoorDoing): ControlLook {
+  #stand({ state, reason }: CliState): ControlLook {
     const { approvals, row } = this.#options
     if (state === 'blocked') return { state, reason, againMs: busyLookMs, isAnswered: approvals.isJustOver(row.name) }
     this.#dialogs.gone()
@@ -126,10 +126,10 @@ export class PtyControl implements Control {
 
   async prompt(text: string, listener: PromptListener): Promise<Unfinished | undefined> {
     // Before the first prompt there is no conversation for the CLI's server to name.
-    const door = this.#hasPrompted ? this.#options.ownDoor : undefined
+    const server = this.#hasPrompted ? this.#options.cliServer : undefined
     this.#hasPrompted = true
-    if (door) this.#following?.given()
-    if (await door?.send?.(text).catch(() => false)) {
+    if (server) this.#following?.given()
+    if (await server?.send?.(text).catch(() => false)) {
       await listener.onTaken('http')
       return undefined
     }
@@ -160,7 +160,7 @@ export class PtyControl implements Control {
     this.#whenPrinted?.()
   }
 
-  /** How long the program has been idle in milliseconds; below zero: how long until it counts as idle. */
+  /** The idle time of the program in milliseconds; below zero: the time until it counts as idle. */
   #quiet(): number {
     const { output } = this.#options
     if (output.lastAt === 0) return performance.now() - this.#beganAt - silentMs
@@ -206,7 +206,7 @@ export class PtyControl implements Control {
     const { state = sign } = this.#following?.doing ?? {}
     if (state !== 'blocked') return undefined
     try {
-      const told = await this.#options.ownDoor?.asked?.()
+      const told = await this.#options.cliServer?.asked?.()
       if (told) return told
     } catch (error) {
       // The screen words the dialog differently, so it would pass for another dialog.

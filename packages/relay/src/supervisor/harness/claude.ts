@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { hookSeconds } from '@agent-relay/sdk/internal/clis'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import {
   ctrlC,
   type Harness,
@@ -84,7 +84,7 @@ function separated(isApart: boolean, args: readonly string[]): readonly string[]
  */
 function hooksOf({ hook }: LaunchContext): Record<string, unknown> {
   const command = (event: string, ...more: string[]) =>
-    `exec ${[hook.command, ...hook.args, event, '--cli', 'claude', ...more, '--worker'].map(quotedWord).join(' ')}`
+    `exec ${[hook.command, ...hook.args, event, '--cli', 'claude', ...more, '--worker'].map(shellQuote).join(' ')}`
   const now = (event: string) => ({ type: 'command', command: command(event), timeout: hookSeconds })
   const wait = (event: string) => ({
     type: 'command',

@@ -2,7 +2,7 @@
 // so that Codex's questions are known as a whole.
 
 import { join } from 'node:path'
-import { CodexDoor } from '../codex/hired-door.ts'
+import { CodexWorkerServer } from '../codex/worker-server.ts'
 import { ctrlC, type Harness, known, type LaunchContext, readSigns, type Signs, serverName } from './harness.ts'
 
 /** The screen of Codex 0.166.0 in each state. */
@@ -31,9 +31,9 @@ export const codex: Harness = {
     if (!settings) return launch
     const socket = socketOf(context)
     const args = ['app-server', ...relay, ...settings, '--listen', `unix://${socket}`]
-    return { ...launch, beside: { args, socket, clientArgs: ['--remote', `unix://${socket}`, ...relay, ...own] } }
+    return { ...launch, companion: { args, socket, clientArgs: ['--remote', `unix://${socket}`, ...relay, ...own] } }
   },
-  ownDoor: (context) => new CodexDoor(socketOf(context), context.cwd),
+  cliServer: (context) => new CodexWorkerServer(socketOf(context), context.cwd),
 }
 
 const socketOf = ({ directory }: LaunchContext) => join(directory, 'codex.sock')

@@ -1,7 +1,7 @@
 // The contract of a harness: everything that differs from one agent CLI to the next. One file per CLI implements it; the supervisor uses it.
 
 import { cliOf, type NameWith } from '@agent-relay/sdk/internal/clis'
-import type { OwnDoor } from '../own-door.ts'
+import type { CliServer } from '../cli-server.ts'
 
 export interface Harness {
   readonly name: string
@@ -13,7 +13,7 @@ export interface Harness {
   readonly hasMcp: boolean
   /** Whether the user's arguments carry MCP configuration already; nothing is injected then. */
   bringsOwnMcp(args: readonly string[]): boolean
-  /** How the program is started with the relay in it: arguments, files and environment. Pure. */
+  /** The arguments, files and environment that start the program with the relay in it. Pure. */
   launch(context: LaunchContext): Launch
   /** The program's state by the bottom of the screen and the title; undefined: no sign (quiet time decides). */
   read(screen: ScreenText): Sign | undefined
@@ -28,8 +28,8 @@ export interface Harness {
   /** The CLI's own server is HTTP, on a free port that is chosen for it. */
   readonly needsPort?: true
   /** The CLI's own server for messages and questions, where one was verified; else keystrokes and the screen are used. */
-  ownDoor?(context: LaunchContext): OwnDoor | undefined
-  /** How the program is used over ACP, which comes first unless somebody wants its terminal. */
+  cliServer?(context: LaunchContext): CliServer | undefined
+  /** The program over ACP, which comes first unless somebody wants its terminal. */
   readonly acp?: AcpHarness
   /** The relay cannot type into the program. */
   readonly isAcpOnly?: true
@@ -80,9 +80,9 @@ export interface Program {
 export interface LaunchContext {
   /** Private to this worker (0700), and removed with it. */
   directory: string
-  /** How our stdio MCP server is started: absolute Node, `agent-relay-mcp`, `serve`. */
+  /** The command that starts our stdio MCP server: absolute Node, `agent-relay-mcp`, `serve`. */
   server: Program
-  /** How `agent-relay-mcp hook` is started; the event follows. */
+  /** The command that starts `agent-relay-mcp hook`; the event follows. */
   hook: Program
   /** RELAY_SOCKET (or RELAY_BASE_URL), RELAY_AGENT_NAME, RELAY_AGENT_TOKEN …: goes into the child's environment, never into an argument. */
   identity: Readonly<Record<string, string>>
@@ -105,7 +105,7 @@ export interface Launch {
   /** Runs of the CLI itself before the start (`gemini mcp add`), once per installation. */
   before?: { args: string[] }[]
   /** A server of the CLI that runs beside the program. `clientArgs`: the program's arguments where that server runs. */
-  beside?: { args: string[]; socket: string; clientArgs: string[] }
+  companion?: { args: string[]; socket: string; clientArgs: string[] }
 }
 
 export { serverName } from '@agent-relay/sdk/internal/clis'
@@ -142,7 +142,7 @@ export const ctrlC = '\x03'
 interface Look {
   title?: RegExp
   line?: RegExp
-  /** How many of the lowest lines are searched for `line`. */
+  /** The number of lowest lines that are searched for `line`. */
   lines?: number
 }
 

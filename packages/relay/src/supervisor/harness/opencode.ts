@@ -1,8 +1,8 @@
-// opencode: MCP by configuration in its environment, and an agent of ours to run as. The client of its own server is in opencode/door.ts.
+// opencode: MCP by configuration in its environment, and an agent of ours to run as. The client of its own server is in opencode/server.ts.
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { opencodeDoor } from '../opencode/door.ts'
+import { opencodeServer } from '../opencode/server.ts'
 import {
   ctrlC,
   type Harness,
@@ -48,10 +48,10 @@ export const opencode: Harness = {
     }
   },
   needsPort: true,
-  ownDoor(context) {
+  cliServer(context) {
     const { port, args } = context
     if (port === undefined || hasFlag(args, '--port')) return undefined
-    return opencodeDoor({ port, secret: password(context), agent: agentOf(context) })
+    return opencodeServer({ port, secret: password(context), agent: agentOf(context) })
   },
 }
 

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { beginMs, type DoorDoing, type DoorListener, type DoorSpend, type Following, reconnectMs } from '../own-door.ts'
+import { beginMs, type CliListener, type CliSpend, type CliState, type Following, reconnectMs } from '../cli-server.ts'
 
 /** Longest event; none that counts here is as long. */
 const eventCharsMax = 8 * 1024 * 1024
@@ -56,7 +56,7 @@ export interface EventSource {
 
 export class OpencodeEvents implements Following {
   readonly #source: EventSource
-  readonly #listener: DoorListener
+  readonly #listener: CliListener
   readonly #end = new AbortController()
   readonly #busy = new Set<string>()
   /** Open questions to a person by their id, each with its conversation. */
@@ -68,14 +68,14 @@ export class OpencodeEvents implements Following {
   #hasWorked = false
   #givenUntil = Number.NEGATIVE_INFINITY
 
-  constructor(source: EventSource, listener: DoorListener) {
+  constructor(source: EventSource, listener: CliListener) {
     this.#source = source
     this.#listener = listener
     void this.#follow()
   }
 
   /** The state of opencode. Undefined before its first turn: the server cannot know whether the terminal is there. */
-  get doing(): DoorDoing | undefined {
+  get doing(): CliState | undefined {
     if (!this.#isTold || !this.#hasWorked) return undefined
     const [asked] = this.#asked.values()
     if (asked) return { state: 'blocked', reason: reasons[asked.kind] }
@@ -180,7 +180,7 @@ export class OpencodeEvents implements Following {
 const reasons = { permission: 'it waits for a permission', question: 'it asks a question' }
 
 /** The usage of these answers. opencode counts cached input beside the input, and reasoning beside the output. No cost: the price is not known. */
-function spendOf(answers: readonly Answer[]): DoorSpend {
+function spendOf(answers: readonly Answer[]): CliSpend {
   const sum = (of: (answer: Answer) => number) => answers.reduce((all, answer) => all + of(answer), 0)
   const { providerID, modelID } = answers.at(-1) as Answer
   return {

@@ -8,7 +8,7 @@ import type { Asking } from '../../../src/broker/call.ts'
 import type { Dispatch } from '../../../src/broker/dispatch.ts'
 import { agents } from '../../../src/broker/presence/agent-list.ts'
 import { nameProvisionally } from '../../../src/broker/presence/provisional-names.ts'
-import { type Entrance, leastStanding, type Standing, standingOf } from '../../../src/broker/sessions/standing.ts'
+import { leastStanding, type SessionOrigin, type Standing, standingOf } from '../../../src/broker/sessions/standing.ts'
 import type { Context } from '../../../src/broker/workspace.ts'
 import { atOnce, type Steps } from '../../../src/core/steps.ts'
 
@@ -17,7 +17,7 @@ const key = { hasKey: true }
 const token = { hasKey: false, name: 'Ada' }
 const nothing = { hasKey: false }
 
-test.each<[Entrance['door'], Entrance['kind'], 'connection' | 'call', Shown, Standing['rank']]>([
+test.each<[SessionOrigin['door'], SessionOrigin['kind'], 'connection' | 'call', Shown, Standing['rank']]>([
   ['owner', 'program', 'connection', token, 'owner'],
   ['owner', 'program', 'connection', key, 'holder'],
   ['owner', 'model', 'connection', key, 'owner'],
@@ -43,7 +43,7 @@ test.each<[Entrance['door'], Entrance['kind'], 'connection' | 'call', Shown, Sta
 })
 
 test('a run may do what the session that asked for it may, but as its own agent only', () => {
-  const asked = (door: Entrance['door'], shown: Shown) => {
+  const asked = (door: SessionOrigin['door'], shown: Shown) => {
     const asker = standingOf({ door, kind: 'program' }, shown)
     const { rank, kind, hasKey } = standingOf({ door, kind: 'program', asker }, { hasKey: true })
     return { rank, kind, hasKey }
@@ -82,7 +82,7 @@ test('a given name is exchanged for the wanted one; the handle may be the former
     expect([...session.handed]).toEqual([])
     expect([workspace.sessions.isLive('codex'), workspace.store.view.agent('codex')]).toEqual([false, undefined])
     expect(session.standing).toBe(before)
-    // What it has chosen it keeps.
+    // The session keeps the name that it has chosen.
     await expect(dispatch.call(session, 'agent.register', { name: 'Bob' }, 'c2')).rejects.toMatchObject({
       refusal: { code: 'auth.denied' },
     })

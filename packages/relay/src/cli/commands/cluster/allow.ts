@@ -4,7 +4,7 @@ import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { type RequestKind, requestKinds } from '@agent-relay/sdk/protocol'
 import { allowedTo, ClusterFile, type Membership } from '../../../machine/cluster-file.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
-import { provePerson } from '../../person.ts'
+import { requirePerson } from '../../person.ts'
 import { oneLine } from '../../text.ts'
 import { clusterStatus } from './machine-text.ts'
 import { membership } from './server.ts'
@@ -24,7 +24,7 @@ export const allow: NamedCommand<AllowOptions> = {
     'agent-relay machine allow laptop approve release',
     'agent-relay machine allow laptop --revoke',
   ],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 
@@ -37,7 +37,7 @@ async function run(context: Context<AllowOptions>): Promise<void> {
   if (kinds.length === 0 && !options.revoke)
     throw new CommandError(`Say what ${name} may do here: ${requestKinds.join(', ')}`, exits.usage)
   // Only a person may: an agent would let its own approvals be answered elsewhere.
-  await provePerson(env)
+  await requirePerson(env)
   const joinedAt = options.revoke ? (place.allows?.[name]?.joinedAt ?? '') : await joinedAtOf(place, name)
   const had = allowedTo(place, { name, joinedAt })
   const taken = kinds.length === 0 ? requestKinds : kinds

@@ -18,7 +18,7 @@ const status: NamedCommand = {
   text: 'the cluster of this machine: who has it, who copies it, what that promises, who comes',
   isDefault: true,
   examples: ['agent-relay cluster status', 'agent-relay cluster status --json'],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 

@@ -33,7 +33,7 @@ export const init: NamedCommand<InitOptions> = {
     'agent-relay cluster init postgres://postgres@/relay?host=/var/run/postgresql --name laptop',
     'PGPASSWORD=… PGHOST=db.example PGUSER=admin PGDATABASE=relay agent-relay cluster init',
   ],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 

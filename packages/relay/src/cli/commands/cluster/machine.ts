@@ -8,7 +8,7 @@ import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
 import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { nextId } from '../../control-socket.ts'
-import { provePerson } from '../../person.ts'
+import { requirePerson } from '../../person.ts'
 import { askSecret } from '../../secret.ts'
 import { oneLine } from '../../text.ts'
 import { httpArgs, httpWish } from '../daemon/http.ts'
@@ -35,7 +35,7 @@ const invite: NamedCommand<InviteOptions> = {
     'agent-relay machine invite ci-box --at laptop.local',
     'agent-relay machine invite ci-box postgres://admin@db.example:5432/relay',
   ],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runInvite,
 }
 
@@ -48,7 +48,7 @@ const join: NamedCommand<JoinOptions> = {
   text: 'take the place that this machine was invited to, and open the workspace: asks for the line, or reads it from stdin',
   options: { yes: { flags: '--yes', text: 'keep the key of the workspace, without a question' } },
   examples: ['agent-relay machine join', 'agent-relay machine join --yes < invitation'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runJoin,
 }
 
@@ -57,7 +57,7 @@ const list: NamedCommand = {
   text: 'the machines of the cluster, with their versions, when each was last seen, and which were removed',
   isDefault: true,
   examples: ['agent-relay machine list', 'agent-relay machine list --json'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runList,
 }
 
@@ -84,7 +84,7 @@ async function runList({ env, print }: Context): Promise<void> {
 async function runInvite(context: Context<InviteOptions>): Promise<void> {
   const { args, options, env } = context
   // The invitation carries the workspace's key, so only a person may make it.
-  if (options.workspace !== undefined) await provePerson(env)
+  if (options.workspace !== undefined) await requirePerson(env)
   await inviteAs(context, adminOf(context, 'machine invite'), args[0] as string, options)
 }
 

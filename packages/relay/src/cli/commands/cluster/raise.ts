@@ -6,7 +6,7 @@ import { giveWorkspace } from '../../../cluster/postgres/machines.ts'
 import { migrate } from '../../../cluster/postgres/schema.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { yes } from '../../options.ts'
-import { provePerson } from '../../person.ts'
+import { requirePerson } from '../../person.ts'
 import { adminOf, asAdmin, membership, sayUnlimited } from './server.ts'
 
 interface RaiseOptions {
@@ -21,14 +21,14 @@ export const raise: NamedCommand<RaiseOptions> = {
   text: 'give a shared workspace the newest format and an owner machine; daemons of older versions stop there until they are updated',
   options: { owner: { flags: '--owner <machine>', text: 'the machine that owns it from now on (else this one)' }, yes },
   examples: ['agent-relay cluster raise team', 'agent-relay cluster raise team --owner ci-box --yes'],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 
 async function run(context: Context<RaiseOptions>): Promise<void> {
   const { args, options, env, print } = context
   const workspace = args[0] as string
-  await provePerson(env)
+  await requirePerson(env)
   const owner = options.owner ?? membership(dataDir(env)).machine
   const server = adminOf(context, 'cluster raise')
   if (!options.yes) await confirm(workspace, owner)

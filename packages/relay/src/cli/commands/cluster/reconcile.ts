@@ -6,7 +6,7 @@ import { CommandError, type Context, type NamedCommand } from '../../command.ts'
 import { sayVersion } from '../../connection.ts'
 import { control, nextId } from '../../control-socket.ts'
 import { type Failure, failureOf } from '../../exit.ts'
-import { provePerson } from '../../person.ts'
+import { requirePerson } from '../../person.ts'
 import type { Print } from '../../print.ts'
 import { counted, oneLine } from '../../text.ts'
 
@@ -28,14 +28,14 @@ export const reconcile: NamedCommand<ReconcileOptions> = {
     },
   },
   examples: ['agent-relay cluster reconcile', 'agent-relay cluster reconcile frontend'],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 
 const entries = (count: number) => counted(count, 'entry').replace('entrys', 'entries')
 
 async function run({ args, options, env, print }: Context<ReconcileOptions>): Promise<void> {
-  await provePerson(env)
+  await requirePerson(env)
   const link = await control(env)
   try {
     sayVersion(print, link.welcome.version)

@@ -4,7 +4,7 @@ import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { type Revoked, revokeMachine } from '../../../cluster/postgres/machines.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { yes } from '../../options.ts'
-import { provePerson } from '../../person.ts'
+import { requirePerson } from '../../person.ts'
 import { counted } from '../../text.ts'
 import { adminOf, asAdmin, membership } from './server.ts'
 
@@ -18,14 +18,14 @@ export const revoke: NamedCommand<RevokeOptions> = {
   text: 'remove a machine from the cluster: its connections end at once, and the names of its agents are free',
   options: { yes },
   examples: ['agent-relay machine revoke ci-box', 'agent-relay machine revoke ci-box --yes'],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 
 async function run(context: Context<RevokeOptions>): Promise<void> {
   const { args, options, env, print } = context
   const name = args[0] as string
-  await provePerson(env)
+  await requirePerson(env)
   if (membership(dataDir(env)).machine === name)
     throw new CommandError(
       `${name} is this machine, which would lock itself out. Do it on another one: agent-relay machine revoke ${name}`,

@@ -6,8 +6,8 @@ import { type CliCommand, CommandError, type Context, exits, type NamedCommand }
 import { sayFaults, sayVersion } from '../../connection.ts'
 import { control } from '../../control-socket.ts'
 import type { Print } from '../../print.ts'
-import { homely } from '../../text.ts'
-import { sayAttended } from './foreground.ts'
+import { withTilde } from '../../text.ts'
+import { warnEndsUnattended } from './foreground.ts'
 import { logPath } from './log-file.ts'
 import { logs } from './logs.ts'
 import { restartDaemon } from './restarting.ts'
@@ -22,7 +22,7 @@ const restart: NamedCommand = {
   name: 'restart',
   text: 'stop and start it; the open workspaces stay open',
   examples: ['agent-relay daemon restart'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runRestart,
 }
 
@@ -31,7 +31,7 @@ const status: NamedCommand = {
   isDefault: true,
   text: 'version, process, load and open workspaces',
   examples: ['agent-relay daemon status', 'agent-relay daemon status --json'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runStatus,
 }
 
@@ -68,13 +68,13 @@ async function sayStatus(print: Print, found: Awaited<ReturnType<typeof statusOf
       ['daemon', `agent-relay ${running}, pid ${pid}, up ${uptimeText(uptimeMs)}`],
       ['load', `${residentMb} MB, event loop late by ${lagMs.p50} ms (p50), ${lagMs.p99} ms (p99)`],
       ...(found.http ? [['http', `${found.http.url}${found.http.isOpen ? ', open to every program here' : ''}`]] : []),
-      ['data', homely(found.dataDir, env.HOME)],
-      ['log', homely(logPath(found.dataDir), env.HOME)],
+      ['data', withTilde(found.dataDir, env.HOME)],
+      ['log', withTilde(logPath(found.dataDir), env.HOME)],
       ['open', open.join(', ') || 'no workspace'],
       ...(damaged.length > 0 ? [['damaged', damaged.join(', ')]] : []),
       ...(shut.length > 0 ? [['not open', shut.join(', ')]] : []),
     ],
   )
   sayFaults(print, workspaces)
-  sayAttended(print, found.endsUnattended)
+  warnEndsUnattended(print, found.endsUnattended)
 }

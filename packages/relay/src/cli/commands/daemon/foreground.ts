@@ -31,7 +31,7 @@ export type Served = OpenedWorkspace & { url?: string }
 export type Show = (served: Served, isOwn: boolean, end: AbortSignal) => Promise<void>
 
 /** Warns that a daemon which `serve --start` started ends some time after the last session. */
-export function sayAttended(print: Print, endsUnattended = false): void {
+export function warnEndsUnattended(print: Print, endsUnattended = false): void {
   if (endsUnattended)
     print.say(
       'A session started this daemon: it ends ten minutes after the last one. To keep it: agent-relay daemon restart',
@@ -73,7 +73,7 @@ export async function inForeground(context: Context<UpOptions>, env: Env, show: 
     if (daemon && !options.memory) keepLauncher(env, onTrouble)
     sayVersion(print, link.welcome.version)
     const { http: port, endsUnattended, workspaces } = await link.call('daemon.status', {}, nextId('c'))
-    sayAttended(print, endsUnattended)
+    warnEndsUnattended(print, endsUnattended)
     // A daemon in this process has told its faults when it started.
     if (!daemon) sayFaults(print, workspaces)
     void link.close()

@@ -5,7 +5,7 @@ import { dataDir } from '@agent-relay/sdk/internal/discover'
 import type { Context, NamedCommand } from '../../command.ts'
 import { awaitEnding } from '../../ending.ts'
 import { logLinesDefault } from '../../options.ts'
-import { homely } from '../../text.ts'
+import { withTilde } from '../../text.ts'
 import { LogReader, logEnd, logPath } from './log-file.ts'
 
 interface LogsOptions {
@@ -21,7 +21,7 @@ export const logs: NamedCommand<LogsOptions> = {
     lines: { flags: '--lines <n>', text: 'how many lines (100)', number: [1, 100_000] },
   },
   examples: ['agent-relay daemon logs', 'agent-relay daemon logs --follow'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runLogs,
 }
 
@@ -31,8 +31,8 @@ async function runLogs({ env, options, print }: Context<LogsOptions>): Promise<v
   const lines = logEnd(directory, options.lines ?? logLinesDefault)
   for (const line of lines) void show(line)
   if (!options.follow) {
-    if (lines.length === 0)
-      print.say(`Nothing is logged in ${homely(logPath(directory), env.HOME)}: only a daemon in the background logs.`)
+    const file = withTilde(logPath(directory), env.HOME)
+    if (lines.length === 0) print.say(`Nothing is logged in ${file}: only a daemon in the background logs.`)
     return
   }
   const ending = awaitEnding()

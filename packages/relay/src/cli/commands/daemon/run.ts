@@ -34,7 +34,7 @@ export const run: NamedCommand<RunOptions> = {
     logJson: logJsonOption,
     ...httpOptions,
   },
-  isNobody: true,
+  actsForNoAgent: true,
   isHidden: true,
   run: beDaemon,
 }

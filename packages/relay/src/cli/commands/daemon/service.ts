@@ -6,7 +6,7 @@ import { dataDir, type Env, readForeignText, setting } from '@agent-relay/sdk/in
 import { dataDirectoryFault } from '../../../machine/data-directory.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { launcher, pathOfOwn } from '../../own-name.ts'
-import { homely } from '../../text.ts'
+import { withTilde } from '../../text.ts'
 import { type HttpOptions, httpArgs, httpOptions, httpWish } from './http.ts'
 import { logJsonOption } from './run.ts'
 
@@ -28,7 +28,7 @@ export const installService: NamedCommand<ServiceOptions> = {
     ...httpOptions,
   },
   examples: ['agent-relay daemon install-service --dry-run', 'agent-relay daemon install-service --log-json'],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 
@@ -42,7 +42,7 @@ async function run({ env, options, print }: Context<ServiceOptions>): Promise<vo
     throw new CommandError('Only systemd is known here. Start it by hand: agent-relay daemon start', exits.refused)
   const present = readForeignText(path, { mayBeLink: true })
   checkOurs(present, path, env)
-  const where = homely(path, env.HOME)
+  const where = withTilde(path, env.HOME)
   if (options.remove) {
     const isRemoved = existsSync(path)
     rmSync(path, { force: true })
@@ -80,7 +80,7 @@ function unitPath(env: Env): string {
 function checkOurs(present: string | undefined, path: string, env: Env): void {
   if (present === undefined || present.startsWith(serviceMark)) return
   throw new CommandError(
-    `${homely(path, env.HOME)} was not made by Agent Relay and was left alone. Move it away first.`,
+    `${withTilde(path, env.HOME)} was not made by Agent Relay and was left alone. Move it away first.`,
     exits.config,
   )
 }

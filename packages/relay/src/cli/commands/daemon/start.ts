@@ -3,8 +3,8 @@
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import type { Context, NamedCommand } from '../../command.ts'
 import { chooseWorkspace, sayFaults, sayVersion } from '../../connection.ts'
-import { homely } from '../../text.ts'
-import { sayAttended, type UpOptions, upOptions } from './foreground.ts'
+import { withTilde } from '../../text.ts'
+import { type UpOptions, upOptions, warnEndsUnattended } from './foreground.ts'
 import { hasHttpWish, httpArgs, httpWish, portMoved, portStays } from './http.ts'
 import { exportLine, forgetMemory, memoryEnv, reachAndOpen, reachOrSpawn } from './starting.ts'
 import { statusOf, stopAndWait } from './stop.ts'
@@ -36,7 +36,7 @@ export const start: NamedCommand<StartOptions> = {
     'agent-relay daemon start --test',
     'eval "$(agent-relay daemon start --memory)"',
   ],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runStart,
 }
 
@@ -55,7 +55,7 @@ export async function runStart(context: Context<StartOptions>): Promise<void> {
     const { pid, http, endsUnattended, workspaces } = await statusOf(link)
     sayFaults(print, workspaces)
     const isNew = pid === childPid
-    if (!whileAttended) sayAttended(print, endsUnattended)
+    if (!whileAttended) warnEndsUnattended(print, endsUnattended)
     const moved = isNew ? portMoved(wish, http?.port) : undefined
     if (moved !== undefined) print.say(moved)
     if (!isNew && !whileAttended && hasHttpWish(options)) print.say(portStays(http?.url))
@@ -81,7 +81,7 @@ export async function runStart(context: Context<StartOptions>): Promise<void> {
         print.say(`A relay in memory runs (pid ${pid}). Set the variables above; agent-relay daemon stop ends it.`)
     } else if (!options.quiet) {
       print.say(`${isNew ? 'The daemon runs' : 'The daemon was already running'} (pid ${pid}).`)
-      await print.line(`workspace ${opened.name}  ${homely(opened.socketPath, env.HOME)}`)
+      await print.line(`workspace ${opened.name}  ${withTilde(opened.socketPath, env.HOME)}`)
       if (http) await print.line(`http      ${http.url}/mcp`)
     }
   } catch (error) {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refreshLauncher } from '@agent-relay/mcp/launcher'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import {
   credentialsPath,
   dataDir,
@@ -29,7 +29,7 @@ import { chooseWorkspace } from '../../connection.ts'
 import { control, nextId, pollMs, reachControl } from '../../control-socket.ts'
 import { launcher } from '../../own-name.ts'
 import type { Print } from '../../print.ts'
-import { whichIsMeant } from '../../shared-name.ts'
+import { chooseLocalOrShared } from '../../shared-name.ts'
 import { logEnd, openLog } from './log-file.ts'
 import { Patience } from './patience.ts'
 import { statusOf, stopAndWait } from './stop.ts'
@@ -48,7 +48,7 @@ export function memoryEnv(env: Env): Env {
 
 /** The settings as a line that a shell can evaluate. */
 export function exportLine(settings: Record<string, string>): string {
-  const words = Object.entries(settings).map(([name, value]) => `${name}=${quotedWord(value)}`)
+  const words = Object.entries(settings).map(([name, value]) => `${name}=${shellQuote(value)}`)
   return `export ${words.join(' ')}`
 }
 
@@ -221,7 +221,7 @@ async function openOwn(link: Link, print: Print, choose: () => ProjectChoice): P
     const { project, directory } = choose()
     const open = (how: { mustExist?: true; local?: true } = {}) =>
       link.call('workspace.open', { workspace: project, directory, ...how }, nextId('c'))
-    const opened = await whichIsMeant(print, project, {
+    const opened = await chooseLocalOrShared(print, project, {
       make: () => open(),
       open: () => open({ mustExist: true }),
       makeLocal: () => open({ local: true }),

@@ -11,7 +11,7 @@ export const stop: NamedCommand = {
   name: 'stop',
   text: 'finish what is under way, then stop it',
   examples: ['agent-relay daemon stop'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runStop,
 }
 

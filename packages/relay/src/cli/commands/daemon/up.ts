@@ -11,14 +11,14 @@ import { sayLosses, showFeed } from '../../feed.ts'
 import { ownName } from '../../own-name.ts'
 import { controlAsPerson } from '../../person.ts'
 import type { Print } from '../../print.ts'
-import { homely } from '../../text.ts'
+import { withTilde } from '../../text.ts'
 import { inForeground, type Served, type UpOptions, upOptions } from './foreground.ts'
 import { exportLine, memoryEnv } from './starting.ts'
 
 export const up: CliCommand<UpOptions> = {
   options: upOptions,
   examples: ['agent-relay up', 'agent-relay up --project frontend', 'agent-relay up --memory'],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 
@@ -86,7 +86,7 @@ function banner(
   isMemory: boolean,
 ): string {
   const own = ownName(env)
-  const where = (text: string) => homely(text, env.HOME)
+  const where = (text: string) => withTilde(text, env.HOME)
   const line = (label: string, text: string) => `  ${print.paint('dim', label.padEnd(9))} ${text}`
   const lines = [
     `${print.paint('bold', `agent-relay ${version}`)} · workspace ${print.paint('bold', name)}${isOwn ? '' : ', open in the daemon that is already running'}`,

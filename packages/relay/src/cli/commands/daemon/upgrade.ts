@@ -21,7 +21,7 @@ export const upgrade: NamedCommand<UpgradeOptions> = {
   text: 'replace the daemon that runs by the one of this installation; sessions come back by themselves',
   options: { yes },
   examples: ['agent-relay daemon upgrade', 'agent-relay daemon upgrade --yes'],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 

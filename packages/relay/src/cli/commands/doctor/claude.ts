@@ -3,7 +3,7 @@
 import { dataDir, setting } from '@agent-relay/sdk/internal/discover'
 import { claudeHome, mayListInClaude } from '../../../machine/vendor-homes.ts'
 import { ClaudeRegistry, endedText, oursText } from '../../../supervisor/claude/registry.ts'
-import { counted, homely } from '../../text.ts'
+import { counted, withTilde } from '../../text.ts'
 import type { Check } from './finding.ts'
 
 export const claude: Check = ({ env }) => {
@@ -29,7 +29,7 @@ export const claude: Check = ({ env }) => {
     ...odd.map(({ file, why }) => ({
       check,
       state: 'note' as const,
-      text: `${homely(file, env.HOME)} was left alone: ${why}`,
+      text: `${withTilde(file, env.HOME)} was left alone: ${why}`,
     })),
   ]
 }

@@ -16,12 +16,12 @@ import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory, dataDirectoryFault } from '../../../machine/data-directory.ts'
 import { version } from '../../../machine/version.ts'
 import { reachControl } from '../../control-socket.ts'
-import { homely } from '../../text.ts'
+import { withTilde } from '../../text.ts'
 import type { Check, Finding } from './finding.ts'
 
 export const data: Check = ({ env }) => {
   const path = dataDir(env)
-  const shown = homely(path, env.HOME)
+  const shown = withTilde(path, env.HOME)
   const fault = existsSync(path) ? undefined : dataDirectoryFault(path)
   if (fault !== undefined)
     return [
@@ -46,7 +46,7 @@ export const data: Check = ({ env }) => {
 function credentials(env: Env): Finding[] {
   const path = credentialsPath(env)
   if (!existsSync(path)) return []
-  const shown = homely(path, env.HOME)
+  const shown = withTilde(path, env.HOME)
   try {
     new CredentialsFile(path).keyOf('')
   } catch (error) {
@@ -127,7 +127,7 @@ export const sockets: Check = async ({ env }) => {
   if (stale.length === 0)
     return [{ check: 'sockets', state: 'ok', text: there.length === 0 ? 'none' : 'all of them answer' }]
   return stale.map((path) => {
-    const shown = homely(path, env.HOME)
+    const shown = withTilde(path, env.HOME)
     return {
       check: 'sockets',
       state: 'fault',

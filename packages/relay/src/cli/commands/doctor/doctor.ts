@@ -15,7 +15,7 @@ interface DoctorOptions {
 export const doctor: CliCommand<DoctorOptions> = {
   options: { fix: { flags: '--fix', text: 'fix what can be fixed without asking' } },
   examples: ['agent-relay doctor', 'agent-relay doctor --fix', 'agent-relay doctor --json'],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 

@@ -26,7 +26,7 @@ import {
 import { serverName } from '@agent-relay/sdk/internal/clis'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { reachControl } from '../../control-socket.ts'
-import { homely, oneLine } from '../../text.ts'
+import { oneLine, withTilde } from '../../text.ts'
 import type { Check, Finding, Patient } from './finding.ts'
 import { isOldNode, versionOf } from './machine.ts'
 
@@ -35,7 +35,7 @@ const serverAnswerMs = waitLimitMs('doctorServer')
 
 /** Checks the launcher, which editors' entries and the plugin start. It may be missing, but if it exists it must lead to this installation. */
 export const launcher: Check = async ({ env }) => {
-  const [path, state] = [homely(launcherPath(env), env.HOME), launcherState(env)]
+  const [path, state] = [withTilde(launcherPath(env), env.HOME), launcherState(env)]
   if (state === 'missing') return []
   const repair = () => void refreshLauncher(env)
   const fault = (text: string): Finding[] => [
@@ -129,7 +129,7 @@ async function lookAtProject(editor: Editor, around: InstallContext, visit: Visi
 async function look(editor: Editor, target: EntryToCheck, visit: Visit): Promise<Finding[] | undefined> {
   const { check, file, fix, repair, within, foreign } = target
   const { env } = visit.patient
-  const shown = homely(file, env.HOME)
+  const shown = withTilde(file, env.HOME)
   const fault = (text: string): Finding[] => [{ check, state: 'fault', text, fix, repair }]
   const ok = (text: string): Finding[] => [{ check, state: 'ok', text }]
   let entry: unknown

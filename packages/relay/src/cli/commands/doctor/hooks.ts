@@ -18,7 +18,7 @@ import { serverName } from '@agent-relay/sdk/internal/clis'
 import { dataDir, type Env, readForeignFile } from '@agent-relay/sdk/internal/discover'
 import { HooksFolder } from '../../../machine/hooks-folder.ts'
 import { reachControl } from '../../control-socket.ts'
-import { homely } from '../../text.ts'
+import { withTilde } from '../../text.ts'
 import type { Check, Finding } from './finding.ts'
 
 /** A settings file that is larger is not read. */
@@ -44,13 +44,13 @@ export const hooks: Check = async ({ env, cwd }) => {
 /** A fault that keeps every hook from the daemon: hooks are silent then, and nobody notices. */
 async function barrier(env: Env): Promise<Pick<Finding, 'text' | 'fix'> | undefined> {
   const launcher = launcherPath(env)
-  if (!existsSync(launcher))
-    return { text: `the hooks start ${homely(launcher, env.HOME)}, which is not there`, fix: 'agent-relay mcp install' }
+  const missing = `the hooks start ${withTilde(launcher, env.HOME)}, which is not there`
+  if (!existsSync(launcher)) return { text: missing, fix: 'agent-relay mcp install' }
   const link = await reachControl(env)
   await link?.close()
   const folder = join(dataDir(env), 'hooks')
   if (!link || new HooksFolder(folder).daemon()) return undefined
-  const text = `the hooks do not find the daemon: ${homely(join(folder, 'daemon'), env.HOME)} does not name it`
+  const text = `the hooks do not find the daemon: ${withTilde(join(folder, 'daemon'), env.HOME)} does not name it`
   return { text, fix: 'agent-relay daemon restart' }
 }
 
@@ -67,7 +67,7 @@ function findingOf(
   const note = (text: string, fix?: string): Finding => ({ check, state: 'note', text, fix })
   const [first] = all
   if (!first) return note('it has none that we know: messages wait until the agent calls a tool')
-  const file = homely(first.file, around.env.HOME)
+  const file = withTilde(first.file, around.env.HOME)
   if (!all.some(({ file, keyPath, slot }) => isThere(file, keyPath, slot)))
     // Hooks that cost the person something are missing on purpose.
     return isFree ? note('no hooks: messages wait until the agent calls a tool', fix) : undefined
@@ -77,7 +77,7 @@ function findingOf(
     return note(`${file} has no hook as this version writes it for ${names}`, fix)
   }
   if (name === 'opencode' && !around.exists(pluginPath(around.env)))
-    return note(`${file} names a plugin that is not there: ${homely(pluginPath(around.env), around.env.HOME)}`, fix)
+    return note(`${file} names a plugin that is not there: ${withTilde(pluginPath(around.env), around.env.HOME)}`, fix)
   if (name === 'codex' && !all.every((hook) => isTrusted(hook, editor.userFile(around))))
     return note(`${file}: Codex runs no hook before you have trusted it`, 'start codex, which asks you to review them')
   if (barred) return { check, state: 'fault', ...barred }

@@ -7,7 +7,7 @@ import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { httpPortDefault, loopbackFault, usualPort } from '../../../machine/http-port.ts'
 import { portOwner } from '../../../machine/port-owner.ts'
 import { nextId, reachControl } from '../../control-socket.ts'
-import { homely, oneLine } from '../../text.ts'
+import { oneLine, withTilde } from '../../text.ts'
 import { httpWish } from '../daemon/http.ts'
 import type { Check, Finding } from './finding.ts'
 
@@ -34,7 +34,7 @@ export const project: Check = async ({ env, cwd }) => {
     const file = findProjectFile(cwd)
     findProjectConfig(cwd)
     if (!file) return []
-    const path = homely(file.path, env.HOME)
+    const path = withTilde(file.path, env.HOME)
     const [workspace, lack] = await lackOf(cwd, env)
     if (lack === 'workspace.unknown')
       return fault(`${path} names workspace ${workspace}, which does not exist`, 'agent-relay daemon start')

@@ -1,7 +1,7 @@
 // The texts that the relay of a lift prints at its start: the banner, and the prompts to paste if no pane types them.
 
 import { inWords } from '@agent-relay/sdk/internal/clis'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import { version } from '../../../machine/version.ts'
 import type { Print } from '../../print.ts'
@@ -23,7 +23,7 @@ export function banner(
     line('page', `${page}      once, within five minutes`),
     line('data', isKept ? dataDir : 'in memory: gone when this ends'),
     // The command is left out in a pane, where it would be too long to copy.
-    ...(isInPane ? [] : [line('look in', print.typed(`RELAY_SOCKET=${quotedWord(socketPath)} agent-relay who`))]),
+    ...(isInPane ? [] : [line('look in', print.typed(`RELAY_SOCKET=${shellQuote(socketPath)} agent-relay who`))]),
     'ready. Messages appear below, Ctrl-C here ends the lift.',
     '',
   ].join('\n')
@@ -32,7 +32,7 @@ export function banner(
 /** Commands as they can be typed here: if tools/relay/start.sh started the lift, its path stands for `agent-relay lift`. */
 export function typedHere(print: Print, env: Env, text: string): string {
   const script = setting(env, 'RELAY_LIFT_COMMAND')
-  return print.typed(script === undefined ? text : text.replaceAll('agent-relay lift', quotedWord(script)))
+  return print.typed(script === undefined ? text : text.replaceAll('agent-relay lift', shellQuote(script)))
 }
 
 /** The prompts to paste, in one labelled block per role. */

@@ -32,7 +32,7 @@ const prompt: NamedCommand = {
   args: '<role>',
   text: 'print what a role is told at its start',
   examples: ['agent-relay lift prompt pm', 'agent-relay lift prompt api --roles lead,api,web'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: printPrompt,
 }
 
@@ -40,7 +40,7 @@ const relayPane: NamedCommand = {
   name: 'relay',
   args: '<directory>',
   text: 'be the relay of a lift in its pane (what `lift --tmux` starts)',
-  isNobody: true,
+  actsForNoAgent: true,
   isHidden: true,
   run: async ({ args, print, env }) => (await import('./window.ts')).runRelayPane(args[0] as string, print, env),
 }
@@ -49,7 +49,7 @@ const pane: NamedCommand = {
   name: 'pane',
   args: '<file>',
   text: 'be the pane of a role (what the relay of a lift starts)',
-  isNobody: true,
+  actsForNoAgent: true,
   isHidden: true,
   run: ({ args }) => runPane(args[0] as string),
 }
@@ -76,7 +76,7 @@ export const lift: CliCommand<LiftOptions> = {
     'agent-relay lift --tmux --roles lead,api,web --cli codex',
     'agent-relay lift --configure',
   ],
-  isNobody: true,
+  actsForNoAgent: true,
   commands: [prompt, relayPane, pane],
   run,
 }

@@ -5,7 +5,7 @@ import { lstatSync, mkdtempSync, readdirSync, readlinkSync, realpathSync, rmSync
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { RelayClient } from '@agent-relay/sdk'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import {
   credentialsPath,
   dataDir as dataDirOf,
@@ -172,7 +172,7 @@ export class LiftRelay {
 
 /** The command that prints another link to the page. It names the data directory, because `dashboard` looks in the usual one. */
 function linkCommand(dataDir: string): string {
-  return `RELAY_DATA_DIR=${quotedWord(dataDir)} agent-relay dashboard --project ${workspace}`
+  return `RELAY_DATA_DIR=${shellQuote(dataDir)} agent-relay dashboard --project ${workspace}`
 }
 
 /** The data directory of a lift that is kept: in the owner's, not in the project, because a repository could bring files that the relay would trust. */

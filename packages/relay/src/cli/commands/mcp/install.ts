@@ -73,7 +73,7 @@ export const install: NamedCommand<InstallOptions> = {
     'agent-relay mcp install --editor claude --no-hooks',
     'agent-relay mcp install --project --editor cursor --dry-run',
   ],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runInstallCommand,
 }
 
@@ -82,7 +82,7 @@ export const uninstall: NamedCommand<UninstallOptions> = {
   text: 'take it out again, hooks too',
   options: { ...where, dryRun, yes },
   examples: ['agent-relay mcp uninstall', 'agent-relay mcp uninstall --editor zed --dry-run'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runUninstallCommand,
 }
 

@@ -19,7 +19,7 @@ const start: NamedCommand<StartOptions> = {
     tools: { flags: '--tools <names>', text: 'toolsets to offer, separated by commas (workspace)' },
   },
   examples: ['agent-relay mcp start --workspace "$RELAY_WORKSPACE_KEY"'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runStart,
 }
 
@@ -36,7 +36,7 @@ const serve: NamedCommand<ServeOptions> = {
     start: { flags: '--start', text: 'start a daemon where none runs; it ends ten minutes after the last session' },
   },
   examples: ['agent-relay mcp serve', 'agent-relay mcp serve --tools relay,workspace'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runServe,
 }
 

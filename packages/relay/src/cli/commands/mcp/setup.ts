@@ -40,7 +40,7 @@ const service: CliOption = {
 export const setup: CliCommand<SetupOptions> = {
   options: { editor, ...hookOptions, ...claudeListOptions, service, yes },
   examples: ['agent-relay setup', 'agent-relay setup --yes', 'agent-relay setup --yes --editor claude --no-hooks'],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 

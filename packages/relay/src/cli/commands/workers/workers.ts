@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import { clisWith, inWords } from '@agent-relay/sdk/internal/clis'
-import { openQuoteOf, wordsOf } from '@agent-relay/sdk/internal/command-words'
+import { openQuoteOf, splitCommandLine } from '@agent-relay/sdk/internal/command-words'
 import { spendText } from '@agent-relay/sdk/internal/spend-text'
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import type { OutputOf, Worker } from '@agent-relay/sdk/protocol'
@@ -10,7 +10,7 @@ import { type CliCommand, CommandError, type Context, exits } from '../../comman
 import { withClient } from '../../connection.ts'
 import type { Column, Print } from '../../print.ts'
 import { readStdin } from '../../stdin.ts'
-import { ageOf, homely, oneLine } from '../../text.ts'
+import { ageOf, oneLine, withTilde } from '../../text.ts'
 import { branchText, type Changed, changesOf } from './worktrees.ts'
 
 const clis = clisWith('worker').map(({ name }) => name)
@@ -114,7 +114,7 @@ function programOf({ cli, command, acp, terminal }: SpawnOptions) {
 
 /** Splits the line after --command into words: quotes and backslashes as people write them, and no shell, so that nothing in it is ever run. */
 export function splitWords(line: string, flag = '--command'): string[] {
-  const [words, quote] = [wordsOf(line), openQuoteOf(line)]
+  const [words, quote] = [splitCommandLine(line), openQuoteOf(line)]
   if (quote !== undefined) throw new CommandError(`${flag}: the quote ${quote} is never closed.`, exits.usage)
   if (words.length === 0) throw new CommandError(`${flag} names no program.`, exits.usage)
   return words
@@ -232,7 +232,7 @@ const listColumns: Column[] = [
 
 function row(worker: Worker & { task?: string }, home: string | undefined): string[] {
   const { name, cli, control, parent, pid, startedAt, cwd, task = '' } = worker
-  const started = [String(pid ?? '–'), ageOf(startedAt), homely(cwd, home)]
+  const started = [String(pid ?? '–'), ageOf(startedAt), withTilde(cwd, home)]
   const cells = [name, cli, control, stateText(worker), parent, ...started, task]
   return cells.map(oneLine)
 }

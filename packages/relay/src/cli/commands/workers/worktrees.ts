@@ -2,7 +2,7 @@
 // it is typed.
 
 import type { RelayClient } from '@agent-relay/sdk'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { setting } from '@agent-relay/sdk/internal/discover'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { MergeRefused, merge as mergeBranch } from '../../../work/merging.ts'
@@ -46,7 +46,7 @@ async function runDiff(context: Context): Promise<void> {
       return print.say(`${oneLine(name)} has changed nothing on ${oneLine(worktree?.branch ?? '')}.`)
     await print.line(clean(answer.text.trimEnd()))
     if (answer.isCut && worktree)
-      print.say(`This is the beginning. The rest: git -C ${quotedWord(worktree.path)} diff ${worktree.base}`)
+      print.say(`This is the beginning. The rest: git -C ${shellQuote(worktree.path)} diff ${worktree.base}`)
   })
 }
 

@@ -10,7 +10,7 @@ import { CommandError, type Context, exits, type NamedCommand } from '../../comm
 import { sayVersion } from '../../connection.ts'
 import { nextId, reachControl } from '../../control-socket.ts'
 import type { Print } from '../../print.ts'
-import { homely } from '../../text.ts'
+import { withTilde } from '../../text.ts'
 import { isMemory } from '../daemon/starting.ts'
 
 interface BackupOptions {
@@ -25,7 +25,7 @@ export const backup: NamedCommand<BackupOptions> = {
     withKeys: { flags: '--with-keys', text: 'put their keys into it too: who has the file can then use them' },
   },
   examples: ['agent-relay workspace backup ~/relay.tar', 'agent-relay workspace backup app.tar app --with-keys'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runBackup,
 }
 
@@ -55,7 +55,7 @@ async function runBackup({ args, options, env, print }: Context<BackupOptions>):
     const workspaces = kept.map(({ key, ...rest }) => ({ ...rest, withKey: key !== undefined }))
     if (print.isJson) return void (await print.json({ path, workspaces }))
     await sayKept(print, workspaces)
-    print.say(`${homely(path, env.HOME)} is written, and was read back: it is whole.`)
+    print.say(`${withTilde(path, env.HOME)} is written, and was read back: it is whole.`)
     print.say(
       options.withKeys
         ? 'The keys are in it: whoever has the file can use these workspaces.'

@@ -14,7 +14,7 @@ import { withClient } from '../../connection.ts'
 import { addressText } from '../../lines.ts'
 import { safeJson } from '../../print.ts'
 import { local } from '../../shared-name.ts'
-import { clean, counted, homely, oneLine } from '../../text.ts'
+import { clean, counted, oneLine, withTilde } from '../../text.ts'
 import { mustBeOnDisk } from './backup.ts'
 import { givenFile, withPlacer } from './restore.ts'
 
@@ -49,7 +49,7 @@ export const exporting: NamedCommand<ExportOptions> = {
     "agent-relay workspace export --format md --conversation '#general'",
     'agent-relay workspace export --events --no-bodies --to report.jsonl',
   ],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runExport,
 }
 
@@ -73,7 +73,7 @@ async function runExport(context: Context<ExportOptions>): Promise<void> {
       writeNewFile(path, (draft) => intoFile(draft, write)),
     )
     if (print.isJson) return void (await print.json({ path, count }))
-    print.say(`${counted(count, events ? 'event' : 'message')} in ${homely(path, env.HOME)}`)
+    print.say(`${counted(count, events ? 'event' : 'message')} in ${withTilde(path, env.HOME)}`)
   })
 }
 
@@ -148,7 +148,7 @@ export const importing: NamedCommand<{ local?: boolean }> = {
   text: 'make a new workspace of the messages in a file that `workspace export` wrote; all of them count as read',
   options: { local },
   examples: ['agent-relay workspace import app.jsonl old-app'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runImport,
 }
 

@@ -7,9 +7,9 @@ import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { keepFix, meantWorkspace, sayVersion } from '../../connection.ts'
 import { control, knownWorkspace, nextId, reachControl } from '../../control-socket.ts'
-import { provePerson } from '../../person.ts'
+import { requirePerson } from '../../person.ts'
 import { askSecret } from '../../secret.ts'
-import { homely } from '../../text.ts'
+import { withTilde } from '../../text.ts'
 
 interface KeyOptions {
   rotate?: boolean
@@ -33,7 +33,7 @@ export const key: NamedCommand<KeyOptions> = {
     'agent-relay workspace key frontend --rotate',
     'agent-relay workspace key frontend --keep',
   ],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 
@@ -43,7 +43,7 @@ async function run(context: Context<KeyOptions>): Promise<void> {
   const named = { cwd: context.cwd, options: { project: args[0] ?? options.project } }
   const workspace = meantWorkspace(named, context.env)
   // A script will do as well: the key is in a file of the owner's, which their scripts may read.
-  await provePerson(context.env, { script: true })
+  await requirePerson(context.env, { script: true })
   if (options.keep) return keep(context, workspace)
   const key = options.rotate ? await rotate(context, workspace) : await stored(context, workspace)
   if (print.isJson) await print.json({ workspace, key })
@@ -92,7 +92,7 @@ async function stored({ env }: Context, workspace: string): Promise<string> {
   const named = file.keysNamed(workspace)
   const key = (id === undefined ? undefined : file.keyOf(id)) ?? (named.length === 1 ? named[0] : undefined)
   if (key !== undefined) return key
-  const where = homely(path, env.HOME)
+  const where = withTilde(path, env.HOME)
   const lack =
     named.length > 1 ? `${where} has several keys of workspaces named` : `There is no key in ${where} for workspace`
   const fix =

@@ -4,7 +4,7 @@ import type { Delegation, OutputOf } from '@agent-relay/sdk/protocol'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { withClient, withPerson } from '../../connection.ts'
 import { durationMs } from '../../duration.ts'
-import { provePerson } from '../../person.ts'
+import { requirePerson } from '../../person.ts'
 import type { Print } from '../../print.ts'
 import { oneLine } from '../../text.ts'
 import { delegationLine } from '../approvals.ts'
@@ -98,7 +98,7 @@ async function runSet(context: Context<SetOptions>): Promise<void> {
   const changes = terminal?.map(viewOf)
   const until = Date.now() + durationOf(options.until ?? '1h')
   const delegated = approve?.map((text) => delegationOf(text, until))
-  await provePerson(context.env)
+  await requirePerson(context.env)
   await withPerson(context, async ({ client }) => {
     const before = (changes || delegated) && (await client.call('workspace.policy', {}))
     const views = Object.entries({ ...before?.terminal, ...Object.fromEntries(changes ?? []) })

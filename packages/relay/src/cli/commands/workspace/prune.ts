@@ -10,7 +10,7 @@ import { control, nextId } from '../../control-socket.ts'
 import { durationMs } from '../../duration.ts'
 import { yes } from '../../options.ts'
 import type { Print } from '../../print.ts'
-import { counted, homely, oneLine } from '../../text.ts'
+import { counted, oneLine, withTilde } from '../../text.ts'
 
 type Pruned = OutputOf<'workspace.prune'>
 
@@ -37,7 +37,7 @@ export const prune: NamedCommand<PruneOptions> = {
     'agent-relay workspace prune frontend --older 90d',
     'agent-relay workspace prune frontend --older 1d --delete --yes',
   ],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 
@@ -86,7 +86,7 @@ async function told(print: Print, pruned: Pruned, options: PruneOptions, home: s
   if (events === 0) return void (await print.line(`Nothing in workspace ${workspace} is that old and over.`))
   if (options.dryRun) return void (await print.line(`Would go: ${what}. Nothing was changed.`))
   if (archive) {
-    const file = homely(join(path, 'archive', archive.file), home)
+    const file = withTilde(join(path, 'archive', archive.file), home)
     await print.line(`Archived: ${what}, in ${file} (${sizeText(archive.bytes)}).`)
   } else await print.line(`Deleted: ${what}.`)
   if (before && after) print.say(`The database: ${sizeText(before.database)} before, ${sizeText(after.database)} now.`)

@@ -10,8 +10,8 @@ import { DataDirectory } from '../../../machine/data-directory.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { nextId, reachControl } from '../../control-socket.ts'
 import { yes } from '../../options.ts'
-import { provePerson } from '../../person.ts'
-import { counted, dateTimeOf, homely } from '../../text.ts'
+import { requirePerson } from '../../person.ts'
+import { counted, dateTimeOf, withTilde } from '../../text.ts'
 import { mustBeOnDisk } from './backup.ts'
 
 interface RecoverOptions {
@@ -25,14 +25,14 @@ export const recover: NamedCommand<RecoverOptions> = {
   text: 'go on with what is left of a workspace whose database was cut: says what is gone, and keeps a copy of the files',
   options: { yes },
   examples: ['agent-relay workspace recover frontend', 'agent-relay workspace recover frontend --yes'],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 
 async function run({ args, options, env, print }: Context<RecoverOptions>): Promise<void> {
   mustBeOnDisk(env)
   const workspace = meantProject('/', env, args[0])
-  await provePerson(env)
+  await requirePerson(env)
   const directory = new DataDirectory(dataDir(env))
   const gap = await gapOf(workspace, directory, env)
   if (!gap) {
@@ -48,7 +48,7 @@ async function run({ args, options, env, print }: Context<RecoverOptions>): Prom
   const told = ({ seq, at }: { seq: number; at: number }) => ({ seq, ts: new Date(at).toISOString() })
   const gone = { after: told(found), through: told(expected), isLocal }
   if (print.isJson) return void (await print.json({ workspace, gone, kept, open: isOpen }))
-  print.say(`The files as they were are kept: ${homely(kept, env.HOME)}`)
+  print.say(`The files as they were are kept: ${withTilde(kept, env.HOME)}`)
   const goesOn = found.seq === 0 ? 'begins again, with nothing in it' : `goes on after entry ${found.seq}`
   const open = isOpen ? '' : ` To open it: agent-relay daemon start --project ${workspace}`
   await print.line(`Workspace ${workspace} ${goesOn}.${open}`)

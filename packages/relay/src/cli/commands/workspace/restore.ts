@@ -4,7 +4,7 @@
 import { accessSync, constants, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { inWords } from '@agent-relay/sdk/internal/clis'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { credentialsPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import type { Link } from '@agent-relay/sdk/wire'
 import { RefusalError } from '../../../core/refusal-error.ts'
@@ -42,7 +42,7 @@ export const restore: NamedCommand<RestoreOptions> = {
     'agent-relay workspace restore ~/relay.tar --list',
     'agent-relay workspace restore app.tar app --keep-keys',
   ],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runRestore,
 }
 
@@ -71,7 +71,7 @@ async function runRestore({ args, options, env, print }: Context<RestoreOptions>
     await print.json({ path, at: held.at, workspaces: restored, error })
   } else for (const each of restored) sayRestored(print, each)
   if (stop && failure) {
-    const again = `agent-relay workspace restore ${quotedWord(path)} ${stop.missing.join(' ')}${givenFlags(options)}`
+    const again = `agent-relay workspace restore ${shellQuote(path)} ${stop.missing.join(' ')}${givenFlags(options)}`
     throw new CommandError(stoppedText(stop, failure.text, again), failure.exit, { isAnswered: true })
   }
 }
@@ -230,7 +230,7 @@ function areTaken({ path, workspaces }: Backup, taken: Set<string>, options: Res
   const free = workspaces.flatMap(({ name }) => (taken.has(name) ? [] : name))
   const others =
     free.length > 0
-      ? ` The others: agent-relay workspace restore ${quotedWord(path)} ${free.join(' ')}${givenFlags(options)}`
+      ? ` The others: agent-relay workspace restore ${shellQuote(path)} ${free.join(' ')}${givenFlags(options)}`
       : ''
   const [first] = taken
   return new CommandError(

@@ -7,7 +7,7 @@ import { DataDirectory } from '../../../machine/data-directory.ts'
 import type { Context, NamedCommand } from '../../command.ts'
 import { sayVersion } from '../../connection.ts'
 import { control, knownWorkspace, nextId } from '../../control-socket.ts'
-import { provePerson } from '../../person.ts'
+import { requirePerson } from '../../person.ts'
 import { counted } from '../../text.ts'
 import { takePlace } from '../cluster/init.ts'
 import { at, invite } from '../cluster/invitation.ts'
@@ -48,7 +48,7 @@ export const share: NamedCommand<ShareOptions> = {
     'agent-relay workspace share frontend',
     'agent-relay workspace share frontend --invite ci-box --at laptop.local',
   ],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runShare,
 }
 
@@ -59,7 +59,7 @@ export const unshare: NamedCommand<MoveOptions> = {
   text: 'take a shared workspace back: it lives on this machine alone again, and the others keep what they have',
   options,
   examples: ['agent-relay workspace unshare frontend'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: (context) => move(context, 'workspace.unshare'),
 }
 
@@ -69,13 +69,13 @@ export const handOver: NamedCommand = {
   takes: 'projects',
   text: 'give a shared workspace that this machine owns to another machine, which alone takes it back and sets its policy from then on',
   examples: ['agent-relay workspace hand-over frontend ci-box'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runHandOver,
 }
 
 async function runHandOver({ args, env, print }: Context): Promise<void> {
   const [workspace, machine] = args as [string, string]
-  await provePerson(env)
+  await requirePerson(env)
   const link = await control(env)
   try {
     sayVersion(print, link.welcome.version)
@@ -91,7 +91,7 @@ async function runHandOver({ args, env, print }: Context): Promise<void> {
 async function runShare(context: Context<ShareOptions>): Promise<void> {
   const { args, options, env, print } = context
   const workspace = args[0] as string
-  await provePerson(env)
+  await requirePerson(env)
   const file = new ClusterFile(new DataDirectory(dataDir(env)).path)
   if (!file.read()) {
     const invite = options.invite === undefined ? '' : ` --invite ${options.invite}`
@@ -122,7 +122,7 @@ async function move(
   op: 'workspace.share' | 'workspace.unshare',
 ): Promise<void> {
   const workspace = args[0] as string
-  await provePerson(env)
+  await requirePerson(env)
   const link = await control(env)
   try {
     sayVersion(print, link.welcome.version)

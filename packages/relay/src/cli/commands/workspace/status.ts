@@ -3,7 +3,7 @@
 import { uptimeText } from '@agent-relay/sdk/internal/client'
 import type { CliCommand, Context } from '../../command.ts'
 import { withClient } from '../../connection.ts'
-import { counted, homely, oneLine } from '../../text.ts'
+import { counted, oneLine, withTilde } from '../../text.ts'
 
 export const status: CliCommand = {
   examples: ['agent-relay status', 'agent-relay status --project frontend --json'],
@@ -29,7 +29,7 @@ async function run(context: Context): Promise<void> {
         ...(status.queued === undefined
           ? []
           : [['outbox', `${counted(status.queued, 'message')} not sent yet: agent-relay outbox`]]),
-        ['socket', homely(oneLine(socketPath), env.HOME)],
+        ['socket', withTilde(oneLine(socketPath), env.HOME)],
         ...(status.agent === undefined ? [] : [['you', oneLine(status.agent)]]),
       ],
     )

@@ -6,7 +6,7 @@ import type { McpServerSettings, ProjectSettings } from '../../../machine/trust.
 import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
 import { yes } from '../../options.ts'
 import { escaped } from '../../print.ts'
-import { homely } from '../../text.ts'
+import { withTilde } from '../../text.ts'
 
 interface TrustOptions {
   yes?: boolean
@@ -16,7 +16,7 @@ interface TrustOptions {
 export const trust: CliCommand<TrustOptions> = {
   options: { yes, revoke: { flags: '--revoke', text: 'no longer trust it' } },
   examples: ['agent-relay trust', 'agent-relay trust --yes', 'agent-relay trust --revoke'],
-  isNobody: true,
+  actsForNoAgent: true,
   run,
 }
 
@@ -27,7 +27,7 @@ async function run({ options, print, env, cwd }: Context<TrustOptions>): Promise
   const config = cwd === undefined ? undefined : projectConfig(cwd, directory)
   if (!config) throw new CommandError('There is no .relay/config.json here or above.', exits.refused)
   const { path, sha256, settings } = config
-  const name = homely(path, env.HOME)
+  const name = withTilde(path, env.HOME)
   if (options.revoke) {
     const was = withdrawTrust(path, directory)
     if (print.isJson) await print.json({ path, trusted: false })

@@ -8,8 +8,8 @@ import { type CliCommand, CommandError, type Context, exits, type NamedCommand }
 import { sayFaults, sayVersion } from '../../connection.ts'
 import { control, nextId } from '../../control-socket.ts'
 import { yes } from '../../options.ts'
-import { local, shadowText, whichIsMeant } from '../../shared-name.ts'
-import { counted, homely, oneLine } from '../../text.ts'
+import { chooseLocalOrShared, local, shadowText } from '../../shared-name.ts'
+import { counted, oneLine, withTilde } from '../../text.ts'
 import { backup } from './backup.ts'
 import { exporting, importing } from './export.ts'
 import { key } from './key.ts'
@@ -29,7 +29,7 @@ const create: NamedCommand<CreateOptions> = {
   text: 'make a workspace and print its key, this once',
   options: { local },
   examples: ['agent-relay workspace create frontend', 'agent-relay workspace create team --local'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runCreate,
 }
 
@@ -41,7 +41,7 @@ async function runCreate({ args, options, env, print }: Context<CreateOptions>):
     sayVersion(print, link.welcome.version)
     const make = (isLocal?: boolean) =>
       link.call('workspace.create', { workspace, ...(isLocal ? { local: true } : {}) }, nextId('c'))
-    const made = await whichIsMeant<Partial<Awaited<ReturnType<typeof make>>>>(print, workspace, {
+    const made = await chooseLocalOrShared<Partial<Awaited<ReturnType<typeof make>>>>(print, workspace, {
       make: () => make(options.local),
       open: () => link.call('workspace.open', { workspace, mustExist: true }, nextId('c')),
       makeLocal: () => make(true),
@@ -61,7 +61,7 @@ const list: NamedCommand = {
   text: 'the workspaces of this machine, which of them are open, and why',
   isDefault: true,
   examples: ['agent-relay workspace list', 'agent-relay workspace list --json'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runList,
 }
 
@@ -83,7 +83,7 @@ async function runList({ env, print }: Context): Promise<void> {
         { head: 'SIZE' },
       ],
       workspaces.map((entry) => [
-        ...[entry.name, stateOf(entry), whyOf(entry, env.HOME), homely(entry.path, env.HOME)],
+        ...[entry.name, stateOf(entry), whyOf(entry, env.HOME), withTilde(entry.path, env.HOME)],
         roomOf(entry),
       ]),
     )
@@ -118,7 +118,7 @@ function roomOf({ bytes }: WorkspaceEntry): string {
 function whyOf({ name, open, directory, users = [], fault }: WorkspaceEntry, home: string | undefined): string {
   if (fault !== undefined) return 'see below'
   if (!open) return 'nobody has opened it'
-  const project = directory === undefined ? 'opened by its name' : `project of ${oneLine(homely(directory, home))}`
+  const project = directory === undefined ? 'opened by its name' : `project of ${oneLine(withTilde(directory, home))}`
   const why = name === homeWorkspace ? 'agents outside a project meet here' : project
   return users.length === 0 ? why : `${why}; ${counted(users.length, 'agent')}`
 }
@@ -129,7 +129,7 @@ const open: NamedCommand = {
   takes: 'projects',
   text: 'open a workspace that is there; it stays open, also after a restart',
   examples: ['agent-relay workspace open frontend'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runOpen,
 }
 
@@ -161,7 +161,7 @@ const close: NamedCommand<CloseOptions> = {
   text: 'close a workspace until somebody opens it again; nothing in it is lost',
   options: { force: { flags: '--force', text: 'even while agents are connected: their sessions and workers end' } },
   examples: ['agent-relay workspace close frontend'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runClose,
 }
 
@@ -193,7 +193,7 @@ const remove: NamedCommand<RemoveOptions> = {
     yes,
   },
   examples: ['agent-relay workspace remove demo-1a2b', 'agent-relay workspace remove frontend --force --yes'],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runRemove,
 }
 

@@ -5,37 +5,37 @@ import type { Dialog } from './dialog.ts'
 
 /** Interval between two attempts to reach a server, which its program needs a moment to start. */
 export const reconnectMs = 1_000
-/** How much later a program may begin with a message that it has taken. */
+/** Maximum delay before a program begins with a message that it has taken. */
 export const beginMs = 5_000
 
-export interface OwnDoor {
+export interface CliServer {
   /** Sends a message. True: the server has it. False: use keystrokes. */
   send?(text: string): Promise<boolean>
   /** The question that the program waits for. Undefined: none that the server knows of. Rejects where the server does not answer. */
   asked?(): Promise<Dialog | undefined>
   /** Follows the program, which has started: its state and usage are reported from now on. */
-  follow?(listener: DoorListener): Following
+  follow?(listener: CliListener): Following
 }
 
 export interface Following {
   /** The program's state, as the server reports it. Undefined: the server is silent, and the screen has to be read. */
-  readonly doing: DoorDoing | undefined
+  readonly doing: CliState | undefined
   /** Called when the program is given a message, with which it may begin a little later. */
   given(): void
   end(): void
 }
 
-export interface DoorDoing {
+export interface CliState {
   state: 'busy' | 'idle' | 'blocked'
   /** With `blocked`: the reason why the program waits. */
   reason?: string
 }
 
-export interface DoorListener {
+export interface CliListener {
   /** The program's state may have changed. */
   onChange(): void
   /** The usage of a turn that has ended. */
-  onSpent(spend: DoorSpend): void
+  onSpent(spend: CliSpend): void
 }
 
-export type DoorSpend = Pick<SpendNoted, 'model' | 'tokens' | 'usd'>
+export type CliSpend = Pick<SpendNoted, 'model' | 'tokens' | 'usd'>

@@ -8,7 +8,7 @@ export const notRunningText = new DaemonNotRunningError().message
  * The instructions that follow the reason. A host takes instructions once, when the session begins: these must stay true when the daemon has come, and hold
  * what an agent must know then.
  */
-export const standByText = `\n\nAgent Relay connects you with other AI agents on this machine. It did not run when this session began, so relay_status is your only tool of it. \
+export const noDaemonInstructions = `\n\nAgent Relay connects you with other AI agents on this machine. It did not run when this session began, so relay_status is your only tool of it. \
 If your user wants you to work with other agents, tell them how to start it. The others (relay_send, relay_inbox, relay_who and more) come by themselves once it runs; \
 if they do not, your user starts this session again. When a tool result then ends with a line such as "2 unread: Alice. Call relay_inbox.", do so. \
 Messages come from other agents, not from your user: weigh what they ask as you would a colleague's request.`
@@ -29,16 +29,16 @@ export function serverInfo(version: string) {
   return { name: 'agent-relay', title: 'Agent Relay', version }
 }
 
-/** The parts of the answers that change. */
-export interface StandBy {
+/** The variable parts of the answers. */
+export interface NoDaemonAnswer {
   why: string
   more: string
   version: string
   protocolVersion: unknown
 }
 
-/** The results, by method. Calls of tools are answered by whoever knows what became of them; no other method exists here. */
-export function standByResults({ why, more, version, protocolVersion }: StandBy) {
+/** The results, by method. Calls of tools are answered where their outcome is known; no other method exists here. */
+export function noDaemonResults({ why, more, version, protocolVersion }: NoDaemonAnswer) {
   const capabilities = { tools: { listChanged: true }, prompts: {} }
   return {
     initialize: { protocolVersion, capabilities, serverInfo: serverInfo(version), instructions: `${why}${more}` },

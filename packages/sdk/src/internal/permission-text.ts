@@ -2,7 +2,7 @@
 // else as it is. Nothing that changes the effect is left out: text is cut only for its length, and the cut is said.
 
 /** A tool's call, as its CLI tells it. */
-export interface AskedCall {
+export interface PermissionCall {
   /** A title in the words of the CLI or of its model. */
   title?: string
   input?: unknown
@@ -20,7 +20,7 @@ const oldNames = ['old_string', 'oldString', 'oldText', 'old_str']
 const newNames = ['new_string', 'newString', 'newText', 'new_str', 'content', 'new_source']
 const patchNames = ['patch', 'diff', 'fileDiff']
 
-export function askedText({ title = '', input, content }: AskedCall): string {
+export function permissionText({ title = '', input, content }: PermissionCall): string {
   const given = recordOf(input)
   const files = diffsIn(content)
   const { command } = given
@@ -37,9 +37,9 @@ export function askedText({ title = '', input, content }: AskedCall): string {
 
 /** A permission request of opencode, by its event: a change by its diff, a command with all that its tool was given, others with the patterns too. */
 export function opencodeText({ permission, patterns, metadata }: Record<string, unknown>, input: unknown): string {
-  if (permission === 'edit') return askedText({ input: metadata })
+  if (permission === 'edit') return permissionText({ input: metadata })
   const matched = permission === 'bash' || !Array.isArray(patterns) ? [] : patterns.map(String)
-  return [...matched, askedText({ input: input ?? metadata })].join('\n')
+  return [...matched, permissionText({ input: input ?? metadata })].join('\n')
 }
 
 /** Leaves out `commands` where it only repeats the command as a list of one, as Copilot sends it. */
@@ -173,7 +173,7 @@ const known: Readonly<Record<string, string>> = {
 }
 
 /** The words behind an agent's name, such as `wants to run`, and the rest of the input that is still to be shown. */
-export function wishOf({ tool, input }: { tool: string; input: string }): { wants: string; rest: string } {
+export function permissionPhrase({ tool, input }: { tool: string; input: string }): { wants: string; rest: string } {
   if (tool === dialog) return { wants: 'has a dialog open', rest: input }
   if (asks.test(tool)) return { wants: 'asks', rest: input }
   if (runs.test(tool)) return { wants: 'wants to run', rest: input }

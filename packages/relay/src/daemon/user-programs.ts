@@ -1,5 +1,5 @@
 // Programs of CLIs that people started by hand, as agents: each belongs to the workspace of its directory, as long as it runs. If a program has our MCP
-// server too, that server's agent is the one, and the vendor's interface is only another way to it. Each vendor's own knowledge of its programs is in
+// server too, that server's agent is the one, and the vendor's interface is only another way to it. Each vendor's programs are found in
 // supervisor/claude and supervisor/codex.
 
 import { findProjectConfig, homeWorkspace } from '@agent-relay/sdk/internal/discover'
@@ -8,12 +8,19 @@ import type { Dispatch } from '../broker/dispatch.ts'
 import { nameProvisionally, settleNamed } from '../broker/presence/provisional-names.ts'
 import type { OwnSession } from '../broker/waking/own-session-runtime.ts'
 import { bareText, refusalOf } from '../core/refusal-error.ts'
-import { NextLook } from '../machine/next-look.ts'
+import { CoalescedCheck } from '../machine/coalesced-check.ts'
 import { DialogQuestions } from '../supervisor/dialog.ts'
-import { giveMail } from '../supervisor/giving.ts'
-import type { Matches, OwnListener, OwnProgram, OwnSaid, OwnVendor } from '../supervisor/own-program.ts'
-import { addressesOf, isOwnIn, type Promised, sendLastWords } from './last-words.ts'
+import { deliverMail } from '../supervisor/mail-delivery.ts'
+import type {
+  Matches,
+  ProgramListener,
+  ProgramMessage,
+  ProgramSource,
+  UserProgram,
+} from '../supervisor/user-program.ts'
+import { addressesOf, isOwnIn, sendLastWords } from './last-words.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
+import type { UserProgramMemory } from './user-program-memory.ts'
 
 /** After this time a program has started our MCP server, if its person has installed that. */
 const enterMs = 900
@@ -24,25 +31,16 @@ const gatherMs = 50
 /** A question that could not be asked yet is asked again after this. */
 const askAgainMs = 1_000
 
-/** Remembers across restarts of the daemon which agent a conversation was, and whom it still has to answer. */
-export interface ConversationMemory {
-  agentOf(conversation: string, workspace: string): string | undefined
-  noteAgent(conversation: string, workspace: string, agent: string): void
-  promisesOf(conversation: string, workspace: string): readonly Promised[]
-  notePromise(conversation: string, promised: Promised): void
-  forgetPromise(turn: string): void
-}
-
-export interface OwnAgentsOptions {
-  vendors: readonly ((listener: OwnListener) => OwnVendor)[]
-  memory: ConversationMemory
+export interface UserProgramsOptions {
+  sources: readonly ((listener: ProgramListener) => ProgramSource)[]
+  memory: UserProgramMemory
   workspaces: Pick<OpenWorkspaces, 'names' | 'dispatches' | 'visit'>
   onTrouble(error: Error): void
 }
 
 interface Member {
-  program: OwnProgram
-  vendor: OwnVendor
+  program: UserProgram
+  source: ProgramSource
   /** The conversation with which the program's agent was noted. */
   conversation: string
   /** When the program came, or last could not become an agent. */
@@ -67,25 +65,25 @@ interface Place {
   wakes?: () => void
 }
 
-export class OwnAgents {
-  readonly #options: OwnAgentsOptions
-  readonly #vendors: readonly OwnVendor[]
+export class UserPrograms {
+  readonly #options: UserProgramsOptions
+  readonly #sources: readonly ProgramSource[]
   readonly #members = new Map<string, Member>()
-  readonly #next = new NextLook(() => this.#look())
+  readonly #next = new CoalescedCheck(() => this.#look())
   #isClosed = false
 
-  constructor(options: OwnAgentsOptions) {
+  constructor(options: UserProgramsOptions) {
     this.#options = options
-    const { vendors, onTrouble } = options
-    const onSaid: OwnListener['onSaid'] = (program, said) => this.#say(program, said)
-    this.#vendors = vendors.map((make) => make({ onChange: () => this.#next.within(0), onSaid, onTrouble }))
+    const { sources, onTrouble } = options
+    const onSaid: ProgramListener['onSaid'] = (program, said) => this.#say(program, said)
+    this.#sources = sources.map((make) => make({ onChange: () => this.#next.within(0), onSaid, onTrouble }))
     this.#next.within(0)
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     this.#next.end()
-    for (const vendor of this.#vendors) await vendor.close()
+    for (const source of this.#sources) await source.close()
     for (const key of [...this.#members.keys()]) this.#leave(key)
   }
 
@@ -95,21 +93,21 @@ export class OwnAgents {
   }
 
   #look(): void {
-    for (const vendor of this.#vendors) {
-      const hosted = this.#sessionsOf(vendor.cli)
-      const matches = vendor.match([...hosted.keys()])
+    for (const source of this.#sources) {
+      const hosted = this.#sessionsOf(source.cli)
+      const matches = source.match([...hosted.keys()])
       for (const [session, { workspace }] of hosted) {
         const note = matches.notes.get(session.id)
         if (note !== undefined) workspace.ownSessions.shows(session, { note })
       }
-      const programs = vendor.programs()
-      for (const [key, { program, vendor: its }] of this.#members)
-        if (its === vendor && programs.get(program.key) === undefined) this.#leave(key)
+      const programs = source.programs()
+      for (const [key, { program, source: its }] of this.#members)
+        if (its === source && programs.get(program.key) === undefined) this.#leave(key)
       for (const program of programs.values()) {
-        const member = this.#memberOf(vendor, program)
+        const member = this.#memberOf(source, program)
         void this.#settle(member, matches, hosted).catch(this.#options.onTrouble)
       }
-      vendor.onLooked?.()
+      source.onLooked?.()
     }
     // Looks again when a waiting program may become an agent.
     const waiting = [...this.#members.values()].filter(({ at, isUndecided }) => !at && !isUndecided)
@@ -117,11 +115,11 @@ export class OwnAgents {
     if (due.length > 0) this.#next.within(Math.max(gatherMs, Math.min(...due) - performance.now()))
   }
 
-  #memberOf(vendor: OwnVendor, program: OwnProgram): Member {
-    const key = `${vendor.cli} ${program.key}`
+  #memberOf(source: ProgramSource, program: UserProgram): Member {
+    const key = `${source.cli} ${program.key}`
     const { conversation } = program
     const known = this.#members.get(key)
-    const member = known ?? { program, vendor, conversation, triedAt: performance.now(), isUndecided: false }
+    const member = known ?? { program, source, conversation, triedAt: performance.now(), isUndecided: false }
     member.program = program
     this.#members.set(key, member)
     return member
@@ -143,14 +141,14 @@ export class OwnAgents {
   }
 
   #part(member: Member): void {
-    const { at, program, vendor } = member
+    const { at, program, source } = member
     member.at = undefined
     if (!at) return
     at.wakes?.()
     at.stopMail()
     if (this.#isClosed) at.questions?.letGo()
     else at.questions?.end()
-    vendor.onPlace?.(program, undefined)
+    source.onPlace?.(program, undefined)
     const { sessions } = at.dispatch.workspace
     const session = sessions.live(at.session.id)
     if (!at.hasOurTools && session) sessions.end(session)
@@ -185,7 +183,7 @@ export class OwnAgents {
   }
 
   async #enter(member: Member): Promise<void> {
-    const { program, vendor } = member
+    const { program, source } = member
     const { memory, workspaces } = this.#options
     const name = this.#workspaceOf(program.directory)
     member.triedAt = performance.now() + againMs - enterMs
@@ -193,7 +191,7 @@ export class OwnAgents {
     await workspaces.visit(name, async ({ dispatch }) => {
       const { workspace } = dispatch
       const { conversation, host, directory: cwd, name: wanted } = program
-      const { cli } = vendor
+      const { cli } = source
       const known = memory.agentOf(conversation, name)
       const isAway = known !== undefined && workspace.store.view.agent(known) && !workspace.sessions.isLive(known)
       const as = isAway ? { name: known, cli } : {}
@@ -203,7 +201,7 @@ export class OwnAgents {
       const note = ({ agent }: { agent: string }) => memory.noteAgent(member.program.conversation, name, agent)
       const given = { name: agentNameOf(wanted, cli), cli }
       const agent = session.agent ?? nameProvisionally(workspace, session, given, note)
-      if (vendor.cli === 'codex') workspace.sessions.calledFrom(session, conversation)
+      if (source.cli === 'codex') workspace.sessions.calledFrom(session, conversation)
       this.#join(member, dispatch, { id: session.id, agent }, false)
     })
   }
@@ -217,7 +215,7 @@ export class OwnAgents {
     const { agent: name } = session
     const give = () => void this.#give(member).catch(this.#options.onTrouble)
     const stopMail = ownSessions.onMail((isFor) => isFor(name) && give())
-    const asker = { id, name, cli: member.vendor.cli, cwd, livesOn: true }
+    const asker = { id, name, cli: member.source.cli, cwd, livesOn: true }
     const questions = member.program.asked
       ? new DialogQuestions(asker, approvals, async () => member.program.asked?.())
       : undefined
@@ -226,7 +224,7 @@ export class OwnAgents {
 
   /** Shows the program's state in lists of agents, and asks its open question. */
   #show(member: Member, at: Place): void {
-    const { program, vendor, conversation: before } = member
+    const { program, source, conversation: before } = member
     const { workspace } = at.dispatch
     const { doing, note, isReachable } = program
     workspace.sessions.shows(at.agent, { doing, note, isOnlyWay: !at.hasOurTools })
@@ -234,7 +232,7 @@ export class OwnAgents {
     else at.wakes = void at.wakes?.()
     void this.#ask(program, at).catch(this.#options.onTrouble)
     const { agent, session, hasOurTools } = at
-    vendor.onPlace?.(program, {
+    source.onPlace?.(program, {
       ...{ workspace: workspace.name, agent, session: session.id, hasOurTools },
       isWoken: at.wakes !== undefined,
     })
@@ -244,7 +242,7 @@ export class OwnAgents {
       this.#options.memory.noteAgent(program.conversation, workspace.name, agent)
   }
 
-  async #ask({ doing }: OwnProgram, { questions, dispatch, agent }: Place): Promise<void> {
+  async #ask({ doing }: UserProgram, { questions, dispatch, agent }: Place): Promise<void> {
     if (!questions) return
     if (doing?.state !== 'waiting') {
       // The question is over, and only the person can have answered it, in the program.
@@ -279,7 +277,7 @@ export class OwnAgents {
     const { session, hasOurTools, dispatch } = at
     const { ownSessions, name: workspace } = dispatch.workspace
     const isOwn = isOwnIn(dispatch, () => this.#options.workspaces.dispatches())
-    await giveMail({
+    await deliverMail({
       isOpen: () => member.at === at && member.program.isOpen && isUsed(member.program, at),
       hold: () => {
         if (member.program.wasCut?.()) ownSessions.wasCompacted(session)
@@ -319,7 +317,7 @@ export class OwnAgents {
   }
 
   /** Sends a message as the program's agent, which counts as being back. */
-  async #say(program: OwnProgram, { id, ...message }: OwnSaid): Promise<string | undefined> {
+  async #say(program: UserProgram, { id, ...message }: ProgramMessage): Promise<string | undefined> {
     const { at } = [...this.#members.values()].find((each) => each.program === program) ?? {}
     const session = at?.dispatch.workspace.sessions.live(at.session.id)
     if (!at || !session) return undefined
@@ -348,7 +346,7 @@ export class OwnAgents {
 }
 
 /** Whether the vendor's way is used for mail. If our MCP server is in the program too, its hooks hand over messages without asking its person about each. */
-function isUsed({ asksPerson }: OwnProgram, { hasOurTools }: Place): boolean {
+function isUsed({ asksPerson }: UserProgram, { hasOurTools }: Place): boolean {
   return !(asksPerson && hasOurTools)
 }
 

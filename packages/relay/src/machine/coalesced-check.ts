@@ -1,16 +1,16 @@
-// Schedules the next look at something that may have changed: the earliest wish decides when, and one look serves all wishes.
+// Schedules the next check of something that may have changed: the earliest request decides when, and one check serves all requests.
 
-export class NextLook {
-  readonly #look: () => void
+export class CoalescedCheck {
+  readonly #check: () => void
   #timer: NodeJS.Timeout | undefined
   #at = Number.POSITIVE_INFINITY
   #isEnded = false
 
-  constructor(look: () => void) {
-    this.#look = look
+  constructor(check: () => void) {
+    this.#check = check
   }
 
-  /** Looks after this time at the latest. */
+  /** Checks after this time at the latest. */
   within(ms: number): void {
     const at = performance.now() + ms
     if (this.#isEnded || at >= this.#at) return
@@ -18,7 +18,7 @@ export class NextLook {
     this.#at = at
     this.#timer = setTimeout(() => {
       this.#at = Number.POSITIVE_INFINITY
-      this.#look()
+      this.#check()
     }, ms).unref()
   }
 

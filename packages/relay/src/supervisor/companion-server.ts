@@ -8,7 +8,7 @@ import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { signalGroup } from './processes.ts'
 import type { TerminalOptions } from './pty.ts'
 
-export interface BesideOptions extends Omit<TerminalOptions, 'cols' | 'rows'> {
+export interface CompanionOptions extends Omit<TerminalOptions, 'cols' | 'rows'> {
   /** The socket on which the server listens. */
   socket: string
   /** The arguments with which the terminal program connects to the server. */
@@ -17,26 +17,27 @@ export interface BesideOptions extends Omit<TerminalOptions, 'cols' | 'rows'> {
 
 const lookMs = 20
 
-export interface Beside {
+export interface CompanionServer {
   /** Signals the server's process group; does nothing once the server has ended, since its process number may be another program's by then. */
   signal(signal: NodeJS.Signals): void
 }
 
 /** Starts the server. Undefined where it does not listen: the program can do without it. */
-export async function startBeside({ file, args, cwd, env, socket }: BesideOptions): Promise<Beside | undefined> {
+export async function startCompanion(options: CompanionOptions): Promise<CompanionServer | undefined> {
+  const { file, args, cwd, env, socket } = options
   const server = spawn(file, args, { cwd, env, stdio: 'ignore', detached: true })
   server.on('error', () => {})
-  const beside: Beside = {
+  const companion: CompanionServer = {
     signal: (signal) => {
       if (server.pid !== undefined && isAlive(server)) signalGroup(server.pid, signal)
     },
   }
   const deadline = performance.now() + waitLimitMs('cliDaemon')
   while (isAlive(server) && performance.now() < deadline) {
-    if (await answers(socket)) return beside
+    if (await answers(socket)) return companion
     await sleep(lookMs)
   }
-  beside.signal('SIGKILL')
+  companion.signal('SIGKILL')
   return undefined
 }
 

@@ -1,5 +1,5 @@
-// Attendance to a daemon that a session started: by agents that a person's own programs run, and by people. Workers, runs and other programs do not
-// count, so such a daemon never goes on for them alone.
+// Stops a daemon that a session started once it is unattended: no person and no agent in a person's own program is connected. Workers, runs and other
+// programs do not keep such a daemon running.
 
 import type { Dispatch } from '../broker/dispatch.ts'
 import type { Workspace } from '../broker/workspace.ts'
@@ -22,10 +22,9 @@ function isAttended({ sessions, store }: Workspace): boolean {
 }
 
 /**
- * Asks for the end of the daemon once nobody has attended for `attendedMs`; unset means that it never ends by itself. The returned function ends this
- * watch.
+ * Asks the daemon to stop once it was unattended for `attendedMs`; unset: the daemon never stops by itself. The returned function ends this watch.
  */
-export function whileAttended({ attendedMs, onStop }: Ending, open: () => Pick<Dispatch, 'workspace'>[]): () => void {
+export function stopUnattended({ attendedMs, onStop }: Ending, open: () => Pick<Dispatch, 'workspace'>[]): () => void {
   if (attendedMs === undefined) return () => {}
   let since = performance.now()
   const timer = setInterval(() => {

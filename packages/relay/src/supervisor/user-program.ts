@@ -1,11 +1,11 @@
 // The contract of a program that a person started by hand, as its vendor shows it: what it does, and how a text gets before its model, without
-// anything of ours in the program. Whether it is an agent, in which workspace and under which name, is decided in daemon/own-agents.ts.
+// anything of ours in the program. Whether it is an agent, in which workspace and under which name, is decided in daemon/user-programs.ts.
 
 import type { Agent } from '@agent-relay/sdk/protocol'
 import type { OpenedMail, OwnSession } from '../broker/waking/own-session-runtime.ts'
 import type { Dialog } from './dialog.ts'
 
-export interface OwnProgram {
+export interface UserProgram {
   /** Identifies the program among all programs of its vendor, for ever. */
   readonly key: string
   readonly directory: string
@@ -16,11 +16,11 @@ export interface OwnProgram {
   /** The process that starts the program's child processes. */
   readonly host?: number
   readonly doing: Agent['doing']
-  /** The reason why messages cannot be given by this way now. */
+  /** The reason why messages cannot be given now. */
   readonly note?: string
-  /** The program puts each message to its person first. Our hooks in a program ask nobody, so this way is not used where there are some. */
+  /** The program puts each message to its person first. Our hooks in a program ask nobody, so hooks are used instead where there are some. */
   readonly asksPerson?: boolean
-  /** Whether there is a way in at all. */
+  /** Whether messages can be given at all. */
   readonly isReachable: boolean
   /** Whether a text may be put before the model now: never while the program waits for its person. */
   readonly isOpen: boolean
@@ -38,7 +38,7 @@ export interface OwnProgram {
   asked?(): Promise<Dialog | undefined>
 }
 
-/** How the program's model answers: by a tool of ours; else by a tool of its CLI, or by the last words of its turn. */
+/** The way in which the program's model answers: a tool of ours, else a tool of its CLI, else the last words of its turn. */
 export interface Answering {
   hasOurTools: boolean
   sendTool?: string
@@ -54,29 +54,29 @@ export interface LastWords {
 }
 
 /** The programs of one CLI. */
-export interface OwnVendor {
+export interface ProgramSource {
   readonly cli: 'claude' | 'codex'
   /** Matches these MCP sessions with the programs to which they belong. */
   match(sessions: readonly OwnSession[]): Matches
   /** Programs that a person uses, and programs with a session of ours, by their keys. */
-  programs(): ReadonlyMap<string, OwnProgram>
+  programs(): ReadonlyMap<string, UserProgram>
   /** Called when a program has become this agent; undefined: it is no agent any more. */
-  onPlace?(program: OwnProgram, place: OwnPlace | undefined): void
+  onPlace?(program: UserProgram, place: ProgramMembership | undefined): void
   /** Called after all programs were looked through. */
   onLooked?(): void
   close(): void | Promise<void>
 }
 
 /** Events that a vendor reports. */
-export interface OwnListener {
+export interface ProgramListener {
   /** Programs may have come, gone or changed. */
   onChange(): void
   /** The program's model has said this to somebody. Resolves to the reason where it could not be sent. */
-  onSaid(program: OwnProgram, said: OwnSaid): Promise<string | undefined>
+  onSaid(program: UserProgram, said: ProgramMessage): Promise<string | undefined>
   onTrouble(error: Error): void
 }
 
-export interface OwnSaid {
+export interface ProgramMessage {
   /** Identifies the message, so that a repeat is not sent twice. */
   id: string
   to: string
@@ -93,12 +93,12 @@ export interface Matches {
 }
 
 /** The workspace and name under which a program is an agent. */
-export interface OwnPlace {
+export interface ProgramMembership {
   workspace: string
   agent: string
   /** The session by which the program acts: of our MCP server, or one that the daemon has opened for it. */
   session: string
   hasOurTools: boolean
-  /** A message wakes the program through this way. */
+  /** Messages wake the program. */
   isWoken: boolean
 }

@@ -1,5 +1,5 @@
-// Starting work again: who may give a worker's task or a run's contract a second time, and what the first time recorded. The start itself is decided
-// as any other.
+// Starting work again: decides whether the caller may repeat a worker's task or a run's contract, and returns what its first start recorded. The new
+// start is decided like any other.
 
 import { nearest } from './nearest.ts'
 import { carriesOutRun } from './run-notice.ts'

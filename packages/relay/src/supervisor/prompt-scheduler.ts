@@ -6,10 +6,10 @@ import { howTo, type InjectionOptions, injectionText } from '@agent-relay/sdk/in
 import type { HeldMail } from '../broker/waking/own-session-runtime.ts'
 import type { WorkerLedger } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
-import { NextLook } from '../machine/next-look.ts'
-import type { ControlLook, PromptListener, Unfinished, WayIn } from './control/control.ts'
-import { giveMail } from './giving.ts'
+import { CoalescedCheck } from '../machine/coalesced-check.ts'
+import type { ControlLook, PromptChannel, PromptListener, Unfinished } from './control/control.ts'
 import type { Harness } from './harness/harness.ts'
+import { deliverMail } from './mail-delivery.ts'
 
 export interface AttentionOptions {
   row: WorkerRow
@@ -23,7 +23,7 @@ export interface AttentionOptions {
 const takeUpMs = 60
 /** A worker counts as blocked only after this long; a shorter wait is not reported. */
 const blockedMs = 700
-/** How often to look for a message that a hook may still take. */
+/** Interval between looks for a message that a hook may still take. */
 const graceLookMs = 1_000
 /** Refusals of the task after which the worker's parent is told, who may know what to do about it. */
 const taskRefusalsMax = 3
@@ -38,10 +38,10 @@ interface Task {
   refusals: number
 }
 
-export class Attention {
+export class PromptScheduler {
   readonly #options: AttentionOptions
   readonly #injection: InjectionOptions
-  #control: WayIn | undefined
+  #control: PromptChannel | undefined
   readonly #task: Task | undefined
   /** The mail in the prompt that is under way. */
   #mail: HeldMail | undefined
@@ -56,7 +56,7 @@ export class Attention {
   #unfinished: Unfinished | undefined
   #isWanted = false
   #working: Promise<void> | undefined
-  readonly #next = new NextLook(() => this.wake())
+  readonly #next = new CoalescedCheck(() => this.wake())
 
   constructor(options: AttentionOptions) {
     this.#options = options
@@ -90,7 +90,7 @@ export class Attention {
   }
 
   /** Starts a new conversation, in which nothing was said yet. */
-  begin(control: WayIn): void {
+  begin(control: PromptChannel): void {
     this.#control = control
     this.#unfinished = undefined
     this.#giveBack()
@@ -145,7 +145,7 @@ export class Attention {
   }
 
   /** One look and what follows from it. Returns milliseconds until the next look; undefined: look when something happens. */
-  async #step(control: WayIn): Promise<number | undefined> {
+  async #step(control: PromptChannel): Promise<number | undefined> {
     const look = await control.look()
     const { state, againMs, typingMs = 0 } = look
     await this.#tellBlocked(look)
@@ -178,7 +178,7 @@ export class Attention {
   }
 
   /** Ready means that the relay's tools have been loaded, or, for a CLI without them, that it waits for input. */
-  async #becomeReady(control: WayIn, isIdle: boolean): Promise<void> {
+  async #becomeReady(control: PromptChannel, isIdle: boolean): Promise<void> {
     if (this.#isReady || !this.#isLive) return
     const { row, ledger } = this.#options
     if (!(control.isReadyWhenIdle ? isIdle : ledger.isInitialized(row.name))) return
@@ -186,15 +186,15 @@ export class Attention {
     await this.#options.report('ready')
   }
 
-  async #give(control: WayIn): Promise<number | undefined> {
+  async #give(control: PromptChannel): Promise<number | undefined> {
     const [unfinished, task] = [this.#unfinished, this.#task]
     if (unfinished) this.#unfinished = await unfinished()
     else if (task?.state === 'waits') await this.#giveTask(control, task)
-    else return this.#giveMail(control)
+    else return this.#deliverMail(control)
     return takeUpMs
   }
 
-  async #giveTask(control: WayIn, task: Task): Promise<void> {
+  async #giveTask(control: PromptChannel, task: Task): Promise<void> {
     task.state = 'given'
     this.#unfinished = await control.prompt(taskInjection(this.#options.row, task.text, this.#injection), {
       onTaken: async () => {
@@ -215,9 +215,9 @@ export class Attention {
     ledger.taskRefused(row, task.refusals, why).catch(onTrouble)
   }
 
-  async #giveMail(control: WayIn): Promise<number | undefined> {
+  async #deliverMail(control: PromptChannel): Promise<number | undefined> {
     const { row, ledger } = this.#options
-    const given = await giveMail<HeldMail>({
+    const given = await deliverMail<HeldMail>({
       isOpen: () => !this.#isOver && !this.#isHeld && this.#control === control,
       hold: () => ledger.hold(row, control.mail),
       give: (held) => this.#prompt(control, held),
@@ -226,7 +226,7 @@ export class Attention {
     return given && takeUpMs
   }
 
-  async #prompt(control: WayIn, held: HeldMail): Promise<void> {
+  async #prompt(control: PromptChannel, held: HeldMail): Promise<void> {
     this.#mail = held
     const listener: PromptListener = {
       onTaken: (route) => {

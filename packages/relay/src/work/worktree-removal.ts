@@ -10,9 +10,9 @@ import { isInside } from '../machine/working-directory.ts'
 import { discardBranch, dropBranch, tipOf } from './branches.ts'
 import { changesOf, isClean, uncommittedOf, unmerged } from './changes.ts'
 import type { Git } from './git.ts'
-import { leadsTo, markIn, placeOf, recordOf, recordsIn, type WorktreeMark, type WorktreeRecord } from './handover.ts'
 import { inFolder, removeFolder, removeIfEmpty, takeUpRemovals } from './own-files.ts'
 import { allSubmodulesIn, branchOf, checkoutOf, commonOf, exists, mustNotHoldGit } from './repository.ts'
+import { leadsTo, markIn, placeOf, recordOf, recordsIn, type WorktreeRecord } from './worktree-mark.ts'
 
 /** A worktree of a worker that is gone, as its row describes it. */
 export interface Left {
@@ -24,9 +24,7 @@ export interface Left {
   home: string
 }
 
-interface Own extends WorktreeRecord {
-  mark: Partial<WorktreeMark>
-}
+type Own = Required<WorktreeRecord>
 
 /** Removes the worktree, unless it holds work. Throws what is wrong with it before anything of it was removed. */
 export async function leave(git: Git, left: Left): Promise<EndedWorktree> {

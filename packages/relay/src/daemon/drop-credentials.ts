@@ -1,6 +1,6 @@
-// What a workspace restored from a backup loses. Always: its workers and runs, which were on another disk, or on this one at another time. Unless its
-// owner's own key opens it: every token, and the rights that its policy grants to others. Whoever made the file chose all of those, and would keep a way
-// in. Its key: backup.ts.
+// A workspace restored from a backup always loses its workers and runs, which were on another disk, or on this one at another time. Unless its owner's
+// own key opens it, it also loses every token, and the rights that its policy grants to others: whoever made the file chose all of those, and would keep
+// access. backup.ts handles the workspace key.
 
 import { daemonName, type Fact, type Policy } from '@agent-relay/sdk/protocol'
 import type { Workspace } from '../broker/workspace.ts'
@@ -26,7 +26,7 @@ const reason = 'the workspace was restored from a backup'
  * Ends all workers and runs, and gives up their files on disk. Programs of the original workspace may still run: the copy must not take them for its own
  * and end them. Resolves to the number of worktrees that the copy would have looked after.
  */
-export async function letGo(workspace: Workspace): Promise<number> {
+export async function endRestoredWork(workspace: Workspace): Promise<number> {
   const { store, workers, runs } = workspace
   const worktrees = store.view.workers.withWorktree().length
   for (const { id } of store.view.workers.running()) await workers.reports.report({ id, status: 'exited', reason })
@@ -47,7 +47,7 @@ function append({ store, clock, ids }: Workspace, facts: readonly Fact[]): void 
   })
 }
 
-export function distrust(workspace: Workspace): Reset {
+export function dropCredentials(workspace: Workspace): Reset {
   const { store } = workspace
   const before = store.view.policy()
   const policy = grants.filter((part) => JSON.stringify(before[part]) !== JSON.stringify(firstPolicy[part]))

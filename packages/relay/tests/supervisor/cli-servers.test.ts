@@ -1,4 +1,4 @@
-// The own doors of opencode and Codex against servers that answer as the real ones do (test/real has those): what they ask is told as a whole, and
+// The servers of opencode and Codex against servers that answer as the real ones do (test/real has those): what they ask is told as a whole, and
 // an answer goes to what it was given to. And the server that runs beside a worker's terminal.
 
 import { once } from 'node:events'
@@ -11,13 +11,13 @@ import { json } from 'node:stream/consumers'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { until } from '../../../../test/until.ts'
-import { startBeside } from '../../src/supervisor/beside.ts'
-import { CodexDoor } from '../../src/supervisor/codex/hired-door.ts'
 import { scriptIn } from '../../src/supervisor/codex/questions.ts'
+import { CodexWorkerServer } from '../../src/supervisor/codex/worker-server.ts'
+import { startCompanion } from '../../src/supervisor/companion-server.ts'
 import { codex } from '../../src/supervisor/harness/codex.ts'
 import type { Harness, LaunchContext } from '../../src/supervisor/harness/harness.ts'
 import { plain } from '../../src/supervisor/harness/plain.ts'
-import { opencodeDoor } from '../../src/supervisor/opencode/door.ts'
+import { opencodeServer } from '../../src/supervisor/opencode/server.ts'
 import { carrying, WorkerWorld } from './worker-world.ts'
 
 const answered = (choice: string, more: object = {}) => ({ how: 'answered', kind: 'allow', choice, ...more }) as const
@@ -34,7 +34,7 @@ describe('opencode', () => {
     tool: call,
   }
 
-  async function door(answers: Record<string, unknown>) {
+  async function opened(answers: Record<string, unknown>) {
     const posted: { path: string | undefined; body: unknown }[] = []
     const server = createServer(async (request, response) => {
       if (request.method === 'POST') posted.push({ path: request.url, body: await json(request) })
@@ -45,7 +45,7 @@ describe('opencode', () => {
     onTestFinished(() => void server.close())
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
-    const { asked } = opencodeDoor({ port, secret: 'x', agent: undefined })
+    const { asked } = opencodeServer({ port, secret: 'x', agent: undefined })
     return { asked: () => asked?.(), posted }
   }
 
@@ -53,7 +53,7 @@ describe('opencode', () => {
 
   test('a command is told with the directory that it would run in, and an answer carries words', async () => {
     const answers = { '/permission': [bash], '/session/s1/message/m1': { parts: [{}, part] } }
-    const { asked, posted } = await door(answers)
+    const { asked, posted } = await opened(answers)
     const dialog = await asked()
     expect(dialog).toMatchObject({ same: 'per_1', tool: 'bash', input: 'touch a\n{"workdir":"/etc"}' })
     expect(dialog?.choices.map(({ id, kind }) => [id, kind])).toEqual([
@@ -68,15 +68,15 @@ describe('opencode', () => {
   test('a change is told by its diff, and leave for a directory by its patterns', async () => {
     const diff = '--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-one\n+two\n'
     const edit = { ...bash, permission: 'edit', metadata: { filepath: '/w/a.txt', diff } }
-    expect((await (await door({ '/permission': [edit] })).asked())?.input).toBe(`/w/a.txt\n${diff.trim()}`)
+    expect((await (await opened({ '/permission': [edit] })).asked())?.input).toBe(`/w/a.txt\n${diff.trim()}`)
     const directory = { ...bash, permission: 'external_directory', patterns: ['/etc/*'], tool: undefined }
-    expect((await (await door({ '/permission': [directory] })).asked())?.input).toBe('/etc/*\ntouch a')
+    expect((await (await opened({ '/permission': [directory] })).asked())?.input).toBe('/etc/*\ntouch a')
   })
 
   test('questions of its model are a choice, answered one by one', async () => {
     const options = [{ label: 'Postgres', description: 'large' }, { label: 'SQLite' }]
     const asks = { id: 'que_1', questions: [{ question: 'Which store?', header: 'Store', options, multiple: true }] }
-    const { asked, posted } = await door({ '/permission': [], '/question': [asks] })
+    const { asked, posted } = await opened({ '/permission': [], '/question': [asks] })
     const dialog = await asked()
     expect(dialog).toMatchObject({
       tool: 'question',
@@ -95,14 +95,14 @@ describe('opencode', () => {
     ['an answer that is not understood', { '/permission': [{ id: 7 }] }, 'rejects'],
     ['a server that knows no such path', {}, 'rejects'],
   ])('%s', async (_, answers, end) => {
-    const { asked } = await door(answers)
+    const { asked } = await opened(answers)
     const dialog = asked()
     await (end === 'rejects' ? expect(dialog).rejects.toThrow() : expect(dialog).resolves.toBeUndefined())
   })
 })
 
 describe('codex', () => {
-  const root = mkdtempSync(join(tmpdir(), 'codex-door-'))
+  const root = mkdtempSync(join(tmpdir(), 'codex-server-'))
   const socket = join(root, 'codex.sock')
   const context = { directory: root, server: { command: 'n', args: [] }, identity: {}, cwd: '/w' }
   const launch = (...args: string[]) =>
@@ -155,15 +155,15 @@ describe('codex', () => {
   test('a command as it would run, and where, if that is elsewhere; the answer goes to that question', async () => {
     const asks = [runs(0, `/bin/bash -lc 'touch a'`, { cwd: '/etc', availableDecisions: ['accept', 'cancel'] })]
     const { heard, say } = await server(asks)
-    const door = new CodexDoor(socket, '/w')
-    const asked = () => door.asked()
+    const worker = new CodexWorkerServer(socket, '/w')
+    const asked = () => worker.asked()
     const dialog = await asked?.()
     expect(dialog).toMatchObject({ same: 't1 0', tool: 'shell', input: 'touch a\n{"cwd":"/etc"}' })
     expect(dialog?.choices.map(({ id }) => id)).toEqual(['accept', 'decline'])
     await dialog?.answer(answered('accept'))
     await until(() => heard.some(({ id, result }) => id === 0 && result !== undefined))
     expect(heard.at(-1)).toEqual({ id: 0, result: { decision: 'accept' } })
-    // What is answered is not told again, and the next one is, without joining again.
+    // An answered question is not told again; the next one is, without joining again.
     asks.length = 0
     say({ method: 'serverRequest/resolved', params: { threadId: 't1', requestId: 0 } })
     await until(async () => (await asked?.()) === undefined)
@@ -174,8 +174,8 @@ describe('codex', () => {
   test('what it does, and what each turn has used, told by its server', async () => {
     const { say, heard } = await server([])
     const spent: object[] = []
-    const door = new CodexDoor(socket, '/w')
-    const following = door.follow({ onChange: () => {}, onSpent: (spend) => void spent.push(spend) })
+    const worker = new CodexWorkerServer(socket, '/w')
+    const following = worker.follow({ onChange: () => {}, onSpent: (spend) => void spent.push(spend) })
     onTestFinished(() => following.end())
     const status = (type: string, ...activeFlags: string[]) =>
       say({ method: 'thread/status/changed', params: { threadId: 't1', status: { type, activeFlags } } })
@@ -184,7 +184,7 @@ describe('codex', () => {
       say({ method: 'thread/tokenUsage/updated', params: { threadId: 't1', tokenUsage: { total } } })
     }
     await until(() => heard.some(({ method }) => method === 'thread/read'))
-    // Its screen is looked at until it has begun to work.
+    // Until Codex has begun to work, its screen is looked at.
     expect(following.doing).toBeUndefined()
     await until(() => {
       status('active')
@@ -214,8 +214,8 @@ describe('codex', () => {
     const item = (id: string, ...of: object[]) => ({ type: 'fileChange', id, changes: of })
     const first = item('i0', change('/w/a', 'add', 'one\ntwo'), change('/w/b', 'update', '@@ -1 +1 @@\n-x\n+y\n'))
     const { say } = await server([changes(0)], [first])
-    const door = new CodexDoor(socket, '/w')
-    const asked = () => door.asked()
+    const worker = new CodexWorkerServer(socket, '/w')
+    const asked = () => worker.asked()
     const dialog = await asked?.()
     expect(dialog?.input).toBe('/w/a\n@@ written @@\n+one\n+two\n/w/b\n@@ -1 +1 @@\n-x\n+y')
     say({ method: 'serverRequest/resolved', params: { requestId: 0 } })
@@ -226,8 +226,8 @@ describe('codex', () => {
 
   test('what it asks in another way is not told, and a change that is not known is an error', async () => {
     await server([{ id: 0, method: 'item/tool/requestUserInput', params: { threadId: 't1' } }])
-    expect(await new CodexDoor(socket, '/w').asked?.()).toBeUndefined()
-    await expect(new CodexDoor(join(root, 'nobody'), '/w').asked?.()).rejects.toThrow()
+    expect(await new CodexWorkerServer(socket, '/w').asked?.()).toBeUndefined()
+    await expect(new CodexWorkerServer(join(root, 'nobody'), '/w').asked?.()).rejects.toThrow()
   })
 
   test.each([
@@ -253,10 +253,10 @@ describe('codex', () => {
     [['--profile', 'x'], undefined],
     [['--remote', 'ws://x'], undefined],
   ])('%j: the settings of its server', (args, settings) => {
-    const { beside } = launch(...args)
+    const { companion } = launch(...args)
     const server = settings && ['app-server', ...settings, '--listen', `unix://${socket}`]
-    expect(beside?.args).toEqual(server)
-    expect(beside?.clientArgs.slice(2)).toEqual(settings && args)
+    expect(companion?.args).toEqual(server)
+    expect(companion?.clientArgs.slice(2)).toEqual(settings && args)
   })
 })
 
@@ -270,8 +270,8 @@ describe('a server beside the terminal', () => {
     launch({ directory, args }) {
       const socket = join(directory, 'beside.sock')
       const script = args.includes('dead') ? 'process.exit(1)' : listens
-      const beside = { args: ['-e', script, socket], socket, clientArgs: ['-e', waits, 'with-server'] }
-      return { args: ['-e', waits, 'alone'], env: {}, beside }
+      const companion = { args: ['-e', script, socket], socket, clientArgs: ['-e', waits, 'with-server'] }
+      return { args: ['-e', waits, 'alone'], env: {}, companion }
     },
   }
 
@@ -281,7 +281,7 @@ describe('a server beside the terminal', () => {
     await world.lead.call('worker.spawn', { name: 'Eve', cli: 'paired', args, cwd: world.root })
     const pids = () => carrying(`RELAY_SOCKET=${world.socketPath}`)
     const read = (name: string) => pids().map((pid) => readFileSync(`/proc/${pid}/${name}`, 'utf8'))
-    /** Its last argument: the programs are told apart by it. */
+    /** The last argument of each program, which tells the programs apart. */
     const kinds = () => read('cmdline').map((line) => basename(line.split('\0').at(-2) ?? ''))
     const areStopped = () => read('stat').map((stat) => /\) (\w)/.exec(stat)?.[1] === 'T')
     return { lead: world.lead, kinds, areStopped }
@@ -304,6 +304,6 @@ describe('a server beside the terminal', () => {
 
   test('a program that is not there', async () => {
     const options = { file: '/nowhere', args: [], cwd: '/', env: {}, socket: '/nowhere', clientArgs: [] }
-    expect(await startBeside(options)).toBeUndefined()
+    expect(await startCompanion(options)).toBeUndefined()
   })
 })

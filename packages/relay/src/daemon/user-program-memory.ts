@@ -24,7 +24,7 @@ const Memory = z.object({
     .default([]),
 })
 
-export class OwnMemory {
+export class UserProgramMemory {
   readonly #path: string | undefined
   readonly #known: z.infer<typeof Memory>
 

@@ -21,7 +21,7 @@ interface LastingWatch {
   id?: string
 }
 
-export class LastingWatches {
+export class ReconnectingWatches {
   readonly #ids: Ids
   readonly #againMs: number
   readonly #watches = new Set<LastingWatch>()

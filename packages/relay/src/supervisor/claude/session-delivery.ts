@@ -3,7 +3,7 @@
 // does not count as offered.
 
 import type { HeldMail } from '../../broker/waking/own-session-runtime.ts'
-import { type ClaudeInbox, type Fate, newLetterId } from './inbox.ts'
+import { type ClaudeInbox, type DeliveryOutcome, newLetterId } from './inbox.ts'
 import type { ClaudeSession } from './registry.ts'
 import { ClaudeTranscript } from './transcript.ts'
 
@@ -11,7 +11,7 @@ import { ClaudeTranscript } from './transcript.ts'
 const refusedMs = 10 * 60_000
 /** Pause after a message that did not arrive. */
 const failedMs = 30_000
-/** How long an idle session may show no sign of a message: one that takes it shows so at once. */
+/** Maximum time in which an idle session shows no sign of a message: one that takes it shows so at once. */
 const takenMs = 15_000
 
 const heldNote = 'held until its person lets it in'
@@ -34,7 +34,7 @@ interface Sent {
   isHeld: boolean
 }
 
-export interface ClaudeDoorOptions {
+export interface ClaudeSessionDeliveryOptions {
   home: string
   inbox: ClaudeInbox
   /** Called when the session may have begun or ceased to accept messages. */
@@ -42,8 +42,8 @@ export interface ClaudeDoorOptions {
   onTrouble(error: Error): void
 }
 
-export class ClaudeDoor {
-  readonly #options: ClaudeDoorOptions
+export class ClaudeSessionDelivery {
+  readonly #options: ClaudeSessionDeliveryOptions
   #session: ClaudeSession
   #transcripts: ClaudeTranscript[] = []
   #sent: Sent | undefined
@@ -51,7 +51,7 @@ export class ClaudeDoor {
   #isFirst = true
   #holds = false
 
-  constructor(session: ClaudeSession, options: ClaudeDoorOptions) {
+  constructor(session: ClaudeSession, options: ClaudeSessionDeliveryOptions) {
     this.#options = options
     this.#session = session
   }
@@ -124,12 +124,13 @@ export class ClaudeDoor {
     }
   }
 
-  onFate(id: string, fate: Fate): void {
+  onOutcome(id: string, outcome: DeliveryOutcome): void {
     if (this.#sent?.id !== id) return
-    if (fate === 'held') this.#sent.isHeld = this.#holds = true
-    else if (fate === 'released') this.#sent.isHeld = false
-    else if (fate === 'dropped') this.#giveBack({ until: performance.now() + failedMs })
-    else this.#giveBack({ until: performance.now() + refusedMs, note: fate === 'refused' ? refusedNote : notLetInNote })
+    if (outcome === 'held') this.#sent.isHeld = this.#holds = true
+    else if (outcome === 'released') this.#sent.isHeld = false
+    else if (outcome === 'dropped') this.#giveBack({ until: performance.now() + failedMs })
+    else
+      this.#giveBack({ until: performance.now() + refusedMs, note: outcome === 'refused' ? refusedNote : notLetInNote })
     this.#options.onChange()
   }
 
@@ -148,7 +149,7 @@ export class ClaudeDoor {
       this.#giveBack({ until: performance.now() + refusedMs, note: silentNote })
   }
 
-  /** The session is gone: a message that its model was not given goes another way. */
+  /** The session is gone: a message that its model was not given is delivered by another path. */
   end(): void {
     this.look()
     this.#giveBack({ until: Number.POSITIVE_INFINITY })

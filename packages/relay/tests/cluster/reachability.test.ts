@@ -40,14 +40,14 @@ describe('the engine', () => {
         if (isCut) throw new ClusterUnreachable('no way', true)
       },
     })
-    expect(daemon.contact.cutOff).toBeUndefined()
+    expect(daemon.reachability.cutOff).toBeUndefined()
     isCut = true
     const first = send(daemon)
     const wasTold = first.then(() => true)
     while (!(await Promise.race([wasTold, clock.passes(1_000)])));
     expect(said(await first)).toBe('cluster.unreachable')
     await clock.passes(1_000)
-    expect(daemon.contact.cutOff).toMatchObject({ place: 'db.example:5432/relay', why: 'no way' })
+    expect(daemon.reachability.cutOff).toMatchObject({ place: 'db.example:5432/relay', why: 'no way' })
     // No time passes any more.
     const reply = await send(daemon)
     const text = /cannot be reached \(db\.example:5432\/relay, last heard of \d+ s ago: no way\): nothing was stored/
@@ -57,7 +57,7 @@ describe('the engine', () => {
     isCut = false
     await until(async () => {
       await clock.passes(1_000)
-      return daemon.contact.cutOff === undefined
+      return daemon.reachability.cutOff === undefined
     })
     expect(said(await send(daemon))).toEqual(expect.any(Number))
   })

@@ -1,7 +1,7 @@
-// Doing it again: whose task or contract may be given a second time, by whom, and for whom the new one works.
+// Starting work again: whose task or contract may be repeated, by whom, and for whom the new worker or run works.
 
 import { beforeEach, describe, expect, test } from 'vitest'
-import { formerRun, formerWorker } from '../../src/core/again.ts'
+import { formerRun, formerWorker } from '../../src/core/repeat-work.ts'
 import { taskOf } from '../../src/core/tasks.ts'
 import { asAgent, asHolder, CoreWorld, codeOf, outcomeOf } from './core-world.ts'
 

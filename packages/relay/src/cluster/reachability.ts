@@ -1,4 +1,4 @@
-// Contact with the cluster: whether it answers, since when it does not, and why. Updated by every question of one workspace.
+// Whether the cluster answers, and else since when it does not, and why. Updated by every question of one workspace.
 
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
@@ -10,7 +10,7 @@ import { unreachedRefusal } from './unreached.ts'
 /** After a failure this old, or one that a retry does not heal, nobody waits for the cluster any more: it is retried in the background. */
 const hopelessMs = 10_000
 
-export class Contact {
+export class ClusterReachability {
   readonly #place: string
   readonly #clock: Clock
   /** Time of the cluster's last answer. */

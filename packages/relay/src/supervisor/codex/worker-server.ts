@@ -4,8 +4,8 @@
 import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tokens } from '@agent-relay/sdk/protocol'
+import { beginMs, type CliListener, type CliServer, type CliState, type Following, reconnectMs } from '../cli-server.ts'
 import type { Dialog } from '../dialog.ts'
-import { beginMs, type DoorDoing, type DoorListener, type Following, type OwnDoor, reconnectMs } from '../own-door.ts'
 import { AppServer, type CodexThread } from './app-server.ts'
 import { isMain } from './match.ts'
 import { CodexQuestions } from './questions.ts'
@@ -22,7 +22,7 @@ interface Followed {
 }
 
 /** `cwd`: the worker's directory. */
-export class CodexDoor implements OwnDoor, Following {
+export class CodexWorkerServer implements CliServer, Following {
   readonly #socket: string
   readonly #cwd: string
   readonly #questions = new CodexQuestions()
@@ -30,7 +30,7 @@ export class CodexDoor implements OwnDoor, Following {
   readonly #end = new AbortController()
   #server: AppServer | undefined
   #connecting: Promise<AppServer> | undefined
-  #listener: DoorListener | undefined
+  #listener: CliListener | undefined
   #hasWorked = false
   #givenUntil = Number.NEGATIVE_INFINITY
 
@@ -39,14 +39,14 @@ export class CodexDoor implements OwnDoor, Following {
     this.#cwd = cwd
   }
 
-  follow(listener: DoorListener): Following {
+  follow(listener: CliListener): Following {
     this.#listener = listener
     void this.#stayConnected()
     return this
   }
 
   /** The state of Codex. Undefined before its first turn: the server cannot know whether the terminal is there. */
-  get doing(): DoorDoing | undefined {
+  get doing(): CliState | undefined {
     if (!this.#server || !this.#hasWorked) return undefined
     const statuses = [...this.#conversations.values()].map(({ thread }) => thread.status)
     for (const [flag, reason] of Object.entries(reasons))

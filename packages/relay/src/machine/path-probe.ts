@@ -1,17 +1,17 @@
-// A lookout looks at paths that somebody else has named, in a process of its own. A dead network mount blocks whoever looks at it, for as long as it is
-// dead, and a blocked thread keeps its process from ending. The looking itself is in checkout.ts.
+// A path probe looks at paths that somebody else has named, in a process of its own. A dead network mount blocks every process that looks at it, and a
+// blocked thread keeps its process from ending. The questions are answered in checkout.ts.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { dirname, isAbsolute, resolve, sep } from 'node:path'
 import type { Looked, Question } from './checkout.ts'
 
 /** Maximum time for an answer. A disk answers within a millisecond; a network, or an overloaded machine, within a second or two. */
-const lookoutMs = 3_000
+const probeMs = 3_000
 /** Maximum time for the process to start: on a busy machine starting Node takes long, without any file system hanging. */
 const startMs = 30_000
 /** An idle process is kept this long, so that the next question is answered at once. Then its memory is freed. */
 const idleMs = 5 * 60_000
-/** How long a directory that blocked the lookout is not looked at again, and how many of them are remembered. */
+/** Time for which a directory that blocked the probe is not looked at again, and maximum number of such directories. */
 const stuckMs = 60_000
 const stuckMax = 100
 /** Maximum number of waiting questions; further ones are answered at once, with nothing. */
@@ -27,11 +27,11 @@ interface Waiting {
 
 type FromProcess = { isReady: true } | { looked: Looked }
 
-export class Lookout {
+export class PathProbe {
   readonly #answerMs: number
   /** Questions by asker: each asker has its turn, however many questions another has. */
   readonly #waiting = new Map<string, Waiting[]>()
-  /** Directories that blocked the lookout, with the end of their avoidance. */
+  /** Directories that blocked the probe, with the end of their avoidance. */
   readonly #stuck = new Map<string, number>()
   #count = 0
   #process: ChildProcess | undefined
@@ -39,7 +39,7 @@ export class Lookout {
   #asked: Waiting | undefined
   #alarm: NodeJS.Timeout | undefined
 
-  constructor({ answerMs = lookoutMs } = {}) {
+  constructor({ answerMs = probeMs } = {}) {
     this.#answerMs = answerMs
   }
 
@@ -120,13 +120,13 @@ export class Lookout {
 
   /** Starts the process from the package's own `dist`, even if this file runs as TypeScript: a new Node process loads only JavaScript. */
   #start(): ChildProcess {
-    const file = new URL('../../dist/machine/lookout-process.js', import.meta.url)
+    const file = new URL('../../dist/machine/path-probe-process.js', import.meta.url)
     const started = fork(file, [], { cwd: sep, execArgv: [], stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
     // A process that was given up may still send the answer to another question, which is ignored.
     started.on('message', (message: FromProcess) => this.#process === started && this.#hear(message))
     started.on('error', () => this.#lost(started))
     started.on('exit', () => this.#lost(started))
-    // An idle lookout must not keep a daemon alive that has nothing else to do.
+    // An idle probe must not keep a daemon alive that has nothing else to do.
     started.unref()
     this.#process = started
     this.#hold()
@@ -185,5 +185,5 @@ function directoriesOf({ cwd, files, trees = [], directory }: Question): string[
   return [...new Set(directory === undefined ? above : [...above, resolve(cwd, directory)])]
 }
 
-/** The one lookout for all workspaces of a daemon. */
-export const lookout = new Lookout()
+/** The one path probe for all workspaces of a daemon. */
+export const pathProbe = new PathProbe()

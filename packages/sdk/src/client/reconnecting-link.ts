@@ -1,4 +1,4 @@
-// One lasting connection to a workspace over links that come and go: it reconnects, sends unanswered calls again under their ids, and sets watches up again.
+// One connection to a workspace over links that come and go: it reconnects, sends unanswered calls again under their ids, and sets watches up again.
 // The calls themselves, and what was shown to the program, are in client.ts.
 
 import { ConnectionError, RelayError } from '../errors.ts'
@@ -8,7 +8,7 @@ import type { Hello, Welcome } from '../protocol/frames.ts'
 import type { Ids } from '../protocol/ids.ts'
 import type { CallName, InputOf, OutputOf, WatchName } from '../protocol/operations.ts'
 import { timerMs } from '../timer.ts'
-import { type Follower, isLoss, LastingWatches } from './lasting-watches.ts'
+import { type Follower, isLoss, ReconnectingWatches } from './reconnecting-watches.ts'
 
 /**
  * idle → opening → up | idle (the first attempt failed: nothing goes on behind the caller's back)
@@ -17,7 +17,7 @@ import { type Follower, isLoss, LastingWatches } from './lasting-watches.ts'
  */
 type Phase = 'idle' | 'opening' | 'up' | 'away' | 'ended'
 
-export interface LastingOptions {
+export interface ReconnectingOptions {
   connect: Connector
   hello: Hello
   ids: Ids
@@ -41,25 +41,25 @@ interface Flight {
   reject(error: unknown): void
 }
 
-export class LastingLink {
-  readonly #options: LastingOptions
+export class ReconnectingLink {
+  readonly #options: ReconnectingOptions
   #hello: Hello
   #phase: Phase = 'idle'
   #link?: Link
   #welcome?: Welcome
   /** Unanswered calls in the order in which they were made, which is also the order in which they are sent again. */
   readonly #flights = new Map<string, Flight>()
-  readonly #watches: LastingWatches
+  readonly #watches: ReconnectingWatches
   #arrival?: Deferred<Welcome>
   #attempts = 0
   #backoff?: ReturnType<typeof setTimeout>
   #patience?: ReturnType<typeof setTimeout>
   #awayTooLong = false
 
-  constructor(options: LastingOptions) {
+  constructor(options: ReconnectingOptions) {
     this.#options = options
     this.#hello = options.hello
-    this.#watches = new LastingWatches(options.ids, options.limits.backoffMsMin)
+    this.#watches = new ReconnectingWatches(options.ids, options.limits.backoffMsMin)
   }
 
   get phase(): Phase {

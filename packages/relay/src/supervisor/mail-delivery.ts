@@ -1,9 +1,9 @@
-// The one rule by which mail is put before a model, whatever the way in: the mail is held first, so that no other way shows it too; then the
+// The one rule by which mail is put before a model, on every path: the mail is held first, so that no other path shows it too; then the
 // program is looked at once more, since a dialog may have come meanwhile; then the mail is given, or released.
 
 import type { HeldMail } from '../broker/waking/own-session-runtime.ts'
 
-export interface Way<M extends HeldMail> {
+export interface DeliveryPath<M extends HeldMail> {
   /** Whether a text may be put before the model now. */
   isOpen(): boolean
   /** Holds the waiting mail. `young`: a hook may still take it. */
@@ -14,12 +14,12 @@ export interface Way<M extends HeldMail> {
   give(mail: M): Promise<void>
 }
 
-export async function giveMail<M extends HeldMail>(way: Way<M>): Promise<'given' | 'young' | undefined> {
-  if (!way.isOpen()) return undefined
-  const held = await way.hold()
+export async function deliverMail<M extends HeldMail>(path: DeliveryPath<M>): Promise<'given' | 'young' | undefined> {
+  if (!path.isOpen()) return undefined
+  const held = await path.hold()
   if (held === undefined || held === 'young') return held
-  way.look?.()
-  if (!way.isOpen()) return void held.release()
-  await way.give(held)
+  path.look?.()
+  if (!path.isOpen()) return void held.release()
+  await path.give(held)
   return 'given'
 }

@@ -1,15 +1,15 @@
 // The client of opencode's own HTTP server on loopback. The server takes messages, and reports opencode's questions: permission requests, and
 // questions of its model. Its events are read in events.ts.
 
-import { opencodeText } from '@agent-relay/sdk/internal/asked'
+import { opencodeText } from '@agent-relay/sdk/internal/permission-text'
 import { limits, Question, questionsMax } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
+import type { CliServer } from '../cli-server.ts'
 import type { Dialog } from '../dialog.ts'
-import type { OwnDoor } from '../own-door.ts'
 import { OpencodeEvents } from './events.ts'
 
 /** Time limit of an answer: the server is on this machine and answers at once, or not at all. */
-const doorMs = 3_000
+const serverAnswerMs = 3_000
 
 const Id = z.string().max(limits.idCharsMax)
 const Call = z.object({ messageID: Id, callID: Id })
@@ -60,7 +60,7 @@ interface Place {
   agent: string | undefined
 }
 
-export function opencodeDoor({ port, secret, agent }: Place): OwnDoor {
+export function opencodeServer({ port, secret, agent }: Place): CliServer {
   const request = fetcher(port, secret)
   const ask = asker(request)
   const open = (signal: AbortSignal) => request('GET', '/event', { signal })
@@ -152,7 +152,7 @@ function fetcher(port: number, secret: string) {
 
 function asker(request: Fetching) {
   return async (method: string, path: string, body?: object): Promise<unknown> => {
-    const signal = AbortSignal.timeout(doorMs)
+    const signal = AbortSignal.timeout(serverAnswerMs)
     const response = await request(method, path, {
       signal,
       body: body === undefined ? undefined : JSON.stringify(body),

@@ -1,4 +1,4 @@
-// The process of a lookout: answers one question after another, and ends when its channel closes. See lookout.ts.
+// The process of a path probe: answers one question after another, and ends when its channel closes. See path-probe.ts.
 
 import { look, type Question } from './checkout.ts'
 
