@@ -48,7 +48,7 @@ export function Count({ value, label, isQuiet = false }: { value: number; label:
   )
 }
 
-/** An empty place: its usual content, and commands to try next, ready to be copied. */
+/** An empty place: what usually stands there, and commands to try next, ready to be copied. */
 export function Empty(props: { title: string; children?: ReactNode; command?: string; other?: string }) {
   const { title, children, command, other } = props
   return (

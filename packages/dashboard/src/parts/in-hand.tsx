@@ -16,7 +16,7 @@ type Claims = OutputOf<'claim.list'>['claims']
 const filesShown = 8
 
 const claims = new Cell<Claims>([])
-/** A claim whose time has passed ends without an event. */
+/** The list is also polled: a claim whose time has passed ends without an event. */
 const refresh = new Refresh(async () => claims.set((await client.call('claim.list', {})).claims), {
   ...{ minMs: 1_000, idleMs: 30_000 },
 })

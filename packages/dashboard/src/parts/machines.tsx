@@ -29,7 +29,7 @@ async function ask(): Promise<void> {
   if (listed.value.trouble !== before) await findWorkspaces()
 }
 
-/** A machine may come or go without an event. */
+/** Polls the list, since a machine may come or go without an event. */
 function follow(): () => void {
   refresh.hint()
   const look = (): void => {
@@ -125,7 +125,7 @@ function Agents({ agents }: Pick<Shown, 'agents'>) {
   )
 }
 
-/** Permissions of another machine here, with the command that changes them: only the owner of a machine can, and not on this page. */
+/** The permissions of another machine here, with the command that changes them: only a machine's owner can, and not on this page. */
 function May({ name, may }: { name: string; may: NonNullable<Shown['may']> }) {
   const missing = requestKinds.filter((kind) => !may.includes(kind))
   const [aim, change] =

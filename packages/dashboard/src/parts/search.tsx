@@ -18,7 +18,7 @@ const typingRestMs = 150
 const foundMax = 50
 
 interface Found {
-  /** The question under answer. */
+  /** The question that these results answer. */
   question: string
   messages: readonly Message[]
   more: number

@@ -56,7 +56,7 @@ export function useTape(seq: number | undefined, filter: Filter): Tape {
     [wanted, file],
   )
   const loadedBy = useRef<typeof load>(undefined)
-  // Follow the address. Within the window, and with the same filter, only the head moves.
+  // Follows the address. Within the window, and with the same filter, only the head moves.
   useEffect(() => {
     const { events, current } = held.current
     const at = events[current]?.seq === seq ? current : events.findIndex((event) => event.seq === seq)
@@ -93,7 +93,7 @@ async function windowAround(around: number, seq: number | undefined, filter: Fil
   const [upTo, after, named] = await Promise.all([
     eventsUpTo(around, filter, windowBefore),
     eventsAfter(around, filter, windowAfter),
-    // What most people look for leaves out much; a link to a moment leads there all the same.
+    // The default filter leaves out many events; a link to a moment shows that moment all the same.
     seq === undefined || filter.types !== '' ? [] : eventsAt(seq),
   ])
   const before = upTo.some((event) => event.seq === seq) ? upTo : [...upTo, ...named]
