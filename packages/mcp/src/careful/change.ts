@@ -1,4 +1,4 @@
-// What differs between two texts, as one place where some text became another: to show, and to turn back later.
+// The difference of two texts, as one place where some text became another: for showing, and for turning it back later.
 
 export interface Change {
   offset: number
@@ -29,7 +29,7 @@ export function turnedBack(text: string, { offset, removed, added }: Change, isU
 
 const contextLines = 3
 
-/** In the form of `diff -u`, with one place. */
+/** The difference in the form of `diff -u`, with one place. */
 export function diffText(file: string, before: string | undefined, after: string | undefined): string {
   const [old, now] = [linesOf(before), linesOf(after)]
   let start = 0

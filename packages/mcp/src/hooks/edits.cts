@@ -4,11 +4,11 @@
 import { basename, resolve } from 'node:path'
 
 export interface Edits {
-  /** Absolute paths, as they were named: the daemon follows links. */
+  /** Absolute paths as the call names them: the daemon follows links. */
   files: string[]
   /** The files among them that are removed, moved or restored whole, with everything in them if they are directories. */
   trees?: string[]
-  /** A git command that touches files which it does not name. */
+  /** The git command, if it touches files which it does not name. */
   git?: { command: string; directory: string }
 }
 

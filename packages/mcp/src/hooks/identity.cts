@@ -11,7 +11,7 @@ const ancestorsMax = 8
 
 export type HookIdentity = { token: string } | { hosts: number[]; thread?: string }
 
-/** Undefined for a token without a name, which is a mistake: a worker has both, and a person's own session has a name at most. */
+/** The identity for the hook. Undefined for a token without a name, a mistake: a worker has both, and a person's own session at most a name. */
 export function identityOf(env: Env): HookIdentity | undefined {
   const token = setting(env, 'RELAY_AGENT_TOKEN')
   if (token === undefined) return { hosts: hosts(env) }
