@@ -1,5 +1,5 @@
-// Contracts of a workspace that several machines share: the engine that decides with the others, and who is there on them. A workspace that lives
-// on one machine has none of this. Implemented in cluster/.
+// Contracts of a workspace that several machines share: the engine that decides with the others, and the agents on other machines. A workspace that
+// lives on one machine has none of this. Implemented in cluster/.
 
 import type { Ids, ReachName, RequestKind } from '@agent-relay/sdk/protocol'
 import type { World } from '../core/world.ts'
@@ -27,7 +27,7 @@ export interface ClusterMachine {
   /** The last sign of life of its daemon. */
   seenAt?: string
   revokedAt?: string
-  /** The requests that it may make to this machine. */
+  /** The requests that the machine may make to this one. */
   may: RequestKind[]
 }
 
@@ -44,16 +44,16 @@ export interface SharingParts {
   present(): AgentHere[]
   /** Whether somebody would lose something if the agent moved to another machine now. */
   isInUse(agent: string): boolean
-  /** Carries out a request of another machine that only this one can do. */
+  /** Carries out a request of another machine, which only this machine can do. */
   carryOut(machine: string, question: unknown): Promise<unknown>
   onTrouble(error: Error): void
 }
 
-/** The other machines as their daemons have described themselves last. Rules know of it through their world; nothing else is decided by it. */
+/** The other machines, as their daemons have last described themselves. Rules know them through their world; nothing else is decided by it. */
 export interface OtherMachines {
-  /** The agent, if somebody is connected as it on a machine that was heard of just now. */
+  /** The agent, if somebody is connected under its name on a machine that was heard of just now. */
   of(agent: string): RemoteAgent | undefined
-  /** The agent, if somebody was connected as it when its machine was last heard of. */
+  /** The agent, if somebody was connected under its name when its machine was last heard of. */
   last(agent: string): RemoteAgent | undefined
   /** Whether the machine's daemon was heard of just now, with this workspace open. */
   isSeen(machine: string): boolean
