@@ -1,4 +1,4 @@
-// What a person is shown of what an agent asks leave for: all that changes what happens, whichever CLI asks.
+// The text of an agent's request for permission as a person is shown it: everything that changes its effect, for every CLI.
 
 import { expect, test } from 'vitest'
 import { askedText, wishOf } from '../src/internal/asked.ts'

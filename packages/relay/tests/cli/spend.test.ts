@@ -1,4 +1,4 @@
-// What a person is told of spend at the command line: by each way to add it up, and beside runs, workers and agents.
+// Spend at the command line: by each way to add it up, and beside runs, workers and agents.
 
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-// Doing it again: whose task or contract may be given a second time, by whom, and for whom the new one works.
+// Repeating a task or contract: whose may be repeated, by whom, and for whom the new one works.
 
 import { beforeEach, describe, expect, test } from 'vitest'
 import { formerRun, formerWorker } from '../../src/core/again.ts'

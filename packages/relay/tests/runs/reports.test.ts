@@ -1,4 +1,4 @@
-// What the runner is given of a run: the way in of its agent, once, and no more rights than who asked for it has.
+// The runner's access to a run: the entrance of its agent, once, and no more rights than its asker has.
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { PlayClock } from '../../../../test/plays/clock.ts'
