@@ -21,7 +21,7 @@ import {
 } from './tools/actions.ts'
 import { type Tool, withRoles, withToken } from './tools/tool.ts'
 
-/** Hosts give up on a silent call after about a minute. */
+/** Interval of progress reports: hosts give up on a silent call after about a minute. */
 const progressMs = 15_000
 const sourcesShown = 3
 

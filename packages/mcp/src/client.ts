@@ -178,7 +178,7 @@ export function unknownRole(role: string, roles: readonly string[]): RelayError 
   return new RelayError(`There is no role "${clip(role, 64)}". The roles of this lift: ${roles.join(', ')}.`, noRole)
 }
 
-/** Several names, separated by commas, are a group. */
+/** The address of a message: several names, separated by commas, are a group. */
 export function parseAddress(to: string): string | string[] {
   const names = to.split(',').map((name) => name.trim())
   return names.length > 1 ? names : to.trim()

@@ -167,7 +167,7 @@ function Buttons({ approval, onPress }: { approval: Approval; onPress(choice: Ap
   )
 }
 
-/** Only the first choice of a kind has a key, and only if the request is shown in full. */
+/** The key of a choice: only the first choice of a kind has one, and only if the request is shown in full. */
 function keyFor(choice: ApprovalChoice, { choices, hidden }: Approval): string | undefined {
   const { kind } = choice
   if (kind === 'allow' && hidden) return undefined

@@ -38,7 +38,7 @@ export function Kind({ kind }: { kind: string }) {
   return kind === 'free' ? null : <span className={`tag kind-${kind}`}>{kind}</span>
 }
 
-/** `isQuiet` marks counts of other agents; the person's own stand out. */
+/** A number. `isQuiet` marks counts of other agents, so that the person's own stand out. */
 export function Count({ value, label, isQuiet = false }: { value: number; label: string; isQuiet?: boolean }) {
   if (value === 0) return null
   return (

@@ -65,7 +65,7 @@ interface FieldProps {
   isOutside: boolean
 }
 
-/** The text in the field, and sending it. */
+/** The state of the field: its text, and sending it. */
 function useSending({ conversation, to, thread, isOutside }: FieldProps) {
   const draft = draftOf(`${conversation} ${thread ?? ''}`)
   const [kind, setKind] = useState<MessageKind>('free')

@@ -12,7 +12,7 @@ import './in-hand.css'
 
 type Claims = OutputOf<'claim.list'>['claims']
 
-/** More claims of one agent are only counted. */
+/** The claims that are shown of one agent; more are only counted. */
 const filesShown = 8
 
 const claims = new Cell<Claims>([])

@@ -15,7 +15,7 @@ type Listed = OutputOf<'machine.list'>
 type Shown = Listed['machines'][number]
 
 const reachLookMs = 5_000
-/** More agents of one machine are only counted. */
+/** The agents that are shown of one machine; more are only counted. */
 const agentsShown = 12
 
 const listed = new Cell<Listed>({ machines: [] })
@@ -25,7 +25,7 @@ connection.listen(() => connection.value.phase === 'up' && refresh.hint())
 async function ask(): Promise<void> {
   const before = listed.value.trouble
   listed.set(await client.call('machine.list', {}))
-  // The list of workspaces has the same warning, for a login that may see it.
+  // The list of workspaces shows the same trouble, for a login that may see it.
   if (listed.value.trouble !== before) await findWorkspaces()
 }
 

@@ -108,7 +108,7 @@ function useEnd(
   const { last } = history
   const isAtEnd = useRef(isBegun)
   const [missed, setMissed] = useState(0)
-  // Keep a reader who is at the end there: when rows are added, and when rows turn out higher than guessed.
+  // Keeps a reader who is at the end there: when rows are added, and when rows turn out higher than guessed.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the height is the reason to look
   useLayoutEffect(() => {
     const element = scroller.current

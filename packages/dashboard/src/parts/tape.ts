@@ -10,7 +10,7 @@ import { eventsAfter, eventsAt, eventsUpTo, type Filter } from '../store/recorde
 import { recording } from '../store/recording.ts'
 
 const [windowBefore, windowAfter, windowMax] = [150, 150, 400]
-/** Longer pauses between two events are cut to this. */
+/** The longest pause between two events while playing; longer ones are cut to this. */
 const gapMsMax = 2_000
 
 export interface Tape {
@@ -102,7 +102,7 @@ async function windowAround(around: number, seq: number | undefined, filter: Fil
   return { events: [...before, ...after.events], current, hasMore: after.next !== undefined, isKnown: true }
 }
 
-/** One event forward or back. At the end of the window the next events are loaded, and those at the other end dropped. */
+/** Moves one event forward or back. At the end of the window the next events are loaded, and those at the other end dropped. */
 async function move(
   { events, current, hasMore }: Loaded,
   by: number,

@@ -4,7 +4,7 @@ import { lastHeardText } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
 import { Cell, useCell } from '../store/cell.ts'
 
-/** Ticks once a second while the page is visible. */
+/** The current time, which ticks once a second while the page is visible. */
 const now = new Cell(Date.now())
 setInterval(() => document.hidden || now.set(Date.now()), 1_000)
 
@@ -22,7 +22,7 @@ export function clockText(ts: string | number): string {
 
 const minutes = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false })
 
-/** Made once: toLocaleString makes a formatter for each call, and a page shows many times. */
+/** A formatter that is made once: toLocaleString makes one for each call, and a page shows many times. */
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
 export function minuteText(ts: string): string {

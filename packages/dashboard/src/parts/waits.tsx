@@ -1,4 +1,4 @@
-// Arrows beside the rows: who waits for whom. All rows have the same height, so the place of an arrow is computed, not measured.
+// Arrows beside the rows, from a waiting agent to the awaited one. All rows have the same height, so an arrow's place is computed, not measured.
 
 import type { Branch } from '../store/fleet.ts'
 import './waits.css'

@@ -18,7 +18,7 @@ export interface ActionCall {
 }
 
 export const actions = new Cell<readonly ActionInfo[] | undefined>(undefined)
-/** Newest first. */
+/** The latest calls, newest first. */
 export const calls = new Cell<readonly ActionCall[]>([])
 
 const shownCallsMax = 200

@@ -15,7 +15,7 @@ export function eventKey(event: RelayEvent): string {
   return [event.seq, event.type, ...own.filter((part) => typeof part === 'string')].join(' ')
 }
 
-/** Everybody a fact is about, its author first. */
+/** All agents that a fact is about, its author first. */
 export function partiesOf(event: RelayEvent): string[] {
   const { agent, worker, caller, provider, parent } = fieldsOf(event)
   const named = [agent, worker, caller, provider, parent].filter((name) => typeof name === 'string')

@@ -153,7 +153,7 @@ export async function show(code: string): Promise<string | undefined> {
     body: JSON.stringify({ code }),
   }).catch(() => undefined)
   if (answer?.ok) return undefined
-  // The daemon's own text is for people who have no code at all.
+  // The daemon's own text for this refusal is for people without any code.
   if (answer?.status === 401) return `This code was used or is too old. For a new one: ${await learnCommand(answer)}`
   const told = await answer?.json().catch(() => undefined)
   return told?.error?.message ?? 'The daemon does not answer.'

@@ -53,7 +53,7 @@ async function ask(): Promise<void> {
   look()
 }
 
-/** Dismisses a need without an answer, as far as its row shows it: what has come since stays. */
+/** Dismisses a need without an answer, as far as its row shows it: messages that have come since stay. */
 export function dismiss({ key, message }: ShownNeed): void {
   listed = listed.filter((need) => need.key !== key)
   look()

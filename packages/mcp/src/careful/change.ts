@@ -19,7 +19,7 @@ export function changeBetween(before: string, after: string): Change {
   }
 }
 
-/** The text as it was before the change; undefined where what was added is not found, or found twice. */
+/** The text as it was before the change; undefined if the added text is not found, or found twice. */
 export function turnedBack(text: string, { offset, removed, added }: Change, isUnchanged: boolean): string | undefined {
   const at = isUnchanged ? offset : text.indexOf(added)
   if (at < 0 || added === '') return undefined

@@ -37,7 +37,7 @@ const draftPollMs = 5
 const triesMax = 20
 
 export interface Snapshot {
-  /** Where the bytes are, after every link. */
+  /** The real path of the file, after every link. */
   path: string
   bytes?: Buffer
   /** The content; undefined if there is no file. */

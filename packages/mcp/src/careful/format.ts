@@ -1,6 +1,6 @@
 // The contract of a file format (JSON with comments, TOML) for the careful edit, and comparisons that prove an edit right. It touches no file.
 
-/** Where an entry stands in its container: under a name in an object, or as the item of a list in which some string holds the mark. */
+/** The place of an entry in its container: under a name in an object, or as the item of a list in which some string holds the mark. */
 export type Slot = string | { mark: string }
 
 /** A format edits texts. Everything that is not the entry keeps its bytes; an edit that cannot be made throws `Untouched`. */
@@ -108,7 +108,7 @@ export class Untouched extends Error {
   }
 }
 
-/** `at` is an offset into `text`. */
+/** The number of the line at an offset into the text. */
 export function lineAt(text: string, at: number): number {
   return text.slice(0, at).split('\n').length
 }

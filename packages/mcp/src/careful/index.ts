@@ -79,7 +79,7 @@ export function putEntry(
   })
 }
 
-/** Parses the edited text. A text that is valid without the entry and invalid with it has no place for it; the parser's line would be our own. */
+/** The values of the edited text; undefined if it became invalid: the file has no place for the entry, and the parser's line number would mean our own line. */
 function readBack(format: Format, text: string): unknown {
   try {
     return format.values(text)

@@ -66,7 +66,7 @@ function denial(event: string, text: string): object {
   return event === 'preToolUse' ? decided : { decision: 'deny', reason: text }
 }
 
-/** The edit that a CLI's call shows; undefined if the call writes no file. */
+/** The edit that a CLI's call shows; undefined if it shows none. */
 function saidIn(text: string): Said | undefined {
   try {
     const said = JSON.parse(text) as Record<string, unknown>

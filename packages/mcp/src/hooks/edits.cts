@@ -57,7 +57,7 @@ interface Simple {
   writes: string[]
 }
 
-/** Words before a program that do not change what it does. */
+/** Words before a program that do not change its effect. */
 const before = ['sudo', 'command', 'env', 'time', 'nohup', 'exec', 'builtin']
 
 function shellEdits(commands: readonly Simple[], start: string): Edits {

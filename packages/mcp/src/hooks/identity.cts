@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import { pipeLimits } from '@agent-relay/sdk/internal/pipe-limits'
 
-/** At most a few shells stand between a hook and its host: the first process that is not a shell is the host. */
+/** Names of shells: at most a few stand between a hook and its host, which is the first process that is not a shell. */
 const shells = ['sh', 'bash', 'dash', 'zsh', 'fish', 'ksh', 'ash', 'busybox']
 const ancestorsMax = 8
 

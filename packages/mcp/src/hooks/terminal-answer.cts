@@ -10,7 +10,7 @@ interface Call {
   host: number | undefined
 }
 
-/** Only the end of the transcript is read: the call stands in its last lines. */
+/** The part of the transcript that is read, its end: the call stands in the last lines. */
 const tailBytes = 512 * 1024
 /** The words in Claude Code's result of a call that the person refused. */
 const refused = /doesn't want to (?:proceed|take this action)|rejected|interrupted by user/i

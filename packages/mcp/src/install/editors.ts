@@ -31,9 +31,9 @@ interface EditorRule {
   /** The keys of the containers around the entry. */
   readonly keyPath: readonly string[]
   readonly userFile: Path
-  /** Undefined for an editor that reads no servers from a project. */
+  /** The project's file; undefined for an editor that reads no servers from a project. */
   readonly projectFile?: Path
-  /** Paths of which one exists where the editor is installed. */
+  /** Signs of the editor: one of these paths exists if it is installed. */
   readonly signs: readonly Path[]
   entry(server: Server): unknown
   /** The entry for a lift in `projectFile`: one server by its address, which every session there shares. */

@@ -56,7 +56,7 @@ export interface InstallReport {
   why?: string
   editors: FileOutcome[]
   unknown: string[]
-  /** 0: done; 1: something failed; 2: an option makes no sense; 78: a file has the wrong form. */
+  /** The exit code. 0: done; 1: something failed; 2: an option makes no sense; 78: a file has the wrong form. */
   exit: number
 }
 

@@ -46,7 +46,7 @@ export class Pipe {
   /** The daemon serves the pipe: requests go to it as they come. */
   #isOpen = false
   #hasStarted = false
-  /** No daemon has been there since the host started us. */
+  /** No daemon has been there since the host started the pipe. */
   #isStandingBy = false
   #isEnding = false
   #attempts = 0
@@ -175,7 +175,7 @@ export class Pipe {
 
   #hostLine(line: Buffer): void {
     const message = parse(line)
-    // The daemon answers what is wrong with the line.
+    // The daemon answers with the line's fault.
     if (!message) return this.#isOpen ? this.#toDaemon(line) : this.#host(notJson)
     const { id, method } = message
     if (method === undefined) return this.#toDaemon(this.#questions.answered(message))

@@ -102,8 +102,8 @@ export const actionTools: readonly Tool[] = [actionsListTool, actionsInvokeTool,
 const genericTools: readonly Tool[] = [actionsListTool, actionsInvokeTool]
 
 /**
- * Which actions a session shows as tools. all: every one, because it asked for the toolset `actions`. workspace: those that are shown unasked, and
- * the daemon's own. relay: those that are shown unasked.
+ * The actions that a session shows as tools. all: every one, because it asked for the toolset `actions`. workspace: those that are shown unasked,
+ * and the daemon's own. relay: those that are shown unasked.
  */
 export type ActionScope = 'all' | 'workspace' | 'relay'
 

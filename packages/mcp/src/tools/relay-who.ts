@@ -1,4 +1,4 @@
-// relay_who: who is connected.
+// relay_who: lists the connected agents.
 
 import { agentState } from '@agent-relay/sdk/internal/agent-state'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'

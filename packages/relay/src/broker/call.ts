@@ -42,10 +42,10 @@ export interface Service {
   welcome: object
   call(op: string, input: unknown, id: string, abandoned?: AbortSignal): Promise<Answer>
   watch(op: string, input: unknown, sink: Sink): Watch
-  /** The answer that carried these messages has left. */
+  /** Called when the answer with these messages has left. */
   received?(handed: readonly string[]): void
   leave(): void
-  /** Aborted when the daemon itself ends it; the reason is a RefusalError. */
+  /** Aborted when the daemon itself ends the connection; the reason is a RefusalError. */
   ended?: AbortSignal
 }
 
@@ -82,7 +82,7 @@ export interface Sink {
 
 /** Something that keeps sending to a sink until it is stopped. */
 export interface Watch {
-  /** Every later entry is covered. */
+  /** The number of a journal entry: the watch covers every later one. */
   readonly seq: number
   drained(): void
   stop(): void
@@ -121,6 +121,6 @@ export interface DaemonInfo {
   url?(): string | undefined
   /** The processes of agents; see sessions/person.ts. */
   agentProcesses: AgentProcesses
-  /** The daemon is a lift: each call over its port names one of these agents. */
+  /** The roles of a lift's daemon: each call over its port names one of these agents. */
   roles?: readonly string[]
 }

@@ -20,7 +20,7 @@ export interface Submission<R extends RuleName> {
   mint?: string
 }
 
-/** `repeat`: the command had been carried out before, and this is the answer it got then. */
+/** The answer to a command. `repeat`: the command had been carried out before, and this is its former answer. */
 export type Reply = { seq: number; outcome: Outcome; repeat: boolean; found?: Waiting[] } | { refusal: Refusal }
 
 export interface Engine {

@@ -13,7 +13,7 @@ import type { Sink, Watch } from './call.ts'
 import type { Hub } from './hub.ts'
 import { Budget, type LongReads, type Pace } from './long-reads.ts'
 
-/** Interval of glances. Nobody reads faster; a single event is shown at once. */
+/** Interval of glances: nobody reads faster. A single event is shown at once. */
 const glanceMs = 100
 /** The number of entries read at once in a walk through all of them. One entry may hold a thousand facts. */
 const entriesPerRead = 16

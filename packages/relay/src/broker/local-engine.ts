@@ -109,7 +109,7 @@ export class LocalEngine implements Engine {
     const verdict = decide(store.view, command)
     if ('refusal' in verdict) return this.#answeredBefore(submission) ?? verdict
     const { facts, outcome, body, payload, found } = verdict
-    // A command with nothing left to do may have been done before: a repeated take must answer what it handed out.
+    // A command with nothing left to do may have been done before: a repeated take must answer with the same messages.
     if (facts.length === 0) {
       return this.#answeredBefore(submission) ?? { seq: store.journal.lastSeq, outcome, repeat: false }
     }

@@ -1,4 +1,4 @@
-// Reads that may take long share one slice of time per turn of the event loop: whoever reads a lot waits for itself, and for nobody else.
+// Reads that may take long share one slice of time per turn of the event loop: a caller that reads a lot delays only itself.
 
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Steps } from '../core/steps.ts'

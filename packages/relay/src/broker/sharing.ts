@@ -21,10 +21,10 @@ export interface Sharing {
 /** A machine as its cluster lists it, with times as texts. */
 export interface ClusterMachine {
   name: string
-  /** The version of its daemon. */
+  /** The version of the machine's daemon. */
   version?: string
   joinedAt: string
-  /** The last sign of life of its daemon. */
+  /** The last sign of life of the machine's daemon. */
   seenAt?: string
   revokedAt?: string
   /** The requests that the machine may make to this one. */
@@ -42,7 +42,7 @@ export interface SharingParts {
   ids: Ids
   /** The agents on this machine, as other machines may be told. */
   present(): AgentHere[]
-  /** Whether somebody would lose something if the agent moved to another machine now. */
+  /** Whether it would be a loss for somebody if the agent moved to another machine now. */
   isInUse(agent: string): boolean
   /** Carries out a request of another machine, which only this machine can do. */
   carryOut(machine: string, question: unknown): Promise<unknown>
@@ -79,7 +79,7 @@ export interface OutOfReach {
 export interface ToldWait {
   /** The awaited agent. */
   on: string
-  /** Milliseconds since 1970. */
+  /** The start of the wait, in milliseconds since 1970. */
   since: number
   message: string
   /** The thread that the sender named. */
@@ -91,7 +91,7 @@ export type RemoteWait = ToldWait & { by: string; machine: string }
 export interface RemoteAgent {
   machine: string
   status: 'active' | 'idle'
-  /** Milliseconds since 1970, to about ten seconds. */
+  /** The time of the agent's last call, in milliseconds since 1970, to about ten seconds. */
   lastCallAt: number
   reached?: ReachName
   waits?: ToldWait[]

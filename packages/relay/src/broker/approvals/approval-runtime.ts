@@ -44,7 +44,7 @@ export interface AskedApproval {
   /** The input is cut, and the missing length is unknown. */
   isCut?: boolean
   directory?: string
-  /** Empty if the approval can only be answered at the terminal. */
+  /** The choices; empty if the approval can only be answered at the terminal. */
   choices: readonly ApprovalChoice[]
   /** The questions of a choice. */
   questions?: readonly Question[]

@@ -1,5 +1,5 @@
 // The one queue of approvals, for all CLIs. Hooks and controls of workers open and close them; a person or a delegated agent answers. core/approvals.ts
-// decides who may answer, sessions/person.ts who is a person.
+// decides which answers are allowed, and sessions/person.ts tells people from agents.
 
 import {
   type Agent,

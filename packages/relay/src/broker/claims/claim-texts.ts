@@ -1,4 +1,4 @@
-// Texts for agents about claims: who was kept from an edit, and who has the file. The host puts them before the model in its own voice, and
+// Texts for agents about claims: the denied edit, and the file's holder. The host puts them before the model in its own voice, and
 // anybody may have chosen names of files and commands: these are cleaned, cut, and quoted unless they are plain.
 
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'

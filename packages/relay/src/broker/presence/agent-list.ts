@@ -41,12 +41,12 @@ export function agents(
   })
 }
 
-/** The agents here; an agent without company is also told of agents in other workspaces. */
+/** The agents here; an agent that is alone here is also told of agents in other workspaces. */
 function* agentsHere(scope: CallScope<Describing>, session: Session, filter: Filter): Steps<Listed> {
   const found = yield* agentsOf(scope.workspace, session, filter)
   if (filter.name !== undefined) return found
   const isOther = ({ name, status, type }: Agent) => name !== session.agent && status !== 'offline' && type !== 'human'
-  // Agents that the filter leaves out are company, too.
+  // Agents that the filter leaves out count, too: the asker is not alone.
   const hasCompany = found.agents.some(isOther) || agentsIn(scope.workspace).some((name) => name !== session.agent)
   const abroad = hasCompany ? [] : agentsInOthers(scope, session)
   return abroad.length === 0 ? found : { ...found, abroad }

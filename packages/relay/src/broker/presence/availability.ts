@@ -15,7 +15,7 @@ export const goneMs = 60_000
 const leftMs = 5_000
 /** The grain of times told to other machines: with a finer one every call of every agent would be news. */
 const toldMs = 10_000
-/** The most members of a channel among whom somebody is looked for: in a larger channel a sender waits. */
+/** The most members of a channel that are checked for absence: in a larger channel a sender waits. */
 const membersMax = 256
 
 type Here = Pick<WorkspaceCore, 'store' | 'sessions' | 'otherMachines'>
@@ -64,7 +64,7 @@ export function agentsHere(workspace: Watched): AgentHere[] {
   const { sessions, reach, waits } = workspace
   const named = sessions.all().flatMap(({ agent, provisional }) => (agent === undefined || provisional ? [] : [agent]))
   return [...new Set(named)].map((name) => {
-    // The other machines know no more than this: an agent that is busy or asks is not idle to them.
+    // Other machines hear only this much: an agent that is busy or asks is not idle to them.
     const isIdle = sessions.statusOf(name) === 'idle' && seenOf(workspace, name) === 'idle'
     const lastCallAt = Math.floor((sessions.lastCall(name) as Moment).at / toldMs) * toldMs
     const status = isIdle ? 'idle' : 'active'
@@ -72,7 +72,7 @@ export function agentsHere(workspace: Watched): AgentHere[] {
   })
 }
 
-/** The unreachable machine where the agent lives. Undefined if its sessions are known: they are here, or their machine says who is there. */
+/** The unreachable machine where the agent lives. Undefined if its sessions are known: they are here, or their machine lists them. */
 export function outOfReach({ store, sessions, otherMachines }: Here, agent: string): OutOfReach | undefined {
   if (!otherMachines || sessions.isLive(agent)) return undefined
   const home = homeElsewhere(store.view, sessions, agent)
@@ -91,7 +91,7 @@ export function notReached({ sessions }: Pick<Here, 'sessions'>, name: string): 
 }
 
 export interface Absence {
-  /** All who are away; `ms` is the time since the last of them left. */
+  /** All absent agents; `ms` is the time since the last of them left. */
   names: string[]
   ms: number
   /** The agent was not seen since the daemon started, so it has been away for longer than `ms`. */

@@ -77,7 +77,7 @@ export async function suggestingWorkspaces(
   return elsewhere.length === 0 ? refused : refusal(code, { ...refused.details, elsewhere })
 }
 
-/** The most agents of other workspaces that an agent without company is told of. */
+/** The most agents of other workspaces that an agent is told of that is alone in its own. */
 const companyMax = 10
 
 /** The addresses of agents in other workspaces, for sessions that may write there. Nobody is connected to a workspace at rest. */

@@ -51,7 +51,7 @@ export function* listSpend(
   return { by, spend: listed.sort(isFirst).slice(0, linesMax), total: total.line }
 }
 
-/** A run belongs to one agent; the other groups may have several. */
+/** The names in a line of the list: a run belongs to one agent; other groups may have several. */
 function namesOf({ agent, run, model, day }: SpendRow, by: SpendGroup): Partial<SpendLine> {
   if (by === 'run') return run === undefined ? {} : { run, agent }
   if (by === 'model') return model === undefined ? {} : { model }

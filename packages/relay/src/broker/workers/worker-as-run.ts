@@ -1,4 +1,4 @@
-// A worker as agent_status shows it: its status in a run's words, and its screen, also the last one, for those who may see it.
+// A worker as agent_status shows it: its status in a run's words, and its screen, also the last one, for readers who may see it.
 
 import type { Run, RunState, WorkerStatus } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/protocol'
