@@ -1,4 +1,4 @@
-// A port for a program that has to be told one. No tests.
+// A free port for a program that needs to be given one. No tests.
 
 import { createServer } from 'node:net'
 

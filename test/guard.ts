@@ -1,4 +1,4 @@
-// When a test calls something hung, and when it calls memory lost. No tests.
+// The thresholds at which a test calls something hung, or memory lost. No tests.
 import { expect } from 'vitest'
 
 /**

@@ -1,4 +1,4 @@
-// A test with two sizes is run in both: `npm run test:crash` knows every file that has one. And the lists of the suites are up to date.
+// Tests with two sizes run in both: `npm run test:crash` knows every file that has one. And the lists of the suites are up to date.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// How large a test is that has two sizes: `npm test` runs the short size, `npm run test:crash` the full one. No tests.
+// The size of a test that has two: `npm test` runs the short size, `npm run test:crash` the full one. No tests.
 
 /** Set by vitest.crash.config.ts. */
 export const isFull = process.env.TEST_SIZE === 'full'

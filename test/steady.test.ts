@@ -1,4 +1,4 @@
-// What the gate makes of tests that fail once, always, in a hook, while loading, beside the test, or take their process with them.
+// The gate's treatment of tests that fail once, always, in a hook, while loading, beside the test, or take their process with them.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

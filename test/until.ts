@@ -1,4 +1,4 @@
-// How a test waits for something that happens on its own: look again until it is so. No tests.
+// Waits in a test for something that happens on its own: looks again until it is so. No tests.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { guardMs } from './guard.ts'

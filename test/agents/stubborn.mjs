@@ -1,4 +1,4 @@
-// A program that does not want to go: it ignores what it can, starts a child in a session of its own, which starts another, and tells their ids.
+// A program that does not want to end: it ignores what it can, starts a child in a session of its own, which starts another, and prints their ids.
 //
 //   node stubborn.mjs LOG [DEPTH]
 

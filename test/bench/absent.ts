@@ -1,4 +1,4 @@
-// What we cost where no daemon answers: a hook of a CLI, the completion of a shell, a call of a program; the demo, which needs none; and
+// The cost without a daemon: a hook of a CLI, the completion of a shell, a call of a program; the demo, which needs none; and
 // `npm start` in a built checkout, until a first message is answered.
 
 import { type ChildProcess, spawn } from 'node:child_process'

@@ -1,4 +1,4 @@
-// Workers that speak ACP: from a send to the prompt on an idle agent's stdin, and what many idle ones cost the daemon.
+// Workers that speak ACP: the time from a send to the prompt on an idle agent's stdin, and the daemon's cost of many idle ones.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// What a message to a large channel costs beside one to a small channel: a row is a row, however many read it. And what it costs to tell somebody
-// which of ten thousand names they may have meant.
+// The cost of a message to a large channel beside one to a small channel: a row is a row, however many read it. And the cost of suggesting the
+// nearest of ten thousand names.
 
 import { RelayClient } from '@agent-relay/sdk'
 import { Child } from './child.ts'

@@ -1,4 +1,4 @@
-// Claims: what the hook before an edit costs an agent over a bare Node, also where the daemon does not answer, and what checking a thousand claimed files costs the daemon.
+// Claims: the hook's cost before an edit over a bare Node, also without an answering daemon, and the daemon's cost of checking a thousand claimed files.
 
 import { spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'

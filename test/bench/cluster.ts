@@ -1,4 +1,4 @@
-// What a send into a shared workspace costs beside what it cannot cost less than: a bare append to the same PostgreSQL, of as many entries.
+// The cost of a send into a shared workspace beside its floor: a bare append to the same PostgreSQL, of as many entries.
 
 import { join } from 'node:path'
 import { makeIds } from '@agent-relay/sdk/wire'

@@ -1,4 +1,4 @@
-// How long a message takes from one program's `send` to another program's 'message' event, both over the SDK, at a steady pace.
+// The time of a message from one program's `send` to another program's 'message' event, both over the SDK, at a steady pace.
 
 import { Child } from './child.ts'
 import { median, quantile } from './figures.ts'

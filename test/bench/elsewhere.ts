@@ -1,4 +1,4 @@
-// How long a message takes from a send on one machine until another machine has taken it in, at a steady pace, beside the round trip of a bare
+// The time from a send on one machine until another machine has taken the message in, at a steady pace, beside the round trip of a bare
 // NOTIFY over the same server: one connection says a word, another hears it and says one back.
 
 import { type Client, withClient } from 'agent-relay/dist/cluster/postgres/connection.js'

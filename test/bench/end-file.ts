@@ -1,4 +1,4 @@
-// What the end file adds to a commit: the same commits in two databases, of which one has a folder in the place of its end file and so goes without.
+// The end file's part of a commit: the same commits in two databases, of which one has a folder in the place of its end file and so goes without.
 
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The few figures that a benchmark needs: medians and quantiles.
+// Figures for the benchmark: medians and quantiles.
 
 export function quantile(values: readonly number[], share: number): number {
   const sorted = Float64Array.from(values).sort()

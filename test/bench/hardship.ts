@@ -1,4 +1,4 @@
-// A daemon that has a hard time, by the scenarios of test/crash and of `agent-relay prove`: what somebody else feels of it, against the same
+// A daemon under hardship, by the scenarios of test/crash and of `agent-relay prove`: the effect on other callers, against the same
 // without it.
 
 import { connect } from 'node:net'

@@ -1,4 +1,4 @@
-// What a daemon weighs that nobody talks to yet, against a bare Node: started as the command line starts it, its HTTP port listening, with one
+// The weight of a daemon without callers, against a bare Node: started as the command line starts it, its HTTP port listening, with one
 // workspace open or with many that nobody uses.
 
 import { spawn } from 'node:child_process'

@@ -1,5 +1,5 @@
-// Machines that share one workspace: real daemons, several in one process, each with a data directory of its own. What they cost the server while
-// nobody says anything: three of them in every run, and up to fifty by hand.
+// Machines that share one workspace: real daemons, several in one process, each with a data directory of its own. Their cost for the server while
+// nobody sends anything: three of them in every run, and up to fifty by hand.
 
 import { controlSocketPath } from '@agent-relay/sdk/internal/discover'
 import type { InputOf, OperationName } from '@agent-relay/sdk/protocol'

@@ -1,5 +1,5 @@
 // `npm run bench`: measures speed and weight, as medians of interleaved rounds, and prints one table. A missed ratio ends it with 1.
-// `--short` takes fewer rounds, for work on the code; `--only WORD` the parts whose name holds the word, and is how the long ones by hand are run.
+// `--short` takes fewer rounds, for work on the code; `--only WORD` runs the parts whose name holds the word, also the long ones by hand.
 
 import { measureAbsent } from './absent.ts'
 import { measureAcp } from './acp.ts'

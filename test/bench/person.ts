@@ -1,5 +1,5 @@
-// What a person runs, against the bare daemon: `up` in a terminal, the daemon in the background with its port, with the page open, with a
-// `tail` in a terminal. All of them take turns in one run, so that a noisy neighbour disturbs all alike.
+// The daemon as a person runs it, against the bare daemon: `up` in a terminal, the daemon in the background with its port, with the page open, with
+// a `tail` in a terminal. All of them take turns in one run, so that a noisy neighbour disturbs all alike.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'

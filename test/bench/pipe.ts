@@ -1,4 +1,4 @@
-// The stdio pipe: how fast it starts and what it weighs against a bare Node script, what a call through it costs, and what many weigh on a daemon.
+// The stdio pipe: its start and weight against a bare Node script, the cost of a call through it, and the daemon's cost of many.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Contract agents as MCP clients over HTTP use them while twenty runs are active: starting, asking, handing over, and what others feel of it.
+// Contract agents as MCP clients over HTTP use them while twenty runs are active: starting, asking, handing over, and the effect on others.
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { Child } from './child.ts'

@@ -1,4 +1,4 @@
-// What a durable send costs beside what it cannot cost less than: a bare echo over a Unix socket and a bare commit of the same driver.
+// The cost of a durable send beside its floors: a bare echo over a Unix socket and a bare commit of the same driver.
 
 import { join } from 'node:path'
 import { Child, temporaryFolder } from './child.ts'

@@ -1,4 +1,4 @@
-// How fast the command line starts against a bare Node: `--version`, which people and scripts ask for, and `hook`, which runs at every turn of an agent.
+// The start of the command line against a bare Node: `--version`, which people and scripts ask for, and `hook`, which runs at every turn of an agent.
 
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'

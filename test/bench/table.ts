@@ -1,4 +1,4 @@
-// One row for each measure, with its verdict, and how rows are printed: aligned columns that a person can read.
+// One row for each measure, with its verdict, printed in aligned columns.
 
 export interface Measure {
   measure: string

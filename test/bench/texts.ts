@@ -1,5 +1,5 @@
-// Work that somebody hostile could make long: texts that are cleaned for a model, and paths that are looked for. A text against
-// as many bytes of short ones: what takes more than its length is dearer as a whole.
+// Work that a hostile party could make long: texts that are cleaned for a model, and paths that are looked for. A text against
+// as many bytes of short ones: work that grows faster than its length costs more as a whole.
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// What it costs that an acknowledgement is true: the digest that tells a repeated call from another one under its id, once for each send,
-// and the looks at the files that were written, once for each commit. Both as shares of the least that one send can take.
+// The cost of a true acknowledgement: the digest that tells a repeated call from another one under its id, once for each send,
+// and the looks at the written files, once for each commit. Both as shares of the least that one send can take.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

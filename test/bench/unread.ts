@@ -1,4 +1,4 @@
-// Fifty unread messages among a million, and newcomers who see nothing of them, from inside the daemon: what the socket adds is measured
+// Fifty unread messages among a million, and newcomers who see none of them, from inside the daemon: the socket's part is measured
 // elsewhere.
 
 import { Child, temporaryFolder } from './child.ts'

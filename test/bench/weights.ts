@@ -1,5 +1,5 @@
-// Memory and work that somebody careless could make the daemon spend: lines without an end, readers that do not read, programs that do not
-// read; what waits beside an idle session; and what V8 takes of a daemon.
+// Memory and work that a careless client could make the daemon spend: lines without an end, readers that do not read, programs that do not
+// read; the waiter beside an idle session; and V8's memory for a daemon.
 
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'

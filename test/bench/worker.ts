@@ -1,4 +1,4 @@
-// Workers: from a send to the text submitted in an idle worker's terminal, and from a spawn to its program's start against a bare terminal.
+// Workers: the time from a send to the text in an idle worker's terminal, and from a spawn to its program's start against a bare terminal.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Where Chromium is, as the setup found it.
+// The path of Chromium, as the setup found it.
 
 import { inject } from 'vitest'
 

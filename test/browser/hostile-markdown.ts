@@ -1,4 +1,4 @@
-// Markdown that wants to be more than text, or to take long: each text with a name.
+// Hostile Markdown: named texts that try to be more than text, or to take long.
 
 const fill = (text: string, bytes: number): string => text.repeat(Math.ceil(bytes / text.length)).slice(0, bytes)
 const most = 250 * 1024

@@ -1,4 +1,4 @@
-// A hundred strings that want to be more than text. Each carries a mark of its own, by which it is found again.
+// A hundred hostile strings that try to be more than text. Each carries a mark of its own, by which it is found again.
 
 const shapes: ((mark: string) => string)[] = [
   (m) => `<script>window.caught='${m}'</script>${m}`,

@@ -1,4 +1,4 @@
-// What a test measures of the page: the page's own work, which does not grow with what others do on this machine, and frames, which do.
+// Measures of the page: its own work, which does not depend on other programs on this machine, and frames, which do.
 /// <reference lib="dom" />
 
 import type { Browser, CDPSession, Page } from 'playwright-core'

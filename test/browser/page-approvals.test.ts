@@ -1,4 +1,4 @@
-// Approvals on the page: what an agent may not do until somebody says so, answered in its row with a click, with words, and by keys.
+// Approvals on the page: answered in their row with a click, with words, and by keys.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Relay } from '../../packages/sdk/src/index.ts'

@@ -1,4 +1,4 @@
-// For a person who is busy elsewhere: what raises a notification, what stays where it was, what is listed afterwards, and a link that lay too long.
+// The page for a person who is busy elsewhere: notifications, rows that stay in place, the list afterwards, and an expired link.
 
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

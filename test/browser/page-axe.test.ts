@@ -1,4 +1,4 @@
-// Everybody can use it: no serious finding of axe-core on any view, in both themes; nothing wider than a narrow screen.
+// Accessibility: no serious finding of axe-core on any view, in both themes; nothing wider than a narrow screen.
 
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

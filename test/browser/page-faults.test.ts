@@ -1,4 +1,4 @@
-// What may fail on the page, and never ends it: recordings of anybody's, with nothing in their events or with random values, and a view that
+// Failures that never end the page: recordings of anybody's, with nothing in their events or with random values, and a view that
 // cannot be loaded.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Who does what: tasks, branches and states in the rows, what has ended folded away, runs by their contracts, and the diff of a worker.
+// The list of agents: tasks, branches and states in the rows, ended ones folded away, runs by their contracts, and the diff of a worker.
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Nothing is answered by accident: what is typed for a window that was just asked for never reaches the page below it, however quickly it is typed,
+// Nothing is answered by accident: keys typed for a window that was just asked for never reach the page below it, however quickly they are typed,
 // and no single key allows anything.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

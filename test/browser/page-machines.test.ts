@@ -1,4 +1,4 @@
-// Machines on the page: two of them share a workspace on a real PostgreSQL, and a person on the laptop sees the box, who is there, and what it may do.
+// Machines on the page: two of them share a workspace on a real PostgreSQL, and a person on the laptop sees the box, its agents and its permissions.
 
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
-// A workspace with very much in it, printed: 200 agents, 1,000 conversations, 100,000 messages in one of them, and 50 more a second while
-// somebody types. How quick it is depends on what else runs on this machine, so it is printed and not judged.
+// A workspace with very much in it, measured and printed: 200 agents, 1,000 conversations, 100,000 messages in one of them, and 50 more a second
+// while somebody types. Its speed depends on other programs on this machine, so it is printed and not judged.
 
 import { loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'

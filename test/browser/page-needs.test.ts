@@ -1,4 +1,4 @@
-// What waits for the person: each thing with its text, answered where it stands, there until it is answered and not only until it is seen.
+// The list of needs: each with its text, answered in its row, and there until it is answered, not only until it is seen.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../until.ts'

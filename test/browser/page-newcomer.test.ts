@@ -1,4 +1,4 @@
-// What a person meets who comes for the first time, or with very much at once: by the keyboard alone, with long names, long texts and many agents.
+// The page for a newcomer, or with very much in it: by the keyboard alone, with long names, long texts and many agents.
 
 import { tmpdir } from 'node:os'
 import type { Page } from 'playwright-core'

@@ -1,4 +1,4 @@
-// The palette: every place and action by its name, by keys alone; and what can be done with an agent from its row.
+// The palette: every place and action by its name, by keys alone; and the actions for an agent from its row.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../until.ts'

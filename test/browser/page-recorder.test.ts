@@ -1,4 +1,4 @@
-// The recorder: what it shows at first, a stretch that is saved as a file, and a file that is opened in its place.
+// The recorder: its first view, a stretch that is saved as a file, and a file that is opened in its place.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

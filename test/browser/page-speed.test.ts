@@ -1,4 +1,4 @@
-// How fast the page is, printed: the first load, from a send to visible text, and what an open page costs. With very much in it: page-many.test.ts.
+// The speed of the page, printed: the first load, from a send to visible text, and the cost of an open page. With very much in it: page-many.test.ts.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Spend on the page: rows and views of agents, workers and runs say what is known of it, and nothing where nothing is.
+// Spend on the page: rows and views of agents, workers and runs show the known spend, and nothing if it is unknown.
 
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

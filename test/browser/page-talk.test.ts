@@ -1,4 +1,4 @@
-// Talk: where it opens, writing without joining first, names that complete themselves, drafts that last, and pictures that are refused.
+// Talk: its first conversation, writing without joining first, names that complete themselves, drafts that last, and pictures that are refused.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../until.ts'

@@ -1,4 +1,4 @@
-// A real daemon, a real browser with the page open in it by a printed link, and real agents. Whatever the browser complains about is kept.
+// A real daemon, a real browser with the page open in it by a printed link, and real agents. Complaints of the browser are kept. No tests.
 /// <reference lib="dom" />
 
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-// The page before a person's eyes: what agents say appears, what the person does reaches them, and the journal plays again in its order.
+// The page for a person: agents' messages appear, the person's actions reach agents, and the journal plays again in its order.
 
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

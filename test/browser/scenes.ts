@@ -1,4 +1,4 @@
-// A workspace with a bit of everything in it, and the scenes by which the page is looked at: a name, an address, and what must be seen there.
+// A workspace with a bit of everything in it, and scenes for looking at the page: a name, an address, and the text that must be seen there.
 
 import { z } from 'zod'
 import type { Harness } from '../../packages/relay/src/supervisor/harness/harness.ts'

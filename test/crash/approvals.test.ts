@@ -1,4 +1,4 @@
-// Hooks wait with approvals while the daemon is killed: whoever asks comes back and asks the same, what a person has answered is handed over once,
+// Hooks wait with approvals while the daemon is killed: each comes back and asks the same, a person's answer is handed over once,
 // and nothing is answered by nobody.
 
 import { spawn } from 'node:child_process'

@@ -1,5 +1,5 @@
 // Eight agents edit forty files at random under claims, while the daemon is killed: no file holds interleaved edits, every denial was true when
-// it was given, claims survive, and everybody gets on. First, that the auditor finds what it looks for.
+// it was given, claims survive, and every agent gets on. A first test shows that the auditor finds planted faults.
 
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

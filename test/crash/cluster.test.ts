@@ -1,4 +1,4 @@
-// What becomes of acknowledged messages when the database or a machine of a shared workspace breaks. The short size kills the server alone.
+// The fate of acknowledged messages when the database or a machine of a shared workspace breaks. The short size kills the server alone.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'

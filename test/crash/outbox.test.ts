@@ -1,5 +1,5 @@
-// A machine that is cut off keeps what is to be sent later, while its daemon is killed and the way to the database comes and goes: each message that
-// it has said to keep is stored once and in its order.
+// The outbox of a machine that is cut off, while its daemon is killed and its connection to the database comes and goes: each message that it has
+// accepted is stored once and in its order.
 
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// What `agent-relay prove` says of a sound daemon, and of daemons in which a fault was planted: it names the promise that is broken, and why.
+// The verdict of `agent-relay prove` on a sound daemon, and on daemons with a planted fault: it names the broken promise, and why.
 
 import { test } from 'vitest'
 import { whyNoStrace } from '../../packages/relay/src/prove/harness/strace.ts'

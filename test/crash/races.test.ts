@@ -1,4 +1,4 @@
-// Many processes race for one data directory, and again for what a killed daemon left behind.
+// Many processes race for one data directory, and again for the leftovers of a killed daemon.
 
 import { expect, test } from 'vitest'
 import { sized } from '../size.ts'

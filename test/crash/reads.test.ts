@@ -1,4 +1,4 @@
-// A million messages in a thousand conversations: no reader stops the others, and nobody sees what is not theirs.
+// A million messages in a thousand conversations: no reader stops the others, and nobody sees more than their own.
 
 import { expect, test } from 'vitest'
 import { sized } from '../size.ts'

@@ -1,4 +1,4 @@
-// Calls over HTTP sessions, SSE and pipes: what the daemon holds does not grow with their count.
+// Calls over HTTP sessions, SSE and pipes: the daemon's memory does not grow with their count.
 
 import { expect, test } from 'vitest'
 import { expectNoLeak } from '../guard.ts'

@@ -1,4 +1,4 @@
-// More than memory should hold, for readers that do not read.
+// Readers that do not read, and more data for them than memory should hold.
 
 import { expect, test } from 'vitest'
 import { allReaders, stall } from '../../packages/relay/src/prove/scenarios/stalls.ts'

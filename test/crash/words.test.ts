@@ -1,6 +1,6 @@
 // Three machines that share a workspace, each in a network of its own, of which one after the other is cut off, killed, stopped or started, while
-// PostgreSQL is killed, restarted and replaced by a copy that is behind: every word about who is there is true within 20 s, everything acknowledged
-// or queued comes once and in its order, and nothing that was read is shown again. EVENTS=20 lets fewer happen.
+// PostgreSQL is killed, restarted and replaced by a copy that is behind: all presence information is true within 20 s, each acknowledged or
+// queued message comes once and in its order, and no read message is shown again. EVENTS=20 lets fewer happen.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Random } from '../../packages/relay/src/prove/harness/random.ts'

@@ -1,4 +1,4 @@
-// Many workspaces in one daemon: what they cost while nobody uses them, that all can be reached, and what is said where no more fit.
+// Many workspaces in one daemon: their cost while nobody uses them, that all can be reached, and the refusal when no more fit.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// The whole daemon is killed under workers in worktrees, also while it makes one: the next daemon finds them, its sweep removes only what is ours
-// and holds no work, and what the person has in hand is what it was.
+// The whole daemon is killed under workers in worktrees, also while it makes one: the next daemon finds them, its sweep removes only those that are
+// ours and hold no work, and the person's own work is unchanged.
 
 import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// The commands and programs in README, tutorial and how-tos do what these say, against a real daemon in a private HOME, several pages at once.
-// All of them: a block that cannot be run says what it needs.
+// The commands and programs in README, tutorial and how-tos work as described, against a real daemon in a private HOME, several pages at once.
+// Every block counts: one that cannot be run says what it needs.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

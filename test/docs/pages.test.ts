@@ -1,4 +1,4 @@
-// What leads from one page to another leads somewhere, and what describes the packages elsewhere says what they say themselves.
+// Links between pages have targets, and descriptions of the packages elsewhere match the packages' own.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

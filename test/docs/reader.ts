@@ -1,4 +1,4 @@
-// Somebody who follows one page, in a HOME of their own, as if all of it were installed there. No tests.
+// A reader who follows one page, in a HOME of their own, as if all of it were installed there. No tests.
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

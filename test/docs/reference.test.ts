@@ -1,4 +1,4 @@
-// docs/reference says what the tables say. After a change of theirs: npm run reference
+// docs/reference matches the tables. After a change of these: npm run reference
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

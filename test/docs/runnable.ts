@@ -1,5 +1,5 @@
-// The blocks of a page: those that are run, with what they should say, and those that cannot be, with what they need. How they are run: see
-// reader.ts.
+// The blocks of a page: runnable ones with their expected output, and others with what they need. reader.ts runs
+// them.
 
 export interface Step {
   line: number

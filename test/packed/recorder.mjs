@@ -1,4 +1,4 @@
-// Stands in for the whole network inside a namespace: every name leads here, and each question is written to stdout, one JSON value a line.
+// A stand-in for the whole network inside a namespace: every name leads here, and it writes each request to stdout, one JSON value a line.
 import { createSocket } from 'node:dgram'
 import { createServer as createHttp } from 'node:http'
 import { createServer } from 'node:net'

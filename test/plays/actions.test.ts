@@ -1,4 +1,4 @@
-// Actions as programs offer and call them, on every link: what a call answers, who may call, and what becomes of it when somebody goes.
+// Actions as programs offer and call them, on every link: the answer of a call, the right to call, and calls whose provider or caller leaves.
 
 import { type ActionEnvelope, daemonName, type Invocation } from '@agent-relay/sdk/protocol'
 import { expect } from 'vitest'

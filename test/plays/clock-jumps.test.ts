@@ -1,4 +1,4 @@
-// The machine's clock is set while the relay runs: nothing hangs, nothing ends early, and what was stamped ahead of time holds nobody up.
+// The machine's clock is set while the relay runs: nothing hangs, nothing ends early, and entries with a time ahead hold nobody up.
 
 import type { ActionEnvelope, Invocation } from '@agent-relay/sdk/protocol'
 import { expect } from 'vitest'

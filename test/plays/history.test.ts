@@ -1,4 +1,4 @@
-// Looking back: conversations with their last word, their history in pages, an agent's mail, and who may see which.
+// Past messages: conversations with their last message, their history in pages, an agent's mail, and the right to see each.
 
 import { expect } from 'vitest'
 import { bodiesOf, play, refused } from './play.ts'

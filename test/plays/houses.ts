@@ -1,4 +1,4 @@
-// Where a play takes place: workspaces that talk in process, or a real daemon on real Unix sockets or its open port. Same words, same outcome.
+// The stages of a play: workspaces that talk in process, or a real daemon on real Unix sockets or its open port. All give the same outcome.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

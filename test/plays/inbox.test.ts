@@ -1,4 +1,4 @@
-// The inbox: looking, taking, when a thing counts as read, and what happens to it if its taker does not come back.
+// The inbox: looking, taking, when a message counts as read, and messages whose taker does not come back.
 
 import { expect } from 'vitest'
 import { offerMs } from '../../packages/relay/src/core/inbox.ts'

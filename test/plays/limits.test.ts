@@ -1,4 +1,4 @@
-// Input that is too large, or not text: refused with words that say what to do.
+// Input that is too large, or not text: refused with a fix.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import { expect } from 'vitest'

@@ -1,4 +1,4 @@
-// Sending: to one, to several, to a channel, to all; threads, replies, reactions; and addresses that lead nowhere.
+// Sending: to one, to several, to a channel, to all; threads, replies, reactions; and addresses without a recipient.
 
 import { expect } from 'vitest'
 import { bodiesOf, play, refused } from './play.ts'

@@ -1,4 +1,4 @@
-// Names: who may take one, what a newcomer gets who may not, and what outlives a connection.
+// Names: the right to take one, the name of a newcomer without that right, and what outlives a connection.
 
 import { expect } from 'vitest'
 import { idleMs } from '../../packages/relay/src/broker/sessions/sessions.ts'

@@ -1,4 +1,4 @@
-// What needs a person: one list, the same in each of their sessions, until it is answered or dismissed.
+// The needs of a person: one list, the same in each of their sessions, until a need is answered or dismissed.
 
 import { expect } from 'vitest'
 import { type Actor, play, refused } from './play.ts'

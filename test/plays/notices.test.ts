@@ -1,4 +1,4 @@
-// Notices that agents ask for, as agents meet them: told once when another is idle, has ended or has answered, also over a restart of the daemon.
+// Notices that agents ask for, for agents: told once when another is idle, has ended or has answered, also over a restart of the daemon.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import { expect } from 'vitest'

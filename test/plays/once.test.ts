@@ -1,5 +1,5 @@
-// Once is once: several ways lead a message to the same model, and two of them may look at the same moment. Whichever comes first shows it; the
-// other finds it taken. A way that fails gives it back.
+// Once is once: several routes lead a message to the same model, and two of them may look at the same moment. The first one shows it; the
+// other finds it taken. A route that fails gives it back.
 
 import { randomUUID } from 'node:crypto'
 import type { Route } from '@agent-relay/sdk/protocol'

@@ -1,4 +1,4 @@
-// What a sender may know of a message: stored, offered by which route, read; each with its time.
+// A sender's knowledge of a message: stored, offered by which route, read; each with its time.
 
 import type { Receipt } from '@agent-relay/sdk/protocol'
 import { expect } from 'vitest'

@@ -1,4 +1,4 @@
-// Runs as programs see them, on every link: who carries one out, who hears of it, and what it hands over.
+// Runs for programs, on every link: the agent that carries one out, the readers of its events, and its payload.
 
 import { gunzipSync } from 'node:zlib'
 import { limits, type Run } from '@agent-relay/sdk/protocol'

@@ -1,4 +1,4 @@
-// Full-text search: what is found, what is syntax, and who may find it.
+// Full-text search: its results, its syntax, and the right to find.
 
 import { expect } from 'vitest'
 import { bodiesOf, play, playOnSocket } from './play.ts'

@@ -1,5 +1,5 @@
-// A play on a shared workspace: two real daemons over one real PostgreSQL, and each agent lives on the other machine than the one who came
-// before it. Nobody says anything before both machines have heard all that was said and done before: in a play that is what time passes for.
+// A play on a shared workspace: two real daemons over one real PostgreSQL, and each agent lives on the other machine than the agent before
+// it. Nobody acts before both machines have heard of all earlier acts: in a play that stands for the passing of time.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Connector, Link } from '@agent-relay/sdk/wire'

@@ -1,4 +1,4 @@
-// Spend as programs see it, on every link: nothing of others, and no way to say what one has spent.
+// Spend for programs, on every link: no sight of others' spend, and no way to report one's own.
 
 import { expect } from 'vitest'
 import { play, refused } from './play.ts'

@@ -1,4 +1,4 @@
-// Sending and waiting for the answer: what ends a wait, and which waits are refused.
+// Sending and waiting for the answer: the ends of a wait, and the waits that are refused.
 
 import { once } from 'node:events'
 import { connect } from 'node:net'

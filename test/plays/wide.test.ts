@@ -1,4 +1,4 @@
-// Addresses that name another workspace of the same daemon: what arrives there, what is told here, and what stays closed.
+// Addresses that name another workspace of the same daemon: the messages there, the report here, and closed workspaces.
 
 import { expect } from 'vitest'
 import { goneMs } from '../../packages/relay/src/broker/presence/availability.ts'

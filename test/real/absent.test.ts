@@ -1,5 +1,5 @@
-// Whatever has become of us, each real CLI starts and works as if we had never been installed: nothing on its screen, and its model hears one thing
-// more, why our tools are not there; the time that we take is printed. Installed by `mcp install --yes` alone; then the daemon is down, its socket a dead file, the disk full, or the package gone.
+// Each real CLI with Agent Relay broken works as if it had never been installed: nothing on its screen, and its model only hears one thing more, why
+// our tools are not there; our time is printed. Installed by `mcp install --yes`; then the daemon is down, its socket dead, the disk full, the package gone.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// Commands of ours as a person types them, at a terminal of their own. No tests.
+// Our commands as a person types them, at a terminal of their own. No tests.
 
 import { openPty } from '../../packages/relay/src/supervisor/pty.ts'
 import { daemonLauncher } from './world.ts'

@@ -1,4 +1,4 @@
-// The real CLIs: which version, and what each needs in a fresh home to start without a question and to take our model for its own.
+// The real CLIs: their versions, and the settings of a fresh home with which each starts without a question and takes our model for its own.
 
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 // A scripted model on loopback that the real CLIs take for theirs: Anthropic Messages, OpenAI Responses and chat completions, Gemini.
-// What it answers stands in the newest text it is sent: `use TOOL {json}` calls that tool, `slow N` streams for N seconds,
+// The newest text that it is sent decides its answer: `use TOOL {json}` calls that tool, `slow N` streams for N seconds,
 // `refuse this` is answered by an error until `go on` comes after it, since a CLI says it again; else it says ACK.
 // A test may answer instead of it, and sees the results of tools as the model does.
 

@@ -1,4 +1,4 @@
-// Codex as it is hired: what it does, what it asks and what it has used come from the server that runs beside its terminal, whatever its screen shows.
+// Codex as a worker: its activity, questions and spend come from the server that runs beside its terminal, whatever its screen shows.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

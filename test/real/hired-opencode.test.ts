@@ -1,4 +1,4 @@
-// opencode as it is hired: what it does, what it asks and what it has spent come from its own server, whatever its screen shows.
+// opencode as a worker: its activity, questions and spend come from its own server, whatever its screen shows.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

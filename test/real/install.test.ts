@@ -1,4 +1,4 @@
-// The installer and the real CLIs: what `install` wrote is what they list, Claude Code calls a tool through it, and the hooks run in their turns.
+// The installer and the real CLIs: they list the entries of `install`, Claude Code calls a tool through one, and the hooks run in their turns.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'

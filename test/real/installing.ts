@@ -1,4 +1,4 @@
-// Installs the real CLIs from npm. What they need in their home is in clis.ts.
+// Installs the real CLIs from npm. clis.ts has the settings of their homes.
 
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'

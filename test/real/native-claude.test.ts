@@ -1,5 +1,5 @@
-// Claude Code as a person starts it who has installed nothing of ours: a daemon runs, and that is all. Its sessions are agents with their own state,
-// each message is in the model once, at a time that suits, and what is said of a message is true. What the stand-in shows in short is in
+// Claude Code as a person starts it without our tools or hooks: only a daemon runs. Its sessions are agents with their own state, each message is
+// in the model once, at a time that suits, and receipts are true. The same with a stand-in, in short, is in
 // packages/relay/tests/claude.
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'

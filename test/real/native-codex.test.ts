@@ -1,5 +1,5 @@
-// Codex as a person starts it who has installed nothing of ours: a daemon runs, and that is all. Each conversation in a terminal is an agent with its own
-// state, messages get to its model when that suits, its last words are the answer, and what it asks can be answered from elsewhere.
+// Codex as a person starts it without our tools or hooks: only a daemon runs. Each conversation in a terminal is an agent with its own state,
+// messages get to its model when that suits, its last words are the answer, and its questions can be answered from elsewhere.
 
 import { appendFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
-// Claude Code as a person starts it who has installed us: woken by a message when idle, also after a turn that was broken off, between two calls of
-// tools when busy, after the answer when it asks for permission, all by its own socket; what we cost it is printed. What it shows without us is in
-// absent.test.ts, and what it does where nothing of ours is installed in native-claude.test.ts.
+// Claude Code as a person starts it with our tools: woken by a message when idle, also after a turn that was broken off, between two calls of tools
+// when busy, after the answer when it asks for permission, all by its own socket; our cost is printed. With Agent Relay broken it is in
+// absent.test.ts, and without our tools in native-claude.test.ts.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

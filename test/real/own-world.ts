@@ -1,5 +1,5 @@
-// A CLI that a person started by hand: in a terminal, in a private home, with our server put into its settings by `mcp install --yes` and by
-// nothing else. A scripted model, a daemon, and a peer who sends. No tests.
+// A CLI that a person started by hand: in a terminal, in a private home, with our server in its settings by `mcp install --yes` alone. A scripted
+// model, a daemon, and a peer that sends. No tests.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

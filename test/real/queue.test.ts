@@ -1,4 +1,4 @@
-// The queue of approvals with each real CLI, hired and started by hand: whether what it asks is seen there, whole, and whether an answer reaches it.
+// The queue of approvals with each real CLI, as a worker and started by hand: whether its questions are seen there, whole, and answers reach it.
 // When all of them have run it writes queue.json, of which `npm run reference` makes a table in docs/reference/hosts.md.
 
 import { existsSync, statSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// What the model of each real CLI receives of our tools' answers while mail waits, byte by byte: the results in the model's own request.
+// Our tools' answers as the model of each real CLI receives them while mail waits, byte by byte: the results in the model's own request.
 // When all of them have run it writes shown.json, of which `npm run reference` makes docs/reference/hosts.md.
 
 import { execFileSync, spawn } from 'node:child_process'

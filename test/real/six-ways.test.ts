@@ -1,5 +1,5 @@
-// Claude Code, Codex and opencode, each started by hand with our tools in them: every one writes to every other one by `relay_send`, and each message is in
-// the model of its reader once, by one way.
+// Claude Code, Codex and opencode, each started by hand with our tools: every one writes to every other one by `relay_send`, and each message is
+// in the model of its reader once, by one route.
 
 import { appendFileSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'

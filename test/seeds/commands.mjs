@@ -1,4 +1,4 @@
-// Document 000, what is typed or pasted: the commands, the snippets of a command line, the lines of an image, and the calls in the protocol's text.
+// Document 000, the commands to type or paste: snippets of a command line, the lines of an image, and the calls in the protocol's text.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'

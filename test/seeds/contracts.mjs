@@ -1,4 +1,4 @@
-// Document 001: contracts over MCP on an open port, and what they hand over. A scripted model stands in for the real one.
+// Document 001: contracts over MCP on an open port, and their payloads. A scripted model stands in for the real one.
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { createServer } from 'node:net'

@@ -1,4 +1,4 @@
-// What the first document's own client and server do with a relay that runs. They are beside this file when it runs: scripts/test-seeds.mjs puts
+// The first document's own client and server on a running relay. They are beside this file when it runs: scripts/test-seeds.mjs puts
 // it into the package that it makes of the document. No text of the document is here.
 
 import { once } from 'node:events'

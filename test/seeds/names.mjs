@@ -1,4 +1,4 @@
-// What every file that the first document shows must do, by its own names: run over the document's files, and over this checkout's package, which
+// Tests of every file that the first document shows, by its own names: run over the document's files, and over this checkout's package, which
 // must answer alike. scripts/test-seeds.mjs puts it into both. Each test is named after the file. No text of the document is here.
 
 import { mkdirSync, readFileSync } from 'node:fs'

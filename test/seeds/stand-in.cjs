@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Stands in for an agent CLI: it leaves a note of how it was started, and stays until it is ended.
+// A stand-in for an agent CLI: it leaves a note of its command line, and stays until it is ended.
 const { mkdirSync, readFileSync, writeFileSync } = require('node:fs')
 const { basename, join } = require('node:path')
 

@@ -1,4 +1,4 @@
-// The invariants as code. `look` is cheap and runs after every step; `audit` compares all that can be asked with the model.
+// The invariants as code. `look` is cheap and runs after every step; `audit` compares all answers of the relay with the model.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Workspace } from '../../packages/relay/src/broker/workspace.ts'

@@ -1,4 +1,4 @@
-// What must hold, told a second time and naively: every recipient has a plain list of what was sent to it, with a state each.
+// The model of the relay, written a second time and naively: every recipient has a plain list of the messages sent to it, each with a state.
 // Written from the words of the design, not from the code under test; it shares no rule and no table with it.
 
 export const holdMs = 600_000

@@ -1,4 +1,4 @@
-// Chance from a seed: the same seed gives the same run, on every machine.
+// Random numbers from a seed: the same seed gives the same run, on every machine.
 
 export class Random {
   #state: number

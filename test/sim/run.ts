@@ -1,4 +1,4 @@
-// One run: a seed decides what agents do, the real rules on a real store do it, and after each step the model says what must hold.
+// One run: a seed decides what agents do, the real rules on a real store do it, and after each step the model checks the result.
 
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

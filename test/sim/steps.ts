@@ -1,4 +1,4 @@
-// What may happen in a run: one function per step, each drawn by chance. What must then hold is said in model.ts.
+// The steps of a run: one function each, drawn by chance. model.ts has the expected results.
 
 import { type Filter, holdMs, type Item, type Letter, type SendInput } from './model.ts'
 import type { Act, Actor, Expectation, Run } from './run.ts'

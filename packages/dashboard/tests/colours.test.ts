@@ -1,4 +1,4 @@
-// The colours of code: found one text after the other in a thread; one that takes too long, or fails, costs its own text the colours and no other.
+// Tests of code colouring in a thread, one text after the other: a text that takes too long, or fails, loses only its own colours.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type AskedColours, Colours, type ColourThread } from '../src/parts/colours.ts'

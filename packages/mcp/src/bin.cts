@@ -1,4 +1,4 @@
-// The command line of `agent-relay-mcp`: it runs the few commands there are.
+// The command line of `agent-relay-mcp`: it runs the package's few commands.
 
 import { type ServeOptions, serve } from './serve.cts'
 import { version } from './version.cts'
@@ -13,7 +13,7 @@ function main(args: string[]): void {
   refuse(`Unknown command: ${command}\nRun with --help for usage`)
 }
 
-/** Loaded on demand: editors start `serve` and never need it. */
+/** Loads the help on demand: editors start `serve` and never need it. */
 function help(): void {
   const { usage } = require('./usage.cjs') as typeof import('./usage.cts')
   say(process.stdout, usage)
@@ -32,14 +32,14 @@ function start(args: string[]): void {
   void serve(options)
 }
 
-/** Loaded on demand, and by a path that the bundler does not follow: editors start `serve` and never need it. */
+/** Loads the installer on demand, and by a path that the bundler does not follow: editors start `serve` and never need it. */
 async function installer(command: string, args: string[]): Promise<void> {
   const path = './install/index.js'
   const { main } = (await import(path)) as { main(command: string, args: string[]): Promise<void> }
   await main(command, args)
 }
 
-/** Reports no mistake but a missing event: other mistakes in a hook's command would be reported at every turn. */
+/** Starts a hook. Reports no mistake but a missing event: other mistakes in a hook's command would be reported at every turn. */
 function startHook([event, ...rest]: string[]): void {
   if (event === undefined) return refuse('hook needs the name of an event, or wait\nRun with --help for usage')
   if (['PreToolUse', 'BeforeTool', 'preToolUse', 'tool'].includes(event)) {

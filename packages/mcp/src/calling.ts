@@ -21,23 +21,23 @@ import {
 } from './tools/actions.ts'
 import { type Tool, withRoles, withToken } from './tools/tool.ts'
 
-/** Hosts give up on a silent call after about a minute. */
+/** Interval of progress reports: hosts give up on a silent call after about a minute. */
 const progressMs = 15_000
 const sourcesShown = 3
 
-/** The notes that one agent has been shown already; outlives a single request on the stateless era. */
+/** The hints that one agent has been given; in the stateless era it outlives a single request. */
 export interface Memory {
   /** The newest message that a hint has mentioned, by role on a lift; elsewhere the session is one agent, under ''. */
   hinted: Map<string, number>
 }
 
-/** The surroundings of one call, besides the tool and its arguments. */
+/** The surroundings of one call's answer, besides the tool and its arguments. */
 export interface Answering {
   turn: Turn
   sessionActions: SessionActions
   memory: Memory
   context: ServerContext
-  /** All that the agent has: a refusal names those that help. */
+  /** All tools of the agent: a refusal names those that help. */
   tools: readonly Tool[]
 }
 
@@ -70,7 +70,7 @@ interface Shown {
   isError: boolean
 }
 
-/** Every answer of a tool passes through here on its way to a model, over MCP or in a run. */
+/** Runs a tool. Every tool's answer passes through here on its way to a model, over MCP or in a run. */
 export async function runTool(tool: Tool, client: ToolClient, input: unknown): Promise<Shown> {
   const answer = await tool.run(client, input)
   if (typeof answer === 'string') return { blocks: [cleanForModel(answer)], isJson: false, isError: false }
@@ -80,14 +80,14 @@ export async function runTool(tool: Tool, client: ToolClient, input: unknown): P
   return { blocks: answer.note === undefined ? [first] : [first, cleanForModel(answer.note)], isJson, isError }
 }
 
-/** Behind JSON the hint is a content block of its own, so that the JSON parses. Copilot CLI puts blocks together with nothing between them. */
+/** The content blocks. Behind JSON the hint has a block of its own, so that the JSON parses. Copilot CLI joins blocks with nothing between them. */
 function contentOf({ blocks, isJson }: Shown, hint: string): CallToolResult['content'] {
   const hinted = isJson ? [...blocks, hint] : [...blocks.slice(0, -1), `${blocks.at(-1)}\n\n${hint}`]
   const [first = '', ...rest] = hint === '' ? blocks : hinted
   return [first, ...rest.map((text) => `\n${text}`)].map((text) => ({ type: 'text', text }))
 }
 
-/** The text says how to fix it; where results are envelopes, so are errors. An error that is not a refusal is a fault of the relay. */
+/** An error as an answer, whose text says the fix; it is an envelope where results are. An error that is not a refusal is a fault of the relay. */
 export function failureOf(tool: Tool | undefined, error: Error, tools: readonly Tool[]): CallToolResult {
   const isKnown = error instanceof RelayError
   const message = cleanForModel(isKnown ? messageFor(readerWith(tools), error) : `The relay failed: ${error.message}`)
@@ -96,14 +96,14 @@ export function failureOf(tool: Tool | undefined, error: Error, tools: readonly 
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-/** An agent as it reads a refusal. */
+/** The agent as a reader of refusals, with the names of its tools. */
 export function readerWith(tools: readonly Tool[]): RefusalReader {
   return { hasTool: (name) => tools.some((tool) => tool.name === name) }
 }
 
 /**
- * `2 unread: Alice, #build. Call relay_inbox.`, once for each batch of mail: repeating it would only cost context. After the model's memory was
- * cut it is the brief instead, which says this too.
+ * The hint `2 unread: Alice, #build. Call relay_inbox.`, once for each batch of mail: repeating it would only cost context. After the model's
+ * memory was cut, the brief takes its place and says this too.
  */
 async function hintFor(
   { showsInbox }: Tool,
@@ -125,12 +125,12 @@ async function hintFor(
     const shown = names.slice(0, sourcesShown).join(', ') + (names.length > sourcesShown ? ', …' : '')
     return `${total} unread: ${shown}. Call ${inboxTool}.`
   } catch {
-    // The answer itself is what counts.
+    // A failed hint must not lose the answer.
     return ''
   }
 }
 
-/** At once, which opens the stream of an HTTP answer, and then every quarter of a minute; only for those who asked. */
+/** Shows progress at once, which opens the stream of an HTTP answer, and then every 15 seconds; only to clients that asked for it. */
 function showProgress({ mcpReq }: ServerContext): { stop(): void } {
   const token = mcpReq._meta?.progressToken
   if (token === undefined) return { stop() {} }
@@ -152,11 +152,11 @@ export interface ToolService {
   sessionActions: SessionActions
   memory: Memory
   openTurn(rpcId: RequestId): Turn
-  /** Tells when the answer to a request has left. Without it an answer counts as gone when it is made. */
+  /** Reports that the answer to a request has left. Without this function an answer counts as gone when it is made. */
   onSent?(listener: (rpcId: RequestId) => void): void
-  /** The client's statements about a call, besides its arguments. */
+  /** Called for every tool call, with the client's metadata. */
   onCall?(meta: Record<string, unknown>): void
-  /** Every call may show an agent's token: the tools say so. */
+  /** Every call may carry an agent's token, so the tools' schemas have an argument for it. */
   takesToken: boolean
   /** The roles of a lift. */
   roles?: readonly string[]
@@ -167,7 +167,7 @@ export function serveTools(server: Server, client: WorkspaceClient, service: Too
   const scope = actionScope(tools)
   const names = new Map(tools.map((tool) => [tool.name, tool]))
   const find = (name: string): Tool | undefined => {
-    // Dots are for people and other protocols; in a list of tools some hosts cannot take them.
+    // Dots in names are for people and other protocols; some hosts cannot take them in a list of tools.
     const own = names.get(name) ?? names.get(name.replaceAll('.', '_'))
     return own ?? (scope && actionCall(name, scope))
   }
@@ -176,7 +176,7 @@ export function serveTools(server: Server, client: WorkspaceClient, service: Too
   server.setRequestHandler('tools/list', async () => {
     const own = tools.map((tool) => withRoles(tool, roles))
     const actions = scope === undefined ? [] : await listActions(client, scope)
-    // An action may have the name of a tool that only some toolsets have: agent_status.
+    // An action may have the name of a tool that only some toolsets have, such as agent_status.
     const all = [...own, ...actions.filter(({ name }) => !names.has(name))]
     return { tools: takesToken ? all.map(withToken) : all }
   })

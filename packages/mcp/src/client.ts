@@ -1,4 +1,4 @@
-// The questions that a tool may ask the relay while it answers one call. Each is named after that call, so that a call sent again runs once.
+// The relay's client for a tool while it answers one call. The ids of its calls come from that call, so that a repeated call runs once.
 
 import { RelayError } from '@agent-relay/sdk'
 import {
@@ -28,7 +28,7 @@ export type Profile = Pick<InputOf<'agent.register'>, 'name' | 'handle' | 'type'
 export interface Registered {
   agent: string
   id: string
-  /** Only where every call must show who it is. Elsewhere the session knows, and no tool returns a token. */
+  /** The agent's token, only where every call must show it. Elsewhere the session knows its agent, and no tool returns a token. */
   agentToken?: string
 }
 
@@ -37,10 +37,10 @@ export interface EventFilter {
   since?: number
 }
 
-/** Actions of the session itself that tools may ask for: taking a name, and telling the host of events. */
+/** The session's services for tools besides calls to the relay: taking a name, and telling the host of events. */
 export interface SessionActions {
   register(profile: Profile): Promise<Registered>
-  /** From now on the host is sent these events; false where it cannot take them. No types: no more events. */
+  /** Sends the host these events from now on; false if the host cannot take them. Without types: sends no more events. */
   subscribe(filter: EventFilter): Promise<boolean>
 }
 
@@ -61,7 +61,7 @@ export interface ToolClient {
   queue?(to: string, message: string, options?: Sending): Promise<OutputOf<'message.queue'>>
   sendAndWait(to: string, message: string, options?: Sending & { timeoutMs?: number }): Promise<WithContent<Message>>
   getInbox(options?: InputOf<'inbox.take'> & { unread_only?: boolean; peek?: boolean }): Promise<InboxPage>
-  /** `abroad`: addresses in other workspaces, where no other agent is here. */
+  /** `abroad` in the answer: addresses in other workspaces, if no other agent is here. */
   listAgents(options?: {
     include_idle?: boolean
     project?: string
@@ -70,9 +70,9 @@ export interface ToolClient {
   spawn(options: SpawnOptions): Promise<WorkerResult>
   release(name: string, reason?: string): Promise<WorkerResult>
   count(): Promise<OutputOf<'inbox.count'>>
-  /** On a lift, the roles there are; elsewhere none. */
+  /** The roles of a lift; empty elsewhere. */
   readonly roles: readonly string[]
-  /** Any operation, in its own words. */
+  /** Calls any operation with its own input. */
   call<O extends CallName>(op: O, input: InputOf<O>): Promise<OutputOf<O>>
   readonly sessionActions: SessionActions
 }
@@ -84,10 +84,10 @@ export class TurnClient implements ToolClient {
   readonly #signal: AbortSignal | undefined
   readonly #reader: RefusalReader
   readonly sessionActions: SessionActions
-  /** The lift's role as which it acts. */
+  /** The role of the lift that this client acts as. */
   readonly role: string | undefined
 
-  /** `reader`: the agent, by the tools that it has. */
+  /** `reader`: the agent as a reader of refusals, with its tools. */
   constructor(
     turn: Turn,
     signal?: AbortSignal,
@@ -106,7 +106,7 @@ export class TurnClient implements ToolClient {
     return this.#turn.roles?.names ?? []
   }
 
-  /** The same call as one of the lift's roles: the one that it says, or else the session's own. */
+  /** A client for the same call that acts as a role of the lift: the given one, or else the session's own. */
   as(said: string | undefined): TurnClient {
     const { roles } = this.#turn
     if (!roles) throw new RelayError('This relay has no roles. One that has them: agent-relay lift', noRole)
@@ -134,7 +134,7 @@ export class TurnClient implements ToolClient {
     return withContent(reply as Message)
   }
 
-  /** Repeats are not hidden: a model that was handed a message and made no further call must be handed it again. */
+  /** Hands out messages again while the model has made no further call: then it may not have received them. */
   async getInbox({
     unread_only,
     peek = false,
@@ -178,7 +178,7 @@ export function unknownRole(role: string, roles: readonly string[]): RelayError 
   return new RelayError(`There is no role "${clip(role, 64)}". The roles of this lift: ${roles.join(', ')}.`, noRole)
 }
 
-/** Several names, separated by commas, are a group. */
+/** The address of a message: several names, separated by commas, are a group. */
 export function parseAddress(to: string): string | string[] {
   const names = to.split(',').map((name) => name.trim())
   return names.length > 1 ? names : to.trim()

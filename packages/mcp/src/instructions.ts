@@ -1,5 +1,5 @@
-// What a host puts into its model's system prompt: who you are, how messages arrive, which tool answers. At most 2,000 characters, since hosts
-// cut longer ones; what an agent must know stands here and not only in the protocol, which not every model can open.
+// The server's instructions, which a host puts into its model's system prompt: who you are, how messages arrive, which tool answers. At most 2,000
+// characters, since hosts cut longer ones. Necessary facts stand here and not only in the protocol, which not every model can open.
 
 import { protocolUri } from './prompt.ts'
 import type { Tool } from './tools/tool.ts'
@@ -11,7 +11,7 @@ export interface Briefing {
   roles?: readonly string[]
 }
 
-/** In the words of the tools that the session has. */
+/** The instructions, in the words of the tools that the session has. */
 export function instructionsFor(briefing: Briefing): string {
   const has = (name: string) => briefing.tools.some((tool) => tool.name === name)
   const parts: string[] = []

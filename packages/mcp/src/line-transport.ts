@@ -1,19 +1,19 @@
-// MCP over lines of JSON on any duplex of bytes: what the daemon speaks with a stdio pipe. It says when an answer has really left.
+// MCP over lines of JSON on any duplex of bytes: the daemon's side of a stdio pipe. It reports when an answer has really left.
 
 import { JsonDepthError, limits, parseJson } from '@agent-relay/sdk/protocol'
 import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from '@modelcontextprotocol/server'
 
-/** The way to the other side. */
+/** The stream to the other side. */
 export interface LinePort {
   write(line: string, flushed: (error?: Error | null) => void): void
   end(): void
 }
 
-/** One MCP line; the largest is a run's payload of 8 MiB, escaped. */
+/** The limit of one MCP line; the largest is a run's payload of 8 MiB, escaped. */
 export const mcpLineBytesMax = limits.lineBytesMax
 
 const newline = 10
-/** SDKs write a request's id at the start or the end of its line. */
+/** The id of a request at the start of its line; SDKs write it there or at the end. */
 const idAtStart = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d+|"[^"\\]*")/
 const idAtEnd = /"id"\s*:\s*(-?\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/
 const edgeChars = 300
@@ -34,7 +34,7 @@ export class LineTransport implements Transport {
     this.#port = port
   }
 
-  /** The listener is told of each answer that has been handed to the operating system. */
+  /** Tells the listener of each answer that has been handed to the operating system. */
   onSent(listener: (id: RequestId) => void): void {
     this.#sent.push(listener)
   }
@@ -45,7 +45,7 @@ export class LineTransport implements Transport {
     for (const line of early) this.#deliver(line)
   }
 
-  /** What still comes after the end is not kept: the other side may go on sending. */
+  /** Takes in bytes. Bytes after the end are dropped: the other side may go on sending. */
   receive(chunk: Uint8Array): void {
     if (this.#isClosed) return
     let start = 0
@@ -79,7 +79,7 @@ export class LineTransport implements Transport {
     this.closed()
   }
 
-  /** The other side is gone. */
+  /** Called when the other side is gone. */
   closed(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -103,14 +103,14 @@ export class LineTransport implements Transport {
     } catch (error) {
       const isTooDeep = error instanceof JsonDepthError
       const why = isTooDeep ? `this one is ${error.message}` : 'this one is not JSON'
-      // The sender waits for an answer with its id, where the id can be found without parsing the line.
+      // The sender waits for an answer with its id, if the id can be found without parsing the line.
       return this.#refuse(
         -32700,
         `Parse error: a line is one JSON-RPC message; ${why}`,
         isTooDeep ? idAtEdge(line) : null,
       )
     }
-    // Not a batch: MCP has given them up, and without an answer its sender would wait.
+    // A batch is refused: MCP has given batches up, and without an answer its sender would wait.
     if (typeof message !== 'object' || message === null || Array.isArray(message))
       return this.#refuse(-32600, 'Invalid request: a line is one JSON-RPC message, not a batch')
     this.onmessage?.(message)

@@ -1,11 +1,11 @@
-// Who a session acts as: known from the start, chosen by register_agent, or given automatically when a tool needs an agent.
+// The agent that a session acts as: known from the start, chosen by register_agent, or given automatically when a tool needs an agent.
 
 import type { Profile, Registered } from './client.ts'
 
 export type ClientInfo = { name: string; version: string } | undefined
 
 export interface NamingOptions {
-  /** Names an agent that was given no name. */
+  /** Gives the agent a name that it did not choose. */
   introduce?(client: ClientInfo): Promise<void>
   /** Takes the name that the agent wants. */
   register?(profile: Profile, client: ClientInfo): Promise<Registered>
@@ -27,7 +27,7 @@ export class Naming {
     this.#listeners.push(listener)
   }
 
-  /** Once: a name that was refused is refused again by every call, which says why. */
+  /** Names the agent automatically, once: a refused name is refused again in every call, which says why. */
   introduced(): Promise<void> {
     this.#introducing ??= this.#introduce()
     return this.#introducing
@@ -36,7 +36,7 @@ export class Naming {
   async register(profile: Profile): Promise<Registered> {
     const { register } = this.#options
     if (!register) throw new Error('this session has no names to give')
-    // Wait for an automatic name that is on its way: it would replace the chosen one.
+    // Waits for an automatic name that is on its way: it would replace the chosen one.
     await this.#introducing?.catch(() => {})
     const registered = await register(profile, this.#info())
     this.#introducing = Promise.resolve()

@@ -1,4 +1,4 @@
-// The protocol: everything an agent can know about working with others through the relay, true to what is built. A prompt and a resource.
+// The protocol, a prompt and a resource: everything an agent can know about working with others through the relay, as it is built.
 
 export const protocolUri = 'relay://protocol'
 

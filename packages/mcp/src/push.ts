@@ -1,5 +1,5 @@
-// What the host is told without asking: updates of subscribed resources, a changed list of actions, events, and messages over Claude Code's
-// channel where that was asked for.
+// Notifications to the host: updates of subscribed resources, a changed list of actions, events, and, if asked for, messages over Claude Code's
+// channel.
 
 import { cleanForModel } from '@agent-relay/sdk/internal/clean'
 import type { WorkspaceClient } from '@agent-relay/sdk/internal/client'
@@ -13,7 +13,7 @@ export interface Announcer {
   resourceUpdated(uri: string): void
 }
 
-/** Watches only while somebody is subscribed: most hosts never are. */
+/** Subscriptions to resources. Watches the relay only while somebody is subscribed: most hosts never are. */
 export class Subscriptions {
   readonly #client: WorkspaceClient
   readonly #announcer: Announcer
@@ -47,9 +47,9 @@ export class Subscriptions {
 export type Notify = (notification: { method: string; params: Record<string, unknown> }) => Promise<void>
 
 /**
- * Messages over Claude Code's channel. Each is held first, so that no hook and no tool's answer shows it too; a notification that fails has lost
- * its host, whose session ends and frees what it held. The receipt says `offered`, never `read`: a host with channels switched off drops the
- * notification silently.
+ * Sends messages over Claude Code's channel. Each is held first, so that no hook and no tool's answer shows it too. A failed notification has
+ * lost its host, whose session ends and frees the held messages. The receipt says `offered`, never `read`: a host with channels switched off
+ * drops the notification silently.
  */
 export function pushToChannel(client: WorkspaceClient, notify: Notify): { stop(): void } {
   const push = async () => {
@@ -62,16 +62,16 @@ export function pushToChannel(client: WorkspaceClient, notify: Notify): { stop()
       await client.call('inbox.offer', { messages: [message.id], route: 'push' })
     }
   }
-  // While an approval is open nothing is handed out: what came meanwhile goes when it is closed.
+  // While an approval is open nothing is handed out; messages that came meanwhile go when it is closed.
   return client.watch({ types: ['message.created', 'approval.closed'] }, () => void push().catch(() => {}))
 }
 
 const eventsPerPage = 100
 
 /**
- * Events to the host, as its own notification. The watch is only a hint: what is sent is read from the journal, one at a time, so that for a
- * host that reads slowly only a number is kept, not a queue; who comes and goes is in no journal, and is sent as it happens. No receipt says
- * `offered`: whether the model sees a notification is not known.
+ * Sends events to the host, as its own notification. The watch is only a hint: events are read from the journal, one at a time, so that only a number
+ * is kept for a slow host, not a queue. Sessions that come and go are in no journal, and are sent as they happen. No receipt says `offered`:
+ * nobody knows whether the model sees a notification.
  */
 export class EventPush {
   readonly #client: WorkspaceClient
@@ -83,21 +83,21 @@ export class EventPush {
   #isPumping = false
   #again = false
 
-  /** `canPush`: the host can take a notification now. */
+  /** `canPush`: whether the host can take a notification now. */
   constructor(client: WorkspaceClient, notify: Notify, canPush: () => boolean) {
     this.#client = client
     this.#notify = notify
     this.#canPush = canPush
   }
 
-  /** Replaces the earlier subscription. */
+  /** Subscribes the host; replaces its earlier subscription. */
   start(filter: EventFilter): boolean {
     this.stop()
     if (filter.types.length === 0 || !this.#canPush()) return false
     this.#filter = filter
     this.#position = filter.since ?? 0
     this.#watch = this.#client.watch({ types: filter.types as EventPattern[] }, (event) => {
-      // What is in no journal cannot be read from it.
+      // Events without a number are in no journal, so they are sent at once.
       if (event.seq > 0) this.#wake()
       else if (this.#canPush()) void this.#tell(event).catch(() => {})
     })
@@ -141,10 +141,10 @@ export class EventPush {
   }
 }
 
-/** Programs register many actions at once. */
+/** The pause before telling: programs register many actions at once. */
 const actionsSettleMs = 50
 
-/** Tells that the list of actions has changed, once for all that changes within a moment. */
+/** Tells that the list of actions has changed, once for all changes within a moment. */
 export class ActionWatch {
   readonly #client: WorkspaceClient
   readonly #begin: () => () => void
@@ -152,7 +152,7 @@ export class ActionWatch {
   #watch: { stop(): void } | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  /** `begin` is called when the watch begins, and answers what is to be called at each change. */
+  /** `begin` is called when the watch begins, and returns the function to call at each change. */
   constructor(client: WorkspaceClient, begin: () => () => void) {
     this.#client = client
     this.#begin = begin

@@ -1,19 +1,19 @@
-// The MCP resources: what each reads, and which events change it.
+// The MCP resources: the content of each, and the events that change it.
 
 import type { EventPattern, RelayEvent } from '@agent-relay/sdk/protocol'
 import type { ToolClient } from './client.ts'
 import { getProtocolPrompt, protocolUri } from './prompt.ts'
 import { shownValue } from './text.ts'
 
-/** How many messages a look at the inbox shows. */
+/** The most messages that a look at the inbox shows. */
 const peekMax = 50
 
 export interface RelayResource {
   listed: { uri: string; name: string; description: string; mimeType: string }
   read(client: ToolClient): Promise<string>
-  /** Types of events after which it reads differently. */
+  /** Types of events that change the resource. */
   changedBy: EventPattern[]
-  /** Which of those events change what this agent reads; without it all of them do. A session that acts as no agent has no inbox. */
+  /** Whether such an event changes the resource for this agent; without it every one does. A session without an agent has no inbox. */
   concerns?(event: RelayEvent, agent: string | undefined): boolean
 }
 
@@ -65,7 +65,7 @@ export const resources: readonly RelayResource[] = [
     listed: inboxResource,
     read: getInboxResource,
     changedBy: ['message.created', 'delivery.read'],
-    // A sender hears about its own messages and their reading, too: those are in somebody else's inbox.
+    // A sender hears about its own messages and their reading, too, but those are in somebody else's inbox.
     concerns: (event, agent) =>
       agent !== undefined &&
       (event.message ? event.message.from !== agent : event.type === 'delivery.read' && event.fact.agent === agent),

@@ -27,14 +27,14 @@ export interface ServeOptions {
   start?: boolean
 }
 
-/** Ten times as long as `up` needs to write the configuration of a project. */
+/** The longest wait for a new project's configuration: ten times as long as `up` needs to write it. */
 const settlingMs = 2_000
 const lookMs = 50
 
 /** Runs until the host closes stdin or ends the process, and then exits the process itself. */
 export async function serve({ tools, project, start }: ServeOptions = {}): Promise<void> {
   const said = listen(process.stdin)
-  // The launcher's shell has read this line and left it to the pipe.
+  // The host's first line, which the launcher's shell has read and left to the pipe.
   const heard = given(process.env, 'RELAY_HEARD')
   const early = () => (heard ? Buffer.concat([Buffer.from(`${heard}\n`), said()]) : said())
   const identity = identityOf(process.env, tools)
@@ -54,7 +54,7 @@ export async function serve({ tools, project, start }: ServeOptions = {}): Promi
   }
 }
 
-/** A host has started the pipe by the launcher; a person would read on stderr why nothing is served. */
+/** Whether a host has started the pipe by the launcher; a person would read on stderr why nothing is served. */
 function isHosted(): boolean {
   return given(process.env, 'RELAY_STANDBY') !== undefined
 }
@@ -86,7 +86,7 @@ function standBy({ target, ...options }: OwnOptions, early: Buffer, error?: Erro
   leaveWithHost()
 }
 
-/** Undefined where the only reason is that no daemon runs. The reason names paths, which somebody else may have chosen. */
+/** The reason of a refusal; undefined if no daemon runs. It names paths, which somebody else may have chosen. */
 function reasonOf(error: Error & { code?: string }): SaidRefusal | undefined {
   if (!('syscall' in error)) return { code: error.code ?? 'auth.denied', message: cleaned(error.message) }
   const url = setting(process.env, 'RELAY_BASE_URL')
@@ -114,14 +114,14 @@ function isInProject(): boolean {
   }
 }
 
-/** Also true where nobody listens any more, and where the clock was set back. */
+/** Whether the daemon has listened for a while. Also true if nobody listens any more, and if the clock was set back. */
 function isSettled(socketPath: string): boolean {
   const { mtimeMs = 0 } = statSync(socketPath, { throwIfNoEntry: false }) ?? {}
   const ageMs = Date.now() - mtimeMs
   return ageMs < 0 || ageMs >= settlingMs
 }
 
-/** Starts no daemon for a socket that was named by its path: a new daemon would have another one. */
+/** Finds the daemon or starts one. Starts none for a socket that was named by its path: a new daemon would have another one. */
 async function reachOrStart(project: string | undefined): ReturnType<typeof reachDaemon> {
   try {
     return await reachSettled(project)
@@ -134,7 +134,7 @@ async function reachOrStart(project: string | undefined): ReturnType<typeof reac
   }
 }
 
-/** The named workspace is wrong; the daemon may run. */
+/** Whether only a person can fix the error: the named workspace is wrong, while the daemon may run. */
 function isForPerson({ code }: { code?: unknown }): boolean {
   return code === 'config.invalid' || code === 'workspace.closed' || code === 'workspace.unknown'
 }
@@ -145,7 +145,7 @@ function cleaned(reason: string): string {
   return cleanLineForModel(reason)
 }
 
-/** Tells the person at the host, who can fix the file. Ends with the host's input. */
+/** Refuses every request with the error: the person at the host can fix the file. Ends with the host's input. */
 function refuse({ message }: Error, early: () => Buffer): void {
   const { clean, refuseAll } = require('./pipe/refusing.cjs') as typeof import('./pipe/refusing.cts')
   process.exitCode = 1
@@ -193,7 +193,7 @@ function startPipe(options: OwnOptions, start: (pipe: Pipe) => void): void {
 
 function leaveWithHost(): void {
   process.on('SIGTERM', leave).on('SIGINT', leave)
-  // The host is gone without closing stdin.
+  // A failed stream means that the host is gone without closing stdin.
   process.stdout.on('error', leave)
   process.stdin.on('error', leave)
 }

@@ -1,4 +1,4 @@
-// The MCP server over any client of the relay. It does not know its wire: stdio pipe, HTTP of either era, or memory.
+// The MCP server over any client of the relay. It does not know its transport: stdio pipe, HTTP of either era, or memory.
 
 import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
@@ -35,7 +35,7 @@ export interface ServerOptions extends NamingOptions {
   turn?(rpcId: RequestId): Turn
   /** Reports that the answer to a request has left. By default an answer counts as sent when it is made. */
   onSent?(listener: (rpcId: RequestId) => void): void
-  /** Send messages over Claude Code's channel. */
+  /** Whether messages are sent over Claude Code's channel. */
   hasPush?: boolean
   /** Every call stands alone and may show an agent's token; http/stateless.ts tells the host of changes between calls. */
   isStateless?: boolean
@@ -72,7 +72,7 @@ async function serverOfDaemon(env: Env): Promise<Server> {
     onclose?.()
     void leave()
   }
-  // Without a transport nothing closes, and `onclose` is not called.
+  // Without a transport nothing closes, and `onclose` is not called: leave here.
   const close = server.close.bind(server)
   server.close = () => close().finally(leave)
   return server
@@ -156,7 +156,7 @@ function serveResources(
     const resource = resources.find((each) => each.listed.uri === uri)
     if (!resource) throw new ResourceNotFoundError(uri, `Unknown resource: ${uri}`)
     await naming.introduced()
-    // Opens no turn: reading a resource does not show that the last answer was received.
+    // Reading a resource opens no turn, since it does not show that the last answer was received.
     const text = await resource.read(new TurnClient(turnsOver(client)('resource')))
     return { contents: [{ uri, mimeType: resource.listed.mimeType, text }] }
   })
@@ -166,7 +166,7 @@ function serveResources(
   if (!hasSubscriptions) return subscriptions
   server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
     await naming.introduced()
-    // A resource that does not exist yet may be subscribed: it has no updates until it does.
+    // A resource that does not exist yet may be subscribed: it has no updates until it exists.
     subscriptions.add(uri)
     return {}
   })

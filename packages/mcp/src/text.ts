@@ -1,14 +1,14 @@
-// How answers are written for a model: bounded, and so that no message can pretend to be something else.
+// Answers as texts for a model: bounded, and so that no message can pretend to be something else.
 
 import { cleanForModel, mapTexts } from '@agent-relay/sdk/internal/clean'
 
-/** A host cuts or hides longer answers; what does not fit stays unread. */
+/** The limit of an answer: a host cuts or hides longer ones, and the rest stays unread. */
 export const answerBytesMax = 32 * 1024
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** At most `bytesMax` bytes, cut between characters, saying that it was cut. */
+/** At most `bytesMax` bytes of a text, cut between characters, with a note if it was cut. */
 export function cut(text: string, bytesMax: number = answerBytesMax): string {
   const bytes = encoder.encode(text)
   if (bytes.length <= bytesMax) return text
@@ -17,14 +17,14 @@ export function cut(text: string, bytesMax: number = answerBytesMax): string {
   return decoder.decode(bytes.subarray(0, end)).replace(/\uFFFD$/, '') + note
 }
 
-/** At most `bytesMax` bytes of it, cut between characters. */
+/** At most `bytesMax` bytes of a text, cut between characters. */
 export function clip(text: string, bytesMax: number): string {
   const bytes = encoder.encode(text)
   if (bytes.length <= bytesMax) return text
   return `${decoder.decode(bytes.subarray(0, bytesMax - 3)).replace(/\uFFFD$/, '')}…`
 }
 
-/** As many of the first ones as fit as JSON, and one at least. */
+/** As many of the first items as fit as JSON, and at least one. */
 export function whatFits<T>(items: readonly T[], bytesMax: number = answerBytesMax): T[] {
   let bytes = 0
   const end = items.findIndex((item, n) => {
@@ -34,42 +34,42 @@ export function whatFits<T>(items: readonly T[], bytesMax: number = answerBytesM
   return end === -1 ? [...items] : items.slice(0, end)
 }
 
-/** A list in an envelope, and how many more there are than fit. */
+/** A list in an envelope, with the number of items that did not fit. */
 export function listAnswer(name: string, items: readonly object[]): object {
   const shown = whatFits(items)
   return shown.length === items.length ? { [name]: shown } : { [name]: shown, more: items.length - shown.length }
 }
 
-/** Every line of a text stands two columns in. */
+/** The text with every line indented by two columns. */
 export function indentedForModel(text: string): string {
   return cleanForModel(text).replace(/^/gm, '  ')
 }
 
 /**
- * How a line of ours begins: the heading of a message, the rule between two, how many there are, what waits, and what stands below an answer.
+ * Beginnings of our own lines: the heading of a message, the rule between two, how many there are, what waits, and the lines below an answer.
  * A line that is decorated or spelled with other brackets and dashes may pass for one, too.
- * Nothing in it spans lines, so that it looks at each once: a body of a hundred thousand empty lines must not hold up the daemon.
+ * Nothing in the pattern spans lines, so each is tried once: a body of a hundred thousand empty lines must not hold up the daemon.
  */
 const ours =
   /^(?:[^\S\n]|[>*#`|]){0,40}(?:\p{Ps}.{1,200}\p{Pe} {0,40}from\b|[\p{Pd}_=]{3,}[^\S\n]*$|\d+ (?:unread|more|earlier|message)\b|id: |response from |message sent to |not delivered to |relay message from |.{1,300} (?:is|are) away\b|.{1,300} cannot be reached\b)/imu
 
-/** The body of a message at the margin, so that code and patches keep their columns; two columns in where one of its lines could pass for ours. */
+/** A message's body at the margin, so that code and patches keep their columns; indented if one of its lines could pass for one of ours. */
 export function bodyForModel(body: string): string {
   const clean = cleanForModel(body)
   return ours.test(clean.normalize('NFKC')) ? indentedForModel(clean) : clean
 }
 
-/** The same behind a text that begins the first line. */
+/** A message's body behind a text that begins the first line. */
 export function hanging(body: string): string {
   return bodyForModel(body).replace(/^ {2}/, '')
 }
 
-/** As a model is shown a value of JSON: every text in it clean, and none longer than an answer. */
+/** A JSON value as a model is shown it: every text in it is clean, and none longer than an answer. */
 export function shownValue<T>(value: T): T {
   return mapTexts(value, (text) => cut(cleanForModel(text))) as T
 }
 
-/** Which recipients have no live session. */
+/** The text that names recipients without a live session. */
 export function awayText(away: readonly string[]): string | undefined {
   if (away.length === 0) return undefined
   if (away.length === 1) return `${away[0]} is away; it waits in their inbox.`

@@ -1,4 +1,4 @@
-// What `agent-relay-mcp --help` prints.
+// The text of `agent-relay-mcp --help`.
 
 import { clisWith, inWords } from '@agent-relay/sdk/internal/clis'
 
@@ -9,7 +9,7 @@ const hooked = inWords(
   'and',
 )
 
-/** In two lines, in the column of descriptions. */
+/** The text on two lines, in the column of descriptions. */
 function wrapped(text: string): string {
   return text.replace(/^(.{60,84}) /, `$1\n${' '.repeat(24)}`)
 }

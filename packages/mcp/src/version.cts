@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Of what is bundled into `dist` itself: beside it lies the package's own file. */
+/** The version, for code that is bundled into `dist` itself: beside that folder lies package.json. */
 export function version(): string {
   return JSON.parse(readFileSync(join(__dirname, '../package.json'), 'utf8')).version
 }

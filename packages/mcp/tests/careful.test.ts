@@ -1,4 +1,4 @@
-// The careful edit on generated files: every other byte stays, twice is once, and what cannot be read is not touched.
+// The careful edit on generated files: every other byte stays, a repeated edit changes nothing, and unreadable files are not touched.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

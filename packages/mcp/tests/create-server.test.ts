@@ -1,4 +1,4 @@
-// `createServer()` as a program calls it that knows nothing of the relay: it finds the daemon by itself.
+// `createServer()` as a program calls it that has no relay client of its own: it finds the daemon by itself.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Which socket the pipe would use: the same discovery as the SDK's, as the pipe loads it.
+// The socket that the pipe would use: the pipe's own copy of discovery finds the same as the SDK's.
 
 import { createRequire } from 'node:module'
 import { beforeEach, describe, expect, test, vi } from 'vitest'

@@ -1,4 +1,4 @@
-// The hook before an edit: which files a tool call shows, and the hook as a CLI runs it, on a real daemon and without one.
+// The hook before an edit: the files that a tool call shows, and the hook as a CLI runs it, on a real daemon and without one.
 
 import { execFileSync, spawn } from 'node:child_process'
 import {

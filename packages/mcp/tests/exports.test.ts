@@ -1,4 +1,4 @@
-// What a program may import of this package: every name, what importing costs, and a client that nobody named.
+// The public names of this package, the cost of importing them, and a client without a name.
 
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// What goes wrong over HTTP is answered with a useful text, the session lives on, and nobody reaches a session that is not theirs.
+// Errors over HTTP: each is answered with a useful text, the session lives on, and nobody reaches another caller's session.
 
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// How long things live over HTTP: waits and their streams, sessions that nobody uses, too many of them, and a daemon that stops.
+// Lifetimes over HTTP: waits and their streams, unused sessions, too many sessions, and a daemon that stops.
 
 import { afterEach, describe, expect, test } from 'vitest'
 import { guardMs } from '../../../test/guard.ts'

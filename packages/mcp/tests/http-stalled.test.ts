@@ -1,4 +1,4 @@
-// A stream of events whose reader does not read: little is kept for it, it is cut off after a while, and nothing that was said is lost.
+// A stream of events whose reader does not read: little is kept for it, it is cut off after a while, and no message is lost.
 
 import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'

@@ -1,4 +1,4 @@
-// A project that somebody else made: links at every level of the way to a file lead nothing outside, and no odd file holds the installer up.
+// A project that somebody else made: no link on the way to a file leads the installer outside, and no odd file holds it up.
 
 import { execFileSync } from 'node:child_process'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'

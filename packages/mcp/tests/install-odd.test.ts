@@ -1,4 +1,4 @@
-// The installer where something is in the way: other users, read-only files, links, directories, many writers at once, and the packed package.
+// The installer with obstacles: other users, read-only files, links, directories, many writers at once, and the packed package.
 
 import { execFileSync, spawn } from 'node:child_process'
 import {

@@ -1,4 +1,4 @@
-// `agent-relay-mcp install` and `uninstall` by the real launcher: what is said, what is written for each editor, and what goes again.
+// `agent-relay-mcp install` and `uninstall` by the real launcher: the printed lines, the files written for each editor, and their removal.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// What is kept while it is used: idle things end, the longest unused one makes room, and nothing in use is touched.
+// The keeper of things in use: idle things end, the longest unused one makes room, and nothing in use is touched.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Keeper } from '../src/http/keeper.ts'

@@ -1,4 +1,4 @@
-// The launcher that entries and hooks start: it outlives an update of Node and of what it starts, and says which command helps when that is gone.
+// The launcher that entries and hooks start: it outlives an update of Node and of its target, and names the command that helps if one is gone.
 
 import { spawnSync } from 'node:child_process'
 import {

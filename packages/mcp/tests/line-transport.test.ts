@@ -1,4 +1,4 @@
-// The daemon's end of a pipe: a line that never ends is given up, and nothing of what follows is kept.
+// The daemon's end of a pipe: a line that never ends is given up, and none of the following bytes are kept.
 
 import { expect, test } from 'vitest'
 import { expectNoLeak } from '../../../test/guard.ts'

@@ -1,5 +1,5 @@
-// What opencode asks its person, told by the plugin as opencode runs it: this process is opencode, whose interface is played here. The daemon is a
-// real one in the same process, so that a person can answer.
+// Questions of opencode to its person, reported by the plugin as opencode runs it: this process plays opencode with its interface. The daemon is
+// a real one in the same process, so that a person can answer.
 
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

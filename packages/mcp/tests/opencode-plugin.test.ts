@@ -1,4 +1,4 @@
-// The plugin as opencode runs it, on a real daemon: this process is opencode, whose interface is played here.
+// The plugin as opencode runs it, on a real daemon: this process plays opencode with its interface.
 
 import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'

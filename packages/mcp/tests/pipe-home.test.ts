@@ -1,5 +1,5 @@
-// Agents in unrelated directories, on one machine where nothing is set but what `mcp install` wrote: they see and reach each other in the
-// workspace `home`, and an agent of a project reaches them by their addresses.
+// Agents in unrelated directories, on one machine with no settings but those of `mcp install`: they see and reach each other in the workspace
+// `home`, and an agent of a project reaches them by their addresses.
 
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, utimesSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// What the pipe does with lines, seen from a daemon that a test plays by hand: whole ones only, bounded, replayed and swallowed.
+// Lines through the pipe, seen from a daemon that a test plays by hand: only whole ones, bounded, replayed and swallowed.
 
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'

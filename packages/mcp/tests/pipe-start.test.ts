@@ -1,4 +1,4 @@
-// How the pipe starts and ends: exit codes, texts on stderr, and who it says it is.
+// Start and end of the pipe: exit codes, texts on stderr, and the identity that it sends.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'

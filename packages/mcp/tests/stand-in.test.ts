@@ -1,5 +1,5 @@
-// What a host finds where it starts the launcher's server and there is no daemon, or nothing of ours any more: no failure, what helps, one tool that
-// says the same, and all tools as soon as a daemon is there.
+// The launcher's server without a daemon, or without any of our programs: the host sees no failure, learns what helps, has one tool that says the
+// same, and gets all tools as soon as a daemon is there.
 
 import { execFile, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

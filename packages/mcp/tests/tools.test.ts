@@ -1,4 +1,4 @@
-// The tools by themselves, over a client that a test plays: what is asked of the relay, and the text that a model reads.
+// The tools by themselves, over a client that a test plays: their calls to the relay, and the texts for a model.
 
 import { refusal } from '@agent-relay/sdk/protocol/refusals'
 import { errorFrom } from '@agent-relay/sdk/wire'

@@ -1,4 +1,4 @@
-// What the tools cost every agent: the list as a host gets it, pinned word by word, and its size. A change here is read by every model.
+// The cost of the tools for every agent: the list as a host gets it, pinned word by word, and its size. Every model reads a change of it.
 
 import { Client } from '@modelcontextprotocol/client'
 import { InMemoryTransport } from '@modelcontextprotocol/server'

@@ -1,4 +1,4 @@
-// The seed's example, step by step: two MCP clients of the official SDK and one program, on the pipe and on /mcp in both eras.
+// The example of the founding document, step by step: two MCP clients of the official SDK and one program, on the pipe and on /mcp in both eras.
 
 import { ActionError } from '@agent-relay/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

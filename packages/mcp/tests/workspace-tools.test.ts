@@ -1,4 +1,4 @@
-// The toolset `workspace` as a host sees it: its list, its errors, who an unnamed session is, and tokens on the stateless era.
+// The toolset `workspace` as a host sees it: its list, its errors, the name of an unnamed session, and tokens in the stateless era.
 
 import { ownTools } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

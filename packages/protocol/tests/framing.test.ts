@@ -1,4 +1,4 @@
-// A program that speaks the protocol by this package alone.
+// A program that speaks the protocol with this package alone.
 
 import { readFileSync } from 'node:fs'
 import * as whole from '@agent-relay/protocol'

@@ -1,4 +1,4 @@
-// The cleaner: nothing unseen and no tag of a host is left, ordinary writing of every script passes, and what is clean stays as it is.
+// The cleaner: no invisible characters and no tags of a host are left, ordinary writing of every script passes, and clean text stays as it is.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

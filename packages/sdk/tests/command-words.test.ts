@@ -1,4 +1,4 @@
-// Splitting a line that a person typed into the words of a command, in the CLI and on the page.
+// Splits a line that a person typed into the words of a command, in the CLI and on the page.
 
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// The careful reader: what is not a regular file of a bearable size is refused by name, at once, and nothing of it is read.
+// The careful reader: anything but a regular file of a bearable size is refused by name, at once, and nothing of it is read.
 
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'

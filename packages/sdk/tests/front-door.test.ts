@@ -1,4 +1,4 @@
-// What the package offers: the names of its front door, entries that are there, and parts for the wire that load no schemas.
+// The package's public entries: their names, that they exist, and that those for the wire load no schemas.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-// The text that reaches a running agent: one block, nothing in it steers a terminal, and whoever answers knows how.
+// The text that reaches a running agent: one block, nothing in it steers a terminal, and it says how to answer.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

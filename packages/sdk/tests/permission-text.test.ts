@@ -1,4 +1,4 @@
-// The text of a permission request for a person shows everything that changes the effect, whichever CLI asks.
+// The text of an agent's request for permission as a person is shown it: everything that changes its effect, for every CLI.
 
 import { expect, test } from 'vitest'
 import { permissionPhrase, permissionText } from '../src/internal/permission-text.ts'

@@ -1,4 +1,4 @@
-// What a client does when its link is lost: comes back, sends again under the same id, hides repeats, resumes watches; and how it ends.
+// A client that loses its link: it comes back, sends again under the same id, hides repeats, resumes watches; and how it ends.
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'

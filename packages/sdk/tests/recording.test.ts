@@ -1,4 +1,4 @@
-// A recording without what was written: names and times stay, texts and commands do not.
+// A recording without written texts: names and times stay, texts and commands do not.
 
 import { expect, test } from 'vitest'
 import { recordingLine } from '../src/internal/recording.ts'

@@ -1,4 +1,4 @@
-// A refusal says how to fix it, in terms of what its reader has: an agent its own tools, a person a command, a program a call of the SDK.
+// A refusal says how to fix it, by the means of its reader: an agent's own tools, a person's command, a program's call of the SDK.
 
 import { expect, test } from 'vitest'
 import { ownTools } from '../src/protocol/index.ts'

@@ -1,4 +1,4 @@
-// The relay as programs use it, over the Unix socket and over WebSocket, against a real daemon: every method once, and what its loops promise.
+// The relay as programs use it, over the Unix socket and over WebSocket, against a real daemon: every method once, and the promises of its loops.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// The waits of a slow machine: none is near what is usual, and one setting makes all of them longer.
+// The time limits on a slow machine: none is near the usual duration, and one setting makes all of them longer.
 import { afterEach, expect, test, vi } from 'vitest'
 import { type WaitName, waitLimitMs, waits } from '../src/internal/waits.ts'
 

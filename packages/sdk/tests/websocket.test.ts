@@ -1,4 +1,4 @@
-// The link over WebSocket where there is no relay at the other end: it says so, in every version of Node and in a browser's own WebSocket.
+// The link over WebSocket without a relay at the other end: it says so, in every version of Node and in a browser's own WebSocket.
 
 import { once } from 'node:events'
 import { createServer } from 'node:net'

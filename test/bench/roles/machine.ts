@@ -1,5 +1,5 @@
-// Machines of a cluster, one real daemon each: a process holds as many as it is asked for. The first can send in a workspace at a steady pace, or
-// note how long each message took until it was taken in here.
+// Machines of a cluster, one real daemon each, as many in a process as it is asked for. The first can send in a workspace at a steady pace, or
+// note the time of each message until it was taken in here.
 
 import { join } from 'node:path'
 import { makeIds } from '@agent-relay/sdk/wire'

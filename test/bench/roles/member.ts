@@ -1,4 +1,4 @@
-// A program that uses the SDK: sends at a steady pace, or notes how long each message took to reach its 'message' event.
+// A program that uses the SDK: sends at a steady pace, or notes the time of each message to its 'message' event.
 
 import { RelayClient } from '@agent-relay/sdk'
 import { serve } from './serve.ts'

@@ -1,5 +1,5 @@
-// A daemon that holds a million messages in a thousand conversations, measured from inside: what looking into an inbox with fifty unread
-// ones costs, and what newcomers cost who see nothing of it.
+// A daemon that holds a million messages in a thousand conversations, measured from inside: the cost of looking into an inbox with fifty unread
+// ones, and of newcomers who see none of the messages.
 
 import { join } from 'node:path'
 import type { Fact } from '@agent-relay/sdk/protocol'

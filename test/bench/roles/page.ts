@@ -1,4 +1,4 @@
-// What the page says to the daemon while a person has it open: every event, and who is there, asked again as news come.
+// The page's calls to the daemon while a person has it open: every event, and the list of agents, asked again as news come.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// What is known from outside of agents who edit under claims: whether a denial was true when it was given, and whether a file holds the lines of
+// Checks of agents that edit under claims, from outside: whether a denial was true when it was given, and whether a file holds the lines of
 // two bursts mixed. No tests.
 
 /** Of one file: who may hold it, and when each last asked. */

@@ -1,4 +1,4 @@
-// Where machines that share a workspace stand in a test, and how each is cut off there: in network namespaces, or, where there are none, behind
+// The surroundings of machines that share a workspace in a test, and the way to cut each off: network namespaces, or, where there are none,
 // proxies. No tests.
 
 import { spawnSync } from 'node:child_process'

@@ -1,5 +1,5 @@
-// One machine of a shared workspace under load, as a process that can be killed or stopped: its agents send without pause, and what was
-// acknowledged is printed. It ends when the test ends, however that happens.
+// One machine of a shared workspace under load, as a process that can be killed or stopped: its agents send without pause, and it prints each
+// acknowledgement. It ends when the test ends, however that happens.
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeIds } from '@agent-relay/sdk/protocol'

@@ -1,5 +1,5 @@
-// Machines that share a workspace, each with a daemon and an agent, on a PostgreSQL with a copy that follows it: what can happen to them, and what
-// each was told, was shown and had acknowledged. No tests.
+// Machines that share a workspace, each with a daemon and an agent, on a PostgreSQL with a copy that follows it: their possible faults, and the
+// answers, messages and acknowledgements of each. No tests.
 
 import { join } from 'node:path'
 import type { InputOf, OperationName, OutputOf } from '@agent-relay/sdk/protocol'

@@ -1,4 +1,4 @@
-// A built Agent Relay with one fault planted in it: a copy of what was built, in which one piece of one file is another. No tests.
+// A built Agent Relay with one planted fault: a copy of the build in which one piece of one file is another. No tests.
 
 import { execFile } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

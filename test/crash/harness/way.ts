@@ -1,4 +1,4 @@
-// A way to a server on a Unix socket that can be cut without either side being told, can lose what comes back, and can lead elsewhere.
+// A connection to a server on a Unix socket that can be cut without either side being told, can lose answers, and can lead elsewhere.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'

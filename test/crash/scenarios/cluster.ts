@@ -1,4 +1,4 @@
-// Machines that share a workspace on a real PostgreSQL, under load, while something breaks; and what is true afterwards.
+// Machines that share a workspace on a real PostgreSQL, under load, while something breaks; and checks afterwards.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

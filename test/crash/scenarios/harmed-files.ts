@@ -1,5 +1,5 @@
-// A daemon is killed while it stores messages, and its files are harmed before the next start: what was acknowledged is there, or the start says that
-// it is not and opens nothing. And a process that only stores, killed without harm: nothing is said.
+// A daemon is killed while it stores messages, and its files are harmed before the next start: acknowledged messages are there, or the start says
+// that they are not and opens nothing. And a process that only stores, killed without harm: nothing is reported.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

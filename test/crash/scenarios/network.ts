@@ -1,5 +1,5 @@
-// The HTTP port and its WebSockets under all that strangers and broken clients do: mutated frames and requests, abandoned sessions, slow-loris.
-// At the end a minute without anything, and what is left of it in memory and descriptors.
+// The HTTP port and its WebSockets under strangers and broken clients: mutated frames and requests, abandoned sessions, slow-loris.
+// At the end a minute of silence, and then the memory and descriptors that are left.
 
 import { Meter } from '../../../packages/relay/src/prove/harness/meter.ts'
 import { inScene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'

@@ -1,4 +1,4 @@
-// A daemon that is killed while workers run: the next one ends what is left of them, starts none again, and tells every parent.
+// A daemon that is killed while workers run: the next one ends their remaining processes, starts none again, and tells every parent.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

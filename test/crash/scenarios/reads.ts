@@ -1,4 +1,4 @@
-// Reads of somebody who may see little, or everything, in a workspace of a million messages: what they cost, and what another session feels.
+// Reads of a caller who may see little, or everything, in a workspace of a million messages: their cost, and the effect on another session.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

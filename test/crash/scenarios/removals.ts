@@ -1,4 +1,4 @@
-// The files of a workspace are taken away under a daemon that is written to: what it acknowledged is in them, and nothing after that.
+// The files of a workspace are taken away under a daemon that is written to: they hold all acknowledged messages, and nothing after that.
 
 import { linkSync, mkdirSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'

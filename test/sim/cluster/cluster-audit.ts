@@ -1,4 +1,4 @@
-// What must hold of a shared workspace when a seed is over, whatever failed on the way.
+// The invariants of a shared workspace at the end of a seed, whatever failed on the way.
 
 import { isDeepStrictEqual } from 'node:util'
 import { Hub } from '../../../packages/relay/src/broker/hub.ts'

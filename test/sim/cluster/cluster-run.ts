@@ -1,4 +1,4 @@
-// One seed on several machines: agents ask their daemons, the world fails, and at the end everything that was answered must be true.
+// One seed on several machines: agents ask their daemons, the world fails, and at the end every given answer must be true.
 
 import type { Reply, Submission } from '../../../packages/relay/src/broker/engine.ts'
 import type { RuleInput, RuleName } from '../../../packages/relay/src/core/decide.ts'

@@ -1,4 +1,4 @@
-// What must hold of homes when a seed is over: each machine has handed out the mail of its own agents alone, each message once, and in the end all
+// The invariants of homes at the end of a seed: each machine has handed out the mail of its own agents alone, each message once, and in the end all
 // of them know the same about it.
 
 import type { Fact } from '@agent-relay/sdk/protocol'

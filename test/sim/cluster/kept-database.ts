@@ -1,5 +1,5 @@
-// Databases in memory that outlive a seed. Making the tables and preparing the statements would be half of the time of a seed, and what is made is
-// the same every time: so a database is lent, given back, and lent again without its rows.
+// Databases in memory that outlive a seed. Making the tables and preparing the statements would be half of the time of a seed, with the same
+// result every time: so a database is lent, given back, and lent again without its rows.
 
 import { Database, type Row, type Statement, type Value } from '../../../packages/relay/src/store/database.ts'
 

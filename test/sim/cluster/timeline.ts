@@ -1,4 +1,4 @@
-// Time in the simulator: what is to happen waits in a queue, and the next thing happens when all that the last one set off has come to rest.
+// Time in the simulator: events wait in a queue, and the next one happens when all consequences of the last one have come to rest.
 
 import type { Alarm, Clock } from '../../../packages/relay/src/machine/clock.ts'
 

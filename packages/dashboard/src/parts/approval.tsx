@@ -20,7 +20,7 @@ import { diffLines } from './code.tsx'
 import './needs.css'
 import './screen.css'
 
-/** Long enough to notice a wrong choice and to take it back. */
+/** The time in which a wrong choice can be noticed and taken back. */
 const heldMs = 1_500
 
 const names: Record<ApprovalChoice['kind'], string> = {
@@ -66,7 +66,7 @@ const hiddenText = ({ chars, lines = 0 }: NonNullable<Approval['hidden']>): stri
   return count === 1 ? `1 more ${name} is not shown.` : `${count.toLocaleString('en')} more ${name}s are not shown.`
 }
 
-/** The request itself, without the words of its row. Long text is fetched on demand. */
+/** The text of the request itself; agent and tool stand in the row. Long text is fetched on demand. */
 export function ApprovalText({ approval }: { approval: Approval }) {
   const [whole, setWhole] = useState<Approval>()
   const [why, setWhy] = useState<string>()
@@ -75,7 +75,7 @@ export function ApprovalText({ approval }: { approval: Approval }) {
   const fetchWhole = (): void => void wholeApproval(approval).then(setWhole, (error: Error) => setWhy(error.message))
   return (
     <>
-      {/* Its questions stand with their options below. */}
+      {/* A choice's questions stand below, with their options. */}
       {approval.questions === undefined && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard
         <pre className="screen" tabIndex={0}>
@@ -110,7 +110,7 @@ export function ApprovalTools({ approval }: { approval: Approval }) {
       setWhy(error.message)
     })
   }
-  // Cancelled when the row goes away first: the person then decides again.
+  // If the row goes away first, the held choice is cancelled, and the person decides again.
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each choice
   useEffect(() => {
     if (!held) return
@@ -167,7 +167,7 @@ function Buttons({ approval, onPress }: { approval: Approval; onPress(choice: Ap
   )
 }
 
-/** Only the first choice of a kind has a key, and only if the request is shown in full. */
+/** The key of a choice: only the first choice of a kind has one, and only if the request is shown in full. */
 function keyFor(choice: ApprovalChoice, { choices, hidden }: Approval): string | undefined {
   const { kind } = choice
   if (kind === 'allow' && hidden) return undefined

@@ -38,7 +38,7 @@ export function Kind({ kind }: { kind: string }) {
   return kind === 'free' ? null : <span className={`tag kind-${kind}`}>{kind}</span>
 }
 
-/** `isQuiet` marks counts of other agents; the person's own stand out. */
+/** A number. `isQuiet` marks counts of other agents, so that the person's own stand out. */
 export function Count({ value, label, isQuiet = false }: { value: number; label: string; isQuiet?: boolean }) {
   if (value === 0) return null
   return (
@@ -48,7 +48,7 @@ export function Count({ value, label, isQuiet = false }: { value: number; label:
   )
 }
 
-/** An empty place: its usual content, and commands to try next, ready to be copied. */
+/** An empty place: what usually stands there, and commands to try next, ready to be copied. */
 export function Empty(props: { title: string; children?: ReactNode; command?: string; other?: string }) {
   const { title, children, command, other } = props
   return (

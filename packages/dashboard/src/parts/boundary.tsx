@@ -8,7 +8,7 @@ interface BoundaryProps {
   children: ReactNode
 }
 
-/** Tries again when its `key` changes; each view has its own key. */
+/** An error boundary that tries again when its `key` changes; each view has its own key. */
 export class Boundary extends Component<BoundaryProps, { error?: Error }> {
   override state: { error?: Error } = {}
 

@@ -10,7 +10,7 @@ import { previewOf } from './markdown-tree.ts'
 import './chain-picture.css'
 
 const [columnPx, rowPx, headPx, nameChars] = [86, 24, 24, 12]
-/** More columns could not be told apart; agents without one are only in the list. */
+/** Limits of the picture: more columns could not be told apart. Agents without a column are only in the list. */
 const [columnsMax, rowsMax] = [8, 40]
 
 interface Step {

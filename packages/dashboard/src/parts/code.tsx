@@ -46,7 +46,7 @@ function Coloured({ code, language }: { code: string; language: string }) {
   return nodes ? coloured(nodes) : code
 }
 
-/** Passed as single children, which need no keys: the parts of a text keep their places. */
+/** Passes the parts of a text as single children, which need no keys: the parts keep their places. */
 const inOrder = (parts: readonly ReactNode[]): ReactNode => createElement(Fragment, null, ...parts)
 
 const coloured = (nodes: readonly CodeNode[]): ReactNode =>

@@ -1,9 +1,9 @@
-// Finds the colours of code in a thread of its own: for some texts the grammars take time that grows with the square of the length, and a message
-// must not hold the page. What takes too long gets no colours. The grammars are in highlight.ts; the thread is colours-thread.ts.
+// Finds the colours of code in a thread of its own: for some texts the grammars take time quadratic in the length, and a message must not
+// hold up the page. A text that takes too long gets no colours. The grammars are in highlight.ts; the thread is colours-thread.ts.
 
 import type { CodeNode } from './highlight.ts'
 
-/** A screenful of code takes a few milliseconds. */
+/** The time limit for one text; a screenful of code takes a few milliseconds. */
 const colourMs = 300
 
 export interface AskedColours {
@@ -13,7 +13,7 @@ export interface AskedColours {
 
 export type FromThread = { isReady: true } | { nodes: readonly CodeNode[] | undefined }
 
-/** The part of a browser's Worker that is used. */
+/** The members of a browser's Worker that are used here. */
 export interface ColourThread {
   onmessage: ((event: { data: FromThread }) => void) | null
   onerror: ((event: never) => void) | null
@@ -37,7 +37,7 @@ export class Colours {
     this.#start = start
   }
 
-  /** Undefined: the language is not known, or it would take too long. */
+  /** Returns undefined if the language is unknown or the colours take too long. */
   of(asked: AskedColours): Promise<readonly CodeNode[] | undefined> {
     return new Promise((done) => {
       this.#waiting.push({ asked, done })
@@ -45,7 +45,7 @@ export class Colours {
     })
   }
 
-  /** One at a time: what is cut off is what was asked last. The time to load the thread is not the code's. */
+  /** Sends one text at a time, so that the limit of time ends the text it was set for. Loading the thread does not count. */
   #next(): void {
     const [first] = this.#waiting
     if (!first) return
@@ -67,7 +67,7 @@ export class Colours {
     return thread
   }
 
-  /** The next gets a thread of its own: this one may never end what it does. */
+  /** Ends the thread, which may never finish its text; the next text gets a new one. */
   #giveUp(): void {
     this.#thread?.terminate()
     this.#thread = undefined

@@ -42,7 +42,7 @@ export function useCompletion(
     const start = caret - (begun ?? '').length
     onText(`${text.slice(0, start)}${name} ${text.slice(caret)}`)
     setChosen(0)
-    // The caret goes behind the name, once the field holds it.
+    // Puts the caret behind the name once the field holds it.
     requestAnimationFrame(() => {
       field.current?.focus()
       field.current?.setSelectionRange(start + name.length + 1, start + name.length + 1)
@@ -73,7 +73,7 @@ export function Completions({ completion: { names, chosen, choose } }: { complet
           tabIndex={-1}
           aria-selected={i === chosen}
           className="completion clip"
-          // Before the field loses the focus.
+          // Runs before the field loses the focus.
           onPointerDown={(event) => {
             event.preventDefault()
             choose(name)

@@ -40,7 +40,7 @@ export function Composer({ conversation, thread }: { conversation: string; threa
   return <Field conversation={conversation} to={to} thread={thread} isOutside={isOutside} />
 }
 
-/** Other agents talk here. To speak with them, the person opens a conversation with one of them. */
+/** Replaces the field in a conversation between other agents. To speak with them, the person opens a conversation with one of them. */
 function Outside({ conversation, me }: { conversation: string; me: string }) {
   return (
     <p className="bar composer-note muted">
@@ -61,11 +61,11 @@ interface FieldProps {
   conversation: string
   to: string | string[]
   thread?: string
-  /** Writing joins the channel. */
+  /** The person is not in the channel yet; writing joins it. */
   isOutside: boolean
 }
 
-/** The text in the field, and sending it. */
+/** The state of the field: its text, and sending it. */
 function useSending({ conversation, to, thread, isOutside }: FieldProps) {
   const draft = draftOf(`${conversation} ${thread ?? ''}`)
   const [kind, setKind] = useState<MessageKind>('free')
@@ -100,7 +100,7 @@ function useSending({ conversation, to, thread, isOutside }: FieldProps) {
   return { draft, kind, setKind, isAwaiting, setAwaiting, waitsSince, why, setWhy, answered, send }
 }
 
-/** Longer than most agents think, shorter than a forgotten page is open. */
+/** The longest wait for a reply: longer than most agents think, shorter than a forgotten page is open. */
 const answerMs = 10 * 60_000
 
 const noPictures =
@@ -168,7 +168,7 @@ interface Waits {
   setAwaiting(isAwaiting: boolean): void
 }
 
-/** Only for a message to one agent: nobody in particular answers a message to all. */
+/** The option to wait for a reply, only for a message to one agent: nobody in particular answers a message to all. */
 function AwaitReply({ to, waiting: { isAwaiting, setAwaiting } }: { to: string | string[]; waiting: Waits }) {
   if (Array.isArray(to) || /^[#*]/.test(to)) return null
   return (

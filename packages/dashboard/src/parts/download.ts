@@ -1,4 +1,4 @@
-// Handing a text to the person as a file.
+// Hands a text to the person as a file.
 
 const kept = 10_000
 

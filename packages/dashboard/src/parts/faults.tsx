@@ -1,4 +1,4 @@
-// What keeps other workspaces from being opened, with what helps: a database that was cut, is gone, or is another one's.
+// Problems that keep other workspaces from being opened, each with a fix: a database that was cut, is gone, or belongs to another workspace.
 
 import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'

@@ -1,4 +1,4 @@
-// The colours of code, by highlight.js with the languages that agents write most. It may take long: only the thread of colours.ts loads it.
+// Colours code with highlight.js and the languages that agents write most. Only the thread of colours.ts loads this file, since it may take long.
 
 import { common, createLowlight } from 'lowlight'
 
@@ -9,7 +9,7 @@ const lowlight = createLowlight(common)
 /** Code in more pieces is shown without colours: drawing them would hold up the page. */
 const piecesMax = 5_000
 
-/** Undefined: the language is not known, or the code has too many pieces. */
+/** Returns undefined if the language is unknown or the code has too many pieces. */
 export function highlighted(code: string, language: string): readonly CodeNode[] | undefined {
   const name = language.toLowerCase()
   if (!lowlight.registered(name)) return undefined

@@ -1,4 +1,4 @@
-// The page's icons, drawn in the colour of the text beside them. Those of the views are in the table of views.
+// The page's icons, drawn in the colour of the text beside them. The icons of views are in store/views.ts.
 
 import { type LinkedViewName, menu } from '../store/views.ts'
 

@@ -12,11 +12,11 @@ import './in-hand.css'
 
 type Claims = OutputOf<'claim.list'>['claims']
 
-/** More claims of one agent are only counted. */
+/** The claims that are shown of one agent; more are only counted. */
 const filesShown = 8
 
 const claims = new Cell<Claims>([])
-/** A claim whose time has passed ends without an event. */
+/** The list is also polled: a claim whose time has passed ends without an event. */
 const refresh = new Refresh(async () => claims.set((await client.call('claim.list', {})).claims), {
   ...{ minMs: 1_000, idleMs: 30_000 },
 })

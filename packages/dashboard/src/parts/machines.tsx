@@ -15,7 +15,7 @@ type Listed = OutputOf<'machine.list'>
 type Shown = Listed['machines'][number]
 
 const reachLookMs = 5_000
-/** More agents of one machine are only counted. */
+/** The agents that are shown of one machine; more are only counted. */
 const agentsShown = 12
 
 const listed = new Cell<Listed>({ machines: [] })
@@ -25,11 +25,11 @@ connection.listen(() => connection.value.phase === 'up' && refresh.hint())
 async function ask(): Promise<void> {
   const before = listed.value.trouble
   listed.set(await client.call('machine.list', {}))
-  // The list of workspaces has the same warning, for a login that may see it.
+  // The list of workspaces shows the same trouble, for a login that may see it.
   if (listed.value.trouble !== before) await findWorkspaces()
 }
 
-/** A machine may come or go without an event. */
+/** Polls the list, since a machine may come or go without an event. */
 function follow(): () => void {
   refresh.hint()
   const look = (): void => {
@@ -125,7 +125,7 @@ function Agents({ agents }: Pick<Shown, 'agents'>) {
   )
 }
 
-/** Permissions of another machine here, with the command that changes them: only the owner of a machine can, and not on this page. */
+/** The permissions of another machine here, with the command that changes them: only a machine's owner can, and not on this page. */
 function May({ name, may }: { name: string; may: NonNullable<Shown['may']> }) {
   const missing = requestKinds.filter((kind) => !may.includes(kind))
   const [aim, change] =

@@ -1,5 +1,5 @@
-// Markdown as a tree of the few kinds of nodes that the page draws. Text of others: it is bounded in length, in depth and in nodes, and HTML in
-// it stays text. Drawing lives in markdown.tsx.
+// Markdown as a tree of the few kinds of nodes that the page draws. Other people wrote the text, so its length, depth and nodes are bounded, and
+// HTML in it stays text. Drawing is in markdown.tsx.
 
 import { clean, cleanLine } from '@agent-relay/sdk/internal/page'
 import MarkdownIt from 'markdown-it'
@@ -15,27 +15,27 @@ export interface MarkdownNode {
   children: MarkdownNode[]
 }
 
-/** Longer texts, and those with more nodes, are shown as they were written: drawing them would hold up the page. */
+/** Limits of a text: a longer one, or one with more nodes, is shown as it was written, since drawing it would hold up the page. */
 const [markdownCharsMax, nodesMax] = [32 * 1024, 8_000]
-/** Deeper nodes are drawn where their parent is. */
+/** The depth limit: deeper nodes are drawn at their parent's level. */
 const depthMax = 40
-/** Blocks, and then the lines of the last one, up to about this many lines are shown of a folded text. */
+/** The size of a folded text: whole blocks, then the lines of the last block, up to about this much. */
 const [foldedLines, foldedChars] = [18, 2_400]
-/** A text that is longer by less than this is not folded. */
+/** A text that exceeds the folded size by less than this is not folded. */
 const slackLines = 6
-/** Of a folded text no more than this is looked at. */
+/** Characters that are searched for the end of a folded text. */
 const headChars = 4_096
-/** A line that is longer is taken to be wrapped. */
+/** A longer line is taken to be wrapped. */
 const lineChars = 110
 
 const parser = new MarkdownIt({ linkify: true, breaks: true })
 type MarkdownToken = ReturnType<typeof parser.parse>[number]
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false })
 
-/** Without any of these signs a text is the same with and without Markdown. */
+/** The signs of Markdown: a text without any of them looks the same with and without Markdown. */
 const signs = /[`*_[\]<>#|~\\&!]|^ {0,3}(?:[-+=]|\d{1,9}[.)])|^(?: {4}|\t)|:\/\/|\n\s*\n/m
 
-/** Undefined: to be shown as it is written. */
+/** Returns undefined for a text that is to be shown as it was written. */
 export function markdownOf(text: string): MarkdownNode[] | undefined {
   if (text.length > markdownCharsMax || !signs.test(text)) return undefined
   const tokens = parser.parse(text, {})
@@ -71,7 +71,7 @@ function nodeOf(token: MarkdownToken): MarkdownNode {
   return { kind: type.replace(/_open$/, ''), tag, text: content, attrs, info: info.trim(), children: [] }
 }
 
-/** The beginning of a long text, up to the end of a block; undefined where the text is not long. */
+/** The beginning of a long text, up to the end of a block; undefined for a short text. */
 export function foldedOf(text: string): string | undefined {
   const lines = text.slice(0, headChars).split('\n')
   const isWhole = text.length <= headChars
@@ -86,7 +86,7 @@ export function foldedOf(text: string): string | undefined {
   return kept.join('\n').slice(0, foldedChars).trimEnd()
 }
 
-/** The lines that these take on the page, about. */
+/** The approximate number of lines on the page. */
 export const weightOf = (lines: readonly string[]): number =>
   lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / lineChars)), 0)
 
@@ -94,7 +94,7 @@ const previewChars = 300
 const keptPreviews = new Map<string, string>()
 const keptPreviewsMax = 2_000
 
-/** On one line, without the signs of Markdown: for lists. */
+/** The text on one line, without the signs of Markdown: for lists. */
 export function previewOf(text: string): string {
   const head = text.slice(0, previewChars)
   if (!signs.test(head)) return cleanLine(head)

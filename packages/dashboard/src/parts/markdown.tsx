@@ -34,7 +34,7 @@ export function Markdown({ text: given, className = '' }: { text: string; classN
   )
 }
 
-/** Passed as single children, which need no keys: the nodes of a text keep their places. */
+/** Passes the nodes as single children, which need no keys: the nodes of a text keep their places. */
 const drawn = (nodes: readonly MarkdownNode[]): ReactNode =>
   createElement(Fragment, null, ...nodes.map((node) => createElement(Drawn, { node })))
 
@@ -56,7 +56,7 @@ function Drawn({ node }: { node: MarkdownNode }) {
     case 'hr':
       return <hr />
     case 'heading':
-      // The page's own headings have the first levels.
+      // The first levels belong to the page's own headings.
       return createElement(`h${Math.min(6, Number(tag.slice(1)) + 3)}`, { className: `is-${tag}` }, drawn(children))
     case 'ordered_list':
       return <ol start={Number(node.attrs.start ?? 1)}>{drawn(children)}</ol>
@@ -81,7 +81,7 @@ function Drawn({ node }: { node: MarkdownNode }) {
   }
 }
 
-/** The box of a task, at the beginning of an item's text. */
+/** The checkbox of a task, at the beginning of an item's text. */
 const box = /^\[([ xX])\] /
 
 function Item({ nodes }: { nodes: MarkdownNode[] }) {

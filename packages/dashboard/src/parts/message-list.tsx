@@ -14,10 +14,10 @@ import { dayText } from './time.tsx'
 import './message-list.css'
 
 const [overscanRows, startPx, endPx] = [6, 8, 60]
-/** Must match the style sheet: a row whose height is guessed right is laid out once. */
+/** Heights of the style sheet, which they must match: a row whose height is guessed right is laid out once. */
 const [linePx, headPx, runOnPx] = [20, 52, 24]
 
-/** One constant function: a new one would have every row measured again. */
+/** One constant function: with a new one the list would measure every row again. */
 const getItemKey = (index: number): number => index + 1
 
 function guessPx(history: History, n: number): number {
@@ -108,13 +108,13 @@ function useEnd(
   const { last } = history
   const isAtEnd = useRef(isBegun)
   const [missed, setMissed] = useState(0)
-  // Keep a reader who is at the end there: when rows are added, and when rows turn out higher than guessed.
+  // Keeps a reader who is at the end there: when rows are added, and when rows turn out higher than guessed.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the height is the reason to look
   useLayoutEffect(() => {
     const element = scroller.current
     if (element && isAtEnd.current) element.scrollTop = element.scrollHeight
   }, [height, last])
-  // Otherwise measure: where everything fits, nothing scrolls and no scroll event comes. Not for every height: asking for the
+  // Measures for a reader who is elsewhere: a list that fits never scrolls, so no scroll event comes. Not for every height: asking for the
   // layout of each row that is drawn would cost more than drawing it.
   // biome-ignore lint/correctness/useExhaustiveDependencies: news and a landing are the reasons to look
   useLayoutEffect(() => {
@@ -158,7 +158,7 @@ function Place({ history, n, isMarked }: { history: History; n: number; isMarked
   )
 }
 
-/** Scroll to the message that the address names, wherever it is. */
+/** Scrolls to the message that the address names, wherever it is. */
 function useLanding(history: History, target: string | undefined, land: (n: number) => void): void {
   const landing = useRef(land)
   landing.current = land

@@ -23,7 +23,7 @@ interface RowProps {
   message: HistoryMessage
   before: HistoryMessage | undefined
   conversation: string
-  /** The message under answer, if it is loaded. */
+  /** The message that this one answers, if it is loaded. */
   answered: HistoryMessage | undefined
   isMarked: boolean
 }

@@ -201,7 +201,7 @@ function addressOf(need: ShownNeed): string {
   return linkTo('agent', [who, 'terminal'], isAtTerminal(need) ? { type: '1' } : {})
 }
 
-/** Enter sends, Shift+Enter starts a new line, Escape closes and keeps the text. */
+/** The field for a reply: Enter sends, Shift+Enter starts a new line, Escape closes and keeps the text. */
 function Reply({ need, onClose }: { need: ShownNeed; onClose(): void }) {
   const { key, who, message } = need
   const draft = draftOf(`reply ${key}`)

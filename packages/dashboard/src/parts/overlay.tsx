@@ -6,12 +6,12 @@ import './overlay.css'
 export function Overlay({ label, onClose, children }: { label: string; onClose(): void; children: ReactNode }) {
   const sheet = useRef<HTMLDialogElement>(null)
   const before = useRef<Element>(null)
-  // Before the next key, which is meant for the window.
+  // Takes the focus before the next key, which is meant for the sheet.
   useLayoutEffect(() => {
     before.current = document.activeElement
     sheet.current?.showModal()
   }, [])
-  // After the window has closed, since nothing below it can take the focus before.
+  // Gives the focus back after the sheet has closed: before that, nothing below it can take the focus.
   useEffect(() => () => (before.current as HTMLElement | null)?.focus?.(), [])
   useEffect(() => {
     addEventListener('hashchange', onClose)

@@ -19,7 +19,7 @@ export interface Choice {
   hint?: string
   /** Keys that do the same without the palette. */
   keys?: string
-  /** It cannot be undone: ask once more. */
+  /** The choice cannot be undone: the palette asks once more. */
   isFinal?: boolean
   run(): unknown
 }
@@ -100,7 +100,7 @@ const onAgent = ({ name, status }: Agent, me: string): Choice[] => [
   { name: `Give ${name} a contract`, run: () => go('runs', [], { start: '1', agent: name }) },
 ]
 
-/** Every word must occur in the name or beside it; names that begin with the words come first. */
+/** The choices with every word of the text in the name or beside it; names that begin with the words come first. */
 export function fitting(choices: readonly Choice[], text: string): readonly Choice[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const [first] = words

@@ -72,7 +72,7 @@ function usePalette() {
     if (choice.isFinal && asked !== choice.name) return setAsked(choice.name)
     setAsked(undefined)
     setWhy(undefined)
-    // Close only after success: a failure is shown in the palette.
+    // Closes only after success: a failure is shown in the palette.
     Promise.resolve(choice.run()).then(close, (error: Error) => setWhy(error.message))
   }
   const press = (event: KeyboardEvent): void => {

@@ -1,14 +1,14 @@
-// The files in a payload, where it is made of files: git's diff, or JSON that names them. Drawing them: see payload.tsx.
+// Splits a payload into files if it is git's diff, or JSON that names files. Drawing is in payload.tsx.
 
 export interface PayloadFile {
   path: string
   text: string
 }
 
-/** More are not listed: the whole payload can be downloaded. */
+/** Further files are not listed: the whole payload can be downloaded. */
 const filesMax = 500
 
-/** Undefined: it is one text. */
+/** Returns undefined for a payload that is one text. */
 export function filesOf(payload: string): readonly PayloadFile[] | undefined {
   const files = diffsOf(payload) ?? namedIn(parsed(payload))
   return files && files.length > 0 ? files.slice(0, filesMax) : undefined
@@ -20,7 +20,7 @@ function diffsOf(payload: string): PayloadFile[] | undefined {
   return parts.map((text) => ({ path: pathOfDiff(text), text }))
 }
 
-/** Of what it is now; of what it was, where the file is gone. */
+/** The file's path after the change; for a removed file, the path before it. */
 function pathOfDiff(diff: string): string {
   const [, now] = /^\+\+\+ b\/(.+)$/m.exec(diff) ?? []
   const [, before] = /^--- a\/(.+)$/m.exec(diff) ?? []
@@ -28,7 +28,7 @@ function pathOfDiff(diff: string): string {
   return now ?? before ?? named ?? '?'
 }
 
-/** `{"files": {"a.ts": "…"}}`, `{"files": [{"path": "a.ts", "content": "…"}]}`, or either of them without `files`. */
+/** Reads `{"files": {"a.ts": "…"}}`, `{"files": [{"path": "a.ts", "content": "…"}]}`, or either of them without `files`. */
 function namedIn(value: unknown): PayloadFile[] | undefined {
   const given = isRecord(value) && 'files' in value ? value.files : value
   if (Array.isArray(given)) {
@@ -37,7 +37,7 @@ function namedIn(value: unknown): PayloadFile[] | undefined {
   }
   if (!isRecord(given)) return undefined
   const entries = Object.entries(given)
-  // Without `files` only what looks like paths: any record of texts would do otherwise.
+  // Without `files` only names that look like paths count: otherwise any record of texts would match.
   const isMeant = given !== value || entries.every(([path]) => /[^/\s]\.\w+$|\//.test(path))
   const isText = entries.every(([, text]) => typeof text === 'string')
   return isMeant && isText ? entries.map(([path, text]) => ({ path, text: text as string })) : undefined

@@ -72,7 +72,7 @@ function OneFile({ file: { path, text }, isOpen }: { file: PayloadFile; isOpen: 
   )
 }
 
-/** Indented if it is JSON. */
+/** The text as indented JSON; undefined if it is not JSON. */
 function asJson(text: string): string | undefined {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)

@@ -68,7 +68,7 @@ const Place = memo(function Place({ place, isChosen }: { place: Conversation; is
   )
 })
 
-/** Opens a conversation with an agent, with everyone, or a channel, which is created if missing. */
+/** A form that opens a conversation with an agent, with everyone, or a channel, which is created if missing. */
 function NewPlace() {
   const { agent: me } = useCell(connection)
   const { agents } = useCell(fleet)

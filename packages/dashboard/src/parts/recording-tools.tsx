@@ -23,7 +23,7 @@ export function RecordingTools({ events }: { events: readonly RelayEvent[] }) {
     setWhy(undefined)
     if (!chosen) return
     openRecording(chosen).then(
-      // The whole file: its stretch was chosen when it was saved.
+      // Shows the whole file: its stretch was chosen when it was saved.
       () => refine('recorder', [], { types: '*' }),
       (error) => setWhy(error.message),
     )

@@ -35,7 +35,7 @@ export function draftOf(schema: Schema): Draft {
   return typeof schema.default === 'string' ? schema.default : JSON.stringify(schema.default)
 }
 
-/** Throws on a value that cannot be parsed. An empty field that is not required is left out. */
+/** The value of a filled form. Throws if a field cannot be parsed. An empty field that is not required is left out. */
 export function readDraft(schema: Schema, draft: Draft): unknown {
   const kind = kindOf(schema)
   if (kind === 'object') {

@@ -18,7 +18,7 @@ const typingRestMs = 150
 const foundMax = 50
 
 interface Found {
-  /** The question under answer. */
+  /** The question that these results answer. */
   question: string
   messages: readonly Message[]
   more: number
@@ -71,7 +71,7 @@ function land(message: Message): void {
 
 const questionOf = (text: string, from: string, channel: string): string => JSON.stringify([text, from, channel])
 
-/** Enter opens the first result; pressed early, it waits for the results of the current text. */
+/** Opens the first result on Enter; if pressed early, waits for the results of the current text. */
 function useFirst(found: Found | undefined, question: string): (event: FormEvent) => void {
   const [entered, setEntered] = useState<string>()
   useEffect(() => {

@@ -19,7 +19,7 @@ function create(tag: string, options?: ElementCreationOptions): HTMLElement {
   return Document.prototype.createElement.call(document, tag, options)
 }
 
-/** Looks like a style element to its owner: its text becomes a sheet, which goes when the element goes. */
+/** A stand-in for a style element: its text becomes a sheet, which goes when the element goes. */
 function sheetElement(): HTMLElement {
   const element = create('span')
   const sheet = new CSSStyleSheet()
@@ -40,7 +40,7 @@ function sheetElement(): HTMLElement {
   return element
 }
 
-/** For all spans: the terminal makes its own as it draws, and a script that sets an attribute may as well set the style. */
+/** Changes all spans: the terminal makes its own as it draws, and a script that sets an attribute may as well set the style. */
 export function shelterSpans(): void {
   HTMLSpanElement.prototype.setAttribute = function (name: string, value: string): void {
     if (name === 'style') this.style.cssText = value

@@ -2,7 +2,7 @@
 
 import { countText, type Spend, usdText } from '@agent-relay/sdk/internal/page'
 
-/** `12k tok $0.42`, or nothing if unknown. */
+/** Draws `12k tok $0.42`, or nothing if the spend is unknown. */
 export function Spent({ spend }: { spend: Spend | undefined }) {
   if (!spend) return null
   const { tokens, usd } = spend

@@ -20,7 +20,7 @@ interface Begun {
   agent?: string
 }
 
-/** Undefined while the contract of the earlier run is fetched. */
+/** The form's first values; undefined while the contract of the earlier run is fetched. */
 function useBegun(): Begun | undefined {
   const { query } = usePageAddress()
   const [again, agent] = [query.get('again'), query.get('agent') ?? undefined]

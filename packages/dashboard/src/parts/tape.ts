@@ -10,7 +10,7 @@ import { eventsAfter, eventsAt, eventsUpTo, type Filter } from '../store/recorde
 import { recording } from '../store/recording.ts'
 
 const [windowBefore, windowAfter, windowMax] = [150, 150, 400]
-/** Longer pauses between two events are cut to this. */
+/** The longest pause between two events while playing; longer ones are cut to this. */
 const gapMsMax = 2_000
 
 export interface Tape {
@@ -56,7 +56,7 @@ export function useTape(seq: number | undefined, filter: Filter): Tape {
     [wanted, file],
   )
   const loadedBy = useRef<typeof load>(undefined)
-  // Follow the address. Within the window, and with the same filter, only the head moves.
+  // Follows the address. Within the window, and with the same filter, only the head moves.
   useEffect(() => {
     const { events, current } = held.current
     const at = events[current]?.seq === seq ? current : events.findIndex((event) => event.seq === seq)
@@ -93,7 +93,7 @@ async function windowAround(around: number, seq: number | undefined, filter: Fil
   const [upTo, after, named] = await Promise.all([
     eventsUpTo(around, filter, windowBefore),
     eventsAfter(around, filter, windowAfter),
-    // What most people look for leaves out much; a link to a moment leads there all the same.
+    // The default filter leaves out many events; a link to a moment shows that moment all the same.
     seq === undefined || filter.types !== '' ? [] : eventsAt(seq),
   ])
   const before = upTo.some((event) => event.seq === seq) ? upTo : [...upTo, ...named]
@@ -102,7 +102,7 @@ async function windowAround(around: number, seq: number | undefined, filter: Fil
   return { events: [...before, ...after.events], current, hasMore: after.next !== undefined, isKnown: true }
 }
 
-/** One event forward or back. At the end of the window the next events are loaded, and those at the other end dropped. */
+/** Moves one event forward or back. At the end of the window the next events are loaded, and those at the other end dropped. */
 async function move(
   { events, current, hasMore }: Loaded,
   by: number,

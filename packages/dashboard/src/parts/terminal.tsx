@@ -102,7 +102,7 @@ const colsMin = 80
 
 function fitInto({ terminal, fit }: Pick<Shown, 'terminal' | 'fit'>): void {
   const size = fit.proposeDimensions()
-  // NaN while the terminal is hidden.
+  // The size is NaN while the terminal is hidden.
   if (size && size.cols > 0 && size.rows > 0) terminal.resize(Math.max(colsMin, size.cols), size.rows)
 }
 

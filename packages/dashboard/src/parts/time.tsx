@@ -4,7 +4,7 @@ import { lastHeardText } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
 import { Cell, useCell } from '../store/cell.ts'
 
-/** Ticks once a second while the page is visible. */
+/** The current time, which ticks once a second while the page is visible. */
 const now = new Cell(Date.now())
 setInterval(() => document.hidden || now.set(Date.now()), 1_000)
 
@@ -22,7 +22,7 @@ export function clockText(ts: string | number): string {
 
 const minutes = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false })
 
-/** Made once: toLocaleString makes a formatter for each call, and a page shows many times. */
+/** A formatter that is made once: toLocaleString makes one for each call, and a page shows many times. */
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
 export function minuteText(ts: string): string {
@@ -34,7 +34,7 @@ export function dayText(ts: string): string {
   return date.toDateString() === new Date().toDateString() ? 'Today' : day.format(date)
 }
 
-/** To the minute for reading, to the second for measuring. */
+/** A time of day: to the minute for reading; `isExact`: to the second for measuring. */
 export function Clock({ ts, isExact = false }: { ts: string; isExact?: boolean }) {
   const date = new Date(ts)
   const isToday = date.toDateString() === new Date().toDateString()
@@ -55,7 +55,7 @@ export function durationText(ms: number): string {
   return `${Math.floor(seconds / 86_400)} d`
 }
 
-/** How long since; up to the given end, if there is one. */
+/** The time that has passed since `ts`, or between `ts` and `until`. */
 export function Since({ ts, until }: { ts: string; until?: string }) {
   const at = useCell(now)
   return <span className="num">{durationText((until ? Date.parse(until) : at) - Date.parse(ts))}</span>
@@ -72,7 +72,7 @@ export function Ago({ ts }: { ts?: string }) {
   )
 }
 
-/** `last heard of 3 min ago` */
+/** A text such as `last heard of 3 min ago`. */
 export function LastHeard({ ts }: { ts?: string }) {
   return lastHeardText(ts, useCell(now))
 }

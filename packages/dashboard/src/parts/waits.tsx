@@ -1,4 +1,4 @@
-// Arrows beside the rows: who waits for whom. All rows have the same height, so the place of an arrow is computed, not measured.
+// Arrows beside the rows, from a waiting agent to the awaited one. All rows have the same height, so an arrow's place is computed, not measured.
 
 import type { Branch } from '../store/fleet.ts'
 import './waits.css'
@@ -29,7 +29,7 @@ export function Waits({ rows }: { rows: readonly Branch[] }) {
   )
 }
 
-/** From row to row through a lane of its own; two arrows in one lane could not be told apart. */
+/** The arrow's path between two rows, through a lane of its own: two arrows in one lane could not be told apart. */
 function curve(from: number, to: number, i: number): string {
   const [y1, y2] = [(from + 0.5) * rowPx + 4, (to + 0.5) * rowPx - 4]
   const x = gutterPx - 12 - (i % 4) * lanePx

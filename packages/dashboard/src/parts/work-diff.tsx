@@ -16,7 +16,7 @@ export function WorkDiff({ worker: { name, worktree } }: { worker: ListedWorker 
   const [isCut, setCut] = useState(false)
   const [why, setWhy] = useState<string>()
   const ask = (): void => {
-    // By branch, since an earlier worker of the same name may have left a worktree too.
+    // Asks by branch, since an earlier worker of the same name may have left a worktree too.
     client.call('worker.diff', { name: worktree?.branch ?? name }).then(
       (answer) => {
         setWhy(undefined)

@@ -9,25 +9,25 @@ export interface ActionCall {
   id: string
   action: string
   caller: string
-  /** The entry that began it. */
+  /** The number of the journal entry that began the call. */
   seq: number
   ts: string
   inputBytes: number
-  /** Unset while it is running. */
+  /** Unset while the call is running. */
   outcome?: { isOk: boolean; durationMs: number; outputBytes: number; code?: string; message?: string }
 }
 
 export const actions = new Cell<readonly ActionInfo[] | undefined>(undefined)
-/** Newest first. */
+/** The latest calls, newest first. */
 export const calls = new Cell<readonly ActionCall[]>([])
 
 const shownCallsMax = 200
 const callTypes = ['action.invoked', 'action.completed']
 const pageEvents = 1_000
-/** How far back the first look goes, in entries: further only where too little was found. */
+/** The steps of the first look, in entries back: further only where too little was found. */
 const lookBacks = [1_000, 5_000, 20_000]
 
-/** Follows while the view is open. */
+/** Follows the actions while the view is open. */
 export function followActions(): () => void {
   /** Events that came during the first request: its answer may be older. */
   const news: RelayEvent[] = []
@@ -60,7 +60,7 @@ function ask(): void {
   )
 }
 
-/** The daemon lists from a number on, oldest first: the newest are found by going back in steps. */
+/** Finds the newest calls by going back in steps: the daemon lists from a number on, oldest first. */
 async function latest(last: number): Promise<RelayEvent[]> {
   let found: RelayEvent[] = []
   for (const back of lookBacks) {
@@ -80,7 +80,7 @@ async function after(since: number): Promise<RelayEvent[]> {
   }
 }
 
-/** An event may come twice and changes nothing the second time. The outcome of a call whose beginning was not seen is left out. */
+/** Adds events to the calls. An event that comes twice changes nothing; an outcome is left out if the call's beginning was not seen. */
 function joined(before: readonly ActionCall[], events: readonly RelayEvent[]): ActionCall[] {
   const byId = new Map(before.toReversed().map((call) => [call.id, call]))
   for (const event of events) {

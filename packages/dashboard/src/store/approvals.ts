@@ -1,4 +1,4 @@
-// The approvals that are open: what agents may not do until somebody says so. Requested again with each of their events.
+// The open approvals: actions that wait for somebody's permission. The list is requested again with each of their events.
 
 import type { Approval, EventOf, RelayEvent } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
@@ -19,7 +19,7 @@ export interface Closing {
 }
 
 const closingsMax = 100
-/** How those ended that the page saw end, by their ids. */
+/** Outcomes of the approvals that ended while the page was open, by id. */
 export const closings = new Cell<ReadonlyMap<string, Closing>>(new Map())
 
 const refresh = new Refresh(ask, { minMs: 100, idleMs: 15_000 })
@@ -43,12 +43,12 @@ async function ask(): Promise<void> {
   approvals.set(keepSame(approvals.value, answer.approvals, ({ id }) => id))
 }
 
-/** With all that is kept of what it is about. */
+/** Fetches the approval with all of its stored input. */
 export async function wholeApproval({ id }: Approval): Promise<Approval> {
   return (await client.call('approval.show', { id })).approval
 }
 
-/** The digest is of what the person was shown: the answer fits that, and nothing else. */
+/** Answers an approval. The digest ties the answer to the input that the person was shown. */
 export async function answerApproval(
   { id, digest }: Approval,
   choice: string,

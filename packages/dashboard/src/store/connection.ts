@@ -10,20 +10,20 @@ export type Phase = 'entering' | 'locked' | 'up' | 'away'
 export interface ConnectionState {
   phase: Phase
   workspace: string
-  /** Those that this login opens. */
+  /** The workspaces that this login opens. */
   workspaces: readonly string[]
-  /** What keeps others of them from being opened. */
+  /** The reasons why other workspaces cannot be opened. */
   faults: readonly string[]
   /** The person's agent. */
   agent: string
   version: string
   isOpen: boolean
-  /** This login may have the demo played. */
+  /** Whether this login may have the demo played. */
   hasDemo: boolean
   /** When the connection was lost. */
   since?: number
   why?: string
-  /** What prints a link to this page. */
+  /** The command that prints a link to this page. */
   linkCommand: string
 }
 
@@ -43,7 +43,7 @@ function inWorkspace(sign: '?' | '&'): string {
   return chosenWorkspace === undefined ? '' : `${sign}workspace=${encodeURIComponent(chosenWorkspace)}`
 }
 
-/** Its session is the cookie's: it says nothing of itself in HELLO. */
+/** The client's session comes from the cookie, so HELLO says nothing about it. */
 export const client = new WorkspaceClient(websocketConnector(`${location.origin}/ws?page=1${inWorkspace('&')}`), {
   autoConnect: false,
 })
@@ -59,7 +59,7 @@ export async function enter(): Promise<void> {
     change({ phase: 'away', since: Date.now() })
     void lockIfOut()
   })
-  // A session that ended while the daemon was away: log in again.
+  // Handles a session that ended while the daemon was away: the person logs in again.
   client.on('error', (error) => {
     if (!client.connected) void open(error)
   })
@@ -85,7 +85,7 @@ const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, a
 const session = (place = inWorkspace('?')): Promise<Response | undefined> =>
   fetch(`/session${place}`, { headers }).catch(() => undefined)
 
-/** The login is valid, but not for this workspace. */
+/** The reason, if the login is valid, but not for this workspace. */
 async function onlyOther(): Promise<string | undefined> {
   const answer = chosenWorkspace === undefined ? undefined : await session('')
   if (!answer?.ok) return undefined
@@ -93,7 +93,7 @@ async function onlyOther(): Promise<string | undefined> {
   return `This login opens ${location.origin}${pathOf(workspace)}, and not ${chosenWorkspace}.`
 }
 
-/** A workspace may have been made since. */
+/** Requests the list of workspaces again: one may have been made since. */
 export async function findWorkspaces(): Promise<void> {
   const answer = await session()
   if (!answer?.ok) return
@@ -110,7 +110,7 @@ async function open(after?: RelayError): Promise<void> {
     }
     if (answer?.ok) {
       const { workspace, workspaces, faults = [], agent = '', isOpen = false, hasDemo = false } = await answer.json()
-      // What is kept in this browser is kept by the path: begin again there.
+      // The browser keeps values by the page's path, so the page starts again at the workspace's own path.
       if (chosenWorkspace === undefined) return location.replace(`${pathOf(workspace)}${location.hash}`)
       change({ workspace, workspaces, faults, agent, isOpen, hasDemo })
       try {
@@ -124,7 +124,7 @@ async function open(after?: RelayError): Promise<void> {
   }
 }
 
-/** A lift has a command of its own for a link. */
+/** Learns the command that prints a link: a lift has its own. */
 async function learnCommand(refused: Response): Promise<string> {
   const told = await refused.json().catch(() => undefined)
   const { linkCommand } = connection.value
@@ -133,10 +133,10 @@ async function learnCommand(refused: Response): Promise<string> {
   return command
 }
 
-/** A page of another origin cannot send this header without a preflight. */
+/** Proves that the page itself asks: a page of another origin cannot send this header without a preflight. */
 const headers = { 'X-Relay-Page': '1' }
 
-/** The one-time code of the link, exchanged for the cookie and removed from the address. Returns why it was refused. */
+/** Exchanges the one-time code of the link for the cookie, and removes it from the address. Returns why it was refused. */
 async function redeem(): Promise<string | undefined> {
   const address = new URL(location.href)
   const code = address.searchParams.get('code')
@@ -153,7 +153,7 @@ export async function show(code: string): Promise<string | undefined> {
     body: JSON.stringify({ code }),
   }).catch(() => undefined)
   if (answer?.ok) return undefined
-  // The daemon's own text is for people who have no code at all.
+  // The daemon's own text for this refusal is for people without any code.
   if (answer?.status === 401) return `This code was used or is too old. For a new one: ${await learnCommand(answer)}`
   const told = await answer?.json().catch(() => undefined)
   return told?.error?.message ?? 'The daemon does not answer.'

@@ -7,7 +7,7 @@ import { onEvents } from './events.ts'
 import { keepSame, Refresh } from './refresh.ts'
 
 export const conversations = new Cell<readonly Conversation[] | undefined>(undefined)
-/** How many older ones there are, which the list leaves out. */
+/** The number of older conversations, which the list leaves out. */
 export const olderConversations = new Cell(0)
 
 const shownConversationsMax = 500
@@ -27,7 +27,7 @@ async function ask(): Promise<void> {
 
 const told = /^(channel|conversation|agent)\./
 
-/** In one go: after a rush they come by the thousand. */
+/** Takes in all events at once: after a rush they come by the thousand. */
 function take(events: readonly RelayEvent[]): void {
   const spoken = events.filter((event): event is EventOf<'message.created'> => event.type === 'message.created')
   const isHint = ({ type, fact }: RelayEvent): boolean => told.test(type) || isMine(fact)
@@ -43,13 +43,13 @@ function take(events: readonly RelayEvent[]): void {
     changed.delete(conversation)
     changed.set(conversation, withWord(found, event))
   }
-  // The one in which something was said last stands first.
+  // The conversation with the latest message comes first.
   conversations.set([...[...changed.values()].reverse(), ...list.filter(({ name }) => !changed.has(name))])
 }
 
 const isMine = (fact: Record<string, unknown>): boolean => fact.agent === connection.value.agent
 
-/** Shown at once; the next answer of the daemon corrects it. */
+/** The conversation with the new message, shown at once; the next answer of the daemon corrects it. */
 function withWord(found: Conversation, { fact, message }: EventOf<'message.created'>): Conversation {
   const { body, ...head } = message
   const isNews = found.joined && message.from !== connection.value.agent
@@ -61,14 +61,14 @@ function withWord(found: Conversation, { fact, message }: EventOf<'message.creat
   }
 }
 
-/** The name of a pair or group says who is in it, so its first message is shown as fast as any other. */
+/** A new conversation, made from its name: a pair's or group's name lists the members, so its first message is shown at once. */
 function begun(name: string): Conversation | undefined {
   if (!isDirect(name)) return undefined
   const members = name.slice(1).split(',')
   return { name, members, messages: 0, unread: 0, joined: members.includes(connection.value.agent) }
 }
 
-/** How a conversation is called on the page: a pair by the other one, or by both where the person is in neither. */
+/** The title of a conversation: for a pair the other agent, or both if the person is neither of them. */
 export function titleOf(name: string, me: string): string {
   if (name === '*') return 'Everyone'
   if (!name.startsWith('@')) return name
@@ -80,7 +80,7 @@ export function isDirect(name: string): boolean {
   return name.startsWith('@')
 }
 
-/** Where a message belongs, as the daemon names it. */
+/** The name of a message's conversation, as the daemon has it. */
 export function conversationOf({
   channel,
   from,

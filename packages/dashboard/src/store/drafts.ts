@@ -1,4 +1,4 @@
-// What the person has begun to write, by where it will be sent. Kept in this browser until it is sent, over a reload too.
+// Texts that the person has begun to write, by their destination. This browser keeps them until they are sent, over a reload too.
 
 import { Cell } from './cell.ts'
 import { keepHere, keptAs } from './own-place.ts'

@@ -9,7 +9,7 @@ type Listener = (events: readonly RelayEvent[]) => void
 const listeners = new Set<Listener>()
 let waiting: RelayEvent[] = []
 let isPlanned = false
-/** Thirty times a second is more than an eye can read; a hidden page is read by nobody. */
+/** Intervals at which many events are handed on: thirty times a second is more than an eye can read, and nobody reads a hidden page. */
 const [rushMs, hiddenMs] = [33, 250]
 let flushedAt = 0
 
@@ -21,7 +21,7 @@ export function onEvents(listener: Listener): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Call it before connecting: each welcome carries the last number, and the first welcome comes only once. */
+/** Keeps `lastSeq` up to date. Call it before connecting: each welcome carries the last number, and the first welcome comes only once. */
 export function followLastSeq(): void {
   client.on('ready', ({ seq }) => lastSeq.set(Math.max(seq, lastSeq.value)))
 }

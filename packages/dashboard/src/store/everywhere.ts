@@ -1,4 +1,4 @@
-// What waits for the person in every workspace that this login opens: one connection to each, as long as the view is open.
+// The person's needs in every workspace that this login opens: one connection to each, as long as the view is open.
 
 import { type Need, WorkspaceClient, websocketConnector } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
@@ -6,21 +6,21 @@ import { connection } from './connection.ts'
 
 export interface OtherWorkspace {
   name: string
-  /** How many agents are there now; undefined until its first answer. */
+  /** The number of agents that are there now; undefined until the workspace answers. */
   present?: number
   needs: readonly Need[]
-  /** How many more there are than these. */
+  /** The number of further needs, which are not listed. */
   more: number
   why?: string
 }
 
 export const everywhere = new Cell<readonly OtherWorkspace[]>([])
 
-/** Each one that is at rest is opened by being looked at. */
+/** A limit, because looking at a workspace at rest opens it. */
 const workspacesMax = 20
 const lookMs = 3_000
 
-/** Follows while the view is open. */
+/** Follows the workspaces while the view is open. */
 export function followEverywhere(): () => void {
   const names = connection.value.workspaces.slice(0, workspacesMax)
   everywhere.set(names.map((name) => ({ name, needs: [], more: 0 })))

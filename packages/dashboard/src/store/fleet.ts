@@ -1,4 +1,4 @@
-// The agents, their status and the programs that the daemon runs for them, requested again when something changes. Also how long the daemon takes to answer.
+// The agents, their status and their programs, requested again when something changes. Also how long the daemon takes to answer.
 
 import { type Agent, type AgentState, agentState, type OutputOf } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
@@ -6,7 +6,7 @@ import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
 import { keepSame, Refresh } from './refresh.ts'
 
-/** With the first line of its task. */
+/** A worker with the first line of its task. */
 export type ListedWorker = OutputOf<'worker.list'>['workers'][number]
 
 export interface Fleet {
@@ -17,7 +17,7 @@ export interface Fleet {
 }
 
 export const fleet = new Cell<Fleet>({ isKnown: false, agents: [], workers: new Map() })
-/** How long the last request took, there and back. */
+/** The time of the last request, there and back. */
 export const lagMs = new Cell<number | undefined>(undefined)
 
 const refresh = new Refresh(ask, { minMs: 750, idleMs: 3_000 })
@@ -38,7 +38,7 @@ async function ask(): Promise<void> {
   const { value: before } = fleet
   const agents = keepSame(before.agents, listed.agents, ({ name }) => name)
   const newest = new Map<string, ListedWorker>()
-  // Of one that was archived nothing is shown any more.
+  // The workers of archived agents are left out.
   const known = new Set(agents.map(({ name }) => name))
   for (const worker of keepSame([...before.workers.values()], workers, ({ id }) => id))
     if (known.has(worker.name) && !newest.has(worker.name)) newest.set(worker.name, worker)
@@ -67,7 +67,7 @@ export function stateOf(agent: Agent, last?: ListedWorker): StateText {
   return { tone: needsYou ? 'bad' : tones[kind], text, needsYou }
 }
 
-/** Since when it is in that state, where that is known. */
+/** The time since which the agent is in its state, if known. */
 export function sinceOf(
   { waitingFor, worker, status, blocked, machineSeenAt }: Agent,
   last?: ListedWorker,
@@ -83,7 +83,7 @@ export interface Branch {
   depth: number
 }
 
-/** Workers under their lead, leads in the order the daemon gave. A row that waits or is stuck stays where it is: people remember the place. */
+/** Workers under their lead, leads in the daemon's order. A row that waits or is stuck stays where it is: people remember the place. */
 export function treeOf(agents: readonly Agent[]): Branch[] {
   const byName = new Map(agents.map((agent) => [agent.name, agent]))
   const children = new Map<string, Agent[]>()
@@ -99,15 +99,15 @@ export function treeOf(agents: readonly Agent[]): Branch[] {
     seen.add(agent.name)
     return [{ agent, depth }, ...(children.get(agent.name) ?? []).flatMap((child) => walk(child, depth + 1))]
   }
-  // Two that name each other as parent have no root: they come last.
+  // Agents that name each other as parent have no root: they come last.
   return [...roots, ...agents].flatMap((agent) => walk(agent, 0))
 }
 
-/** There now, or when its machine was last heard of, or with a program that runs. The others are folded away. */
+/** Whether the agent is there, was there when its machine was last heard of, or has a running program. Other agents are folded away. */
 export const isPresent = ({ status, worker, lastCallAt }: Agent): boolean =>
   worker !== undefined || (status === 'unreachable' ? lastCallAt !== undefined : status !== 'offline')
 
-/** The names of those that pass, and of whoever is above them: without its lead a worker would hang under another agent. */
+/** The names of the agents that pass, and of their leads: without its lead a worker would hang under another agent. */
 export function withLeads(agents: readonly Agent[], test: (agent: Agent) => boolean): ReadonlySet<string> {
   const byName = new Map(agents.map((agent) => [agent.name, agent]))
   const kept = new Set<string>()
@@ -117,7 +117,7 @@ export function withLeads(agents: readonly Agent[], test: (agent: Agent) => bool
   return kept
 }
 
-/** Those who are there first; then by name, so that rows stay where they are. */
+/** Connected agents first, then by name, so that rows stay where they are. */
 function byPlace(a: Agent, b: Agent): number {
   const away = (agent: Agent): number => (agent.status === 'offline' ? 1 : 0)
   return away(a) - away(b) || a.name.localeCompare(b.name)

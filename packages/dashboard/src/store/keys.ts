@@ -39,7 +39,7 @@ function isTyping(target: EventTarget | null): boolean {
   return element?.closest?.('input, textarea, select, [contenteditable], .xterm') != null
 }
 
-/** False for a key that is typed into a field, or into a window that is open or about to open. */
+/** Whether a key is for the page: not one that is typed into a field, or into a window that is open or about to open. */
 export function isForPage({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
   const isWindow = [isPaletteOpen, isHelpOpen, isSearchOpen].some((isOpen) => isOpen.value)
   return !(ctrlKey || metaKey || altKey || isWindow || isTyping(target))

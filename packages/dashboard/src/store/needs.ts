@@ -1,5 +1,5 @@
-// The needs of the person, as the daemon tells them, the same in every browser. A page that is not looked at shows them by the title's count and, where
-// allowed, a notification. Needs that the person has put off are in put-off.ts.
+// The person's needs, as the daemon lists them, the same in every browser; and how the page announces them while nobody looks at it: by the
+// title's count and, where allowed, by a notification. Snoozed needs are in put-off.ts.
 
 import { isSaidTo, type Message, type Need, permissionPhrase, type RelayEvent } from '@agent-relay/sdk/internal/page'
 import { type Approval, approvals } from './approvals.ts'
@@ -11,14 +11,14 @@ import { fleet } from './fleet.ts'
 import { isPutOff, putOff } from './put-off.ts'
 import { keepSame, Refresh } from './refresh.ts'
 
-/** With the approval itself in the place of its id. */
+/** A need with the approval itself in place of its id. */
 export interface ShownNeed extends Omit<Need, 'approval'> {
   approval?: Approval
 }
 
-/** In the order of their urgency, and among equals the oldest first: a new one does not push down what the person looks at. */
+/** The needs by urgency, the oldest first among equals: a new one does not push down what the person looks at. */
 export const needs = new Cell<readonly ShownNeed[]>([])
-/** The number of needs that are put off for a while. */
+/** The number of snoozed needs. */
 export const snoozed = new Cell(0)
 
 let listed: readonly Need[] = []
@@ -53,7 +53,7 @@ async function ask(): Promise<void> {
   look()
 }
 
-/** The person is done with it, without an answer: with what the row shows, and not with what has come since. */
+/** Dismisses a need without an answer, as far as its row shows it: messages that have come since stay. */
 export function dismiss({ key, message }: ShownNeed): void {
   listed = listed.filter((need) => need.key !== key)
   look()
@@ -67,7 +67,7 @@ function look(): void {
   const open = new Map(approvals.value.map((approval) => [approval.id, approval]))
   const all = listed.flatMap(({ approval: id, ...need }): ShownNeed[] => {
     if (id === undefined) return [need]
-    // A need that was answered just now leaves that list first.
+    // An approval that was answered just now leaves the list of approvals before its need goes.
     const approval = open.get(id)
     return approval ? [{ ...need, approval }] : []
   })
@@ -78,7 +78,7 @@ function look(): void {
 
 const isSame = (a: readonly ShownNeed[], b: readonly ShownNeed[]): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** Said to the person alone or by name. */
+/** Whether a message is for the person alone, or names the person. */
 function isForMe(message: Message): boolean {
   const { agent: me } = connection.value
   if (me === '' || message.from === me) return false
@@ -93,7 +93,7 @@ function announce({ type, fact, message }: RelayEvent): void {
   if (!mayAnnounce()) return
   if (type === 'worker.changed' && fact.status === 'blocked')
     notify(`${fact.worker} is blocked`, fact.reason ?? 'a dialog is open', `#/agent/${fact.worker}/terminal`)
-  // A dialog on a screen has been told of as a blocked worker.
+  // A dialog on a screen was already announced as a blocked worker.
   if (type === 'approval.opened' && fact.tool !== 'dialog')
     notify(`${fact.agent} ${permissionPhrase(fact).wants}`, fact.input.slice(0, textChars), '#/now')
   if (message && isForMe(message))
@@ -104,7 +104,7 @@ function announce({ type, fact, message }: RelayEvent): void {
     )
 }
 
-/** Only while the page does not have the focus: a page behind another window may be visible and is not looked at. */
+/** Whether the page may announce: only while it does not have the focus, since a page behind another window may be visible but is not looked at. */
 function mayAnnounce(): boolean {
   return !document.hasFocus() && 'Notification' in window && Notification.permission === 'granted'
 }

@@ -1,6 +1,6 @@
-// Which workspace this tab shows: it is in the path, so that several tabs can have several, and what a browser keeps is kept for each of them.
+// The workspace of this tab: it is in the path, so that several tabs can have several, and the browser keeps values for each of them apart.
 
-/** Undefined at `/`: the one that the login was made for. */
+/** Undefined at `/`, which means the workspace that the login was made for. */
 export const chosenWorkspace = nameIn(location.pathname)
 
 function nameIn(path: string): string | undefined {
@@ -15,10 +15,10 @@ function nameIn(path: string): string | undefined {
 
 export const pathOf = (workspace: string): string => `/w/${encodeURIComponent(workspace)}/`
 
-/** The name under which this browser keeps something of this workspace. */
+/** The key under which this browser keeps a value of this workspace. */
 export const keptAs = (what: string): string => `agent-relay.${chosenWorkspace ?? ''}.${what}`
 
-/** What does not fit any more lasts as long as the page is open. */
+/** Keeps a value in this browser; a value for which there is no room lasts only as long as the page is open. */
 export function keepHere(place: string, text: string): void {
   try {
     localStorage.setItem(place, text)

@@ -1,4 +1,4 @@
-// What the person has put off, on this browser: a snoozed need comes back by itself.
+// Needs that the person has snoozed on this browser: each comes back by itself.
 
 import { Cell } from './cell.ts'
 import { keepHere, keptAs } from './own-place.ts'
@@ -7,7 +7,7 @@ const place = keptAs('put-off')
 const putOffMax = 500
 export const snoozeMs = 3_600_000
 
-/** Until when each need is not shown, by its key. */
+/** The end of each snooze, by the need's key. */
 export const putOff = new Cell<ReadonlyMap<string, number>>(read())
 
 export function putOffUntil(key: string, until: number): void {

@@ -1,10 +1,10 @@
-// Marking as read what the person has seen: together, and each message once.
+// Marks the messages that the person has seen as read: several together, and each message once.
 
 import { client } from './connection.ts'
 
 const readBatchMs = 150
 const readBatchMax = 500
-/** Beyond this many the list starts again: marking a message twice does no harm. */
+/** Beyond this many the list of marked messages starts again: marking a message twice does no harm. */
 const askedMax = 10_000
 const asked = new Set<string>()
 const waiting: string[] = []
@@ -32,7 +32,7 @@ async function flush(): Promise<void> {
   try {
     await client.call('inbox.read', { messages })
   } catch {
-    // They are still unread, and will be marked when they are seen again.
+    // The messages are still unread, and will be marked when they are seen again.
     for (const id of messages) asked.delete(id)
   }
 }

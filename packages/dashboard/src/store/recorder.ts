@@ -1,4 +1,4 @@
-// The journal in windows: the events around a number, those before and after it, and the number that a time has.
+// The journal in windows: the events around a number, those before and after it, and the number of a time.
 
 import type { Message, OutputOf, RelayEvent } from '@agent-relay/sdk/internal/page'
 import { fieldsOf, partiesOf, placeOf } from './concerns.ts'
@@ -8,18 +8,18 @@ import { recording } from './recording.ts'
 export interface Filter {
   agent: string
   conversation: string
-  /** A family of facts, `message.*`; empty for those that most people look for, `*` for all. */
+  /** A family of facts, such as `message.*`; empty for the main types, `*` for all. */
   types: string
 }
 
-/** Without joins, tokens, offers and the like. */
+/** The main types: without joins, tokens, offers and the like. */
 const mainTypes = ['message.*', 'approval.*', 'worker.*', 'run.*']
 
 function typesOf({ types }: Filter): string[] | undefined {
   return types === '*' ? undefined : types === '' ? mainTypes : [types]
 }
 
-/** Of a file: all that pass. */
+/** All events of the opened file that pass the filter. */
 function inRecording(filter: Filter): RelayEvent[] {
   const families = typesOf(filter)?.map((type) => type.replace(/\*$/, ''))
   const isWanted = ({ type }: RelayEvent): boolean => families?.some((family) => type.startsWith(family)) ?? true
@@ -27,7 +27,7 @@ function inRecording(filter: Filter): RelayEvent[] {
 }
 
 const pageEntries = 400
-/** With a filter that few events pass, stop after this many pages. */
+/** A search with a filter that few events pass stops after this many pages. */
 const searchedPagesMax = 12
 
 /** Events in order, from `since` on (exclusive); `next` is where to go on, undefined at the journal's end. */
@@ -53,7 +53,7 @@ export async function eventsAfter(
   return { events: found, next: at }
 }
 
-/** As many as there are up to `seq` (inclusive), newest kept. */
+/** At most `wanted` events up to `seq` (inclusive), the newest of them. */
 export async function eventsUpTo(seq: number, filter: Filter, wanted: number): Promise<RelayEvent[]> {
   if (recording.value)
     return inRecording(filter)
@@ -70,14 +70,14 @@ export async function eventsUpTo(seq: number, filter: Filter, wanted: number): P
   return found.slice(-wanted)
 }
 
-/** The entry that an address names, whatever the filter leaves out. */
+/** The events of the entry that an address names, whatever the filter leaves out. */
 export async function eventsAt(seq: number): Promise<RelayEvent[]> {
   if (recording.value) return recording.value.events.filter((event) => event.seq === seq)
   const { events } = await client.call('event.list', { since: seq - 1, limit: 1 })
   return events.filter((event) => event.seq === seq)
 }
 
-/** The last entry that was written at or before a time, by halving. Where the clock was set back a time has several places: one of them. */
+/** The last entry that was written at or before a time, found by halving. After the clock was set back a time has several places: this is one of them. */
 export async function seqAt(time: number, last: number): Promise<number> {
   if (recording.value) return recording.value.events.findLast(({ ts }) => Date.parse(ts) <= time)?.seq ?? 0
   let [low, high] = [0, last]
@@ -99,9 +99,9 @@ export function isOf(event: RelayEvent, { agent, conversation }: Filter): boolea
 }
 
 export interface Causes {
-  /** The messages that it answered, the oldest first. */
+  /** The chain of messages that this message answers, the oldest first. */
   answered: Message[]
-  /** Its consequences, in order. */
+  /** The consequences of the message, in order. */
   after: RelayEvent[]
 }
 
@@ -133,7 +133,7 @@ function causesIn(events: readonly RelayEvent[], message: Message): Causes {
 }
 
 function consequencesOf(id: string, events: readonly RelayEvent[]): RelayEvent[] {
-  /** Agents that have read it and not answered yet: the actions they call meanwhile count as its consequences. */
+  /** Agents that have read the message and not answered yet: the actions they call meanwhile count as its consequences. */
   const readers = new Set<unknown>()
   const calls = new Set<unknown>()
   return events.filter((event) => {

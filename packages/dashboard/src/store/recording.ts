@@ -1,4 +1,4 @@
-// A stretch of a journal as a file: one event per line, as `agent-relay workspace export --events` writes them. Saved here, and opened again on any page.
+// Saves a stretch of the journal as a file of one event per line, as `agent-relay workspace export --events` does, and opens such a file on any page.
 
 import { limits, parseJson, type RelayEvent, recordingLine } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
@@ -11,15 +11,15 @@ export interface OpenedRecording {
 /** The file that the recorder shows in place of this workspace's journal. */
 export const recording = new Cell<OpenedRecording | undefined>(undefined)
 
-/** More would fill the page's memory. */
+/** Limits of a file: more would fill the page's memory. */
 const [fileBytesMax, fileEventsMax] = [64 * 1024 * 1024, 200_000]
 
-/** `isBare`: without what was written, for a report that strangers read. */
+/** The events as text. `isBare`: without the words of messages and the like, for a report that strangers read. */
 export function recordingText(events: readonly RelayEvent[], isBare: boolean): string {
   return events.map((event) => recordingLine(event, isBare)).join('')
 }
 
-/** Throws what is wrong with the file, for people. */
+/** Opens a recording. Throws an error for people that says what is wrong with the file. */
 export async function openRecording(file: File): Promise<void> {
   if (file.size > fileBytesMax) throw new Error('This file is too large: a recording has at most 64 MB.')
   const lines = (await file.text()).split('\n').filter((line) => line.trim() !== '')
@@ -33,7 +33,7 @@ export async function openRecording(file: File): Promise<void> {
   recording.set({ name: file.name, events: [...events].sort((a, b) => a.seq - b.seq) })
 }
 
-/** Undefined where it is not one. The file may come from anybody, so every field that a view reads is looked at: what it is, and how long. */
+/** Reads one line; undefined if it is no event. The file may come from anybody, so the type and length of every field that a view reads are checked. */
 function eventOf(line: string): RelayEvent | undefined {
   const event = parsed(line)
   if (!isRecord(event) || !isRecord(event.fact) || !Number.isSafeInteger(event.seq)) return undefined
@@ -58,7 +58,7 @@ const isName = (value: unknown): value is string => isText(value, limits.idChars
 const isPlace = (value: unknown): value is string => isText(value, limits.conversationCharsMax)
 const isTime = (value: unknown): value is string => isName(value) && !Number.isNaN(Date.parse(value))
 
-/** Deeper than any event is, it could not even be saved again. */
+/** The line as JSON; undefined if it is none, or nested deeper than any event. */
 function parsed(line: string): unknown {
   try {
     return parseJson(line)

@@ -1,17 +1,17 @@
-// Requesting a list again, but not too often: when something hints at a change, and now and then without a hint.
+// Requests a list again, but not too often: when something hints at a change, and now and then without a hint.
 
 import { connection } from './connection.ts'
 
 export interface RefreshOptions {
-  /** Two requests are at least this far apart ... */
+  /** The shortest time between two requests. */
   minMs: number
-  /** ... and at most this far, while the page is seen. Unset: only when hinted. */
+  /** The longest time between two requests while the page is visible. Unset: requests come only after hints. */
   idleMs?: number
 }
 
-/** A slow list is requested less often: not before this many times as long as it took. */
+/** A slow list is requested less often: it rests for this many times as long as the request took. */
 const slowListFactor = 20
-/** ... but one slow moment must not leave the page out of date for long. */
+/** The longest such rest: one slow moment must not leave the page out of date for long. */
 const restMaxMs = 4_000
 const hiddenFactor = 5
 
@@ -52,7 +52,7 @@ export class Refresh {
     try {
       if (connection.value.phase === 'up') await this.#ask()
     } catch {
-      // Away or refused: the connection shows that, and the next request corrects the list.
+      // The daemon is away, or refused: the connection shows that, and the next request corrects the list.
     }
     this.#restMs = Math.min(restMaxMs, (performance.now() - this.#askedAt) * slowListFactor)
     this.#isAsking = false
@@ -60,7 +60,7 @@ export class Refresh {
   }
 }
 
-/** What says the same as before stays the same object: then it is not drawn again. A list comes often, and little of it changes. */
+/** Keeps the former object of each unchanged item, so that it is not drawn again. A list comes often, and little of it changes. */
 export function keepSame<T>(before: readonly T[], now: readonly T[], keyOf: (item: T) => string): readonly T[] {
   const known = new Map(before.map((item) => [keyOf(item), item]))
   return now.map((item) => {

@@ -9,7 +9,7 @@ const place = 'agent-relay.theme'
 const wish = matchMedia('(prefers-color-scheme: dark)')
 
 export const theme = new Cell<Theme>((localStorage.getItem(place) as Theme | null) ?? 'system')
-/** What is shown now. */
+/** Whether the page is dark now. */
 export const isDark = new Cell(false)
 
 function apply(): void {

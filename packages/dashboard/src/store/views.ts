@@ -6,12 +6,12 @@ import { conversations } from './conversations.ts'
 import { needs } from './needs.ts'
 
 interface ViewRow {
-  /** Also its path in the address. */
+  /** The view's name, which is also its path in the address. */
   name: string
-  /** A view without one is not in the menu. */
+  /** The view's place in the menu; a view without one is not in it. */
   link?: {
     title: string
-    /** Pressed after `g`. */
+    /** The key that is pressed after `g`. */
     key: string
     /** The path of an SVG of 24 by 24. */
     picture: string

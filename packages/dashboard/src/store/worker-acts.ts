@@ -1,4 +1,4 @@
-// What the person can do with an agent and its program, by their state: the same list for its own view, its row and the palette.
+// The person's buttons for an agent and its program, by their state: the same list for the agent's own view, its row and the palette.
 
 import { type Agent, RelayError } from '@agent-relay/sdk/internal/page'
 import { client } from './connection.ts'
@@ -8,16 +8,16 @@ import { retryRun } from './runs.ts'
 export interface WorkerAct {
   name: string
   op: 'worker.pause' | 'worker.resume' | 'worker.release' | 'worker.retry' | 'agent.retire'
-  /** It cannot be undone: ask once more. */
+  /** The act cannot be undone: the page asks once more. */
   isFinal: boolean
 }
 
 const pause: WorkerAct = { name: 'Pause', op: 'worker.pause', isFinal: false }
 const resume: WorkerAct = { name: 'Resume', op: 'worker.resume', isFinal: false }
 const release: WorkerAct = { name: 'Release', op: 'worker.release', isFinal: true }
-/** Its task again, as it was given. */
+/** Gives the worker its task again, as it was. */
 const retry: WorkerAct = { name: 'Retry', op: 'worker.retry', isFinal: false }
-/** It is in no list any more; what it said stays. */
+/** Removes the agent from every list; its messages stay. */
 const archive: WorkerAct = { name: 'Archive', op: 'agent.retire', isFinal: true }
 
 export function actsOn({ status }: Pick<Agent, 'status'>, worker: ListedWorker | undefined): WorkerAct[] {
@@ -29,7 +29,7 @@ export async function perform({ op }: WorkerAct, name: string): Promise<void> {
   try {
     await client.call(op, { name })
   } catch (error) {
-    // It carried out a run: that is what is done again.
+    // The worker carried out a run: the run is repeated.
     if (!(error instanceof RelayError) || error.code !== 'worker.of-run') throw error
     await retryRun(name)
   }

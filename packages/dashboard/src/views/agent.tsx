@@ -201,7 +201,7 @@ function Program({ agent, worker }: { agent: Agent; worker: ListedWorker | undef
           {worker.worktree && ` · ${worker.worktree.branch}`}
         </span>
       )}
-      {/* Of this program alone; all that its agent has used stands above. */}
+      {/* The spend of this program alone; the agent's total stands above. */}
       <span className="small muted">
         <Spent spend={worker?.spend} />
       </span>

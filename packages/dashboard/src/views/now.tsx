@@ -1,4 +1,4 @@
-// Now: first everything that needs the person, then every agent with its state and who waits for whom, the machines, and the latest messages.
+// Now: first everything that needs the person, then every agent with its state and its waits, the machines, and the latest messages.
 
 import { type Conversation, cleanLine } from '@agent-relay/sdk/internal/page'
 import { memo, useMemo, useState } from 'react'

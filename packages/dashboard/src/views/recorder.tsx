@@ -55,7 +55,7 @@ export default function Recorder() {
   const chosen = events[current]
   useKeys(tape)
   const chosenEvents = stretch ? events.slice(stretch[0], stretch[1] + 1) : events
-  // A stretch is given as indexes of these events.
+  // Clears the stretch, which is given as indexes of these events.
   // biome-ignore lint/correctness/useExhaustiveDependencies: other events are the reason
   useEffect(() => setStretch(undefined), [events])
   return (

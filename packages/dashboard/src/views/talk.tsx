@@ -95,7 +95,7 @@ function otherOf(name: string, me: string): string {
 
 const readPageMax = 500
 
-/** In pages, since one call may not mark everything. */
+/** Marks a conversation as read, in pages, since one call may not mark everything. */
 async function readAll(name: string): Promise<void> {
   const isChannel = name.startsWith('#')
   for (;;) {

@@ -1,4 +1,4 @@
-// What differs between two texts, as one place where some text became another: to show, and to turn back later.
+// The difference of two texts, as one place where some text became another: for showing, and for turning it back later.
 
 export interface Change {
   offset: number
@@ -19,7 +19,7 @@ export function changeBetween(before: string, after: string): Change {
   }
 }
 
-/** The text as it was before the change; undefined where what was added is not found, or found twice. */
+/** The text as it was before the change; undefined if the added text is not found, or found twice. */
 export function turnedBack(text: string, { offset, removed, added }: Change, isUnchanged: boolean): string | undefined {
   const at = isUnchanged ? offset : text.indexOf(added)
   if (at < 0 || added === '') return undefined
@@ -29,7 +29,7 @@ export function turnedBack(text: string, { offset, removed, added }: Change, isU
 
 const contextLines = 3
 
-/** In the form of `diff -u`, with one place. */
+/** The difference in the form of `diff -u`, with one place. */
 export function diffText(file: string, before: string | undefined, after: string | undefined): string {
   const [old, now] = [linesOf(before), linesOf(after)]
   let start = 0

@@ -1,5 +1,5 @@
-// One configuration file on disk: what it really is, what stands in it, and how it is replaced without a moment in which it is broken or
-// another writer's work is lost. What is written is up to the caller.
+// One configuration file on disk: finds its real path, reads it, and replaces it so that it is never broken and no other writer's work is lost.
+// The caller decides what is written.
 
 import {
   closeSync,
@@ -27,20 +27,20 @@ import {
 } from '@agent-relay/sdk/internal/discover'
 import { Untouched } from './format.ts'
 
-/** The user's own files may be large: some CLIs keep histories among their settings. */
+/** The size limit of an edited file; the user's own may be large, since some CLIs keep histories among their settings. */
 const editedFileBytesMax = 64 * 1024 * 1024
-/** A writer needs milliseconds; a draft that is older was left by one that is gone. */
+/** The age limit of a draft: a writer needs milliseconds, so an older draft was left by a writer that is gone. */
 const draftMsMax = 10_000
-/** How often another writer's draft is looked at. */
+/** Interval of looks at another writer's draft. */
 const draftPollMs = 5
-/** After so many tries we give up: another program writes the file all the time. */
+/** The number of tries before giving up on a file that another program writes all the time. */
 const triesMax = 20
 
 export interface Snapshot {
-  /** Where the bytes are, after every link. */
+  /** The real path of the file, after every link. */
   path: string
   bytes?: Buffer
-  /** Undefined where there is no file. */
+  /** The content; undefined if there is no file. */
   text?: string
   stats?: Stats
 }
@@ -60,7 +60,7 @@ export function look(file: string, { within }: FileOptions = {}): Snapshot {
   return found === undefined ? { path } : { path, ...found, text: decode(found.bytes) }
 }
 
-/** Every link was followed before: one that stands there now was put there since. */
+/** Reads the file. Links were followed before: one that stands there now was put there since, and is refused. */
 function read(path: string, bytesMax: number): ForeignFile | undefined {
   try {
     return readForeignFile(path, { bytesMax })
@@ -69,7 +69,7 @@ function read(path: string, bytesMax: number): ForeignFile | undefined {
   }
 }
 
-/** A link to nothing is somebody's mistake, not a place to put a file. */
+/** The path after all links. A link to nothing is somebody's mistake, not a place to put a file. */
 function realPath(file: string): string {
   try {
     return realpathSync(file)
@@ -95,7 +95,7 @@ function decode(bytes: Buffer): string {
   }
 }
 
-/** Root may write everywhere; a file that its owner has made read-only, or that is another's, is left alone all the same. */
+/** Refuses a read-only file and another user's file: root could write them all the same. */
 function checkWritable({ stats }: Snapshot): void {
   if (!stats || process.getuid === undefined) return
   if ((stats.mode & 0o200) === 0) throw new Untouched('the file is read-only')
@@ -127,7 +127,7 @@ export function replace(
     madeDirectory ??= mkdirSync(dirname(found.path), { recursive: true })
     const draft = new Draft(found, options.mode)
     try {
-      // The turn is ours now; what stands there may be newer than what was read above.
+      // This writer has the draft now, but the file may have changed since it was read above.
       const now = look(file, options)
       const text = now.path === found.path ? rewrite(now) : undefined
       if (now.path !== found.path) continue
@@ -150,7 +150,7 @@ function isSame(one: Snapshot, other: Snapshot): boolean {
   return one.bytes === undefined ? other.bytes === undefined : other.bytes?.equals(one.bytes) === true
 }
 
-/** The new file beside the old one. Its name is always the same, so that only one writer of ours can have it: it is the lock as well. */
+/** The new file beside the old one. All our writers use the same name for it, so only one of them can have it: it is the lock as well. */
 class Draft {
   readonly #path: string
   readonly #descriptor: number
@@ -192,7 +192,7 @@ class Draft {
     fsyncSync(this.#descriptor)
   }
 
-  /** Gives the turn away by the very step that puts the file in place. */
+  /** Puts the file in place, which frees the lock in the same step. */
   rename(path: string): void {
     if (!this.#isOurs()) throw new Untouched('another writer took its turn; try again')
     renameSync(this.#path, path)
@@ -209,7 +209,7 @@ class Draft {
   }
 }
 
-/** The new name is on disk too. Not every system lets a directory be opened. */
+/** Brings the new name to the disk. Not every system lets a directory be opened. */
 function syncDirectory(path: string): void {
   try {
     const descriptor = openSync(path, 'r')

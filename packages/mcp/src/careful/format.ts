@@ -1,17 +1,17 @@
-// What the careful edit asks of a format (JSON with comments, TOML), and the arithmetic of values that proves an edit right. No file is touched here.
+// The contract of a file format (JSON with comments, TOML) for the careful edit, and comparisons that prove an edit right. It touches no file.
 
-/** Where an entry stands in its container: under a name in an object, or as the item of a list in which some string holds the mark. */
+/** The place of an entry in its container: under a name in an object, or as the item of a list in which some string holds the mark. */
 export type Slot = string | { mark: string }
 
-/** Text in, text out. Everything that is not the entry keeps its bytes; what cannot be done throws `Untouched`. */
+/** A format edits texts. Everything that is not the entry keeps its bytes; an edit that cannot be made throws `Untouched`. */
 export interface Format {
-  /** The whole document as a value; `{}` where there is nothing yet. */
+  /** The whole document as a value; `{}` for an empty document. */
   values(text: string): unknown
   put(text: string, path: readonly string[], slot: Slot, value: unknown): string
   remove(text: string, path: readonly string[], slot: Slot): string
 }
 
-/** Text of the byte order mark's three bytes; it must stay first. */
+/** The byte order mark of a file, as text; it must stay first. */
 export const bom = '\ufeff'
 
 export function endOfLine(text: string): string {
@@ -22,7 +22,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Of the two parsers' values: objects without a prototype, and TOML's dates. */
+/** Whether two parsed values are equal. The parsers make objects without a prototype, and TOML's dates. */
 export function isEqual(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
@@ -42,7 +42,7 @@ export function holds(value: unknown, mark: string): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some((each) => holds(each, mark))
 }
 
-/** What stands at `path`; undefined where the way ends. */
+/** The value at `path`; undefined if the path does not lead so far. */
 export function at(values: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (value, key) => (isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
@@ -57,7 +57,7 @@ export function entryOf(values: unknown, path: readonly string[], slot: Slot): u
   return Array.isArray(container) ? container.find((item) => holds(item, slot.mark)) : undefined
 }
 
-/** How many keys of `path` are not there yet. */
+/** The number of keys of `path` that are missing. */
 export function missing(values: unknown, path: readonly string[]): number {
   return path.filter((_, i) => at(values, path.slice(0, i + 1)) === undefined).length
 }
@@ -108,7 +108,7 @@ export class Untouched extends Error {
   }
 }
 
-/** `at` is an offset into `text`. */
+/** The number of the line at an offset into the text. */
 export function lineAt(text: string, at: number): number {
   return text.slice(0, at).split('\n').length
 }

@@ -1,5 +1,5 @@
 // The careful edit: puts one entry into a configuration file that belongs to somebody else, and takes it out again, so that every other byte
-// stays. Which file, which entry and why is up to the caller.
+// stays. The caller decides which file and which entry.
 
 import { existsSync, rmdirSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -28,23 +28,23 @@ export { Untouched } from './format.ts'
 export { Plan } from './plan.ts'
 
 export interface EditOptions extends FileOptions {
-  /** Says where the owner's data directory is, in which the way back is kept. */
+  /** The environment, which names the owner's data directory, where records of edits are kept. */
   env?: Env
-  /** Nothing is written, and the answer is what it would be. */
+  /** For a dry run: nothing is written, and the answer is the same as for a real edit. */
   plan?: Plan
 }
 
 export interface Edit {
-  /** As it was named; a link is followed and stays. */
+  /** The file's path as the caller named it; a link is followed and stays. */
   file: string
   status: 'created' | 'changed' | 'unchanged' | 'removed'
-  /** In the form of `diff -u`; empty when nothing changes. */
+  /** The change in the form of `diff -u`; empty when nothing changes. */
   diff: string
   /** The file as it was before the first edit. */
   backup?: string
 }
 
-/** The entry is there afterwards, as `value`; every other byte is as it was. Throws `Untouched`, or what the system said. */
+/** Puts the entry with this value into the file; every other byte stays as it was. Throws `Untouched`, or the error of the system. */
 export function putEntry(
   file: string,
   keyPath: readonly string[],
@@ -79,7 +79,7 @@ export function putEntry(
   })
 }
 
-/** A text that is valid without the entry and invalid with it has no place for it; the parser's line number would mean our own line. */
+/** The values of the edited text; undefined if it became invalid: the file has no place for the entry, and the parser's line number would mean our own line. */
 function readBack(format: Format, text: string): unknown {
   try {
     return format.values(text)
@@ -89,7 +89,7 @@ function readBack(format: Format, text: string): unknown {
   }
 }
 
-/** The entry is gone afterwards. A file that nobody has touched since `putEntry` gets its former bytes; one that was made for it goes. */
+/** Takes the entry out. A file that nobody has touched since `putEntry` gets its former bytes; a file that was made for the entry is removed. */
 export function removeEntry(file: string, keyPath: readonly string[], name: Slot, options: EditOptions = {}): Edit {
   const format = formatOf(file)
   const records = new Records(options.env ?? process.env)
@@ -109,13 +109,13 @@ export function removeEntry(file: string, keyPath: readonly string[], name: Slot
   return result
 }
 
-/** What the entry is now; undefined where it, or the file, is not there. Throws as `putEntry` does where the file cannot be read. */
+/** The entry's value; undefined if the entry or the file is missing. Throws as `putEntry` does where the file cannot be read. */
 export function readEntry(file: string, keyPath: readonly string[], name: Slot, options: FileOptions = {}): unknown {
   const { text } = look(file, options)
   return text === undefined ? undefined : entryOf(formatOf(file).values(text), keyPath, name)
 }
 
-/** Whether what stands there is what `putEntry` wrote, and not what somebody else put in its place. */
+/** Whether the entry is the one that `putEntry` wrote, and not one that somebody else put in its place. */
 export function isOwnEntry(file: string, keyPath: readonly string[], name: string, options: EditOptions): boolean {
   const { path, text } = look(file, options)
   const record = new Records(options.env ?? process.env).read(path, keyPath, name)
@@ -123,7 +123,7 @@ export function isOwnEntry(file: string, keyPath: readonly string[], name: strin
   return record.hash === hashOf(text) || (record.added.includes(name) && text.includes(record.added))
 }
 
-/** What a person pastes by hand where the file could not be edited. */
+/** The text that a person pastes by hand where the file could not be edited. */
 export function snippetOf(file: string, keyPath: readonly string[], name: Slot, value: unknown): string {
   if (formatOf(file) === toml) return toml.put('', keyPath, name, value).trimEnd()
   return JSON.stringify(nested(keyPath, name, value), null, 2)
@@ -133,13 +133,13 @@ function formatOf(file: string): Format {
   return file.endsWith('.toml') ? toml : json
 }
 
-/** An entry that we put there earlier is taken out first, so that the way back leads to a file without it. */
+/** Takes out an entry of an earlier edit first, so that the new record leads back to a file without any. */
 function withoutOurs(format: Format, text: string, record: WayBack | undefined): string {
   if (!record || text === '') return text
   return formerText(format, text, record) ?? takenOut(format, text, record.path, record.slot, record.madeKeys)
 }
 
-/** The way back, if what was added still stands there word for word and nothing else depends on it. */
+/** The former text, if the added text still stands there word for word and nothing else depends on it. */
 function formerText(format: Format, text: string, record: WayBack | undefined): string | undefined {
   const former = record && turnedBack(text, record, record.hash === hashOf(text))
   if (record === undefined || former === undefined) return undefined
@@ -196,6 +196,6 @@ function removeEmpty(directory: string, outermost: string): void {
   try {
     for (let path = directory; path.startsWith(outermost); path = dirname(path)) rmdirSync(path)
   } catch {
-    // Something else lives there by now.
+    // The directory has other files by now.
   }
 }

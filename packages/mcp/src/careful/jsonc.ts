@@ -16,7 +16,7 @@ export const json: Format = {
   remove(text, path, slot) {
     let body = bodyOf(text)
     const head = text.slice(0, text.length - body.length)
-    // A name that stands twice is taken out twice.
+    // A name that occurs twice is taken out twice.
     for (;;) {
       const root = treeOf(body)
       const { container, rest } = root ? reach(root, path) : { container: undefined, rest: path }
@@ -31,7 +31,7 @@ function bodyOf(text: string): string {
   return text.startsWith(bom) ? text.slice(1) : text
 }
 
-/** Undefined for a text of blanks and comments alone. */
+/** The parser's tree; undefined for a text of blanks and comments alone. */
 function treeOf(text: string): Node | undefined {
   const errors: ParseError[] = []
   let root: Node | undefined
@@ -54,7 +54,7 @@ function wordsOf({ error }: ParseError): string {
     .toLowerCase()
 }
 
-/** As far into the tree as `path` leads; the last of several keys of one name is the one that readers see. */
+/** The deepest container on the way to `path`, and the rest of the path. Of several keys of one name readers see the last, and so does this. */
 function reach(root: Node, path: readonly string[]): { container: Node; rest: readonly string[] } {
   let container = root
   for (const [i, key] of path.entries()) {
@@ -70,7 +70,7 @@ function wrongKind(path: readonly string[], kind: string): Untouched {
   return new Untouched(`"${path.join('.')}" is not ${kind}`, true)
 }
 
-/** The property or the item. */
+/** The property or the item in its container. */
 function find(container: Node, slot: Slot): Node | undefined {
   if (typeof slot === 'string')
     return container.children?.findLast((property) => property.children?.[0]?.value === slot)
@@ -105,8 +105,8 @@ function startDocument(text: string, value: unknown): string {
 }
 
 /**
- * First in its container: after the bracket, what is said beside it and a heading, before everything else. So no neighbour needs another comma,
- * and no comment is parted from what it is about.
+ * Inserts the entry first in its container: after the bracket, the remark beside it and a heading, before everything else. So no neighbour needs
+ * another comma, and no comment is parted from its subject.
  */
 function insert(text: string, container: Node, name: string | undefined, value: unknown): string {
   const label = name === undefined ? '' : `${JSON.stringify(name)}: `
@@ -123,14 +123,14 @@ function insert(text: string, container: Node, name: string | undefined, value: 
   return splice(text, inside, 0, `${space}${label}${JSON.stringify(value)},`)
 }
 
-/** The end of the line where nothing but blanks and whole comments stand between here and there. */
+/** The end of the line, if only blanks and whole comments follow; otherwise undefined. */
 function restIsRemark(text: string, from: number): number | undefined {
   const remark = /(?:[ \t]|\/\*(?:(?!\*\/)[^\r\n])*\*\/)*(?:\/\/[^\r\n]*)?(?=\r?\n)/y
   remark.lastIndex = from
   return remark.test(text) ? remark.lastIndex : undefined
 }
 
-/** A heading is what comments say on lines of their own before a blank line, or where nothing follows. */
+/** The end of a heading: comments on lines of their own before a blank line, or before the container's end. */
 function headingEnd(text: string, lineEnd: number, isEmpty: boolean): number {
   const remark = /(?:\r?\n[ \t]*)+(?:\/\/[^\r\n]*|\/\*(?:(?!\*\/)[\s\S])*\*\/)[ \t]*(?=\r?\n)/y
   const blankLines = /(?:\r?\n[ \t]*)+(?=\r?\n)/y
@@ -149,7 +149,7 @@ function cut(text: string, container: Node, node: Node): string {
   let [start, end] = [node.offset, node.offset + node.length]
   const comma = commaFrom(text, end)
   const isOwn = comma !== undefined && text.slice(end, comma).trim() === ''
-  // Where ours stood last, the comma before it has lost its reason.
+  // If our entry stood last, the comma before it is needed no more.
   const former = comma === undefined && before ? commaFrom(text, before.offset + before.length) : undefined
   const other = isOwn ? undefined : (comma ?? former)
   if (isOwn) end = comma + 1
@@ -159,7 +159,7 @@ function cut(text: string, container: Node, node: Node): string {
   return edits.sort(([a], [b]) => b - a).reduce((result, [offset, length]) => splice(result, offset, length, ''), text)
 }
 
-/** The comma that comes next, over blanks and comments; undefined where something else comes. */
+/** The next comma, after blanks and comments; undefined if something else comes first. */
 function commaFrom(text: string, from: number): number | undefined {
   const trivia = /(?:\s|\/\*[\s\S]*?\*\/|\/\/[^\r\n]*)*/y
   trivia.lastIndex = from

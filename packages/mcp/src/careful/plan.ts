@@ -1,10 +1,10 @@
-// The plan of a dry run: what would be written, file by file. The next edit of a file begins with what the one before would leave.
+// The plan of a dry run: the edits of each file, where each edit begins with the text that the one before would leave.
 
 import { diffText } from './change.ts'
 import type { Snapshot } from './file.ts'
 
 export class Plan {
-  /** By its path, links followed. */
+  /** Keyed by the real path, after all links. */
   readonly #files = new Map<string, { file: string; before?: string; after?: string }>()
 
   /** The file as it would be by now. */
@@ -13,12 +13,12 @@ export class Plan {
     return planned ? { ...found, text: planned.after } : found
   }
 
-  /** `file`: as it was named. */
+  /** Adds an edit. `file` is the path as the caller named it. */
   add(file: string, { path, text: before }: Snapshot, after: string | undefined): void {
     this.#files.set(path, { before, ...this.#files.get(path), file, after })
   }
 
-  /** All changes of a file together; empty where there are none, and once they were told. */
+  /** All changes of a file together; empty if there are none, or if they were taken before. */
   takeDiff(file: string): string {
     for (const [path, { file: named, before, after }] of this.#files) {
       if (named !== file) continue

@@ -1,4 +1,4 @@
-// What the careful edit keeps in the owner's data directory: how each change is turned back, and the file as it was before the first one.
+// Records of the careful edit in the owner's data directory: how each change is turned back, and the file as it was before the first one.
 
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,13 +12,13 @@ export interface WayBack extends Change {
   file: string
   path: readonly string[]
   slot: Slot
-  /** Of the file after the change: equal means that nobody has touched it since. */
+  /** The hash of the file after the change: an equal one means that nobody has touched the file since. */
   hash: string
-  /** There was no file. */
+  /** The file did not exist before. */
   isNew: boolean
-  /** The first of the directories that were made for it. */
+  /** The first of the directories that were made for the file. */
   madeDirectory?: string
-  /** How many keys of the path were made, and go again when they are left empty. */
+  /** The number of keys of the path that the edit made, and that go again when they are left empty. */
   madeKeys: number
 }
 
@@ -26,7 +26,7 @@ export function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** May hold the user's own text, secrets among it: readable by the owner alone. */
+/** The stored records. They may hold the user's own text, secrets among it, so only the owner can read them. */
 export class Records {
   readonly #folder: string
 
@@ -49,7 +49,7 @@ export class Records {
     rmSync(this.#path(file, path, slot), { force: true })
   }
 
-  /** Once, before the first change: then there is nothing of ours in it. */
+  /** Keeps a copy of the file once, before the first change, while nothing of ours is in it. */
   backUp(file: string, bytes: Buffer): void {
     if (this.#all().some((record) => record.file === file)) return
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
@@ -73,7 +73,7 @@ export class Records {
   }
 }
 
-/** Undefined for a record that cannot be read: the entry can be taken out without it. */
+/** Reads one record; undefined if it cannot be read: the entry can be taken out without it. */
 function read(path: string): WayBack | undefined {
   try {
     const record = JSON.parse(readFileSync(path, 'utf8')) as WayBack

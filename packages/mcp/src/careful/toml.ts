@@ -1,5 +1,5 @@
-// The careful edit of TOML: a plain block of TOML 1.0 at the end of the file, as text. No TOML library keeps comments and writes what every
-// reader takes, so the library (smol-toml) only reads, and whoever calls compares the values.
+// The careful edit of TOML: a plain block of TOML 1.0 at the end of the file, as text. No TOML library keeps comments and writes a form that every
+// reader takes, so the library (smol-toml) only reads, and the caller compares the values.
 
 import { parse } from 'smol-toml'
 import { at, bom, endOfLine, entryOf, type Format, isEqual, isObject, type Slot, Untouched } from './format.ts'
@@ -38,7 +38,7 @@ function nameOf(slot: Slot): string {
   throw new Untouched('lists in TOML are not edited')
 }
 
-/** `[a.b]`, its plain values, then a table for each object in it. */
+/** The text of an entry: `[a.b]`, its plain values, then a table for each object in it. */
 function blockOf(path: readonly string[], value: unknown): string[] {
   if (!isObject(value)) throw new TypeError(`${path.join('.')}: only a table can be put into TOML`)
   const entries = Object.entries(value)
@@ -53,7 +53,7 @@ function keyText(key: string): string {
   return /^[A-Za-z0-9_-]+$/.test(key) ? key : valueText(key)
 }
 
-/** JSON writes strings, numbers and lists as TOML does, but for DEL, which TOML wants escaped. */
+/** A value as TOML: JSON writes strings, numbers and lists as TOML does, but for DEL, which TOML wants escaped. */
 function valueText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(valueText).join(', ')}]`
   return JSON.stringify(value).replaceAll('\u007f', '\\u007f')
@@ -64,7 +64,7 @@ interface Header {
   path: string[]
 }
 
-/** Takes out the table and what stands below it, up to the last line that says something; a remark after that is about what follows. */
+/** Takes out the table with its subtables, up to the last line that is no remark: a remark after that belongs to what follows. */
 function removeTable(text: string, path: readonly string[]): string {
   const headers = headersOf(text)
   const isOurs = ({ path: other }: Header) => path.every((key, i) => other[i] === key)
@@ -81,7 +81,7 @@ function removeTable(text: string, path: readonly string[]): string {
   return result
 }
 
-/** Lines that look like table headers. One inside a long string or a list looks so too: the caller's comparison of values finds that out. */
+/** Lines that look like table headers, also those inside a long string or a list: the caller's comparison of values finds these out. */
 function headersOf(text: string): Header[] {
   return [...text.matchAll(/^[ \t]*\[{1,2}[^[\]\r\n]+\]{1,2}[ \t]*(?:#.*)?\r?$/gm)].flatMap((match) => {
     try {

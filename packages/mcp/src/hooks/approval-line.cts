@@ -12,14 +12,14 @@ export interface Over {
   answers?: string[]
 }
 
-/** The first and the longest pause between two attempts to reach the next daemon. */
+/** The first and the longest pause between attempts to reach the next daemon. */
 const [againMs, againMsMax] = [250, 5_000]
-/** For this long the hook waits for a daemon that it can tell about an answer at the terminal. */
+/** The time in which the hook looks for a daemon to tell about an answer at the terminal. */
 const farewellMs = 10_000
 
 /**
- * Asks the next daemon with the same key where the first one ends: there it is the same question, and an answer that was given meanwhile is
- * handed over. Ends the process where no daemon accepts the first connection: then nobody could answer.
+ * Asks the next daemon with the same key when the first one ends: there it is the same question, and an answer that was given meanwhile is
+ * handed over. Ends the process if no daemon accepts the first connection: then nobody could answer.
  */
 export class ApprovalLine {
   readonly over: Promise<Over>

@@ -8,7 +8,7 @@ import { WireClient } from '@agent-relay/sdk/internal/wire-client'
 import { hosts } from './identity.cts'
 import { stdinText } from './stdin.cts'
 
-/** Ends the process, also where no daemon answers. */
+/** Reports the session's state, then ends the process, also if no daemon answers. */
 export async function doingHook(): Promise<void> {
   const exit = () => process.exit()
   setTimeout(exit, waitLimitMs('hook'))

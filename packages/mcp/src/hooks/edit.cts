@@ -13,12 +13,12 @@ import { type Edits, editsOf } from './edits.cts'
 import { type HookIdentity, identityOf, threadOf } from './identity.cts'
 import { stdinText } from './stdin.cts'
 
-/** Between the question and its answer. */
+/** The longest wait for the daemon's verdict. */
 const verdictMs = waitLimitMs('edit')
 /** Beyond this many unread notes for one workspace, and this many workspaces with notes, no more notes are left. */
 const notesMax = 1_000
 const foldersMax = 1_000
-/** The limits of the daemon. */
+/** The daemon's limits on the files of one edit. */
 const { claimFilesMax: filesMax, claimTreesMax: treesMax } = pipeLimits
 
 interface Asked extends Edits {
@@ -36,7 +36,7 @@ interface Said {
   thread?: string
 }
 
-/** Ends the process by itself. */
+/** Runs the hook, and ends the process by itself. */
 export async function editHook(event: string): Promise<void> {
   const said = saidIn(await stdinText())
   const known = identityOf(process.env)
@@ -66,7 +66,7 @@ function denial(event: string, text: string): object {
   return event === 'preToolUse' ? decided : { decision: 'deny', reason: text }
 }
 
-/** The edit that a CLI's call shows; undefined where it shows none. */
+/** The edit that a CLI's call shows; undefined if it shows none. */
 function saidIn(text: string): Said | undefined {
   try {
     const said = JSON.parse(text) as Record<string, unknown>
@@ -85,7 +85,7 @@ function saidIn(text: string): Said | undefined {
   }
 }
 
-/** Undefined where the daemon refuses, as for an agent that it does not know. Rejects where the connection breaks. */
+/** Asks the daemon. Undefined if the daemon refuses, for example an agent that it does not know. Rejects if the connection breaks. */
 function ask(socket: Socket, identity: HookIdentity, input: Asked): Promise<Verdict | undefined> {
   return new Promise((resolve, reject) => {
     const client = new WireClient(socket, identity, (isRefused) => (isRefused ? resolve(undefined) : reject()))

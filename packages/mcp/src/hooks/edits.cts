@@ -4,11 +4,11 @@
 import { basename, resolve } from 'node:path'
 
 export interface Edits {
-  /** Absolute paths, as they were named: the daemon follows links. */
+  /** Absolute paths as the call names them: the daemon follows links. */
   files: string[]
   /** The files among them that are removed, moved or restored whole, with everything in them if they are directories. */
   trees?: string[]
-  /** A git command that touches files which it does not name. */
+  /** The git command, if it touches files which it does not name. */
   git?: { command: string; directory: string }
 }
 
@@ -57,7 +57,7 @@ interface Simple {
   writes: string[]
 }
 
-/** Words before a program that do not change what it does. */
+/** Words before a program that do not change its effect. */
 const before = ['sudo', 'command', 'env', 'time', 'nohup', 'exec', 'builtin']
 
 function shellEdits(commands: readonly Simple[], start: string): Edits {

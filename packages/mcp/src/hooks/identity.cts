@@ -5,13 +5,13 @@ import { readFileSync } from 'node:fs'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import { pipeLimits } from '@agent-relay/sdk/internal/pipe-limits'
 
-/** At most a few shells stand between a hook and its host: the first process that is not a shell is the host. */
+/** Names of shells: at most a few stand between a hook and its host, which is the first process that is not a shell. */
 const shells = ['sh', 'bash', 'dash', 'zsh', 'fish', 'ksh', 'ash', 'busybox']
 const ancestorsMax = 8
 
 export type HookIdentity = { token: string } | { hosts: number[]; thread?: string }
 
-/** Undefined for a token without a name, which is a mistake: a worker has both, and a person's own session has a name at most. */
+/** The identity for the hook. Undefined for a token without a name, a mistake: a worker has both, and a person's own session at most a name. */
 export function identityOf(env: Env): HookIdentity | undefined {
   const token = setting(env, 'RELAY_AGENT_TOKEN')
   if (token === undefined) return { hosts: hosts(env) }

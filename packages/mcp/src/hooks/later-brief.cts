@@ -1,9 +1,9 @@
-// A brief that cannot be given now: the next hook of the same host gives it. It is noted in a file beside the daemon's own hints, named after the
-// host, with a line for each conversation that says how the memory was cut.
+// A brief that cannot be given now: the next hook of the same host gives it. A file beside the daemon's own hints, named after the host, has a
+// line for each such conversation that says how the memory was cut.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 
-/** How a session's memory may have been cut: the CLI says it on standard input (`source`). */
+/** The ways in which a session's memory is cut: the CLI says them on standard input (`source`). */
 const cuts = ['compact', 'resume', 'clear']
 
 export const cutIn = (word: unknown) => cuts.find((each) => each === word)
@@ -12,7 +12,7 @@ export class LaterBrief {
   readonly #path: string | undefined
   readonly #thread: string
 
-  /** Without a path nothing is noted. */
+  /** `path`: the file for the note; without it nothing is noted. */
   constructor(path: string | undefined, thread = '') {
     this.#path = path
     this.#thread = thread

@@ -14,27 +14,27 @@ import { identityOf, threadOf } from './identity.cts'
 import { cutIn, LaterBrief } from './later-brief.cts'
 import { stdinObject } from './stdin.cts'
 
-/** The turn ends at these events: the hook must keep it from ending. At all others the text is added to the model's context. */
+/** Events at which the turn ends: the hook must keep it from ending. At all others the text is added to the model's context. */
 const stops = ['Stop', 'SubagentStop', 'AfterAgent', 'agentStop']
-/** A new session has not seen the messages that an earlier one was shown. */
+/** Events at which a session begins. A new session has not seen the messages that an earlier one was shown. */
 const begins = ['SessionStart', 'sessionStart']
 
-/** Gemini CLI runs the hooks of a session that was cleared, and drops their output. */
+/** Whether the hook's output is lost: Gemini CLI runs the hooks of a session that was cleared, and drops their output. */
 const isUnheard = (cli: string, cut: string | undefined) => cli === 'gemini' && cut === 'clear'
 
-/** The turn waits for the hook, and a daemon answers within milliseconds or is in trouble. */
+/** The longest wait for the daemon: the turn waits for the hook, and a daemon answers within milliseconds or is in trouble. */
 const answerMs = waitLimitMs('hook')
-/** One of the many waits of `hook wait`. */
+/** The length of one wait; `hook wait` makes many in a row. */
 const waitMs = 600_000
-/** Interval at which a waiter checks its parent: when the host is gone, it has another one. */
+/** Interval at which a waiter checks its parent: when the host is gone, the waiter has another parent. */
 const parentMs = 5_000
-/** Claude Code puts a context longer than 10,000 characters into a file: the other messages come at the end of the turn, which has room. */
+/** The room for messages in a context. Claude Code puts a longer one than 10,000 characters into a file, so the rest comes at the end of the turn. */
 const contextRoom = { limit: 8, bytesMax: 5 * 1024 }
 
-/** Ends the process where the daemon does not answer. */
+/** The timer that ends the process if the daemon does not answer. */
 let late: NodeJS.Timeout | undefined
 
-/** Ends the process by itself. */
+/** Runs the hook, and ends the process by itself. */
 export async function mailHook(event: string, cli = 'claude'): Promise<void> {
   const { env } = process
   const form = formFor(cli)
@@ -94,7 +94,7 @@ async function show(
   // Messages shown before a compaction may stand in the very prompt that begins: the brief counts the others.
   const again = begins.includes(event) && cut !== 'compact'
   const messages = await take(client, { again, begun: performance.timeOrigin, ...(isStop ? {} : contextRoom) })
-  // After the messages were taken: the brief counts as waiting only the others.
+  // Asked for after the messages were taken, so that the brief counts only the others as waiting.
   const opening = await openingOf(client, cut ?? later.after, later)
   if (messages.length === 0 && opening === '') process.exit()
   const text = await textOf(client, messages, form, opening)
@@ -124,7 +124,7 @@ async function textOf(client: WireClient, messages: InjectedMessage[], form: For
   return injectionText(messages, { ...form, sendTool, opening })
 }
 
-/** If nobody reads the output any more, nothing was shown: the messages are free again. */
+/** Prints a text. If nobody reads the output any more, nothing was shown, and the messages are free again. */
 function print(stream: NodeJS.WriteStream, text: string, then: () => void): void {
   stream.write(`${text}\n`, (error) => (error ? process.exit() : then()))
 }
@@ -135,7 +135,7 @@ async function report(client: WireClient, messages: InjectedMessage[], route: 'h
   process.exit()
 }
 
-/** A brief alone wakes no session. opencode's plugin adds it to every prompt, also to the one that wakes. */
+/** Wakes the session for messages. A brief alone wakes none; opencode's plugin adds it to every prompt, also to the one that wakes. */
 async function rewake(client: WireClient, form: Form, later: LaterBrief): Promise<void> {
   const messages = await take(client, {})
   const isBriefed = messages.length > 0 && form.waking === 'rewake'
@@ -148,15 +148,15 @@ async function wake(client: WireClient, messages: InjectedMessage[], form: Form,
   const text = await textOf(client, messages, form, opening)
   if (form.waking === 'http') return handOver(client, messages, text)
   print(process.stderr, text, () => {
-    // Before the report: if the daemon has it and its answer is lost, nobody else shows the messages.
+    // Set before the report: if the daemon has it and its answer is lost, nobody else shows the messages.
     process.exitCode = 2
     void report(client, messages, form.waking)
   })
 }
 
 /**
- * opencode's plugin writes a line once opencode has the text, however long that takes. Without that line nothing was shown, and the messages wait
- * for the next waiter.
+ * Hands messages to opencode's plugin, which writes a line once opencode has the text, however long that takes. Without that line nothing was
+ * shown, and the messages wait for the next waiter.
  */
 function handOver(client: WireClient, messages: InjectedMessage[], text: string): void {
   clearTimeout(late)
@@ -172,7 +172,7 @@ function handOver(client: WireClient, messages: InjectedMessage[], text: string)
   print(process.stdout, JSON.stringify(text), () => {})
 }
 
-/** For a machine without a shell that can wait (launcher/hook-guard.ts). */
+/** Waits for messages on a machine without a shell that can wait (launcher/hook-guard.ts). */
 async function wait(client: WireClient, form: Form): Promise<void> {
   const parent = process.ppid
   setInterval(() => process.ppid !== parent && process.exit(), parentMs)

@@ -10,7 +10,7 @@ import { opencodeText, permissionText } from '@agent-relay/sdk/internal/permissi
 import { ApprovalLine, type Over } from './approval-line.cts'
 import { hosts } from './identity.cts'
 
-/** The daemon cuts the text further. */
+/** The hook's limit of a text; the daemon cuts it further. */
 const textCharsMax = 256 * 1024
 
 /** A line of the plugin: opencode's question, as its event tells it, or the answer at the terminal. */
@@ -24,11 +24,11 @@ interface Told {
 
 const kinds: Record<string, Over['kind']> = { once: 'allow', always: 'always', reject: 'deny' }
 
-/** Ends the process by itself. */
+/** Runs the hook, and ends the process by itself. */
 export function opencodeAsks(): void {
   const key = randomBytes(16).toString('hex')
   let line: Promise<ApprovalLine> | undefined
-  // At the end of its input opencode has ended, and its question with it.
+  // The end of the input means that opencode has ended, and its question with it.
   createInterface(process.stdin)
     .on('line', hear)
     .on('close', () => process.exit())

@@ -17,9 +17,9 @@ export { TerminalWatch }
 
 /** Interval between looks at the terminal. */
 const terminalLookMs = 250
-/** The daemon cuts the input further. */
+/** The hook's limit of the input; the daemon cuts it further. */
 const inputCharsMax = 256 * 1024
-/** A dialog waits for a person anyway; without the call nobody could answer it from elsewhere. */
+/** The time for the call: a dialog waits for a person anyway, and without the call nobody could answer it from elsewhere. */
 const permissionCallMs = 30_000
 
 interface Asked {
@@ -37,7 +37,7 @@ interface Suggestion {
   [more: string]: unknown
 }
 
-/** Ends the process by itself. */
+/** Runs the hook, and ends the process by itself. */
 export async function permissionHook(cli: string | undefined): Promise<void> {
   if (cli === 'opencode') return opencodeAsks()
   const asked = askedIn(await stdinText(permissionCallMs))
@@ -46,7 +46,7 @@ export async function permissionHook(cli: string | undefined): Promise<void> {
   const watched = new TerminalWatch({ ...asked, host: hosts(process.env)[0] })
   try {
     const { socketPath, socket = connect(socketPath) } = await reachDaemon()
-    // Nobody may guess it: the next daemon recognizes the hook by it.
+    // The key by which the next daemon recognizes the hook; it must be impossible to guess.
     const key = randomBytes(16).toString('hex')
     const ask = { key, vendor: 'claude', ...shownOf(asked), ...answersOf(asked), passesWords: true }
     const line = new ApprovalLine(socket, identity, ask)
@@ -88,7 +88,7 @@ interface Question {
   multiSelect?: boolean
 }
 
-/** Undefined where the input has another form: then it is shown like any other tool's, and answered at the terminal. */
+/** The questions of the input; undefined if it has another form: then it is shown like any other tool's, and answered at the terminal. */
 function questionsIn({ tool, input }: Asked): Question[] | undefined {
   const { questions } = input
   if (tool !== questionTool || !Array.isArray(questions) || questions.length === 0) return undefined
@@ -99,7 +99,7 @@ function questionsIn({ tool, input }: Asked): Question[] | undefined {
 
 const isOption = (each: { label?: unknown } | null) => typeof each?.label === 'string'
 
-/** A question is answered by its options, never by a yes. */
+/** The choices for the person: a question is answered by its options, never by a yes. */
 function answersOf(asked: Asked): { choices: typeof choices; questions?: object[] } {
   const questions = questionsIn(asked)
   if (!questions) return { choices: asked.tool === questionTool ? [] : choices }
@@ -143,7 +143,7 @@ function questionText({ question, options }: Question): string {
   return [question, ...shown].join('\n')
 }
 
-/** Undefined where nobody has answered in the queue. */
+/** The decision for Claude Code; undefined if nobody has answered in the queue. */
 function decisionOf({ how, kind, words, answers }: Over, asked: Asked): object | undefined {
   if (how !== 'answered') return undefined
   const questions = kind === 'deny' ? undefined : questionsIn(asked)
@@ -156,7 +156,7 @@ function decisionOf({ how, kind, words, answers }: Over, asked: Asked): object |
   return kind === 'deny' ? { behavior: 'deny', message: words ?? 'A person said no.' } : undefined
 }
 
-/** Claude Code's own proposal, for this session alone: no file is written. Without a proposal, this very call. */
+/** The permission for this session alone, as Claude Code proposes it: no file is written. Without a proposal, it allows this very call. */
 function forSession({ tool, input, suggestions }: Asked): object[] {
   if (suggestions.length > 0) return suggestions.map((each) => ({ ...each, destination: 'session' }))
   const rule = typeof input.command === 'string' ? { toolName: tool, ruleContent: input.command } : { toolName: tool }

@@ -1,9 +1,9 @@
-// Standard input of a hook, on which the CLI says what the hook is for. A CLI writes it at once.
+// Standard input of a hook, on which the CLI describes the event. A CLI writes it at once.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 
 const inputMs = waitLimitMs('hookInput')
-/** A tool call holds the whole new content of a file. A longer one is ignored. */
+/** The limit of a tool call's text, which holds the whole new content of a file. A longer one is ignored. */
 const callCharsMax = 32 * 1024 * 1024
 const objectCharsMax = 64 * 1024
 
@@ -24,7 +24,7 @@ export function stdinText(ms = inputMs): Promise<string> {
   })
 }
 
-/** A small JSON object, as soon as it is complete: the input may stay open. Empty where none comes. */
+/** A small JSON object from the input, as soon as it is complete: the input may stay open. Empty if none comes. */
 export function stdinObject(): Promise<Record<string, unknown>> {
   const { stdin } = process
   let text = ''

@@ -1,5 +1,5 @@
-// Whether a permission of Claude Code was answered at its terminal. Claude Code tells nobody: the result of the call stands in the session's
-// transcript, and a command that runs is a child of the host. A permission that neither shows is taken for open.
+// Finds out whether a permission of Claude Code was answered at its terminal. Claude Code tells nobody: the result of the call stands in the session's
+// transcript, and a command that runs is a child of the host. A permission is taken for open if neither shows an answer.
 
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 
@@ -10,9 +10,9 @@ interface Call {
   host: number | undefined
 }
 
-/** Only the end of the transcript is read: the call stands in its last lines. */
+/** The part of the transcript that is read, its end: the call stands in the last lines. */
 const tailBytes = 512 * 1024
-/** Claude Code's words about a call that the person refused. */
+/** The words in Claude Code's result of a call that the person refused. */
 const refused = /doesn't want to (?:proceed|take this action)|rejected|interrupted by user/i
 
 export class TerminalWatch {
@@ -56,7 +56,7 @@ export class TerminalWatch {
     return undefined
   }
 
-  /** Undefined where nothing was added. */
+  /** The end of the transcript; undefined if nothing was added. */
   #tail(): string | undefined {
     const { transcript } = this.#call
     if (transcript === undefined) return undefined
@@ -113,7 +113,7 @@ function argumentsOf(pid: string): string[] {
   }
 }
 
-/** The command is an argument of its own, in quotes, or behind `eval`: a longer command that contains this one is another. */
+/** Whether the arguments hold the command: alone, in quotes, or behind `eval`. A longer command that contains this one is another. */
 function holds(all: readonly string[], command: string): boolean {
   const quoted = [`'${command}'`, `"${command}"`, `eval ${command} \\<`, `eval ${command} <`]
   return all.some((each) => each === command || quoted.some((form) => each.includes(form)))
@@ -127,7 +127,7 @@ interface Block {
   tool_use_id?: string
 }
 
-/** The parts of the messages, of which each line holds one. */
+/** The parts of the messages; each line of the text holds one message. */
 function* blocksIn(text: string): Generator<Block> {
   for (const line of text.split('\n')) {
     if (!line.includes('tool_')) continue

@@ -1,16 +1,16 @@
 // A stream of events with a bound on what waits for its reader: a reader that takes nothing while too much waits is cut off.
 
 export interface StreamLimits {
-  /** What may wait for a reader that does not read. */
+  /** Bytes that may wait for a reader that does not read. */
   waitingBytesMax: number
-  /** One that takes nothing for this long while more than that waits is cut off. Nothing is lost: messages stay in the inbox, events in the journal. */
+  /** A reader that takes nothing for this long while more than that waits is cut off. Nothing is lost: the inbox keeps messages, the journal events. */
   stalledMs: number
 }
 
-/** A stream is cut off at once beyond this: it is more than any one answer. */
+/** A stream with more waiting bytes than this is cut off at once: it is more than any one answer. */
 const waitingBytesLimit = 32 * 1024 * 1024
 
-/** The same answer, its stream bounded; any other answer is returned as it is. */
+/** Bounds an answer's stream; any other answer is returned as it is. */
 export function bounded(response: Response, limits: StreamLimits): Response {
   const { body, status, headers } = response
   if (!body || !headers.get('content-type')?.startsWith('text/event-stream')) return response
@@ -37,7 +37,7 @@ class BoundedStream {
     void this.#drain()
   }
 
-  /** At once, whether anybody reads or not: what waited inside the source could not be counted. */
+  /** Reads the source at once, whether anybody reads or not: bytes that wait inside the source could not be counted. */
   async #drain(): Promise<void> {
     try {
       for (let next = await this.#source.read(); !next.done && !this.#isOver; next = await this.#source.read()) {
@@ -48,7 +48,7 @@ class BoundedStream {
         if (this.#waitingBytes > this.#limits.waitingBytesMax) this.#stall ??= this.#startStall()
       }
     } catch {
-      // It broke: what was read before is still passed on.
+      // The source broke: the bytes read before are still passed on.
     }
     this.#isOver = true
     this.#wake?.()
@@ -78,7 +78,7 @@ class BoundedStream {
     const next = this.#queue.shift()
     if (next === undefined) return this.#close(controller)
     this.#waitingBytes -= next.length
-    // It has taken something: its time starts again, however much still waits.
+    // The reader has taken something: its time starts again, however much still waits.
     clearTimeout(this.#stall)
     this.#stall = this.#waitingBytes > this.#limits.waitingBytesMax ? this.#startStall() : undefined
     controller.enqueue(next)

@@ -1,4 +1,4 @@
-// What the parts of the HTTP server share: who asks, when an answer has left, the limits, and small helpers.
+// Shared parts of the HTTP server: the caller, the moment when an answer has left, the limits, and small helpers.
 
 import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { limits } from '@agent-relay/sdk/protocol'
@@ -7,17 +7,17 @@ import type { ServerOptions } from '../server.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { StreamLimits } from './bounded-stream.ts'
 
-/** Who asks, as the daemon has checked it. */
+/** The caller of a request, as the daemon has checked it. */
 export interface HttpCaller {
-  /** What a session is bound to: a request of anybody else does not find it. */
+  /** The caller's identity to which a session is bound: requests of other callers do not find it. */
   principal: string
-  /** The workspace and the agent that a stateless call acts as; the next call is the next one with the same. */
+  /** The workspace and the agent of a stateless call: calls with the same identity belong together. */
   identity: string
-  /** `session`: as the agent the caller names, or one that is named when the client has introduced itself. `stateless`: as that agent, or nobody. */
+  /** Opens a session. `session`: as the named agent, or one that is named once the client has introduced itself. `stateless`: as the named agent, or nobody. */
   open(era: 'session' | 'stateless'): Promise<RelaySession>
-  /** Whoever this agent's token speaks for, in the same workspace; throws where it speaks for nobody there. */
+  /** The caller for whom this agent's token speaks, in the same workspace; throws if the token is not valid there. */
   as(token: string): HttpCaller
-  /** The only toolset there is for it. */
+  /** The only toolset that the caller may have; unset if it may choose. */
   onlyTools?: string
 }
 
@@ -30,30 +30,30 @@ export interface RelaySession {
   >
   /** Opens the turn of one tools/call under the id that makes a repeat recognisable. */
   turn(id: string): Turn
-  /** Its client seems gone without a goodbye: another session of the agent may get what was handed out and not read. */
+  /** The client seems gone without a goodbye: another session of the agent may get the messages that were handed out and not read. */
   letGo(): void
 }
 
 export interface Exchange {
   request: Request
   caller: HttpCaller
-  /** Settles once: true when the whole answer has left, false when its receiver was gone before. */
+  /** Settles once: true if the whole answer has left, false if its receiver was gone before. */
   left: Promise<boolean>
 }
 
 export interface ToolChoice {
-  /** The same for the same tools. */
+  /** A key for the choice: equal for the same tools. */
   name: string
   list: readonly Tool[]
 }
 
 export interface McpHttpLimits extends StreamLimits {
   bodyBytesMax: number
-  /** A session without a call and without an open stream ends after this. */
+  /** The time after which a session without a call and without an open stream ends. */
   idleMs: number
-  /** Sessions of each kind; beyond that the longest unused one ends. */
+  /** The most sessions of each kind; beyond it the longest unused one ends. */
   sessionsMax: number
-  /** A comment on open streams, so that nothing in between takes them for dead. */
+  /** Interval of comments on open streams, so that nothing in between takes them for dead. */
   keepAliveMs: number
 }
 
@@ -67,12 +67,12 @@ export const mcpHttpLimits: Readonly<McpHttpLimits> = {
 }
 
 export function rpcError(status: number, code: number, message: string): Response {
-  // After 413 the rest of the request is not waited for, so nothing may follow it on this connection.
+  // After 413 the server does not read the rest of the request, so nothing may follow it on this connection.
   const headers: Record<string, string> = status === 413 ? { connection: 'close' } : {}
   return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status, headers })
 }
 
-/** Nobody's session, somebody else's session and one that ended get the same answer: the client opens another. */
+/** The answer for a session that is unknown, has ended or belongs to another caller: the client then opens a new one. */
 export function noSuchSession(): Response {
   return rpcError(404, -32001, 'Session not found')
 }
@@ -90,7 +90,7 @@ export function requestIds(body: unknown): (string | number)[] {
   })
 }
 
-/** What an answer handed out counts as received only when that answer has left. */
+/** A turn that settles once its answer has left or is lost: only then does it count as received, or not. */
 export function onceLeft(left: Promise<boolean>, turn: Turn): Turn {
   return {
     call: (op, input, signal) => turn.call(op, input, signal),
@@ -100,7 +100,7 @@ export function onceLeft(left: Promise<boolean>, turn: Turn): Turn {
   }
 }
 
-/** Cannot be guessed; and whoever learns it still needs the credential that it is bound to. */
+/** A random id. A session also needs the credential that it is bound to, so knowing the id is not enough. */
 export function newSessionId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(24))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')

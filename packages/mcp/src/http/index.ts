@@ -9,7 +9,7 @@ import { SessionsHttp } from './sessions.ts'
 import { SseHttp } from './sse.ts'
 import { StatelessHttp } from './stateless.ts'
 
-/** A JSON-RPC id becomes part of a command's id, which is stored. */
+/** The limit of a JSON-RPC id, which becomes part of a command's id and is stored. */
 const rpcIdCharsMax = 100
 
 export class McpHttp {

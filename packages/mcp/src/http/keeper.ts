@@ -1,9 +1,9 @@
-// Keeps things while they are used. A thing that was not used for a while is ended, and with too many of them the one that was unused longest.
+// Keeps things while they are used. A thing that was unused for a while is ended, and if there are too many, the one that was unused longest.
 
 export interface KeeperOptions<T> {
-  /** Ended when unused for this long. */
+  /** The time after which an unused thing is ended. */
   idleMs: number
-  /** At most so many at once. */
+  /** The most things at once. */
   countMax: number
   end(thing: T): void
 }
@@ -16,7 +16,7 @@ interface Kept<T> {
 
 export class Keeper<T> {
   readonly #options: KeeperOptions<T>
-  /** In the order of their last use. */
+  /** Things in the order of their last use. */
   readonly #kept = new Map<string, Kept<T>>()
 
   constructor(options: KeeperOptions<T>) {
@@ -31,7 +31,7 @@ export class Keeper<T> {
     return this.#kept.get(key)?.thing
   }
 
-  /** False where all are in use, so that none can make room. */
+  /** Keeps the thing. False if all others are in use, so that none can make room. */
   put(key: string, thing: T): boolean {
     if (this.#kept.size >= this.#options.countMax && !this.#makeRoom()) return false
     const kept = { thing, users: 0 }
@@ -40,7 +40,7 @@ export class Keeper<T> {
     return true
   }
 
-  /** In use until the answered function is called. */
+  /** Marks the thing as in use until the returned function is called. */
   use(key: string): () => void {
     const kept = this.#kept.get(key)
     if (!kept) return () => {}
@@ -57,7 +57,7 @@ export class Keeper<T> {
     }
   }
 
-  /** Ends it now, unless the key stands for another thing by now. */
+  /** Ends the thing now, unless the key stands for another one by now. */
   drop(key: string, thing?: T): void {
     const kept = this.#kept.get(key)
     if (!kept || (thing !== undefined && kept.thing !== thing)) return

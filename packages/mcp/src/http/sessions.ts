@@ -1,4 +1,4 @@
-// Sessions of 2025 clients over Streamable HTTP: opened by `initialize`, bound to whoever opened them, ended by DELETE or when unused.
+// Sessions of 2025 clients over Streamable HTTP: opened by `initialize`, bound to their caller, ended by DELETE or when unused.
 
 import { callId } from '@agent-relay/sdk/internal/call-id'
 import type { Turn } from '@agent-relay/sdk/internal/client'
@@ -67,11 +67,11 @@ export class SessionsHttp {
 class HttpSession {
   readonly id = newSessionId()
   readonly principal: string
-  /** It ended by itself: the client said goodbye, or its workspace closed. */
+  /** Called when the session ends by itself: the client said goodbye, or the workspace closed. */
   onEnd: () => void = () => {}
   readonly #relay: RelaySession
   readonly #transport: WebStandardStreamableHTTPServerTransport
-  /** The questions under way, and when the answer to each has left. */
+  /** The requests under way, each with a promise that tells whether its answer has left. */
   readonly #asked = new Map<RequestId, Promise<boolean>>()
   /** Streams that the client holds open for notifications: without one, a notification is lost. */
   #streams = 0
@@ -107,7 +107,7 @@ class HttpSession {
       }
     })
     const response = await this.#transport.handleRequest(request, { parsedBody: body })
-    // When the stream is gone, the client may open another.
+    // A client may open another stream when this one is gone.
     if (request.method === 'GET' && response.ok) {
       this.#streams++
       void left.then(() => {
@@ -129,7 +129,7 @@ class HttpSession {
     return onceLeft(this.#asked.get(rpcId) ?? Promise.resolve(false), turn)
   }
 
-  /** Its stream is gone and cannot be resumed: nobody would ever read the answer, so a wait for it ends. */
+  /** Cancels a request whose stream is gone and cannot be resumed: nobody would ever read the answer, so a wait for it ends. */
   #cancel(requestId: RequestId): void {
     const params = { requestId, reason: 'the request was closed' }
     this.#transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params })

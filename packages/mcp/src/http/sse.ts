@@ -16,7 +16,7 @@ import {
 } from './exchange.ts'
 import { Keeper } from './keeper.ts'
 
-/** A client that does not read its answers is not coming back. */
+/** The limit of characters that wait: a client that does not read its answers is not coming back. */
 const waitingCharsMax = 32 * 1024 * 1024
 const rpcBatchMax = 100
 
@@ -41,7 +41,7 @@ export class SseHttp {
   async open({ request, caller, left }: Exchange, { list }: ToolChoice): Promise<Response> {
     const relay = await caller.open('session')
     const id = newSessionId()
-    // The rest of the URL, the workspace for instance, is valid for the posts, too.
+    // The rest of the URL, such as the workspace, is valid for the posts, too.
     const query = new URL(request.url).searchParams
     query.set('sessionId', id)
     const transport = new SseTransport(`/messages?${query}`, this.#limits.keepAliveMs)
@@ -53,7 +53,7 @@ export class SseHttp {
     })
     const session = { principal: caller.principal, transport }
     const isKept = this.#sessions.put(id, session)
-    // Open as long as its stream is: that is what keeps it in use.
+    // The session is in use as long as its stream is open.
     const release = this.#sessions.use(id)
     transport.onGone = () => {
       release()
@@ -95,7 +95,7 @@ export class SseHttp {
 
 interface Event {
   text: string
-  /** The question it answers. */
+  /** The id of the request that the event answers. */
   answers?: RequestId
 }
 
@@ -103,14 +103,14 @@ class SseTransport implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void
-  /** The stream has ended, by either side. */
+  /** Called when the stream has ended, by either side. */
   onGone: () => void = () => {}
   readonly stream: ReadableStream<Uint8Array>
   readonly #encoder = new TextEncoder()
   readonly #queue: Event[] = []
   readonly #sent: ((id: RequestId) => void)[] = []
   readonly #keepAlive: ReturnType<typeof setInterval>
-  /** Taken by the reader, who has not asked for more yet. */
+  /** The event that the reader has taken, without asking for more yet. */
   #taken: Event | undefined
   #waitingChars = 0
   #wake: (() => void) | undefined
@@ -120,7 +120,7 @@ class SseTransport implements Transport {
     this.#push({ text: `event: endpoint\ndata: ${endpoint}\n\n` })
     this.#keepAlive = setInterval(() => this.#push({ text: ': keepalive\n\n' }), keepAliveMs)
     this.#keepAlive.unref?.()
-    // Nothing is passed on before the reader asks for it: only this way is it known what has left.
+    // Nothing is passed on before the reader asks for it: otherwise nobody would know which answers have left.
     this.stream = new ReadableStream(
       { pull: (controller) => this.#pull(controller), cancel: () => this.close() },
       { highWaterMark: 0 },
@@ -129,7 +129,7 @@ class SseTransport implements Transport {
 
   async start(): Promise<void> {}
 
-  /** The listener is told of each answer that the reader has taken. */
+  /** Tells the listener of each answer that the reader has taken. */
   onSent(listener: (id: RequestId) => void): void {
     this.#sent.push(listener)
   }

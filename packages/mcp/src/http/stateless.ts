@@ -1,4 +1,4 @@
-// The 2026-07-28 era: every request stands alone. What must outlast one (what was handed out and hinted, who listens) is kept by identity.
+// The 2026-07-28 era: every request stands alone. State that outlasts a request (messages handed out, hints, subscriptions) is kept by identity.
 
 import { RelayError } from '@agent-relay/sdk'
 import { makeIds } from '@agent-relay/sdk/protocol'
@@ -69,13 +69,13 @@ export class StatelessHttp {
   }
 }
 
-/** One agent in one workspace, or nobody there: all its stateless calls share this. */
+/** One agent in one workspace, or a caller without an agent: all its stateless calls share this. */
 class Identity {
   readonly #relay: RelaySession
   readonly #limits: McpHttpLimits
   readonly #memory: Memory = { hinted: new Map() }
   readonly #ids = makeIds()
-  /** By toolset. Each has a bus of its own: with a shared one, one agent would hear of another's inbox. */
+  /** Handlers by toolset. Each has a bus of its own: with a shared one, one agent would hear of another's inbox. */
   readonly #handlers = new Map<string, McpHttpHandler>()
   readonly #requests = new WeakMap<Request, { left: Promise<boolean>; refused?: Error }>()
 
@@ -103,14 +103,14 @@ class Identity {
       const { left = Promise.resolve(false), refused } = (requestInfo && this.#requests.get(requestInfo)) ?? {}
       return createServer(client, {
         ...this.#relay.options,
-        // A caller without an agent stays without one: what the client says about itself in one call names no agent for the next.
+        // A caller without an agent stays without one: the client's words about itself in one call name no agent for the next.
         introduce: async () => {
           if (refused) throw refused
         },
         tools: list,
         memory: this.#memory,
         isStateless: true,
-        // Every client counts its JSON-RPC ids from the start here, so they cannot name a command.
+        // Every client counts its JSON-RPC ids from the start here, so they cannot identify a command.
         turn: () => onceLeft(left, turn(this.#ids('c'))),
       })
     }
@@ -124,7 +124,7 @@ class Identity {
     const handler = createMcpHandler(factory, {
       legacy: 'reject',
       bus: new WatchingBus(subscriptions, actions),
-      // Opened at once, so that a long wait is not taken for a dead server.
+      // The stream is opened at once, so that a long wait is not taken for a dead server.
       responseMode: 'sse',
       maxRequestBodySize: bodyBytesMax,
       keepAliveMs,
@@ -134,7 +134,7 @@ class Identity {
   }
 }
 
-/** Watches the relay only while somebody listens. */
+/** A bus that watches the relay only while somebody listens. */
 class WatchingBus implements ServerEventBus {
   readonly #bus = new InMemoryServerEventBus()
   readonly #subscriptions: Subscriptions
@@ -163,16 +163,16 @@ class WatchingBus implements ServerEventBus {
 }
 
 interface Shown {
-  /** Whom the call acts as: the token's agent, or else the caller as it came. */
+  /** The caller that the call acts as: the token's agent, or else the caller itself. */
   caller: HttpCaller
   body: unknown
-  /** The token is invalid here: the call acts as nobody, and returns this error. */
+  /** Set if the token is invalid here: the call acts as nobody, and returns this error. */
   refused?: Error
 }
 
 const tokenPattern = /^at_[\w-]+$/
 
-/** The token that a call may bring among its arguments: a credential, taken out before any tool or action sees it. */
+/** Takes the agent's token out of a call's arguments, before any tool or action sees it: it is a credential. */
 function takeToken(caller: HttpCaller, body: unknown, tools: readonly Tool[]): Shown {
   const token = tools.some(({ name }) => name === 'register_agent') ? tokenIn(body) : undefined
   if (token === undefined) return { caller, body }
@@ -190,7 +190,7 @@ interface ToolsCall {
   params: { arguments: Record<string, unknown> }
 }
 
-/** What does not look like a token of ours may be an action's own argument. */
+/** The token in a call. A text that does not look like one of our tokens may be an action's own argument. */
 function tokenIn(body: unknown): string | undefined {
   const { method, params } = (body ?? {}) as Partial<ToolsCall>
   const token = method === 'tools/call' ? params?.arguments?.agent_token : undefined

@@ -31,9 +31,9 @@ interface EditorRule {
   /** The keys of the containers around the entry. */
   readonly keyPath: readonly string[]
   readonly userFile: Path
-  /** Undefined for an editor that reads no servers from a project. */
+  /** The project's file; undefined for an editor that reads no servers from a project. */
   readonly projectFile?: Path
-  /** One of these exists where the editor is installed. */
+  /** Signs of the editor: one of these paths exists if it is installed. */
   readonly signs: readonly Path[]
   entry(server: Server): unknown
   /** The entry for a lift in `projectFile`: one server by its address, which every session there shares. */
@@ -62,13 +62,13 @@ const inProject =
   (around) =>
     joined(around, around.project, ...parts)
 
-/** A file in a directory of the home that a variable may move. */
+/** The path of a file in a directory of the home that a variable may move. */
 export const inHomeBy =
   (variable: string, folder: string, ...parts: string[]): Path =>
   (around) =>
     joined(around, setting(around.env, variable) ?? joined(around, around.home, folder), ...parts)
 
-/** GEMINI_CLI_HOME replaces the home itself. */
+/** The path of a file of Gemini CLI: GEMINI_CLI_HOME replaces the home itself. */
 export const inGeminiHome =
   (...parts: string[]): Path =>
   (around) =>
@@ -97,7 +97,7 @@ const zedFolder: Path = (around) => {
 
 const opencodeFolder: Path = (around) => joined(around, configHome(around), 'opencode')
 
-/** opencode merges several files; the one that exists gets the entry. */
+/** The settings file of opencode, which merges several files: the one that exists gets the entry. */
 const opencodeFile =
   (folder: Path): Path =>
   (around) => {
@@ -117,14 +117,14 @@ const codexVariables = [
 ]
 
 const plainEntry = ({ command, args }: Server) => ({ command, args })
-/** Lifts offer SSE first. A host without it, or whose entry has no type, gets the newer route. */
+/** The entry of a lift over SSE, which lifts offer first. A host without SSE, or whose entry has no type, gets the newer route. */
 const bySse = (url: string) => ({ type: 'sse', url: `${url}/sse` })
 const byHttp = (url: string) => ({ url: `${url}/mcp` })
 
 const rules: Record<EditorName, EditorRule> = {
   claude: {
     keyPath: ['mcpServers'],
-    // Not settings.json: that holds no servers.
+    // settings.json holds no servers, so this is .claude.json.
     userFile: (around) => joined(around, setting(around.env, 'CLAUDE_CONFIG_DIR') ?? around.home, '.claude.json'),
     projectFile: inProject('.mcp.json'),
     signs: [inHomeBy('CLAUDE_CONFIG_DIR', '.claude'), inHome('.claude.json')],
@@ -133,7 +133,7 @@ const rules: Record<EditorName, EditorRule> = {
     liftEntry: bySse,
     note: (isProject) => (isProject ? 'Claude Code asks once in the project whether to use the server.' : undefined),
   },
-  // It has no project files. On Linux there is no official build; unofficial ones use the usual place.
+  // Claude Desktop has no project files. On Linux there is no official build; unofficial ones use the usual place.
   'claude-desktop': {
     keyPath: ['mcpServers'],
     userFile: inAppData('Claude', 'claude_desktop_config.json'),
@@ -164,7 +164,7 @@ const rules: Record<EditorName, EditorRule> = {
     signs: [inHome('.codeium', 'windsurf')],
     entry: plainEntry,
   },
-  // The servers stand among the user's settings, which have comments. Whether a project may have its own is not confirmed.
+  // Zed's servers stand among the user's settings, which have comments. Whether a project may have its own is not confirmed.
   zed: {
     keyPath: ['context_servers'],
     userFile: (around) => joined(around, zedFolder(around), 'settings.json'),
@@ -180,7 +180,7 @@ const rules: Record<EditorName, EditorRule> = {
     liftEntry: byHttp,
     note: (isProject) => (isProject ? 'Codex reads it once you have trusted the project.' : undefined),
   },
-  // It hides variables that look like secrets from servers unless the entry names them, and fills in `$NAME` when it starts one.
+  // Gemini CLI hides variables that look like secrets from servers unless the entry names them, and fills in `$NAME` when it starts one.
   gemini: {
     keyPath: ['mcpServers'],
     userFile: inGeminiHome('settings.json'),
@@ -194,7 +194,7 @@ const rules: Record<EditorName, EditorRule> = {
     liftEntry: bySse,
     note: (isProject) => (isProject ? 'Gemini CLI reads it once you have trusted the folder.' : undefined),
   },
-  // Written from its documentation alone: no copy could be run.
+  // The row for droid is written from its documentation alone: no copy could be run.
   droid: {
     keyPath: ['mcpServers'],
     userFile: inHome('.factory', 'mcp.json'),
@@ -218,7 +218,7 @@ const rules: Record<EditorName, EditorRule> = {
     entry: ({ command, args }) => ({ type: 'local', command: [command, ...args], enabled: true }),
     liftEntry: (url) => ({ type: 'remote', url: `${url}/mcp`, enabled: true }),
   },
-  // An entry without `tools` offers none. A project's .mcp.json belongs to Claude Code as well, so ours goes into .github.
+  // Copilot offers no tools of an entry without `tools`. A project's .mcp.json belongs to Claude Code as well, so our entry goes into .github.
   copilot: {
     keyPath: ['mcpServers'],
     userFile: inHome('.copilot', 'mcp-config.json'),
@@ -227,7 +227,7 @@ const rules: Record<EditorName, EditorRule> = {
     entry: ({ command, args }) => ({ type: 'local', command, args, tools: ['*'] }),
     liftEntry: (url) => ({ ...bySse(url), tools: ['*'] }),
   },
-  // It does not fill in variables, so the entry names none: the server inherits them.
+  // Qwen Code does not fill in variables, so the entry names none: the server inherits them.
   qwen: {
     keyPath: ['mcpServers'],
     userFile: inHome('.qwen', 'settings.json'),

@@ -1,4 +1,4 @@
-// An entry of our name that starts another program: the command that it starts, and the question before it is replaced.
+// Entries of our name that start another program: finds the program's command, and asks before such an entry is replaced.
 
 import { createInterface } from 'node:readline/promises'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
@@ -10,7 +10,7 @@ import { type FileOutcome, fileOf } from './install.ts'
 
 const shownMax = 300
 
-/** Whether the person says yes to a question; no where nobody can be asked. `isYes`: pressing Enter means yes. */
+/** Asks the person a question; no if nobody can be asked. `isYes`: pressing Enter means yes. */
 export type Confirm = (question: string, isYes?: boolean) => Promise<boolean>
 
 /** The command that another program's entry starts; undefined without such an entry. The edit reports a file that cannot be read. */
@@ -27,14 +27,14 @@ export function foreignCommand(editor: Editor, isProject: boolean, around: Insta
   }
 }
 
-/** The program and its arguments, in whichever shape the editor has them; empty where it starts no program. */
+/** The program and its arguments, in whichever shape the editor has them; empty if the entry starts no program. */
 export function commandOf(entry: unknown): string[] {
   const { command, args } = (entry ?? {}) as { command?: unknown; args?: unknown }
   const words = [...(Array.isArray(command) ? command : [command]), ...(Array.isArray(args) ? args : [])]
   return words.every((word) => typeof word === 'string') ? words : []
 }
 
-/** One clean line: anybody may have written the file. */
+/** The command as one clean line: anybody may have written the file. */
 function shown(entry: unknown): string {
   const { url } = (entry ?? {}) as { url?: unknown }
   const words = commandOf(entry)
@@ -51,7 +51,7 @@ export function isTerminal(): boolean {
   return process.stdin.isTTY === true && process.stdout.isTTY === true
 }
 
-/** Asks on the terminal. */
+/** Asks the person on the terminal. */
 export const confirmOnTerminal: Confirm = async (question, isYes = false) => {
   if (!isTerminal()) return false
   const terminal = createInterface({ input: process.stdin, output: process.stdout })

@@ -54,13 +54,13 @@ const rules: Record<Exclude<NameWith<'hooks'>, 'opencode'>, HookRule> = {
     projectFile: ['.gemini', 'settings.json'],
     events: ['SessionStart', 'BeforeAgent', 'AfterAgent', 'PreCompress'],
     edits: { event: 'BeforeTool', tools: 'write_file|replace|run_shell_command' },
-    // Gemini CLI shows the name while the hook runs, and without one the whole command. Its limit of time is in milliseconds.
+    // Gemini CLI shows a hook's name while it runs, and without one the whole command. Its limit of time is in milliseconds.
     entry: (command, matcher) => ({
       ...(matcher === undefined ? {} : { matcher }),
       hooks: [{ name: serverName, type: 'command', command, timeout: hookSeconds * 1000 }],
     }),
   },
-  // Copilot reads every file of that folder, so our hooks have a file of their own.
+  // Copilot reads every file of its hooks folder, so our hooks have a file of their own.
   copilot: {
     userFile: (around) => joined(around, around.home, '.copilot', 'hooks', 'agent-relay.json'),
     projectFile: ['.github', 'hooks', 'agent-relay.json'],
@@ -77,7 +77,7 @@ export const freeHookEditors: readonly string[] = clisWith('hooks')
   .map(({ name }) => name)
   .filter((name) => !ruleOf(name)?.isAsked)
 
-/** The question before hooks are added: it names all that they do, and for how long the CLI may wait for them. */
+/** The question before hooks are added: it names everything that they do, and for how long the CLI may wait for them. */
 export function hooksQuestion(asked: readonly Editor[]): string {
   const waking = asked.filter(({ name }) => ruleOf(name)?.waits).map(({ title }) => title)
   const asking = asked.filter(({ name }) => ruleOf(name)?.asks).map(({ title }) => title)
@@ -96,7 +96,7 @@ export function hooksQuestion(asked: readonly Editor[]): string {
   ].join('\n')
 }
 
-/** Empty where the editor has no hooks of this kind. */
+/** The hooks for an editor; empty if it has none of this kind. */
 export function hooksOf({ name, userFile }: Editor, around: InstallContext, isProject: boolean): InstalledHook[] {
   // The plugin is a file of this user: it means nothing to others who work on the project.
   if (name === 'opencode' && !isProject) return [pluginEntry(userFile(around), around)]
@@ -127,7 +127,7 @@ function pluginEntry(file: string, { env }: InstallContext): InstalledHook {
   return { file, keyPath: ['plugin'], slot: { mark: basename(path) }, value: pathToFileURL(path).href }
 }
 
-/** A waiter ends with its session: this is only the longest limit that a timer of the host can take. */
+/** The time limit of a waiter, the longest that a timer of the host can take: a waiter ends with its session. */
 const waitSeconds = 24 * 24 * 60 * 60
 
 function waiter(event: string, cli: string, around: InstallContext): object {
@@ -135,7 +135,7 @@ function waiter(event: string, cli: string, around: InstallContext): object {
   return { type: 'command', command, asyncRewake: true, timeout: waitSeconds }
 }
 
-/** The command for a shell. Without our launcher it does nothing and prints nothing. */
+/** The command of a hook for a shell. Without our launcher it does nothing and prints nothing. */
 function commandOf(words: string[], { env }: InstallContext): string {
   const { command, args } = launched(['hook', ...words], env)
   const quotedWords = [command, ...args].map(shellWord)

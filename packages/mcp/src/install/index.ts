@@ -46,7 +46,7 @@ export interface InstallOptions {
   env?: Env
   cwd?: string
   say?: Say
-  /** The command that advice names. Default: the path of this package's own. */
+  /** The command that advice names. Default: the path of this package's own command line. */
   command?: string
 }
 
@@ -56,7 +56,7 @@ export interface InstallReport {
   why?: string
   editors: FileOutcome[]
   unknown: string[]
-  /** 0: done; 1: something failed; 2: an option makes no sense; 78: a file has the wrong form. */
+  /** The exit code. 0: done; 1: something failed; 2: an option makes no sense; 78: a file has the wrong form. */
   exit: number
 }
 
@@ -76,7 +76,7 @@ export async function runInstall(options: InstallOptions = {}): Promise<InstallR
     return end({ why, editors: [], unknown, exit }, options, say)
   }
   const key = setting({ key: options.workspace }, 'key')
-  // Happens where the variable that should hold the key is not set.
+  // An empty key: the variable that should hold it is not set.
   if (key === undefined && options.workspace !== undefined)
     return refuse('Which workspace? Give its key: --workspace KEY.', usageExit)
   let binding: string[]
@@ -117,7 +117,7 @@ interface Installing {
   command: string
 }
 
-/** Adds no hooks where nobody can be asked. A dry run shows the hooks that a yes would add. */
+/** The hooks to add. None are added if nobody can be asked; a dry run shows the hooks that a yes would add. */
 async function hooksAfterAsking(known: Editor[], wish: Wish, options: InstallOptions): Promise<Wish['hooks']> {
   const { hooks, yes, json, confirm = confirmOnTerminal } = options
   const free = known.filter(({ name }) => freeHookEditors.includes(name))
@@ -127,13 +127,13 @@ async function hooksAfterAsking(known: Editor[], wish: Wish, options: InstallOpt
   return wish.plan || (await confirm(hooksQuestion(free), true)) ? 'free' : 'none'
 }
 
-/** Editors without hooks whose hooks would cost the person nothing. */
+/** The editors that got no hooks, although hooks would cost the person nothing there. */
 function withoutHooks(known: Editor[], outcomes: FileOutcome[]): string[] {
   const isHooked = ({ name }: Editor) => outcomes.some(({ editor, what }) => editor === name && what === 'hooks')
   return known.filter((editor) => freeHookEditors.includes(editor.name) && !isHooked(editor)).map(({ title }) => title)
 }
 
-/** Asks before another program's entry of our name is replaced. */
+/** Installs for one editor. Asks before another program's entry of our name is replaced. */
 async function installOne(editor: Editor, installing: Installing): Promise<FileOutcome[]> {
   const { wish, around, options, command } = installing
   const before = servingOf(editor, wish.isProject, around)
@@ -151,7 +151,7 @@ async function installOne(editor: Editor, installing: Installing): Promise<FileO
   return [{ ...(first as FileOutcome), foreign }, ...hooks]
 }
 
-/** The launcher must exist before the first entry names it. */
+/** Writes the launcher, which must exist before the first entry names it. */
 function keepLauncher({ env }: InstallContext): void {
   try {
     refreshLauncher(env)
@@ -210,7 +210,7 @@ function hooksWish({ hooks, project }: InstallOptions): Wish['hooks'] {
   return hooks === true ? 'all' : hooks || 'none'
 }
 
-/** One diff for each file in a dry run: entry and hooks may stand in the same file. */
+/** Tells the outcomes; in a dry run one diff for each file, since entry and hooks may stand in the same file. */
 function tell(outcomes: FileOutcome[], { plan }: Wish, isInstall: boolean, talk: Say): FileOutcome[] {
   return outcomes.map((outcome) => {
     const diff = plan && outcome.file !== undefined ? plan.takeDiff(outcome.file) : ''

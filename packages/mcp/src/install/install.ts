@@ -17,12 +17,12 @@ import { detected, type Editor, editors, type InstallContext } from './editors.t
 import { freeHookEditors, hooksOf } from './hooks.ts'
 
 export interface Wish {
-  /** Names, `auto` or `all`. */
+  /** The names of editors, `auto` or `all`. */
   editors: readonly string[]
   isProject: boolean
   /** The collected edits of a dry run. */
   plan?: Plan
-  /** `kept`: only where there are some already. `free`: also hooks that cost the person nothing. */
+  /** `kept`: hooks only where there are some already. `free`: also hooks that cost the person nothing. */
   hooks: 'none' | 'kept' | 'free' | 'all'
 }
 
@@ -39,9 +39,9 @@ export interface FileOutcome {
   diff?: string
   backup?: string
   note?: string
-  /** The command of another program's entry of our name, where one was there. */
+  /** The command of another program's entry of our name, if there was one. */
   foreign?: string
-  /** The command that fixes it. */
+  /** The command that fixes the failure. */
   fix?: string
   exit: number
 }
@@ -102,7 +102,7 @@ function installHooks(editor: Editor, wish: Wish, around: InstallContext): FileO
 }
 
 /**
- * Takes out the hooks first: additions are taken out in reverse order, and a file that was made for the server goes last. `foreign`: the
+ * Takes the hooks out first: additions are taken out in reverse order, and a file that was made for the server goes last. `foreign`: the
  * command of another program's entry, which stays.
  */
 export function uninstall(editor: Editor, wish: Wish, around: InstallContext, foreign?: string): FileOutcome[] {

@@ -1,4 +1,4 @@
-// The relay of a lift in a project's files: one entry by its address, which every host there shares. Roles are said with each call, not here.
+// A lift's relay in a project's files: one entry by its address, which every host there shares. Roles are named in each call, not here.
 
 import { putEntry, readEntry, removeEntry, Untouched } from '../careful/index.ts'
 import { type Editor, editors, type InstallContext } from './editors.ts'
@@ -6,7 +6,7 @@ import { attempt, type FileOutcome, type Wish } from './install.ts'
 
 export const liftEntryName = 'relay'
 
-/** Into `.mcp.json`, and into the other files that the project has already. */
+/** Writes the entry into `.mcp.json`, and into the other files that the project has already. */
 export function configureLift(port: number, around: InstallContext): FileOutcome[] {
   return inFiles(around, (editor, file) => editor.name === 'claude' || around.exists(file)).map(
     ({ editor, file, entry }) => {
@@ -20,7 +20,7 @@ export function configureLift(port: number, around: InstallContext): FileOutcome
   )
 }
 
-/** From every file that has it; another server of that name stays. */
+/** Takes the entry out of every file that has it; another server of that name stays. */
 export function unconfigureLift(around: InstallContext): FileOutcome[] {
   return inFiles(around, (editor, file) => around.exists(file) && !isForeign(file, editor, around))
     .map(({ editor, file }) =>
@@ -42,7 +42,7 @@ function inFiles(around: InstallContext, isMeant: (editor: Editor, file: string)
 
 const ours = /^http:\/\/localhost:\d+\/(?:sse|mcp)$/
 
-/** A file that cannot be read does not count: the edit says what is wrong. */
+/** Whether the file has another server under our name. A file that cannot be read does not count: the edit reports it. */
 function isForeign(file: string, { keyPath }: Editor, { project }: InstallContext): boolean {
   try {
     const entry = readEntry(file, keyPath, liftEntryName, { within: project }) as { url?: unknown } | undefined

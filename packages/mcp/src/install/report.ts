@@ -1,4 +1,4 @@
-// The report of an installation, for a person, or with `--json` for a program.
+// The report of an installation, for a person or, with `--json`, for a program.
 
 import { homedir } from 'node:os'
 import { inWords } from '@agent-relay/sdk/internal/clis'
@@ -35,7 +35,7 @@ export function outcomeLines(outcome: FileOutcome, isInstall: boolean): string[]
   return [line, ...(isInstall ? replacedLine(outcome) : []), ...(note && isInstall ? [`      ${note}`] : [])]
 }
 
-/** Said before and after: a dry run shows it beside the diff. */
+/** The line about a replaced entry, printed before and after: a dry run shows it beside the diff. */
 export function replacedLine({ foreign }: FileOutcome): string[] {
   return foreign === undefined ? [] : [`      In place of another program of that name: ${foreign}`]
 }
@@ -54,9 +54,9 @@ function uninstalled({ status, foreign }: FileOutcome, where: string): string {
 interface Installed {
   command: string
   isProject: boolean
-  /** Every entry starts the daemon that it needs. */
+  /** Every entry starts the daemon if none runs. */
   isStarting: boolean
-  /** The editors that got no hooks because nobody could be asked. */
+  /** Editors that got no hooks because nobody could be asked. */
   hookless: readonly string[]
 }
 

@@ -23,7 +23,7 @@ export interface LauncherTarget {
 }
 
 const isWindows = process.platform === 'win32'
-/** Our file has a few kilobytes; a larger one is somebody else's. */
+/** The limit of our own file, which has a few kilobytes; a larger one is somebody else's. */
 const bytesMax = 64 * 1024
 /** EX_CONFIG: the configuration is wrong, not the call. A hook never exits with it: its guard has ended it before. */
 const goneExit = 78
@@ -65,7 +65,7 @@ export function refreshLauncher(env: Env, target = ownTarget): string {
   try {
     rmSync(draft, { force: true })
     writeFileSync(draft, text, { flag: 'wx', mode: 0o755 })
-    // Whatever the umask says.
+    // Sets the mode whatever the umask says.
     chmodSync(draft, 0o755)
     renameSync(draft, path)
   } catch (error) {
@@ -75,19 +75,19 @@ export function refreshLauncher(env: Env, target = ownTarget): string {
   return path
 }
 
-/** 'other': the launcher starts another installation, or another Node. */
+/** The launcher's state. 'other': it starts another installation, or another Node. */
 export function launcherState(env: Env): 'current' | 'other' | 'missing' {
   const text = readLauncher(env)
   return text === undefined ? 'missing' : text === launcherText(ownTarget) ? 'current' : 'other'
 }
 
-/** The Node that the launcher starts; undefined where the file does not say it. */
+/** The Node that the launcher starts; undefined if the file does not say it. */
 export function launcherNode(env: Env): string | undefined {
   const [node] = splitCommandLine(/^node=(.+)$/m.exec(readLauncher(env) ?? '')?.[1] ?? '')
   return node
 }
 
-/** Undefined where the launcher is missing or cannot be run. */
+/** The launcher's text; undefined if it is missing or cannot be run. */
 function readLauncher(env: Env): string | undefined {
   try {
     const found = readForeignFile(launcherPath(env), { bytesMax })
@@ -108,10 +108,10 @@ const gone = [
   '  from an archive:      npm install -g ./FILE, then: agent-relay mcp install',
 ]
 
-/** The text for the host; the logs name the paths. */
+/** The text for the host if no Node is found; the logs name the paths. */
 const noNode = 'Agent Relay cannot start: no Node 20.19 or newer was found. Install Node, then: agent-relay mcp install'
 
-/** Node replaces the shell, so process ids and signals are as without it; the shell costs a millisecond or two. */
+/** The launcher as a shell script. Node replaces the shell, so process ids and signals are as without it; the shell costs a millisecond or two. */
 function shell({ node, script }: LauncherTarget): string {
   return `#!/bin/sh
 # The launcher of Agent Relay: editors and CLIs start this file. \`agent-relay daemon start\`, \`up\` and \`mcp install\` write it again.
@@ -147,7 +147,7 @@ exit ${goneExit}
 `
 }
 
-/** Untested, like all of Windows. */
+/** The launcher for Windows; untested, like all of Windows. */
 function batch({ node, script }: LauncherTarget): string {
   const escaped = (text: string) => text.replaceAll('%', '%%')
   return [

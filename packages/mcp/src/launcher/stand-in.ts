@@ -11,7 +11,7 @@ const results = noDaemonResults({ why: '$why', more: '$more', version: '$release
 const result = (method: keyof typeof results) =>
   `'"result":'${shellQuote(JSON.stringify(results[method])).replace(/\$(?:why|more|release|version)/g, `'$&'`)}`
 
-/** Replaces the shell's texts where none of our programs can be started: no daemon would help. */
+/** Replaces the shell's texts if none of our programs can be started: no daemon would help. */
 export const insteadOf = (why: string) => `why=${inside(why)} more=`
 
 /**

@@ -1,4 +1,4 @@
-// The pipe's answers to the host while there is no daemon: the truth about the call, and how to start the daemon.
+// Answers for the host while there is no daemon: what became of the call, and how to start the daemon.
 
 import { noDaemonInstructions, noDaemonResults, notRunningText } from '@agent-relay/sdk/internal/no-daemon-answers'
 import type { Call } from './calls.cts'
@@ -8,21 +8,21 @@ export interface PipeTarget {
   agentName: string | undefined
   project: string
   socketPath: string
-  /** Our own, which is read only where we have to say it: while we stand by. */
+  /** The version of this package, which is read only while the pipe stands by, when it has to be told. */
   version?: string
 }
 
-/** Why a daemon that runs does not serve us. */
+/** The reason why a running daemon does not serve the pipe. */
 export interface SaidRefusal {
   code: string
   message: string
 }
 
-/** The reason why the last daemon no longer serves us. */
+/** The last words of the daemon that served the pipe before. */
 export interface Unserved {
-  /** The daemon runs, and does not serve us. */
+  /** The daemon runs, and does not serve the pipe. */
   refused?: SaidRefusal
-  /** The owner closed the workspace. Its socket is gone although the daemon may run, so this holds until a daemon serves us. */
+  /** The workspace's owner closed it. Its socket is gone although the daemon may run, so this holds until a daemon serves the pipe. */
   closed?: SaidRefusal
 }
 
@@ -44,7 +44,7 @@ export function answerAway(call: Call, target: PipeTarget, refused: SaidRefusal 
   return lineOf({ id, result: { content: [{ type: 'text', text }], isError: true } })
 }
 
-/** Before the first daemon: with the reason, and the one tool that tells it. The launcher's shell says the same. */
+/** The answer before the first daemon: with the reason, and the one tool that tells it. The launcher's shell says the same. */
 export function answerStandingBy(call: Call, target: PipeTarget, refused: SaidRefusal | undefined): string {
   const { id, method, params } = call
   if (method === 'tools/call')
@@ -54,11 +54,11 @@ export function answerStandingBy(call: Call, target: PipeTarget, refused: SaidRe
   const [why, more, version] = [reason(refused), noDaemonInstructions, target.version ?? 'unknown']
   const results = noDaemonResults({ why, more, version, protocolVersion: params?.protocolVersion })
   const result = new Map<string, object>(Object.entries(results)).get(method)
-  // A host that speaks a newer version takes it for an older server, and tries again with `initialize`.
+  // A host that speaks a newer version takes the pipe for an older server, and tries again with `initialize`.
   return result ? lineOf({ id, result }) : errorLine(id, methodNotFound, 'Method not found')
 }
 
-/** Codex lists the tools of a server once: the daemon's answer to the one tool that it has then says why it has no others. */
+/** Adds a note to the daemon's answer to the one tool that the host has: Codex lists a server's tools once, so the others need a new session. */
 export function withLateTools(message: Rpc): string {
   const { content, ...result } = message.result as { content: unknown[] }
   return lineOf({ ...message, result: { ...result, content: [...content, { type: 'text', text: lateTools }] } })
@@ -67,7 +67,7 @@ export function withLateTools(message: Rpc): string {
 const lateTools =
   '\nThe relay came after this session began. If you have no tool relay_send, ask your user to start this session again.'
 
-/** Whether the daemon answers a failed call with an envelope: the tools of these toolsets fail in words, all others, even actions, with one. */
+/** Whether a failed tool answers with an envelope, as in the daemon: the tools of these toolsets fail in words, all others (those of actions, too) do. */
 function hasEnvelope(name: unknown): boolean {
   return !/^(relay[._]|agent_(start|status|complete|stop|payload)$|(post_message|read_messages|list_pending)$)/.test(
     String(name),
@@ -78,7 +78,7 @@ function reason(refused: SaidRefusal | undefined): string {
   return refused?.message ?? notRunningText
 }
 
-/** The dotted name is taken as the daemon takes it. */
+/** Whether the name is the status tool's; the daemon takes the dotted name, too. */
 export function isStatus(name: unknown): boolean {
   return name === 'relay_status' || name === 'relay.status'
 }

@@ -1,28 +1,28 @@
-// The host's requests that have no answer yet: what to send again after a restart, and by when each must be answered without the daemon.
+// The host's requests without an answer yet: those to send again after a restart, and the deadlines by which each is answered without the daemon.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { isSubscription, type Rpc, type RpcId } from './rpc.cts'
 
 const daemonAwayMs = waitLimitMs('away')
-/** Lines kept for sending again. A request beyond these limits is passed on, but what became of it is unknown if the daemon dies. */
+/** The limits of lines kept for sending again. A request beyond them is passed on, but its outcome is unknown if the daemon dies. */
 const keptBytesMax = 32 * 1024 * 1024
 const keptCallsMax = 500
 const idCharsMax = 1_000
-/** Ids whose answers nobody waits for any more. */
+/** The number of remembered ids whose answers nobody waits for any more. */
 const deadMax = 100
 
-/** `performance` would be loaded first, which takes 2 ms. */
+/** The steady clock. It avoids `performance`, which would have to be loaded first, in 2 ms. */
 export const nowMs = () => process.uptime() * 1_000
 
 export interface Call {
   readonly id: RpcId
   readonly method: string
   readonly params: Rpc['params']
-  /** Undefined where it cannot be sent again. */
+  /** The request's line; undefined if it cannot be sent again. */
   line: Buffer | undefined
-  /** It has reached a daemon, which may have carried it out. */
+  /** The request has reached a daemon, which may have carried it out. */
   wasSent: boolean
-  /** In the time of `nowMs`. It counts while the daemon is away. */
+  /** The deadline, in the time of `nowMs`; it counts while the daemon is away. */
   deadline: number
 }
 
@@ -32,7 +32,7 @@ export class Calls {
   #bytes = 0
   #kept = 0
 
-  /** In the order in which they came. */
+  /** All calls in the order in which they came. */
   all(): Call[] {
     return [...this.#open.values()]
   }
@@ -46,7 +46,7 @@ export class Calls {
     this.#dead.delete(id)
     const fits =
       this.#bytes + line.length <= keptBytesMax && this.#kept < keptCallsMax && String(id).length <= idCharsMax
-    // Of a large call only the name of its tool matters later; of a subscription, what was subscribed.
+    // Later only the name of a large call's tool matters; for a subscription its arguments do, too.
     const isLarge = method === 'tools/call' && !isSubscription(params)
     const brief = isLarge ? { name: params?.name } : params
     const call: Call = {
@@ -65,7 +65,7 @@ export class Calls {
     return call
   }
 
-  /** Its answer is here, or was given without the daemon. */
+  /** Removes a call that was answered, by the daemon or without it. */
   take(id: RpcId): Call | undefined {
     const call = this.#open.get(id)
     if (!call) return undefined
@@ -77,7 +77,7 @@ export class Calls {
     return call
   }
 
-  /** Nobody waits for its answer any more: it must not be sent again, and an answer that comes after all is not passed on. */
+  /** Removes a call that nobody waits for any more: it must not be sent again, and a late answer to it is not passed on. */
   bury(id: RpcId): Call | undefined {
     const call = this.take(id)
     if (!call?.wasSent) return call
@@ -94,19 +94,19 @@ export class Calls {
     return this.#dead.has(id)
   }
 
-  /** What a new daemon must know: these were sent to the last one, and their answers never arrived. */
+  /** The ids for a new daemon of requests that the last one was sent and never answered. */
   unanswered(): RpcId[] {
     const open = this.all().filter(({ wasSent, line }) => wasSent && line !== undefined)
     return [...this.#dead, ...open.map(({ id }) => id)].filter((id) => String(id).length <= idCharsMax)
   }
 
-  /** The daemon is away: every call gets a deadline. A call that has one from an earlier absence keeps it. */
+  /** Gives every call a deadline, since the daemon is away. A call that has one from an earlier absence keeps it. */
   startClocks(): void {
     const deadline = nowMs() + daemonAwayMs
     for (const call of this.#open.values()) call.deadline = Math.min(call.deadline, deadline)
   }
 
-  /** The calls that are past their deadline, and the time until the next one is. */
+  /** The calls past their deadline, and the time until the next deadline. */
   due(): { late: Call[]; nextMs: number | undefined } {
     const now = nowMs()
     const late: Call[] = []
@@ -117,7 +117,7 @@ export class Calls {
     return { late, nextMs: undefined }
   }
 
-  /** The host starts again: its old ids mean nothing now. */
+  /** Forgets all calls: the host starts again, and its old ids mean nothing now. */
   forget(): void {
     for (const id of [...this.#open.keys()]) this.take(id)
     this.#dead.clear()

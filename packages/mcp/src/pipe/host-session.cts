@@ -1,4 +1,4 @@
-// The state of the host's MCP session and the identity of its agent: a new daemon must be told both after a restart.
+// The host's MCP session and the identity of its agent: a new daemon must be told both after a restart.
 
 import { newWireId } from '@agent-relay/sdk/internal/wire-client'
 import { isStatus, withLateTools } from './away.cts'
@@ -6,7 +6,7 @@ import type { Call } from './calls.cts'
 import { helloLine, type Identity } from './opening.cts'
 import { isSubscription, lineOf, parse, type Rpc, type RpcId } from './rpc.cts'
 
-/** Begins the ids of the pipe's own requests: their answers are not for the host. */
+/** The prefix of ids of the pipe's own requests: their answers are not for the host. */
 const prefix = 'agent-relay-pipe:'
 export const initializedLine = lineOf({ method: 'notifications/initialized' })
 const gate = `${prefix}gate`
@@ -35,13 +35,13 @@ export class HostSession {
     return this.#initialize !== undefined
   }
 
-  /** Begins with a request that the launcher has answered. */
+  /** Begins the session with a request that the launcher has answered. */
   begin(initialize: string): void {
     this.#initialize = parse(Buffer.from(initialize))?.params ?? {}
     this.isInitialized = true
   }
 
-  /** The session acts as this agent from now on, with the next daemon, too. */
+  /** Notes the agent that the session acts as from now on, with the next daemon, too. */
   welcome({ agent, given, token }: { agent?: string; given?: string; token?: string }): void {
     if (given !== undefined) this.#identity.given = given
     if (agent !== undefined) this.#identity.name = agent
@@ -52,7 +52,7 @@ export class HostSession {
     return helloLine(this.#identity, unanswered.length > 0 ? unanswered : undefined)
   }
 
-  /** Returns the line for the host. */
+  /** Takes in an answer of the daemon, and returns the line for the host. */
   answered(call: Call | undefined, message: Rpc, line: Buffer): Buffer | string {
     if (!call || message.result === undefined) return line
     this.granted(call, message.result)
@@ -102,7 +102,7 @@ export class HostSession {
     return id === gate
   }
 
-  /** The host starts again, and may count its requests from the start: under the old pipe id they would pass for repeats. */
+  /** Takes a new pipe id: the host starts again, and its request ids would pass for repeats under the old one. */
   renew(): void {
     this.#identity.pipe = newWireId()
     this.#initialize = undefined

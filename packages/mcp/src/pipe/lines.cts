@@ -1,11 +1,11 @@
-// Whole lines out of chunks of bytes, with a bound on what is kept. It does not look into the lines.
+// Splits chunks of bytes into whole lines, with a bound on kept bytes. It does not look into the lines.
 
 const newline = 10
-/** How much of a line that is too long is kept at either end: enough to find the id of a request. */
+/** The bytes kept of a too long line at either end: enough to find the id of a request. */
 const edgeBytes = 512
 
 export interface LineSink {
-  /** With its newline, so that it can be passed on as it is. */
+  /** Called with a line and its newline, so that it can be passed on as it is. */
   line(line: Buffer): void
   tooLong(head: string, tail: string): void
 }

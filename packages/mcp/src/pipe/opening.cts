@@ -5,7 +5,7 @@ import type { Duplex, Readable, Writable } from 'node:stream'
 import { frameLine, frameStart } from '@agent-relay/sdk/internal/wire-client'
 
 export interface Identity {
-  /** Stays the same for as long as the host's session lasts, whichever daemon serves it. */
+  /** The pipe's id, the same for as long as the host's session lasts, whichever daemon serves it. */
   pipe: string
   name?: string
   type?: string
@@ -22,7 +22,7 @@ export interface Identity {
   cwd?: string
 }
 
-/** `calls`: requests that an earlier daemon was sent and never answered. */
+/** The line that opens the connection. `calls`: requests that an earlier daemon was sent and never answered. */
 export function helloLine(identity: Identity, calls?: (string | number)[]): string {
   return frameLine('HELLO', 'pipe', { mcp: { ...identity, calls } })
 }
@@ -36,7 +36,7 @@ export interface Heard {
 export type Onward = (heard: Heard[], last?: Heard) => void
 
 const newline = 10
-/** Long enough for the list of tools: hosts ask for it at once. */
+/** The length of the opening: enough for the list of tools, which hosts ask for at once. */
 const openingMs = 50
 /** Beyond this many chunks the host's input is paused until a daemon is found. */
 const earlyChunksMax = 64
@@ -89,7 +89,7 @@ export function opening(stream: Duplex, hello: string, early: Buffer, host: Node
 
 const start = Buffer.from(frameStart)
 
-/** Whether a line is a frame of the relay's own protocol, meant for the pipe. */
+/** Whether a line is a frame of the relay's own protocol, and so for the pipe itself. */
 export function isFrame(line: Buffer): boolean {
   return line.subarray(0, start.length).equals(start)
 }

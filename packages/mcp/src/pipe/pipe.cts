@@ -46,7 +46,7 @@ export class Pipe {
   /** The daemon serves the pipe: requests go to it as they come. */
   #isOpen = false
   #hasStarted = false
-  /** No daemon has been there since the host started us. */
+  /** No daemon has been there since the host started the pipe. */
   #isStandingBy = false
   #isEnding = false
   #attempts = 0
@@ -66,7 +66,7 @@ export class Pipe {
     })
   }
 
-  /** HELLO has been sent. The chunks of `heard` have been passed on and are only noted here; `last` has not been passed on. */
+  /** Starts the pipe after HELLO has been sent. The chunks of `heard` were passed on already and are only noted here; `last` was not. */
   start(stream: Duplex, heard: Heard[], last?: Heard): void {
     const { input, output } = this.#options
     const hear = ({ from, chunk }: Heard) => (from === 'host' ? this.#fromHost : this.#fromDaemon).push(chunk)
@@ -83,7 +83,7 @@ export class Pipe {
     if (stream.destroyed) this.#gone(stream)
   }
 
-  /** Offers the host one tool, which says `why`, until there is a daemon. `begun`: the host's `initialize`, where that has been answered. */
+  /** Offers the host one tool, which says `why`, until there is a daemon. `begun`: the host's `initialize`, if that was answered already. */
   standBy(early: Buffer, begun?: string, why?: away.SaidRefusal): void {
     this.#isStandingBy = true
     this.#unserved.refused = why
@@ -100,7 +100,7 @@ export class Pipe {
     output.on('drain', () => this.#stream?.resume())
   }
 
-  /** Waits for the open answers first: a host that closes the pipe's input may still want them. */
+  /** Ends the pipe after the open answers: a host that closes the pipe's input may still want them. */
   end(ended: () => void): void {
     this.#isEnding = true
     const started = nowMs()
@@ -127,7 +127,7 @@ export class Pipe {
     this.#stream = undefined
     this.#isOpen = false
     this.#fromDaemon.reset()
-    // Otherwise a host that waits for the dead socket to drain would wait forever.
+    // The daemon's socket is dead: a host that was paused until it drains would wait forever.
     this.#options.input.resume()
     this.#host(this.#questions.withdraw())
     if (this.#isEnding) return
@@ -166,7 +166,7 @@ export class Pipe {
       if (call.line) this.#send(call)
       else this.#answer(call)
     }
-    // A host that did not wait for the answer to its `initialize`, which has only been sent again now.
+    // Answers a host that did not wait for the answer to its `initialize`, which was only now sent again.
     if (this.#session.isInitialized && !this.#session.isBegun) this.#toDaemon(initializedLine)
     if (this.#session.isInitialized) this.#host(lineOf({ method: 'notifications/tools/list_changed' }))
   }
@@ -175,7 +175,7 @@ export class Pipe {
 
   #hostLine(line: Buffer): void {
     const message = parse(line)
-    // The daemon says what is wrong with the line.
+    // The daemon answers with the line's fault.
     if (!message) return this.#isOpen ? this.#toDaemon(line) : this.#host(notJson)
     const { id, method } = message
     if (method === undefined) return this.#toDaemon(this.#questions.answered(message))
@@ -183,7 +183,7 @@ export class Pipe {
     if (method === 'initialize' && this.#session.isBegun) this.#startAgain()
     const call = this.#calls.add(id, message, line)
     if (this.#isOpen) return this.#send(call, line)
-    // The pipe itself is alive and answers a ping; a request that cannot be kept, or will be refused, need not wait.
+    // The pipe itself is alive and answers a ping. A request need not wait if it cannot be kept or will be refused.
     const isVain = this.#isStandingBy || this.#unserved.refused !== undefined
     if (method === 'ping' || isVain || !call.line) return this.#answer(call)
     this.#calls.startClocks()
@@ -265,7 +265,7 @@ export class Pipe {
     else if (!this.#stream.write(line)) this.#options.input.pause()
   }
 
-  /** Sends lines that came together in one write: then the daemon answers a list before it works on the notification in front of it. */
+  /** Writes the lines that came together at once, so that the daemon answers a list before it works on the notification in front of it. */
   #together(work: () => void): void {
     this.#batch = []
     work()

@@ -1,4 +1,4 @@
-// The pipe where no workspace can be used (its configuration is invalid, it is not open): every request is answered with the reason.
+// The pipe if no workspace can be used (its configuration is invalid, or it is not open): every request is answered with the reason.
 
 import type { Readable, Writable } from 'node:stream'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
@@ -9,11 +9,11 @@ import { connectionClosed, errorLine, lineOf, parse, type Rpc, type RpcId } from
 
 export { clean, cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 
-/** `early` is what the host has said already. The reason names paths, which somebody else may have chosen. */
+/** Answers all requests. `early`: bytes that the host has sent already. `reason`: names paths, which somebody else may have chosen. */
 export function refuseAll(input: Readable, output: Writable, early: Buffer, reason: string, version: string): void {
   const why = cleanLineForModel(reason)
   const server = { capabilities: { tools: {} }, serverInfo: serverInfo(version) }
-  // The answer is always the same: a longer line need not be understood.
+  // The answer is always the same, so a longer line need not be understood.
   const lines = new Lines(pipeLimits.lineBytesMax, {
     line: (line) => {
       const { id, method, params } = parse(line) ?? {}
@@ -25,7 +25,7 @@ export function refuseAll(input: Readable, output: Writable, early: Buffer, reas
   lines.push(early)
 }
 
-/** Most hosts hide the stderr of a server that ends. The agent sees this answer and can tell its user. */
+/** One answer. Most hosts hide the stderr of a server that ends; the agent sees this answer and can tell its user. */
 function answer(id: RpcId, method: string, params: Rpc['params'], why: string, server: object): string {
   if (method === 'ping') return lineOf({ id, result: {} })
   if (method === 'initialize') {

@@ -1,4 +1,4 @@
-// JSON-RPC as far as the pipe looks into it: ids, methods, and the lines it writes itself.
+// JSON-RPC as far as the pipe looks into it: ids, methods, and the pipe's own lines.
 
 /** The code that SDKs use for a connection that is gone. */
 export const connectionClosed = -32_000
@@ -20,7 +20,7 @@ export interface Envelope {
   payload?: { agent?: string; token?: string; code?: string; message?: string; retry?: boolean }
 }
 
-/** Undefined for everything that is not one JSON object, also for a batch: MCP has given them up. */
+/** One JSON object; undefined for anything else, also for a batch: MCP has given batches up. */
 export function parse(line: Buffer): Rpc | undefined {
   try {
     const value: unknown = JSON.parse(line.toString())
@@ -30,7 +30,7 @@ export function parse(line: Buffer): Rpc | undefined {
   }
 }
 
-/** A tools/call after which the host is sent events until it says otherwise. */
+/** Whether a tools/call has the host sent events until it says otherwise. */
 export function isSubscription(params: Rpc['params']): boolean {
   return params?.name === 'subscribe_events' || params?.name === 'subscribe.events'
 }
@@ -45,10 +45,10 @@ export function errorLine(id: RpcId | null, code: number, message: string): stri
 
 const id = String.raw`"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")`
 const atStart = new RegExp(String.raw`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?${id}`)
-/** The last brace of a line closes the outermost object, so what stands right before it belongs to that. */
+/** The id at the end of a line. The last brace closes the outermost object, so the text right before it belongs to that. */
 const atEnd = new RegExp(String.raw`${id}\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 
-/** The id of a line that was too long to keep, where it stands at one of its ends: there SDKs write it. */
+/** The id of a line that was too long to keep, if it stands at one end of the line: there SDKs write it. */
 export function idAtEdge(head: string, tail: string): RpcId | undefined {
   const found = (atStart.exec(head) ?? atEnd.exec(tail))?.[1]
   try {

@@ -1,16 +1,16 @@
-// The pipe's other way to a daemon: an HTTP connection that is upgraded, for a relay that is reached by its address (RELAY_BASE_URL).
+// The pipe's other connection to a daemon: an upgraded HTTP connection, for a relay with an address (RELAY_BASE_URL).
 
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Open } from './pipe.cts'
 
-/** An error answer is a few lines of JSON. */
+/** The size limit of an error answer, which is a few lines of JSON. */
 const refusalBytesMax = 64 * 1024
 
 /** `credential` is the agent's token or the workspace's key; an open relay asks for none. It goes in a header, never in an address. */
 export function overHttp(baseUrl: string, credential: string | undefined): Open {
   const url = new URL('/pipe', baseUrl)
-  // Loaded here: a pipe on the local socket needs neither.
+  // HTTP is loaded here: a pipe on the local socket needs neither module.
   const { request } = require(url.protocol === 'https:' ? 'node:https' : 'node:http') as typeof import('node:http')
   const headers = {
     connection: 'Upgrade',
@@ -30,7 +30,7 @@ export function overHttp(baseUrl: string, credential: string | undefined): Open 
   }
 }
 
-/** The relay says why in JSON; anything else that answers there is not a relay. */
+/** Reports a refusal. The relay gives the reason in JSON; anything else that answers is not a relay. */
 function refused(response: IncomingMessage, failed: (error: Error) => void): void {
   let text = ''
   response.setEncoding('utf8')
@@ -42,7 +42,7 @@ function refused(response: IncomingMessage, failed: (error: Error) => void): voi
     try {
       message = JSON.parse(text).error.message
     } catch {
-      // Not one of our answers.
+      // The body is not one of our answers.
     }
     failed(new Error(message))
   })

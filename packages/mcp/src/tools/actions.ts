@@ -1,5 +1,5 @@
-// Toolset `actions`: the three tools that reach every action, and each action as a tool of its own. The toolsets `relay` and `workspace` show, as
-// long as they are few, those that the relay lets agents see unasked.
+// Toolset `actions`: the three tools that reach every action, and each action as a tool of its own. The toolsets `relay` and `workspace` show the
+// actions that the relay lets agents see unasked, as long as these are few.
 
 import { cleanForModel } from '@agent-relay/sdk/internal/clean'
 import type { WorkspaceClient } from '@agent-relay/sdk/internal/client'
@@ -16,17 +16,17 @@ import { z } from 'zod'
 import { answerBytesMax, clip, shownValue, whatFits } from '../text.ts'
 import { envelopeTool, listed, type Tool, type ToolAnswer, tool } from './tool.ts'
 
-/** A provider's text stands in the context of every agent that may call it. */
+/** The limit of a description, which stands in the context of every agent that may call the action. */
 const descriptionBytesMax = 1024
-/** The same where nobody asked for the actions. */
+/** The limit of a description in sessions that did not ask for the actions. */
 const unaskedCharsMax = 300
-/** As many actions as are shown unasked, and their size in the list; beyond that the tools that reach every action stand in their place. */
+/** The most actions that are shown unasked, and their size in the list; beyond that the generic tools stand in their place. */
 const [unaskedMax, unaskedBytesMax] = [16, 6_000]
-/** The daemon's own actions come with them, of which there are a handful. */
+/** The most actions of the daemon's own, which come with them; there are a handful. */
 const ownMax = 8
-/** A larger schema would cost every agent its context; such an action is reached by actions_invoke. */
+/** The limit of a schema: a larger one would cost every agent its context, and its action is reached by actions_invoke. */
 const schemaBytesMax = 16 * 1024
-/** How much of an output is shown that is too long to show whole. */
+/** The part of a too long output that is shown. */
 const previewBytesMax = 4 * 1024
 
 /** The envelope as a model is shown it. Programs get theirs from the relay itself. */
@@ -96,14 +96,14 @@ const actionsResultTool = tool({
   },
 })
 
-/** For hosts that do not take changes of the list: actions that were offered later are reached through these. */
+/** The generic tools, for hosts that do not take changes of the list: they reach actions that were offered later. */
 export const actionTools: readonly Tool[] = [actionsListTool, actionsInvokeTool, actionsResultTool]
-/** What toolset `relay` has in place of more actions than it shows. */
+/** The tools that toolset `relay` has in place of actions, if there are more than it shows. */
 const genericTools: readonly Tool[] = [actionsListTool, actionsInvokeTool]
 
 /**
- * Which actions a session shows as tools. all: every one, because it asked for the toolset `actions`. workspace: those that are shown unasked, and
- * the daemon's own. relay: those that are shown unasked.
+ * The actions that a session shows as tools. all: every one, because it asked for the toolset `actions`. workspace: those that are shown unasked,
+ * and the daemon's own. relay: those that are shown unasked.
  */
 export type ActionScope = 'all' | 'workspace' | 'relay'
 
@@ -114,7 +114,7 @@ export function actionScope(tools: readonly Tool[]): ActionScope | undefined {
   return has('relay_send') ? 'relay' : undefined
 }
 
-/** In the order of their names. What a host could not take as a tool is left out, or it would lose the whole list. */
+/** Lists actions by name. An action that a host could not take as a tool is left out, or the host would drop the whole list. */
 export async function listActions(client: WorkspaceClient, scope: ActionScope): Promise<ListedTool[]> {
   if (scope === 'all')
     return (await client.call('action.list', {})).actions.flatMap((action) => listedAction(action) ?? [])
@@ -125,7 +125,7 @@ export async function listActions(client: WorkspaceClient, scope: ActionScope): 
   const others = actions.filter((action) => !isOwn(action))
   const shown = others.flatMap((action) => listedAction(action) ?? []).map(shortened)
   const isFew = others.length <= unaskedMax && isWithinBytes(json(shown), unaskedBytesMax)
-  // The workspace has them among its own.
+  // The toolset `workspace` has the generic tools among its own.
   const generic = scope === 'relay' && !(isFew && shown.length === others.length) ? genericTools.map(listed) : []
   return [...own, ...generic, ...(isFew ? shown : [])]
 }
@@ -138,7 +138,7 @@ function shortened(tool: ListedTool): ListedTool {
 
 const lists = new WeakMap<object, ListedTool | 'left out'>()
 
-/** Made once for each registration, where the relay is in this process and answers the same schema for the same one. */
+/** Made once for each registration: a relay in this process returns the same schema object each time. */
 function listedAction(action: ActionInfo): ListedTool | undefined {
   const list = lists.get(action.inputSchema) ?? listOf(action) ?? 'left out'
   lists.set(action.inputSchema, list)
@@ -153,12 +153,12 @@ function listOf({ name, tool, description, inputSchema }: ActionInfo): ListedToo
     title: name,
     description: clip(cleanForModel(description), descriptionBytesMax),
     inputSchema: shownValue(input) as ListedTool['inputSchema'],
-    // The relay cannot know what it does.
+    // The relay cannot know the effects of an action, so the hints say the worst.
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   }
 }
 
-/** Without what is for the host and not about the input: the dialect, and wishes about HTTP headers. */
+/** The schema without fields for the host: the dialect, and wishes about HTTP headers. */
 function plain(schema: Record<string, unknown>): Record<string, unknown> {
   const { $schema: _, ...rest } = schema
   if (!json(rest).includes('x-mcp-header')) return rest
@@ -182,7 +182,7 @@ function sizeOf(schema: object): number {
 
 const anything = z.unknown()
 
-/** A call by that name. The relay says whether there is such an action and whether the caller may call it. */
+/** The tool that calls the action of this name. The relay decides whether it exists and whether the caller may call it. */
 export function actionCall(name: string, scope: ActionScope): Tool | undefined {
   const generic = genericTools.find((each) => each.name === name)
   if (generic) return generic
@@ -207,7 +207,7 @@ export function unknownTool(name: string): string {
   return `Unknown tool: ${name}`
 }
 
-/** Calls `tell` when what the session shows has changed since the last look: what others offer is no reason to load the list again. */
+/** Calls `tell` when the actions that the session shows have changed: others are no reason to load the list again. */
 export function whenShownChanges(client: WorkspaceClient, scope: ActionScope, tell: () => void): () => void {
   if (scope === 'all') return tell
   const look = () => listActions(client, scope).then(json, () => undefined)

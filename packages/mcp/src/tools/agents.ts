@@ -7,10 +7,10 @@ import { z } from 'zod'
 import { indentedForModel } from '../text.ts'
 import { type Tool, type ToolAnswer, tool } from './tool.ts'
 
-/** Indented it is at most three times as long, where every byte is a line of its own: that still fits into an answer (text.ts). */
+/** The size of a page: indented, with every byte a line of its own, it is three times as long, and still fits into an answer (text.ts). */
 const pageBytesMax = 10 * 1024
 
-/** How a run has ended, with the times that it has. */
+/** The outcome of a run that has ended, with its times. */
 function endedAnswer({ status, startedAt, completedAt, stoppedAt }: Run): ToolAnswer {
   return { json: { status, started_at: startedAt, completed_at: completedAt, stopped_at: stoppedAt } }
 }
@@ -91,7 +91,7 @@ const agentPayloadTool = tool({
   },
 })
 
-/** The same byte, or the first one of the character that it is in; at most the end. */
+/** The start of the character that holds this byte; at most the end. */
 function startOfCharacter(bytes: Uint8Array, at: number): number {
   let start = Math.min(at, bytes.length)
   while (start > 0 && start < bytes.length && ((bytes[start] as number) & 0xc0) === 0x80) start--

@@ -1,4 +1,4 @@
-// Toolset `lift`: a caller says its role with each call; a session that was started for a role may post without saying it. Answers are JSON.
+// Toolset `lift`: a caller names its role in each call; a session that was started for a role may post without it. Answers are JSON.
 
 import { longBodyText, shownBodyBytesMax } from '@agent-relay/sdk/internal/long-body'
 import { limits, messageKinds } from '@agent-relay/sdk/protocol'
@@ -19,9 +19,9 @@ const roleInput = z.string().min(1).describe('Your role')
 function liftTool<I>(definition: Definition<I>): Tool {
   return tool({
     ...definition,
-    // The role alone says who calls.
+    // The role alone identifies the caller.
     isForAnyone: true,
-    // The kickoff names these tools: the model must see them from the start.
+    // The kickoff names these tools, so the model must see them from the start.
     isPinned: true,
   })
 }
@@ -41,14 +41,14 @@ const postMessageTool = liftTool({
   role: ({ from }) => from,
   roleInputs: ['from', 'to'],
   run: async (client, { to, kind, body }) => {
-    // The workspace may hold other agents; the lift's own are its roles.
+    // The workspace may hold other agents, but only roles belong to the lift.
     if (!client.roles.includes(to)) throw unknownRole(to, client.roles)
     const { id } = await client.call('message.send', { to, kind, body })
     return { json: { id }, note: longBodyText(body) }
   },
 })
 
-/** First in, first out. Messages are consumed when the reader makes its next call. */
+/** Reads messages, first in, first out. They are consumed when the reader makes its next call. */
 const readMessagesTool = liftTool({
   name: 'read_messages',
   title: 'Read your messages',
@@ -89,5 +89,5 @@ const listPendingTool = liftTool({
   },
 })
 
-/** In the order in which they are listed. */
+/** The tools in the order of the list. */
 export const liftTools: readonly Tool[] = [postMessageTool, readMessagesTool, listPendingTool]

@@ -1,5 +1,5 @@
-// relay_inbox: hands out unread messages. They count as read when the agent comes back with its next call. Also how
-// every tool that hands out messages of an inbox shows them to a model.
+// relay_inbox: hands out unread messages. They count as read when the agent makes its next call. The file also has the form in which all tools
+// show messages of an inbox to a model.
 
 import { inboxHeading } from '@agent-relay/sdk/internal/injection'
 import { shownBodyBytesMax } from '@agent-relay/sdk/internal/long-body'
@@ -9,8 +9,8 @@ import { bodyForModel, cut } from '../text.ts'
 import { type Tool, tool } from './tool.ts'
 
 /**
- * Bodies of several messages in one answer. Codex leaves out the middle of what is longer than 12,000 bytes, with a model that it does not
- * know, and Copilot CLI hides what is longer than 20,000: a message in there would count as read, and nobody would have read it.
+ * The limit of bodies of several messages in one answer. Codex leaves out the middle of more than 12,000 bytes with a model that it does not
+ * know, and Copilot CLI hides more than 20,000: a message in there would count as read without having been read.
  */
 export const bodiesBytesMax = 10_000
 
@@ -40,13 +40,13 @@ export async function handleRelayInbox(client: Pick<ToolClient, 'getInbox'>, inp
   return inboxText(messages, isLookingBack)
 }
 
-/** A body that is larger than several together may be comes alone, and is cut. */
+/** Messages as a model is shown them. A body larger than the limit for several comes alone, and is cut. */
 export function shownMessages(messages: InboxPage) {
   return messages.map(({ id, ts, from, to, channel, thread, kind, body }) => ({
     id,
     ts,
     from,
-    // Its reader alone is no news, and of a channel's message the channel is told.
+    // `to` is left out of direct messages, whose reader knows it, and of channel messages, which show their channel.
     to: channel === undefined && (to === '*' || typeof to === 'object') ? to : undefined,
     channel,
     thread,
@@ -62,7 +62,7 @@ function inboxText(messages: InboxPage, isLookingBack: boolean): string {
   const text = cut(`${messages.length} message(s):\n\n${shown.join('\n\n---\n\n')}`)
   const { more = 0 } = messages
   if (more === 0) return text
-  // Looking back begins at the newest again, unless it is told where to go on.
+  // The same call without `before` would begin at the newest message again.
   const rest = isLookingBack
     ? `earlier. The same call with before="${messages[0]?.id}" shows them.`
     : 'more. Call relay_inbox again.'

@@ -11,7 +11,7 @@ import { parseAddress, type ToolClient } from '../client.ts'
 import { answerBytesMax, awayText, cut, hanging } from '../text.ts'
 import { type TextAnswer, type Tool, tool } from './tool.ts'
 
-/** Of the lines below an answer. */
+/** The limit of the lines below an answer. */
 const lastLinesBytesMax = 256
 
 export const relaySendSchema = z.object({
@@ -47,7 +47,7 @@ Examples:
 
 type Sender = Pick<ToolClient, 'send' | 'queue' | 'sendAndWait'> & Partial<Pick<ToolClient, 'call'>>
 
-/** For programs: the one line alone. */
+/** The tool for programs: returns the first line alone. */
 export async function handleRelaySend(client: Sender, input: RelaySendInput): Promise<string> {
   return (await sendAndTell(client, input)).text
 }
@@ -82,7 +82,7 @@ async function sendAndTell(client: Sender, input: RelaySendInput): Promise<TextA
   )
 }
 
-/** Before anything is sent: a notice is of one agent, after a message that it gets now. */
+/** Refuses a notice that cannot be given, before anything is sent: it is about one agent, after a message that the agent gets now. */
 function mustBeTold({ to, queue, await_response }: RelaySendInput): void {
   const isOne = typeof parseAddress(to) === 'string' && !/[#*:]/.test(to)
   if (isOne && !queue && !await_response) return
@@ -91,7 +91,7 @@ function mustBeTold({ to, queue, await_response }: RelaySendInput): void {
   })
 }
 
-/** The message is sent: that there will be no notice must not read as if it were not. */
+/** Asks for a notice. The message is sent already, so a refusal of the notice must not read as if the message were not. */
 async function noticeOf(client: Sender, to: string | string[], when: 'idle' | 'answered', message?: string) {
   const agent = String(to)
   const asked = client.call?.('notice.ask', { agent, when, message })
@@ -101,17 +101,17 @@ async function noticeOf(client: Sender, to: string | string[], when: 'idle' | 'a
   )
 }
 
-/** The first content block is the one line that was asked for; what else there is to know stands in the next one. */
+/** The answer: the first content block is the one line that was asked for; everything else stands in the next block. */
 function answer(text: string, note: string): TextAnswer {
   return note === '' ? { text } : { text, note }
 }
 
-/** An address that leads to an agent of another name. */
+/** Whether the address leads to an agent of another name, by its role or handle. */
 function isStandIn(to: string): boolean {
   return /^(?:[^:]*:)?(?:lead|@.+)$/.test(to)
 }
 
-/** It was sent, and nobody is there who could answer soon: that is no error. */
+/** Reads a failed wait for absent recipients: the message was sent, so that is no error. */
 function notThere(error: unknown): { away: string; id: string | undefined } {
   if (!(error instanceof RelayError) || error.code !== 'wait.gone') throw error
   return { away: error.message, id: error.details.message as string | undefined }

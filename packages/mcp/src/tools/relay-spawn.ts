@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
 import { type TextAnswer, type Tool, tool } from './tool.ts'
 
-/** Only workers with our tools can message you. The others are for people at a terminal: `agent-relay spawn`. */
+/** The CLIs that a tool may start: only workers with our tools can message you. The others are for people at a terminal: `agent-relay spawn`. */
 const clis = clisWith('worker').filter(({ worker }) => worker === 'mcp')
 
 export const relaySpawnSchema = z.object({

@@ -1,4 +1,4 @@
-// relay_status: who you are, and whether the relay is well. With `agent`: how another agent is, what its screen shows, and being told of it once.
+// relay_status: who you are, and whether the relay is well. With `agent`: another agent's state, its screen, and a notice about it on request.
 
 import { RelayError } from '@agent-relay/sdk'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
@@ -12,7 +12,7 @@ import { agentLine } from './relay-who.ts'
 import { type Tool, tool } from './tool.ts'
 
 const linesMax = 100
-/** Maximum bytes of a screen: indented by two columns it is at most three times as long, and an answer has other lines. */
+/** The limit of a screen's text: indented, it is at most three times as long, and an answer has other lines. */
 const screenBytesMax = answerBytesMax / 4
 
 export const relayStatusSchema = z.object({
@@ -27,7 +27,7 @@ export const relayStatusTool: Tool = tool({
   title: statusTool.title,
   description: statusTool.description,
   input: relayStatusSchema,
-  // With `notify` it changes nothing but what its caller is told later.
+  // `notify` changes nothing but what its caller is told later, so the tool counts as reading.
   hints: { readOnly: true, idempotent: true },
   run: async (client, input) =>
     input.agent === undefined ? handleRelayStatus(client, input) : agentStatus(client, input.agent, input),
@@ -51,7 +51,7 @@ export async function handleRelayStatus(
   ].join('\n')
 }
 
-/** Reads before anything is kept: where reading is refused, nothing is kept. */
+/** Reads everything before it asks for the notice: if reading is refused, no notice is kept. */
 async function agentStatus(client: ToolClient, name: string, { notify, lines }: RelayStatusInput): Promise<string> {
   const { agents } = await client.call('agent.list', { name })
   const told = agents.flatMap((agent) => [
@@ -66,7 +66,7 @@ async function agentStatus(client: ToolClient, name: string, { notify, lines }: 
   return told.join('\n') + screen
 }
 
-/** Two columns in, so that no line of it can pass for one of ours. */
+/** The screen, indented by two columns, so that none of its lines can pass for one of ours. */
 async function screenOf(client: ToolClient, name: string, lines: number): Promise<string> {
   const { text, exited } = await client.call('worker.screen', { name, lines })
   const ended = exited === undefined ? '' : `\n${cleanLineForModel(exited)}`

@@ -1,4 +1,4 @@
-// relay_who: who is connected.
+// relay_who: lists the connected agents.
 
 import { agentState } from '@agent-relay/sdk/internal/agent-state'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
@@ -32,7 +32,7 @@ export async function handleRelayWho(client: Pick<ToolClient, 'listAgents'>, inp
   return abroad.length === 0 ? here : `${here}\nIn other workspaces, by their addresses: ${abroad.join(', ')}`
 }
 
-/** `Bob (codex) - idle [wakes]` */
+/** A line such as `Bob (codex) - idle [wakes]`. */
 export function agentLine(agent: Agent & { idle: boolean }): string {
   const { name, cli, type, parent, reached } = agent
   const hired = parent ? ` [worker of: ${parent}]` : ''
@@ -41,9 +41,9 @@ export function agentLine(agent: Agent & { idle: boolean }): string {
 }
 
 function stateOf(agent: Agent & { idle: boolean }): string {
-  // A client of somebody else's may say no more than whether it is idle.
+  // Another implementation's client may say no more than whether an agent is idle.
   const { kind, text } = agentState({ ...agent, status: agent.status ?? (agent.idle ? 'idle' : 'active') })
-  // What was known of it before may have changed.
+  // An unreachable agent's last known state may have changed, so it is not shown.
   if (kind === 'unreachable')
     return `on ${agent.machine}, which cannot be reached (${lastHeardText(agent.machineSeenAt)})`
   if (kind === 'offline') return 'away'

@@ -1,4 +1,4 @@
-// What a tool is: a name, an input schema, hints and what it does. And how a table of them becomes the answer to tools/list. Tools have no
+// The definition of a tool: name, input schema, hints and function; and how a table of tools becomes the answer to tools/list. Tools have no
 // output schemas and no structured content: with those, Claude Code and Codex hide the text from their models, and others show both.
 
 import type { Tool as ListedTool } from '@modelcontextprotocol/server'
@@ -10,18 +10,18 @@ export interface Hints {
   readOnly?: boolean
   destructive?: boolean
   idempotent?: boolean
-  /** It reaches things outside the relay. */
+  /** The tool reaches things outside the relay. */
   openWorld?: boolean
 }
 
-/** A text, which may say that something failed. `note` stands behind it, in a content block of its own. */
+/** A text for the model, which may report a failure. `note` stands behind it, in a content block of its own. */
 export interface TextAnswer {
   text: string
   note?: string
   isError?: boolean
 }
 
-/** What a model is shown: a text, or a value as JSON. */
+/** The answer for a model: a text, or a value as JSON. */
 export type ToolAnswer =
   | string
   | TextAnswer
@@ -36,32 +36,32 @@ export interface Tool<I = unknown> {
   hints: Hints
   /** Results say `ok`, and so do errors: `{ok: false, error: {code, message}}`. */
   hasEnvelope?: boolean
-  /** It answers a session that acts as no agent, too. */
+  /** The tool answers a session that acts as no agent, too. */
   isForAnyone?: boolean
-  /** It answers with the waiting messages: no hint about them is needed. */
+  /** The answer holds the waiting messages, so it needs no hint about them. */
   showsInbox?: boolean
-  /** The model sees it from the start, also in a host that shows tools only after a search. */
+  /** The model sees the tool from the start, also in a host that shows tools only after a search. */
   isPinned?: boolean
-  /** Every action is shown as a tool beside it. */
+  /** Every action is shown as a tool beside this one. */
   showsActions?: boolean
-  /** The role of the lift that the input says it acts as, if it says one; `run` is given that role's client. */
+  /** The role of the lift that the input names, if any; `run` is given that role's client. */
   role?(input: I): string | undefined
-  /** Which inputs are roles of the lift. */
+  /** The inputs that are roles of the lift. */
   roleInputs?: readonly string[]
   run(client: ToolClient, input: I): Promise<ToolAnswer>
 }
 
-/** A tool whose handler keeps its own types, in a table where they no longer matter. */
+/** Erases the type of a tool's input, which the table of tools does not need. */
 export function tool<I>(definition: Tool<I>): Tool {
   return definition as unknown as Tool
 }
 
 interface EnvelopeDefinition<I> extends Omit<Tool<I>, 'hasEnvelope' | 'role' | 'isPinned' | 'run'> {
-  /** What a success holds besides `ok`. */
+  /** Returns the fields of a success besides `ok`. */
   run(client: ToolClient, input: I): Promise<object>
 }
 
-/** A tool whose every answer says `ok`. */
+/** A tool with an envelope: every answer has `ok`. */
 export function envelopeTool<I>({ run, ...rest }: EnvelopeDefinition<I>): Tool {
   return tool({
     ...rest,
@@ -72,7 +72,7 @@ export function envelopeTool<I>({ run, ...rest }: EnvelopeDefinition<I>): Tool {
 
 const lists = new WeakMap<Tool, ListedTool>()
 
-/** Made once for each tool: deriving the schemas takes half a millisecond, and every session asks. */
+/** The tool as tools/list shows it. Made once for each tool: deriving the schemas takes half a millisecond, and every session asks. */
 export function listed(tool: Tool): ListedTool {
   const list = lists.get(tool) ?? listOf(tool)
   lists.set(tool, list)
@@ -81,14 +81,14 @@ export function listed(tool: Tool): ListedTool {
 
 const tokenProperty = { type: 'string', description: 'From register_agent' }
 
-/** Where every call must say who it is: the argument for that. An action's own argument of that name stays. */
+/** The tool with an argument for the agent's token, where every call must show one. An action's own argument of that name stays. */
 export function withToken(tool: ListedTool): ListedTool {
   const { inputSchema } = tool
   const properties = { agent_token: tokenProperty, ...inputSchema.properties }
   return { ...tool, inputSchema: { ...inputSchema, properties } as ListedTool['inputSchema'] }
 }
 
-/** On a lift: which roles there are, in the schema itself. */
+/** The tool with the roles of a lift in its schema. */
 export function withRoles(tool: Tool, roles: readonly string[] = []): ListedTool {
   const list = listed(tool)
   const { roleInputs = [] } = tool
@@ -115,7 +115,7 @@ function listOf({ name, title, description, input, hints, isPinned }: Tool): Lis
   }
 }
 
-/** Every byte of it is in the context of every agent: what adds nothing is left out. */
+/** The input schema without redundant parts, since each of its bytes is in the context of every agent. */
 function schemaOf(schema: z.ZodType): ListedTool['inputSchema'] {
   return withoutNoise(z.toJSONSchema(schema, { io: 'input' })) as ListedTool['inputSchema']
 }
@@ -130,7 +130,7 @@ function withoutNoise(value: unknown): unknown {
   return Object.fromEntries(kept.map(([key, each]) => [key, withoutNoise(each)]))
 }
 
-/** zod writes the range of safe integers out. */
+/** Whether the value is a bound of the safe integers, which zod writes out. */
 function isSafeBound(key: string, value: unknown): boolean {
   return (key === 'maximum' || key === 'minimum') && Math.abs(value as number) === Number.MAX_SAFE_INTEGER
 }

@@ -22,7 +22,7 @@ export const toolsets: Readonly<Record<string, readonly Tool[]>> = {
 }
 
 export const defaultToolsets = 'relay'
-/** A client over HTTP may know nothing but the address: it gets the agent_* tools, and the tools to write to its agents. */
+/** The default over HTTP: a client may know nothing but the address, so it gets the agent_* tools, and the tools to write to its agents. */
 export const httpToolsets = 'relay,agents'
 
 /** The tools of toolsets such as `relay,agents`, in a fixed order. The refusal of an unknown name lists the known ones. */
@@ -42,7 +42,7 @@ export function toolsOf(names: string = defaultToolsets): readonly Tool[] {
       })
     }
   }
-  // Toolsets may share a tool: the one that shows every action wins.
+  // Toolsets may share a tool: the variant that shows every action wins.
   const tools = new Map<string, Tool>()
   for (const tool of wanted.flatMap((name) => toolsets[name] as readonly Tool[]))
     if (!tools.get(tool.name)?.showsActions) tools.set(tool.name, tool)

@@ -1,4 +1,4 @@
-// Calls of actions on their way: to the session that offers the action, and back to the caller, within the call's time.
+// Calls of actions: carries each to the session that offers the action, and its result back to the caller, within the call's time.
 
 import {
   type ActionEnvelope,
@@ -31,7 +31,7 @@ export class Actions {
   readonly #hub: Hub
   readonly #clock: Clock
   readonly #sessions: Sessions
-  /** The deadlines of the calls under way. A repeated call keeps the deadline of the first. */
+  /** The deadlines of calls under way. A repeated call keeps the deadline of the first. */
   readonly #deadlines = new Map<string, Alarm>()
   readonly #ids: Ids
   readonly #world: World
@@ -70,7 +70,7 @@ export class Actions {
     const offered = { ...input, authority: authorityOf(session.standing) }
     const reply = await this.#engine.submit({ rule: 'action.register', input: offered, ...named })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    // The session ended before the action was written: its actions end with it.
+    // The session may have ended before the action was written: its actions end with it.
     const withdraw = () => void this.#submitWithdraw([session.id])
     if (session.ended.aborted) withdraw()
     else if (!reply.repeat && !this.#providers.has(session)) {
@@ -93,7 +93,7 @@ export class Actions {
     return { actions }
   }
 
-  /** Ends with an envelope whatever happens; a caller that stops waiting asks for the result later. */
+  /** Calls an action. Ends with an envelope whatever happens; a caller that stops waiting asks for the result later. */
   async invoke(asking: Asking, input: ParsedInputOf<'action.invoke'>): Promise<ActionEnvelope> {
     const { by, session, abandoned } = asking
     const { name, timeoutMs } = input
@@ -180,12 +180,12 @@ export class Actions {
     }
   }
 
-  /** Resolves when the call is over, or when nobody waits for it any more: its time goes on then, and it still ends. */
+  /** Resolves when the call is over, or when nobody waits for it any more: the call's time goes on then, and the call still ends. */
   #completion(id: string, abandoned: AbortSignal, ms: number | undefined): Promise<void> {
     return new Promise((resolve) => {
       const running = this.#store.view.invocation(id)
       if (!running || running.isDone) return resolve()
-      // Several machines that share a workspace do not store a call under the time at which it was decided.
+      // In a workspace of several machines, a call is stored at another time than the one at which it was decided.
       this.#limit(id, ms ?? running.until - running.at)
       const stop = this.#hub.listen((entries) => {
         const isOver = entries.some(({ facts }) =>

@@ -1,4 +1,4 @@
-// Opens sessions and registers agents. Credentials are checked here; standing.ts decides a session's standing, and the rules decide its name.
+// Opens sessions and registers agents. This file checks credentials; standing.ts decides a session's standing, and the rules decide its name.
 
 import {
   daemonName,
@@ -43,7 +43,7 @@ export function helloOf(payload: unknown): Hello {
   throw new RefusalError('frame.invalid', { why: `HELLO: ${issuesText(error.issues)}` })
 }
 
-/** Answers the key's hash. An unknown key and another workspace's key get the same refusal. */
+/** Checks a key and returns its hash. An unknown key and another workspace's key get the same refusal. */
 export function authenticate({ credentials }: { credentials: Credentials }, key: string): string {
   if (credentials.isKey(key)) return hashOf(key)
   throw new RefusalError('auth.denied', { why: 'the workspace key is not valid here.' })
@@ -55,7 +55,7 @@ interface Opening {
   daemon: { version: string; roles?: readonly string[] }
 }
 
-/** The one opening of a session, over whichever wire: nothing that is decided here changes while it lives. */
+/** Opens a session, over any wire. All decisions made here hold for the session's whole life. */
 export async function openSession(
   opening: Opening,
   origin: SessionOrigin,
@@ -90,8 +90,8 @@ export async function openSession(
 }
 
 /**
- * On a port that asks for nothing, a model and a single call have the name that they say, so that the same name stays the same agent. A
- * program's connection has its name to itself instead, and a second one of that name gets a number.
+ * Whether the caller's name is believed without proof. On a port that asks for nothing this holds for models and single calls, so that the same
+ * name stays the same agent. A program's connection has its name to itself instead, and a second one of that name gets a number.
  */
 function isTakenAtItsWord({ door, kind, isStateless }: SessionOrigin, { name, token, key }: Hello): boolean {
   const asksForNothing = door === 'open' || door === 'lift'
@@ -100,7 +100,7 @@ function isTakenAtItsWord({ door, kind, isStateless }: SessionOrigin, { name, to
   )
 }
 
-/** A lift's roles are declared, and nobody is a person by their word. */
+/** Refuses names that no proof supports: on a lift only its declared roles are agents, and nobody is a person by their word. */
 function assertNameAllowed({ workspace, daemon }: Opening, { door }: SessionOrigin, { name = '', type }: Hello): void {
   if (door === 'lift' && !daemon.roles?.includes(name))
     throw new RefusalError('auth.denied', {
@@ -180,7 +180,7 @@ export async function register(
   const proven = hasKey || proof === 'word' || token !== undefined || session.agent === profile.name
   return inTurn(workspace, profile.name, async () => {
     const fresh = newSecret('at')
-    // Under the id that others were told, and with what has been said to everybody since it came.
+    // The agent keeps the id that others were told, and the mail to everybody since the session came.
     const { provisional } = session
     const { id: mint, heardFrom } = provisional?.profile.name === profile.name ? provisional : {}
     const reply = await engine.submit({
@@ -196,15 +196,15 @@ export async function register(
         givesUp: session.isNameGiven ? session.agent : undefined,
       },
       mint,
-      // In a workspace that machines share, only the agent's home speaks as the agent; the name that is given may be another.
+      // In a shared workspace only its home machine speaks as the agent; the name that is given may be another.
       by: sessions.machine === undefined ? profile.name : daemonName,
-      // Never the caller's: an id that was overheard must not bind a stranger to the answer it got.
+      // The cause is never the caller's id: a stranger who overheard that must not be bound to the answer it got.
       cause: workspace.ids('c'),
     })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     refuseRevoked(session)
     const { agent, id, issued, because } = reply.outcome as Named
-    // The session chose a name itself while the given one was being stored: its own choice stays.
+    // The session may have chosen a name while the given one was being stored: its own choice stays.
     if (isGiven && session.agent !== profile.name) return { agent, id }
     sessions.bind(session, agent)
     if (isGiven) sessions.nameIsGiven(session)
@@ -213,7 +213,7 @@ export async function register(
   })
 }
 
-/** The outcome of the rule. */
+/** The outcome of the rule for registrations. */
 type Named = {
   agent: string
   id: string
@@ -222,8 +222,8 @@ type Named = {
 }
 
 /**
- * After a restart the daemon has forgotten what this session was handed; the holds in the tables still tell. What went with an answer that
- * never arrived is let go, so that the next taker gets it; a reply goes with some call that waited, and which one the tables do not say.
+ * After a restart the daemon has forgotten the messages that this session was handed; the holds in the tables still tell. Messages of an answer that
+ * never arrived are let go, so that the next taker gets them; a reply belongs to some call that waited, and the tables do not say which.
  */
 async function recall({ store, engine, ids, reads }: WorkspaceCore, session: Session, agent: string): Promise<void> {
   const { unanswered } = session
@@ -251,7 +251,7 @@ export function refuseRevoked({ ended }: Session): void {
   if (ended.reason instanceof RefusalError) throw ended.reason
 }
 
-/** Registrations of one name family run one after another: the second is decided when the first is bound and counts as live. */
+/** Runs registrations of one name family one after another: the second is decided when the first is bound and counts as live. */
 async function inTurn<T>(
   { sessions: { registering } }: WorkspaceCore,
   name: string,

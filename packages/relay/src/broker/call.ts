@@ -23,7 +23,7 @@ export interface Asking {
   by: string
   /** The call's own id, which makes a repeat recognisable. */
   id: string
-  /** A short text for the operation and its input: the same id with another digest is refused. Unset where the daemon itself asks. */
+  /** A digest of the operation and its input: the same id with another digest is refused. Unset if the daemon itself asks. */
   digest?: () => string
   /** Aborted when nobody waits for the answer any more. */
   abandoned: AbortSignal
@@ -42,14 +42,14 @@ export interface Service {
   welcome: object
   call(op: string, input: unknown, id: string, abandoned?: AbortSignal): Promise<Answer>
   watch(op: string, input: unknown, sink: Sink): Watch
-  /** The answer that carried these messages has left. */
+  /** Called when the answer with these messages has left. */
   received?(handed: readonly string[]): void
   leave(): void
-  /** Aborted when the daemon itself ends it; the reason is a RefusalError. */
+  /** Aborted when the daemon itself ends the connection; the reason is a RefusalError. */
   ended?: AbortSignal
 }
 
-/** The journal names a command after the call that asked for it. */
+/** The cause of a call's command: the journal names a command after the call that asked for it. */
 export function causeOf({ id, digest }: Pick<Asking, 'id' | 'digest'>): { cause: string; digest?: () => string } {
   return { cause: id, digest }
 }
@@ -61,7 +61,7 @@ export function actorOf({ by, session }: Asking): string {
   return actor
 }
 
-/** The call comes from the agent's CLI, such as a hook, so it does not show that the agent has come back. */
+/** Whether the agent's CLI made the call, for example by a hook: such a call does not show that the agent has come back. */
 export function isByHost(op: OperationName, input: unknown): boolean {
   const known: readonly unknown[] = hostRoutes
   const isHook = op === 'agent.brief' || op === 'claim.edit' || op === 'approval.ask' || op === 'approval.settle'
@@ -82,13 +82,13 @@ export interface Sink {
 
 /** Something that keeps sending to a sink until it is stopped. */
 export interface Watch {
-  /** Every later entry is covered. */
+  /** The number of a journal entry: the watch covers every later one. */
   readonly seq: number
   drained(): void
   stop(): void
 }
 
-/** An open workspace without the parts that are built on this: enough for most calls. */
+/** The main parts of an open workspace, on which its other parts are built: enough for most calls. */
 export interface WorkspaceCore {
   readonly name: string
   readonly store: Store
@@ -105,9 +105,9 @@ export interface WorkspaceCore {
 
 /** The core, and what most parts of a workspace need besides. */
 export interface Parts extends WorkspaceCore {
-  /** The facts outside the tables that rules may know. */
+  /** Facts outside the tables that rules may know. */
   readonly world: World
-  /** Whether the agent waits for an answer to an approval: nothing is put before it meanwhile. */
+  /** Whether the agent waits for an answer to an approval; nothing is put before the agent meanwhile. */
   isBlocked(agent: string): boolean
 }
 
@@ -121,6 +121,6 @@ export interface DaemonInfo {
   url?(): string | undefined
   /** The processes of agents; see sessions/person.ts. */
   agentProcesses: AgentProcesses
-  /** The daemon is a lift: each call over its port names one of these agents. */
+  /** The roles of a lift's daemon: each call over its port names one of these agents. */
   roles?: readonly string[]
 }

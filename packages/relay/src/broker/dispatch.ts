@@ -1,5 +1,5 @@
-// Every call of every wire comes through here. Is the operation known, may this session ask it, does the input fit the schema? Then the handler
-// from the table in handlers.ts answers it.
+// Dispatches every call of every wire: checks that the operation exists, that the session may ask it, and that the input fits the schema. Then
+// the handler from the table in handlers.ts answers.
 
 import {
   type Hello,
@@ -39,7 +39,7 @@ export class Dispatch implements Context {
     this.daemon = daemon
   }
 
-  /** Opens a session for whoever says HELLO, acting as the agent it may act as. A door alone stands for a program's connection. */
+  /** Opens a session for a HELLO, as the agent that it may act as. A door alone stands for a program's connection. */
   hello(origin: SessionOrigin | Door, hello: Hello): Promise<{ session: Session; welcome: Welcome }> {
     return openSession(this, typeof origin === 'string' ? { door: origin, kind: 'program' } : origin, hello)
   }
@@ -72,17 +72,17 @@ export class Dispatch implements Context {
     const parsed = parse(name, input)
     const settling = settleBefore(this.workspace, session, name, parsed)
     if (settling) await settling
-    // A model's calls are grouped into turns; `comeBack` settles those.
+    // A model's calls are grouped into turns, which `comeBack` settles.
     const settled = session.standing.kind === 'model' || isByHost(name, parsed) ? undefined : this.#settle(session)
     const digest = () => digestOf(name, input)
     const asking: Asking = { session, by: session.agent ?? '', id, digest, abandoned }
-    // A command is queued behind the settling, so it does not have to wait. A query reads the tables, so it does.
+    // A command is queued behind the settling, so it does not have to wait. A query reads the tables, so it waits.
     if (settled && operations[name].kind === 'query') await settled
     const output = await this.#answer(name, asking, parsed)
     return { output, handed: asking.handed }
   }
 
-  /** A handler that may take long answers in steps. They run in turn with all other reads, and stop when nobody waits for the answer any more. */
+  /** Runs the handler. One that may take long answers in steps, in turn with all other reads, until nobody waits for the answer any more. */
   #answer<O extends WorkspaceCall>(op: O, asking: Asking, input: ParsedInputOf<O>): OutputOf<O> | Promise<OutputOf<O>> {
     const pace = new Budget()
     const answer = handlers[op](this, asking, input, pace)
@@ -111,14 +111,14 @@ export class Dispatch implements Context {
     return op
   }
 
-  /** At a model's next turn, the messages that its earlier answers carried count as read. Not if the same turn is asked again: its answer was lost. */
+  /** Settles a model's next turn: messages of its earlier answers count as read. Not if the same turn is asked again: its answer was lost. */
   async comeBack(session: Session, id: string): Promise<void> {
     const { store } = this.workspace
     const isRepeat = session.agent !== undefined && store.answered(session.agent, id) !== undefined
     if (!isRepeat) await this.#settle(session)
   }
 
-  /** Receiving an answer is not reading it. The messages that earlier answers carried count as read now, because their receiver has come back. */
+  /** Marks the messages of earlier answers as read, since their receiver has come back: receiving an answer is not reading it. */
   #settle(session: Session): Promise<void> | undefined {
     const { engine, sessions } = this.workspace
     if (session.agent === undefined) return undefined
@@ -131,12 +131,12 @@ export class Dispatch implements Context {
       })
   }
 
-  /** The answer that carried these messages has left. */
+  /** Notes that the answer with these messages has left. */
   received(session: Session, handed: readonly string[] = []): void {
     for (const message of handed) session.handed.add(message)
   }
 
-  /** The answer that carried these messages was lost: the next taker gets them. */
+  /** Releases the messages of a lost answer, so that the next taker gets them. */
   async lost(session: Session, handed: readonly string[] = []): Promise<void> {
     const { engine, ids } = this.workspace
     if (handed.length === 0 || session.agent === undefined) return

@@ -1,4 +1,4 @@
-// The engine as a contract: the one road of every change. Commands go in; each is answered once it is stored, or with a refusal.
+// The contract of the engine, through which every change goes. Commands go in; each is answered once it is stored, or with a refusal.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { RuleInput, RuleName } from '../core/decide.ts'
@@ -11,31 +11,31 @@ export interface Submission<R extends RuleName> {
   rule: R
   input: RuleInput<R>
   by: string
-  /** The sender's own id for this command: the same (by, cause) runs once. */
+  /** The sender's own id for this command: the same pair of `by` and `cause` runs once. */
   cause: string
-  /** What was asked, in short; made only where it is stored or compared. */
+  /** A digest of the operation and its input; made only when it is stored or compared. */
   digest?: () => string
   session?: string
   /** An id made elsewhere, for a message that goes to several workspaces. */
   mint?: string
 }
 
-/** `repeat`: the command had been carried out before, and this is the answer it got then. */
+/** The answer to a command. `repeat`: the command had been carried out before, and this is its former answer. */
 export type Reply = { seq: number; outcome: Outcome; repeat: boolean; found?: Waiting[] } | { refusal: Refusal }
 
 export interface Engine {
-  /** Nothing waits to be decided: a good moment for work that can wait. */
+  /** True while no command waits to be decided: a good moment for work that can wait. */
   readonly isIdle: boolean
   submit<R extends RuleName>(submission: Submission<R>): Promise<Reply>
-  /** One commit that carries out no command, such as a slice of a pruning. Only where this machine alone writes the journal. */
+  /** Makes one commit that carries out no command, such as a slice of a pruning. Only where this machine alone writes the journal. */
   tidy?<T>(work: () => T extends Promise<unknown> ? never : T): T
-  /** What belongs to an entry that another machine has written: it is there once somebody asks for it. */
+  /** The bytes of an entry that another machine has written, fetched on demand. */
   payload?(seq: number): Promise<Uint8Array | undefined>
-  /** Of a shared workspace: this machine cannot go on with the others, for now or until somebody does something about it. */
+  /** The reason why this machine of a shared workspace cannot go on with the others, for now or until somebody acts. */
   readonly trouble?: Pick<SharedTrouble, 'stopped' | 'cutOff'>
-  /** Before it is closed: what others are still to be told is told, if that is soon done. */
+  /** Called before closing: tells others what they still have to know, if that takes little time. */
   leave?(): Promise<void>
-  /** Decides nothing more: every command that waits or still comes is answered with this refusal. */
+  /** Decides nothing more: waiting and later commands are answered with this refusal. */
   close(refused: Refusal): void
 }
 
@@ -45,13 +45,13 @@ export const mintPrefixes: Partial<Record<RuleName, string>> = {
   'action.invoke': 'act',
   'worker.spawn': 'wk',
   'run.start': 'run',
-  // The message that tells of the end.
+  // The id of the message that tells of the run's end.
   'run.complete': 'm',
   'run.stop': 'm',
   'notice.tell': 'm',
 }
 
-/** One id names one call: the answer to another call would tell the sender that something was stored which was not. */
+/** The refusal of an id that was used for another call: the former answer would tell the sender that something was stored which was not. */
 export function reuseOf(
   { rule, digest }: Answered,
   asked: { rule: string; cause: string; digest?: () => string },

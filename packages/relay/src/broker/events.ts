@@ -1,5 +1,5 @@
 // Facts as events: in pages, as a stream that skips none and never runs ahead of its reader, and as a glance, which shows a person the newest a few
-// times a second and counts the rest. core/facts/table.ts says who sees which.
+// times a second and counts the rest. core/facts/table.ts decides who sees which.
 
 import { daemonName, type Entry, type Fact, limits, type OutputOf, type RelayEvent } from '@agent-relay/sdk/protocol'
 import { seesFact, typesTo } from '../core/facts/table.ts'
@@ -13,34 +13,34 @@ import type { Sink, Watch } from './call.ts'
 import type { Hub } from './hub.ts'
 import { Budget, type LongReads, type Pace } from './long-reads.ts'
 
-/** Interval of glances. Nobody reads faster; a single event is shown at once. */
+/** Interval of glances: nobody reads faster. A single event is shown at once. */
 const glanceMs = 100
-/** Entries read at once when all of them are looked at. One entry may hold a thousand facts. */
+/** The number of entries read at once in a walk through all of them. One entry may hold a thousand facts. */
 const entriesPerRead = 16
 /** Up to this many entries are looked through one by one: that is quicker than finding those that concern the reader. */
 const nearEntriesMax = 256
 const factsPerStep = 64
 
-/** Entries that a follower is shown before other reads get their turn, or before it rests. */
+/** The number of entries shown to a follower before other reads get their turn, or before it rests. */
 const entriesPerPage = 200
 /** While the daemon is busy, a follower rests this many times as long as its last page took, so that it costs senders only a few percent. */
 const restFactor = 15
-/** At most: where the processor was taken away in the middle of a page, it was others that took long. */
+/** The longest rest: a page may have taken long because the processor was busy with other programs. */
 const restMsMax = 250
-/** If nothing was committed for this long, a follower that is behind catches up as fast as it can. */
+/** The time without a commit after which a follower that is behind catches up as fast as it can. */
 const noCommitMs = 50
 
-/** By their audience. Messages are found by their conversations. */
+/** The types of facts by audience. Messages are found by their conversations. */
 const factTypes = {
   everyone: typesTo('everyone'),
   agents: typesTo('agents'),
   readers: typesTo('readers').filter((type) => type !== 'message.created'),
 }
 
-/** What notes of other machines are shown as. */
+/** The types of events that show the notes of other machines. */
 const notedTypes = ['delivery.offered', 'delivery.read']
 
-/** How far a watch has come. It continues a walk that it has begun as soon as its sink takes more. */
+/** The progress of a watch. It continues a walk that it has begun as soon as its sink takes more. */
 interface WatchProgress {
   position: number
   to?: number
@@ -67,7 +67,7 @@ export class Events {
     this.#reads = reads
   }
 
-  /** At most a page of bytes. A page ends between entries, never inside one; `next` continues it without a gap or a repeat. */
+  /** A page of events, bounded in bytes. It ends between entries, never inside one; `next` continues it without a gap or a repeat. */
   *list(reader: Reader, { since, before, types, limit }: EventsAsked, pace: Pace): Steps<OutputOf<'event.list'>> {
     const last = this.#store.journal.lastSeq
     const isUpward = since !== undefined
@@ -116,7 +116,7 @@ export class Events {
         },
         (error) => {
           if (stopped.signal.aborted) return
-          // A damaged file, for example. Only this reader is affected, nobody else in the daemon.
+          // A damaged file, for example, ends only this reader's watch; nobody else in the daemon is affected.
           halt()
           sink.end(refusalOf(error))
         },
@@ -151,7 +151,7 @@ export class Events {
   /** Shows the newest events on a screen, and how many were left out. */
   glance(reader: Reader, since: number, types: string[] | undefined, newest: number, sink: Sink): Watch {
     const { journal } = this.#store
-    // What this machine decided by itself has no number; it is shown when its note has one.
+    // Facts that this machine decided by itself have no number; they are shown when their note has one.
     const isWanted = ({ seq, facts }: Entry) => seq > 0 && facts.some((fact) => holds(fact, types))
     const missed = journal.read(Math.max(since, journal.lastSeq - newest), newest)
     const earlier = { since, count: journal.lastSeq - since - missed.length, entries: missed.filter(isWanted) }
@@ -178,7 +178,7 @@ export class Events {
     }
   }
 
-  /** The entries that can hold something for the reader, in order; undefined where the walk may pause. */
+  /** The entries that may hold something for the reader, in order; undefined where the walk may pause. */
   *#entries(
     reader: Reader,
     range: EntryRange,
@@ -254,7 +254,7 @@ function storedTypesOf(types: string[]): string[] {
   return notedTypes.some((shown) => isOf(types, shown)) ? [...types, 'deliveries.noted'] : types
 }
 
-/** `action.*` names a family, `*` all. */
+/** Whether a type fits a pattern: `action.*` names a family, `*` all types. */
 function matches(pattern: string, type: string): boolean {
   return pattern === '*' || pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))
 }
@@ -289,7 +289,7 @@ function glance({ hub, earlier, newest, sink, isWanted, show }: GlanceOptions): 
   }
   const draw = () => {
     timer = undefined
-    // The terminal takes nothing now. It calls `drained` when it does; until then only the count grows.
+    // The terminal takes nothing now. The sink calls `drained` when it does; until then only the count grows.
     if (!sink.isReady()) return
     lookedAt = performance.now()
     trim()
@@ -300,7 +300,7 @@ function glance({ hub, earlier, newest, sink, isWanted, show }: GlanceOptions): 
       skipped = { ...skipped, count: 0 }
       for (const entry of entries) for (const event of show(entry)) sink.item(event)
     } catch (error) {
-      // A damaged file, for example. Only this reader is affected, nobody else in the daemon.
+      // A damaged file, for example, ends only this reader's watch; nobody else in the daemon is affected.
       halt()
       sink.end(refusalOf(error))
     }
@@ -311,7 +311,7 @@ function glance({ hub, earlier, newest, sink, isWanted, show }: GlanceOptions): 
   }
   const stop = hub.listen((entries) => {
     for (const entry of entries) if (isWanted(entry)) waiting.push(entry)
-    // Not at every commit: moving a few references costs more than keeping twice as many.
+    // Trims rarely: moving a few references at every commit costs more than keeping twice as many.
     if (waiting.length > 2 * newest) trim()
     plan()
   })
@@ -323,7 +323,7 @@ function glance({ hub, earlier, newest, sink, isWanted, show }: GlanceOptions): 
   return { seq: earlier.since, drained: plan, stop: halt }
 }
 
-/** This is not a fact and not in the journal. `agent-relay events --since` shows what was left out. */
+/** The event that tells how many were left out. It is no fact and not in the journal; `agent-relay events --since` shows the rest. */
 function skippedEvent({ since, count, last }: { since: number; count: number; last: number }): RelayEvent {
   const ts = new Date().toISOString()
   return { seq: last, ts, by: daemonName, type: 'events.skipped', fact: { count, since } }

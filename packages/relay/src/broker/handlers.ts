@@ -1,5 +1,5 @@
-// The one table of handlers: which function answers which operation. The compiler says where one is missing. Whether a session may ask at all
-// is decided before, in dispatch.ts.
+// The table of handlers: for each operation the function that answers it. The compiler finds a missing one. dispatch.ts decides before whether a
+// session may ask.
 
 import {
   type CallName,
@@ -118,7 +118,7 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   'worker.pause': ({ workspace }, asking, input) => workspace.workers.wishes.give('worker.pause', asking, input),
   'worker.resume': ({ workspace }, asking, input) => workspace.workers.wishes.give('worker.resume', asking, input),
   'worker.type': async ({ workspace, daemon: { agentProcesses: agents } }, asking, input) => {
-    // Whoever types into a dialog answers it.
+    // Typing into a dialog answers it, so only a person may.
     if (workspace.approvals.isOpen(input.name) || (await workspace.workers.isBlocked(asking, input)))
       await assertPerson(speakerOf(asking.session, agents), agents, { isStrict: true })
     return workspace.workers.type(asking, input)
@@ -174,7 +174,7 @@ export const followers: { readonly [O in WatchName]: Follower<O> } = {
     { since = store.journal.lastSeq, types, newest },
     sink,
   ) => {
-    // Only the key's holder may learn how many events were left out: to anyone else most of them may be invisible.
+    // Only the key's holder may learn how many events were left out: most of them may be invisible to anyone else.
     const isGlance = newest !== undefined && seesAll(session)
     const follow = (to: Sink) =>
       isGlance ? events.glance(session, since, types, newest, to) : events.follow(session, since, types, to)

@@ -22,7 +22,7 @@ export class Hub {
   }
 }
 
-/** A listener that fails has lost a hint, by a damaged page of the database for example. What happened stands, and the others are still told. */
+/** Tells each listener. One that fails, by a damaged page of the database for example, has only lost a hint; the others are still told. */
 export function tellEach<T>(listeners: Iterable<(news: T) => void>, news: T, onTrouble: (error: Error) => void): void {
   for (const listener of listeners) {
     try {

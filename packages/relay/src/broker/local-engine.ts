@@ -22,11 +22,11 @@ export interface LocalEngineOptions {
   clock: Clock
   ids: Ids
   world: World
-  /** The disk failed under a commit: it is not known what the file holds, so this process must write nothing more. */
+  /** Called if the disk failed under a commit: nobody knows what the file holds, so this process must write nothing more. */
   onFatal(error: Error): void
 }
 
-/** One commit takes at most this many commands: replies should not wait for a whole flood. */
+/** The most commands in one commit: replies should not wait for a whole flood. */
 const commitBatchMax = 256
 
 export class LocalEngine implements Engine {
@@ -64,7 +64,7 @@ export class LocalEngine implements Engine {
     this.#broken ??= { refusal: refused }
   }
 
-  /** After this turn of the event loop, so that all commands that have arrived by then share one commit. */
+  /** Commits after this turn of the event loop, so that all commands that have arrived by then share one commit. */
   #schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true
@@ -77,7 +77,7 @@ export class LocalEngine implements Engine {
   }
 
   #commit(batch: Pending[]): void {
-    // Closed, or after a failed sync: nothing more is written, whatever still arrives.
+    // The engine is closed, or a sync has failed: nothing more is written, whatever still arrives.
     if (this.#broken) for (const { resolve } of batch.splice(0)) resolve(this.#broken)
     if (batch.length === 0) return
     let replies: Reply[] = []
@@ -101,7 +101,7 @@ export class LocalEngine implements Engine {
   #carryOut(submission: Submission<RuleName>, entries: JournalEntry[]): Reply {
     const { store, clock, ids, world } = this.#options
     const { rule, input, by, cause, session, digest } = submission
-    // As the clock says, even where that is earlier than the entry before: only `seq` orders.
+    // The clock's time is used even if it is earlier than that of the entry before: only `seq` orders.
     const at = clock.now()
     const mint = submission.mint ?? ids(mintPrefixes[rule] ?? 'a')
     const command: Command<never> = { input: input as never, by, at, mint, session, world }
@@ -109,7 +109,7 @@ export class LocalEngine implements Engine {
     const verdict = decide(store.view, command)
     if ('refusal' in verdict) return this.#answeredBefore(submission) ?? verdict
     const { facts, outcome, body, payload, found } = verdict
-    // Nothing left to do may mean that it was done before: a take that is asked again must answer what it handed out.
+    // A command with nothing left to do may have been done before: a repeated take must answer with the same messages.
     if (facts.length === 0) {
       return this.#answeredBefore(submission) ?? { seq: store.journal.lastSeq, outcome, repeat: false }
     }

@@ -1,18 +1,18 @@
-// Reads that may take long share one slice of time per turn of the event loop: whoever reads a lot waits for itself, and for nobody else.
+// Reads that may take long share one slice of time per turn of the event loop: a caller that reads a lot delays only itself.
 
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Steps } from '../core/steps.ts'
 
 /**
- * What all reads together may take of one turn of the event loop. Another session's call needs several turns: with 4 ms its longest took 34 ms
- * at a million messages, with 2 ms it takes 22, and the reads themselves are no slower.
+ * The time of all reads together in one turn of the event loop. Another session's call needs several turns: with 4 ms its longest took 34 ms at a
+ * million messages, with 2 ms it takes 22, and the reads themselves are no slower.
  */
 export const sliceMs = 2
-/** Working time after which one read answers with what it has, and from where to go on. */
+/** The working time after which a read answers with its results so far and a cursor. */
 const budgetMs = 250
 
 export interface Pace {
-  /** The budget is used up: time to answer with a cursor. */
+  /** True when the budget is used up: time to answer with a cursor. */
   readonly isSpent: boolean
 }
 
@@ -34,7 +34,7 @@ export class Budget implements Pace {
     return this.spentMs >= this.#ms
   }
 
-  /** Only its working time counts, not the time it waits for others. */
+  /** Starts the clock; the time that a read waits for others does not count. */
   start(): void {
     this.#since = performance.now()
   }
@@ -46,17 +46,17 @@ export class Budget implements Pace {
 }
 
 export class LongReads {
-  /** Reads that have not had a turn yet go first: most need only one. */
+  /** Reads that have not had a turn yet; they go first, since most need only one. */
   readonly #fresh = new Set<Read>()
   readonly #long = new Set<Read>()
   #isPlanned = false
 
-  /** How many are under way. */
+  /** The number of reads under way. */
   get size(): number {
     return this.#fresh.size + this.#long.size
   }
 
-  /** Answers what the steps return. Once `abandoned` no further step is taken. */
+  /** Resolves with the result of the steps. Takes no further step once `abandoned`. */
   run<T>(steps: Steps<T>, budget: Budget, abandoned: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const giveUp = () => {
@@ -89,8 +89,8 @@ export class LongReads {
   }
 
   /**
-   * Half of the slice at most for those that are new: a flood of them must not stop the others for good. One of each kind has its turn even
-   * where a single step has used the slice up.
+   * Gives new reads at most half of the slice: a flood of them must not stop the others for good. One of each kind has its turn even if a single
+   * step has used the slice up.
    */
   #turn(): void {
     const from = performance.now()
@@ -101,14 +101,14 @@ export class LongReads {
   #serve(reads: Set<Read>, until: number): void {
     for (const read of reads) {
       reads.delete(read)
-      // If something is left to do, it queues up behind all the others.
+      // A read with something left to do queues up behind all the others.
       if (!read.proceed(until)) this.#long.add(read)
       if (performance.now() >= until) return
     }
   }
 }
 
-/** The event loop is one for all workspaces of a process, and so is what they may take of it. */
+/** The reads of all workspaces of this process: they share one event loop, and so one slice of its time. */
 export const sharedReads = new LongReads()
 
 class Read {
@@ -129,7 +129,7 @@ class Read {
     this.#reject = reject
   }
 
-  /** True when it is over. At least one step is taken. */
+  /** Takes at least one step. Returns true when the read is over. */
   proceed(until: number): boolean {
     this.#budget.start()
     try {

@@ -28,7 +28,7 @@ const kinds = {
   'worker.resume': 'release',
 } as const satisfies Record<string, RequestKind>
 
-/** Whether the words of an answer reach the model, and how. */
+/** Whether and how the words of an answer reach the model. */
 export type Told = Pick<OutputOf<'approval.answer'>, 'wordsReach' | 'wordsAs'>
 
 export type RequestName = keyof typeof kinds
@@ -104,8 +104,8 @@ export class Requests {
   }
 
   /**
-   * Asks the other machine for a command that a rule refused here because of its place. Resolves once that machine says that it is done. Its answer is
-   * trusted only for one of our codes: the reason of a refusal is found in the journal, by deciding `again`.
+   * Asks the other machine for a command that a rule refused here because of its place. Resolves once that machine says that it is done. From its
+   * answer only our own codes are trusted: deciding `again` finds the reason of a refusal in the journal.
    */
   async ask(refused: Refusal, request: Request, again: () => Promise<Reply>): Promise<Told> {
     const machine = refused.details.machine as string
@@ -117,7 +117,7 @@ export class Requests {
     if (!answer) throw new RefusalError('request.unanswered', { machine })
     if (answer.done === true) return toldOf(answer)
     const code = codeOf(answer.refused)
-    // The daemon there is older and does not know the request.
+    // An older daemon does not know the request.
     if (code === 'operation.unknown') throw new RefusalError(refused)
     if (code === 'request.denied')
       throw new RefusalError(code, { machine, from: this.#machine, kind: kinds[request.op] })

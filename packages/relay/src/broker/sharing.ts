@@ -1,5 +1,5 @@
-// Contracts of a workspace that several machines share: the engine that decides with the others, and who is there on them. A workspace that lives
-// on one machine has none of this. Implemented in cluster/.
+// Contracts of a workspace that several machines share: the engine that decides with the others, and the agents on other machines. A workspace that
+// lives on one machine has none of this. Implemented in cluster/.
 
 import type { Ids, ReachName, RequestKind } from '@agent-relay/sdk/protocol'
 import type { World } from '../core/world.ts'
@@ -21,13 +21,13 @@ export interface Sharing {
 /** A machine as its cluster lists it, with times as texts. */
 export interface ClusterMachine {
   name: string
-  /** The version of its daemon. */
+  /** The version of the machine's daemon. */
   version?: string
   joinedAt: string
-  /** The last sign of life of its daemon. */
+  /** The last sign of life of the machine's daemon. */
   seenAt?: string
   revokedAt?: string
-  /** The requests that it may make to this machine. */
+  /** The requests that the machine may make to this one. */
   may: RequestKind[]
 }
 
@@ -42,18 +42,18 @@ export interface SharingParts {
   ids: Ids
   /** The agents on this machine, as other machines may be told. */
   present(): AgentHere[]
-  /** Whether somebody would lose something if the agent moved to another machine now. */
+  /** Whether it would be a loss for somebody if the agent moved to another machine now. */
   isInUse(agent: string): boolean
-  /** Carries out a request of another machine that only this one can do. */
+  /** Carries out a request of another machine, which only this machine can do. */
   carryOut(machine: string, question: unknown): Promise<unknown>
   onTrouble(error: Error): void
 }
 
-/** The other machines as their daemons have described themselves last. Rules know of it through their world; nothing else is decided by it. */
+/** The other machines, as their daemons have last described themselves. Rules know them through their world; nothing else is decided by it. */
 export interface OtherMachines {
-  /** The agent, if somebody is connected as it on a machine that was heard of just now. */
+  /** The agent, if somebody is connected under its name on a machine that was heard of just now. */
   of(agent: string): RemoteAgent | undefined
-  /** The agent, if somebody was connected as it when its machine was last heard of. */
+  /** The agent, if somebody was connected under its name when its machine was last heard of. */
   last(agent: string): RemoteAgent | undefined
   /** Whether the machine's daemon was heard of just now, with this workspace open. */
   isSeen(machine: string): boolean
@@ -79,7 +79,7 @@ export interface OutOfReach {
 export interface ToldWait {
   /** The awaited agent. */
   on: string
-  /** Milliseconds since 1970. */
+  /** The start of the wait, in milliseconds since 1970. */
   since: number
   message: string
   /** The thread that the sender named. */
@@ -91,7 +91,7 @@ export type RemoteWait = ToldWait & { by: string; machine: string }
 export interface RemoteAgent {
   machine: string
   status: 'active' | 'idle'
-  /** Milliseconds since 1970, to about ten seconds. */
+  /** The time of the agent's last call, in milliseconds since 1970, to about ten seconds. */
   lastCallAt: number
   reached?: ReachName
   waits?: ToldWait[]

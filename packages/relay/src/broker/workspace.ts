@@ -70,7 +70,7 @@ export class Workspace implements WorkspaceCore {
   readonly reads: LongReads
   readonly clock: Clock
   readonly ids: Ids
-  /** Both are undefined where the workspace lives on this machine alone. */
+  /** The other machines; like `sharing`, undefined if the workspace lives on this machine alone. */
   readonly otherMachines: OtherMachines | undefined
   readonly sharing: Sharing | undefined
   readonly waits: Waits
@@ -168,7 +168,7 @@ export class Workspace implements WorkspaceCore {
   /** Opens the workspace. The first opening makes `#general`, the broadcast and the key, and returns the key. `isNew`: nobody knows a key yet. */
   async begin(keep: (workspaceId: string, key: string) => void, isNew = false): Promise<string | undefined> {
     await this.settle()
-    // A new workspace with an id was interrupted after it got one: that key may not have been kept.
+    // A new workspace with an id was interrupted after it got one: its key may not have been kept.
     if (this.store.meta('id') !== undefined) return isNew ? this.rotateKey(keep) : undefined
     const id = this.ids('w')
     const key = newSecret('rk')
@@ -191,7 +191,7 @@ export class Workspace implements WorkspaceCore {
     return key
   }
 
-  /** `why` is told to the sessions that are still open. */
+  /** Closes the workspace; `why` is told to the sessions that are still open. */
   close(why?: RefusalError): void {
     this.notices.close()
     for (const session of this.sessions.all()) this.sessions.end(session, why)

@@ -1,5 +1,5 @@
-// Every operation, asked of a daemon by every caller over its own wire: what is answered is what docs/SECURITY.md says, which is made from the
-// operations' own columns. A new operation needs a word there (the compiler asks for it) and an input here.
+// Every operation, asked of a daemon by every caller over its own wire: the answers match docs/SECURITY.md, which is made from the operations' own
+// columns. A new operation needs a word there (the compiler asks for it) and an input here.
 
 import { controlSocketPath, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { type CallName, type InputOf, type OperationName, operations, type WatchName } from '@agent-relay/sdk/protocol'

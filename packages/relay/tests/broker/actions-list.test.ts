@@ -1,4 +1,4 @@
-// The actions in a host's list of tools: their names, who sees which, in what order, and when the host is told of a change.
+// The actions in a host's list of tools: their names and order, the agents that see each, and when the host is told of a change.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-// Actions that agents are shown without asking for them: whose they may be, how many, and what others can do to the lists.
+// Actions that agents are shown without asking for them: their allowed providers, their number, and the effect of others on the lists.
 
 import { socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { type Link, makeIds, socketConnector, websocketConnector } from '@agent-relay/sdk/wire'

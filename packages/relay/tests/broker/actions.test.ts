@@ -1,4 +1,4 @@
-// Actions as agents call them over MCP: what goes wrong with one reaches its caller as one error with a code, and disturbs nobody else.
+// Actions as agents call them over MCP: a failure reaches its caller as one error with a code, and disturbs nobody else.
 
 import { once } from 'node:events'
 import { connect } from 'node:net'

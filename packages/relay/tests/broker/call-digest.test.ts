@@ -1,4 +1,4 @@
-// A client that uses an id twice: the same call is answered again, another one is refused and never taken for stored.
+// A client that uses an id twice: the same call gets its answer again, another call is refused and never taken for stored.
 
 import { expect, test } from 'vitest'
 import { digestOf } from '../../src/broker/operation-input.ts'

@@ -1,4 +1,4 @@
-// The engine: one commit for all that came together, answers only after it, nobody punished for another's failure, stamps as the clock says.
+// The engine: one commit for all commands that arrive together, answers only after it, no command failed by another, times from the clock.
 
 import { type Entry, makeIds } from '@agent-relay/sdk/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Lists of thousands of runs or actions: right whatever is asked, and in steps, so that one that finds nothing stops nobody.
+// Lists of thousands of runs or actions: right with every filter, and made in steps, so that a search without results holds nobody up.
 
 import type { Fact, RunState } from '@agent-relay/sdk/protocol'
 import { expect, test } from 'vitest'

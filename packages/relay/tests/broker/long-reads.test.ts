@@ -1,4 +1,4 @@
-// Long reads share the event loop: nobody waits for another's, new ones are not held up by old ones, and what nobody waits for ends.
+// Long reads share the event loop: none waits for another, old ones do not hold up new ones, and abandoned ones end.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Budget, LongReads, sliceMs } from '../../src/broker/long-reads.ts'

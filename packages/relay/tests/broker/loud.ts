@@ -1,4 +1,4 @@
-// A workspace in a test is loud: what goes wrong in it is thrown. No tests.
+// A workspace for tests that throws its background errors. No tests.
 
 function thrown(error: Error): never {
   throw error

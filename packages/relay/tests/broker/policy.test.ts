@@ -1,4 +1,4 @@
-// What one workspace's key can do to another: nothing, by any operation, on any wire; except to write there where its policy says so.
+// The power of one workspace's key over another workspace: none, by any operation, on any wire, except to write there if its policy allows it.
 
 import { socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { type CallName, type OperationName, operations, type WatchName } from '@agent-relay/sdk/protocol'

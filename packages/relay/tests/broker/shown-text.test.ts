@@ -1,4 +1,4 @@
-// Forged text: whatever others wrote (labels, bodies, summaries, descriptions, outputs, errors), a model is shown it clean and cut, and programs
+// Forged text: labels, bodies, summaries, descriptions, outputs and errors of others reach a model clean and cut, and programs
 // get every byte.
 
 import { RelayClient } from '@agent-relay/sdk'

@@ -1,4 +1,4 @@
-// Who sees which run and which worker: those concerned, people and the key's holder. For all others it is as if there were none.
+// Sight of runs and workers: only those concerned, people and the key's holder see them. For everybody else they seem not to exist.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { HttpWorld, type Json } from '../wires/http-world.ts'

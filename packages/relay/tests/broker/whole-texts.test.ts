@@ -1,4 +1,4 @@
-// Contracts and tasks whole in a list: as many as one answer carries, so that nobody can make a list that no client takes.
+// Whole contracts and tasks in a list: as many as one answer carries, so that nobody can make a list that no client takes.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'

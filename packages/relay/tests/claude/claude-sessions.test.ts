@@ -1,4 +1,4 @@
-// Sessions of Claude Code that have nothing of ours: they are agents, get their messages by their own sockets, and what is said of a message is true.
+// Sessions of Claude Code without our tools or hooks: they are agents, get their messages by their own sockets, and receipts are true.
 
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

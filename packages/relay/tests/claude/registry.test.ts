@@ -1,4 +1,4 @@
-// The registry of Claude Code is not ours: what is not exactly as we know it is left alone, and why is told.
+// The registry of Claude Code belongs to it: a record in any form but the known one is left alone, with a reason.
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'

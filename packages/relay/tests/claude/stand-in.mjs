@@ -1,6 +1,6 @@
-// A stand-in for a session of Claude Code, as far as we have seen it behave (2.1.326 and 2.1.327): its record and key in the registry, its socket, its
-// transcript, what it answers to a message that it holds, refuses or drops, and that it takes one at once when idle, else at the end of its turn.
-// Its parent says what it does; it tells its parent what its model was given.
+// A stand-in for a session of Claude Code, as far as its behaviour is known (2.1.326 and 2.1.327): its record and key in the registry, its socket, its
+// transcript, its answers to messages that it holds, refuses or drops, and that it takes one at once when idle, else at the end of its turn.
+// Its parent controls it, and hears from it what its model was given.
 import { spawn } from 'node:child_process'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { appendFileSync, mkdirSync, readFileSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs'

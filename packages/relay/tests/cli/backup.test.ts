@@ -1,4 +1,4 @@
-// `workspace backup` and `workspace restore`: one file with workspaces that are in use, and the same workspaces somewhere else.
+// `workspace backup` and `workspace restore`: one file with workspaces in use, and the same workspaces in another place.
 
 import { execFileSync } from 'node:child_process'
 import {

@@ -1,4 +1,4 @@
-// Claims at the command line: what claims, add and drop say, and the policy.
+// Claims at the command line: the output of claims, add and drop, and the policy.
 
 import { realpathSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'

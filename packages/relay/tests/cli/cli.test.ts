@@ -1,4 +1,4 @@
-// The commands that talk: each once as meant and once wrongly, against a real daemon; by the real launcher where the process itself matters.
+// The commands that talk: each used once rightly and once wrongly, against a real daemon; by the real launcher where the process itself matters.
 
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'

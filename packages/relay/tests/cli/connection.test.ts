@@ -1,4 +1,4 @@
-// As whom a command acts and which daemon it reaches: environment, tokens, the key, and what it says when one of them is missing.
+// The agent and the daemon of a command: environment, tokens, the key, and the message when one of them is missing.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'

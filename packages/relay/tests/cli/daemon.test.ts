@@ -1,4 +1,4 @@
-// The commands that start and stop the relay: `up`, `daemon …`, `workspace …`, their races, and what they leave behind.
+// The commands that start and stop the relay: `up`, `daemon …`, `workspace …`, their races, and their leftovers.
 
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'

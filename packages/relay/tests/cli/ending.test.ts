@@ -1,4 +1,4 @@
-// A daemon's process and its background tasks that fail, in a process of its own: what ends one shows nowhere else.
+// Failing background tasks and the end of a daemon's process, tried in a separate process: such an end shows nowhere else.
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// `workspace export` and `workspace import`: what was said as text, for the key holder alone, and a new workspace from such a file.
+// `workspace export` and `workspace import`: messages as text, for the key holder alone, and a new workspace from such a file.
 
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// The command line as it is, which also tells how large V8's heap is: the young generation as it stands or after work that fills it, and
-// the part of a heap that is left once most of what was in every page is gone.
+// The command line, which also reports the size of V8's heap: the young generation as it stands or after work that fills it, and
+// the part of a heap that is left once most of each page's content is gone.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { getHeapSpaceStatistics } from 'node:v8'
 

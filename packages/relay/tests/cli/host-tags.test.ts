@@ -1,4 +1,4 @@
-// What others wrote, as the command line prints it to the shell of an agent: no tag by which a host speaks to its model comes through, in words
+// Texts of others, as the command line prints them to the shell of an agent: no tag by which a host speaks to its model comes through, in words
 // or as JSON, and programs read the same values.
 
 import { RelayClient } from '@agent-relay/sdk'

@@ -1,4 +1,4 @@
-// An idle daemon gives memory back: what its start took, and pages that are almost empty after its work.
+// An idle daemon gives memory back: that of its start, and pages that are almost empty after its work.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// Which files the launcher loads: for a command those that are joined, unless something was built after them; for a daemon never those.
+// The files that the launcher loads: for a command the bundled ones, unless something was built after them; for a daemon never the bundled ones.
 
 import { spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// `--json` when something goes wrong, and of the commands whose answer is a text: programs get JSON on stdout from all of them.
+// `--json` on errors, and in commands whose answer is a text: programs get JSON on stdout from all of them.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { World } from './cli-world.ts'

@@ -1,4 +1,4 @@
-// Keys, policy, tokens, actions and `mcp start` at the command line, with the exit code of each way it can go.
+// Keys, policy, tokens, actions and `mcp start` at the command line, with the exit code of each outcome.
 
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// `lift` by hand: what it prints, the port, Ctrl-C, that lifts and the user's daemon do not see each other, and the project's files.
+// `lift` by hand: its output, the port, Ctrl-C, the separation of lifts from each other and from the user's daemon, and the project's files.
 
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'

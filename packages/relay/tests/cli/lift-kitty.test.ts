@@ -1,4 +1,4 @@
-// `lift --kitty`: what kitty is asked, argument by argument. kitty itself needs a screen; a recorder that starts what it is told to stands in for it.
+// `lift --kitty`: the commands for kitty, argument by argument. kitty itself needs a screen, so a recorder that obeys them stands in for it.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'

@@ -1,4 +1,4 @@
-// The lift's three tools, played by clients of the official SDK over /sse and over /mcp in both eras: who says its role, and what is consumed when.
+// The lift's three tools, played by clients of the official SDK over /sse and over /mcp in both eras: the caller's role, and when messages are consumed.
 
 import { WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { socketPathOf } from '@agent-relay/sdk/internal/discover'

@@ -1,4 +1,4 @@
-// `lift --tmux` in a real tmux with a socket of its own: the panes, the agents in them, and that Ctrl-C ends all that was started and nothing else.
+// `lift --tmux` in a real tmux with a socket of its own: the panes, the agents in them, and that Ctrl-C ends every started program and no other.
 // Two of the ways into tmux are played by `npm run test:crash` alone.
 
 import { execFileSync, spawnSync } from 'node:child_process'

@@ -1,4 +1,4 @@
-// `needs` at the command line: what waits for the person who types, and being done with it.
+// `needs` at the command line: the list for the person who types, and dismissing a need.
 
 import type { Need } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'

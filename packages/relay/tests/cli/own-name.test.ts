@@ -1,4 +1,4 @@
-// The name by which the command line calls itself before a person: by its name where their PATH has it, through npx in a checkout, else by its path.
+// The command line's own name in texts for a person: its bare name if that is on their PATH, through npx in a checkout, else its path.
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

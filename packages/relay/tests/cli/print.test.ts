@@ -1,4 +1,4 @@
-// How things look: cleaning of foreign text, widths, tables that fit, colour or none.
+// Printed output: cleaning of foreign text, widths, tables that fit, colour or none.
 
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'

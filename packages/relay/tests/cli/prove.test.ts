@@ -1,4 +1,4 @@
-// `agent-relay prove` as a person uses it: what it prints, what it says of what cannot be tried here, and that nothing is left when it is stopped.
+// `agent-relay prove` as a person uses it: its output, its note on promises that cannot be tried here, and that nothing is left when it is stopped.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'

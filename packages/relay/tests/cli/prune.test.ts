@@ -1,4 +1,4 @@
-// `workspace prune`: what is old and over goes into the archive of a workspace that is in use, and what is said of it.
+// `workspace prune`: old and finished events go into the archive of a workspace in use, and the command's report.
 
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A daemon that is killed, and a log that is cut before the next start: what the person is told by each command, and `workspace recover`.
+// A killed daemon whose log is cut before the next start: the report of each command to the person, and `workspace recover`.
 
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'

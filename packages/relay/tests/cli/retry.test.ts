@@ -1,4 +1,4 @@
-// `retry` at the command line: a worker's task and a run's contract once more, what is refused, and where both stay visible.
+// `retry` at the command line: a worker's task and a run's contract once more, the refusals, and where both stay visible.
 
 import type { Agent, Run, Worker } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// What the command line does with a line of words, and with what another terminal prints.
+// The command line's treatment of a line of words, and of another terminal's output.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// `daemon start --test`: found by what runs in the same directory and by nothing else, and gone with a signal.
+// `daemon start --test`: only programs in the same directory find it, and a signal ends it.
 
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// `daemon upgrade`: an installation of another version runs, and ours takes its place; sessions come back, and nothing is stopped that cannot go on.
+// `daemon upgrade`: our version replaces a running installation of another; sessions come back, and no daemon is stopped that could not be replaced.
 
 import { execFileSync } from 'node:child_process'
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'

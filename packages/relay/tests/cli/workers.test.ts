@@ -1,4 +1,4 @@
-// Workers at the command line, with plain programs: what a person is told when one starts, prints, ends and is let go.
+// Workers at the command line, with plain programs: the messages to a person when one starts, prints, ends and is released.
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'

@@ -1,4 +1,4 @@
-// A worker's worktree at the command line: what spawn, workers, diff, release, merge and sweep say, with a real repository.
+// A worker's worktree at the command line: the output of spawn, workers, diff, release, merge and sweep, with a real repository.
 
 import { existsSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A daemon that starts while the database of its shared workspace is away: what people see, and that it goes on by itself once the database is
+// A daemon that starts while its shared workspace's database is unreachable: what people see, and that it goes on by itself once the database is
 // back. Real daemon, real PostgreSQL.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'

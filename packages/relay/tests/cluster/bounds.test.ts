@@ -1,4 +1,4 @@
-// A machine that asks without end and says that everybody is there: the others read a bounded part of it, and are asked by honest ones as before.
+// A machine that asks without end and claims that everybody is there: the others read a bounded part of it, and serve honest machines as before.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { answer, asked, put, tellPresence } from '../../src/cluster/postgres/calls.ts'

@@ -1,4 +1,4 @@
-// What every cluster must do, as checks over the contract of src/cluster/cluster-journal.ts.
+// The requirements for every cluster, as checks over the contract of src/cluster/cluster-journal.ts.
 
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-// A shared workspace that nothing was copied into.
+// A shared workspace without copied content.
 
 import { moveEnd, moveIn } from '../../src/cluster/postgres/moving.ts'
 import type { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'

@@ -1,4 +1,4 @@
-// Machines that share workspaces on a PostgreSQL with a standby that lags: what is stored after `lose` is lost with `failOver`. No tests.
+// Machines that share workspaces on a PostgreSQL with a standby that lags: entries stored after `lose` are lost with `failOver`. No tests.
 
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// A cluster in memory that keeps the contract of cluster/cluster-journal.ts. What goes wrong on the way to it is decided by the wire that each
-// machine is given; the cluster itself can crash, and can lose its last entries in a failover.
+// A cluster in memory that keeps the contract of cluster/cluster-journal.ts. Each machine's wire decides about faults on the way to it; the
+// cluster itself can crash, and can lose its last entries in a failover.
 
 import {
   type Append,

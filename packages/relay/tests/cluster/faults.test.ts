@@ -1,4 +1,4 @@
-// A PostgreSQL that does not do what is asked, for each reason that there is: what a person, a machine and a daemon are told. Real servers.
+// A PostgreSQL that fails, for each possible reason: the messages to a person, a machine and a daemon. Real servers.
 
 import { createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'

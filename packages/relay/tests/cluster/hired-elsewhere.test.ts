@@ -1,5 +1,5 @@
-// Who has hired on one machine and moved to another is told there what becomes of the worker, by the daemon of the machine where it is now; nobody is told
-// by a machine on which they never were. Real daemons on a real PostgreSQL.
+// An agent that has hired on one machine and moved to another hears of the worker from the daemon of its new machine; no machine on which an
+// agent never was can tell it anything. Real daemons on a real PostgreSQL.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// A machine that begins a transaction and keeps what the others wait for, in every way that its role has: it is ended, they go on, and nobody
-// honest is. The administrator is no superuser, and in the full size both the oldest and the newest PostgreSQL are asked.
+// A machine that begins a transaction and keeps what the others wait for, in every way that its role has: it is ended, the others go on, and honest
+// machines stay. The administrator is no superuser; the full size runs on both the oldest and the newest PostgreSQL.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sized } from '../../../../test/size.ts'

@@ -1,5 +1,5 @@
-// An invited machine that keeps no rules, by hand in SQL, against real daemons on a real PostgreSQL: nothing of what it writes is done on another
-// machine, nobody stops, everybody names it, and it can be thrown out whatever it holds.
+// An invited machine that keeps no rules, by hand in SQL, against real daemons on a real PostgreSQL: nothing that it writes is done on another
+// machine, nobody stops, everybody names it, and it can be removed whatever it holds.
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// An invitation, as whoever has found the line would use it: the server lets it in for ten minutes, it is good for one machine, once, and for
+// An invitation, as a finder of the line would use it: the server lets it in for ten minutes, it is good for one machine, once, and for
 // nothing else. Nobody is locked out by an answer that was lost.
 
 import { createServer, connect as dial, type Server } from 'node:net'

@@ -1,5 +1,5 @@
-// What keys must keep: whatever another machine stores between a decision and its append, the decision would come out the same, or one of
-// the keys that it read was written. Every rule meets every other here, in many states.
+// The property of conflict keys: whatever another machine stores between a decision and its append, the decision would come out the same, or one
+// of the keys that it read was written. Every rule meets every other here, in many states.
 
 import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'

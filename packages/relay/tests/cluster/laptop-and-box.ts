@@ -1,4 +1,4 @@
-// A laptop and a box that share the workspace `team`: real daemons on a real PostgreSQL, for tests of what one machine may do to another. No tests.
+// A laptop and a box that share the workspace `team`: real daemons on a real PostgreSQL, for tests of one machine's rights on another. No tests.
 
 import type { RequestKind } from '@agent-relay/sdk/protocol'
 import { Actor } from '../../../../test/plays/play.ts'

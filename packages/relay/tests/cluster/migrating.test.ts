@@ -1,5 +1,5 @@
 // A cluster of the third schema, with a workspace and machines of that time, is brought up to date and cut off at every few statements: each time
-// it opens with all that it had, its machines go on, and the next try ends the work.
+// it opens with all of its content, its machines go on, and the next try ends the work.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Client, withClient } from '../../src/cluster/postgres/connection.ts'

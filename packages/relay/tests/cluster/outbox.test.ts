@@ -1,4 +1,4 @@
-// The outbox on two real machines: what is queued while the database is away is sent in order and once, or its sender is told.
+// The outbox on two real machines: messages queued while the database is unreachable are sent in order and once, or their sender is told.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'

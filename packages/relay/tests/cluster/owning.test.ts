@@ -1,4 +1,4 @@
-// Who owns a shared workspace, with real daemons on a real PostgreSQL: only that machine takes it back or hands it over, whatever another one says.
+// The owner of a shared workspace, with real daemons on a real PostgreSQL: only that machine takes it back or hands it over, whatever another says.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { refused } from '../../../../test/plays/play.ts'

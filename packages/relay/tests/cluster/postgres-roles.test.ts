@@ -1,4 +1,4 @@
-// What a machine's role can do in the database, as whoever has stolen it would try: nothing but what its functions allow.
+// The database rights of a machine's role, as a thief of it would use them: nothing but what its functions allow.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

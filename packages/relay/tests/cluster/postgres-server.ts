@@ -1,4 +1,4 @@
-// A PostgreSQL of a test's own, in a temporary directory: installed when it is first needed, run without the rights of root, ended with the test.
+// A test's own PostgreSQL in a temporary directory: installed when it is first needed, run without the rights of root, ended with the test.
 
 import {
   appendFileSync,

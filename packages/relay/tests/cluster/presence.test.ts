@@ -1,4 +1,4 @@
-// Presence between machines, in a real PostgreSQL: a daemon hears what is new and nothing else, and still knows who is there and who is not.
+// Presence between machines, in a real PostgreSQL: a daemon hears only news, and still knows which agents are there.
 
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { PlayClock } from '../../../../test/plays/clock.ts'

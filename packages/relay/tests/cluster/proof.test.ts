@@ -1,4 +1,4 @@
-// Another local user's program in the place of the PostgreSQL: it is given no password and told nothing, and no socket of a stranger is taken for the server.
+// Another local user's program in the place of PostgreSQL: it gets no password and no data, and no stranger's socket is taken for the server.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'

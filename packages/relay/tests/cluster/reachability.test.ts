@@ -1,4 +1,4 @@
-// A machine that does not go on with a shared workspace: it is told so at once, and its agents still read what has come.
+// A machine that cannot go on with a shared workspace: it is told at once, and its agents still read what has arrived.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { PlayClock } from '../../../../test/plays/clock.ts'

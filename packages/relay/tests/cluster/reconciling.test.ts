@@ -1,4 +1,4 @@
-// Reconciling after a failover that has lost what was acknowledged: what had been read stays read and what waited waits, whichever machine begins,
+// Reconciling after a failover that has lost acknowledged entries: read messages stay read and waiting ones wait, whichever machine begins,
 // and wherever it was cut off. Real daemons, a real standby.
 
 import { readdirSync } from 'node:fs'

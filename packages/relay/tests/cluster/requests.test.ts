@@ -1,5 +1,5 @@
-// Requests between two machines that share a workspace: an approval is answered, and a worker released, from the machine that has neither, once the
-// other one's own file allows it. And a third machine asks by hand whatever it likes. Real daemons on a real PostgreSQL.
+// Requests between two machines that share a workspace: one answers an approval, and releases a worker, that are on the other, once the other's
+// own file allows it. And a third machine sends arbitrary requests by hand. Real daemons on a real PostgreSQL.
 
 import { randomUUID } from 'node:crypto'
 import type { Fact } from '@agent-relay/sdk/protocol'

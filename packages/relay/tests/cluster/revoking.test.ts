@@ -1,5 +1,5 @@
 // A machine is let in and removed again, by commands, over a real PostgreSQL whose administrator is no superuser: it is thrown out at once, says
-// so, can be read, and its agents come to another machine. And nothing that was typed or made is a secret that others can read.
+// so, can be read, and its agents come to another machine. No typed or generated text is a secret that others can read.
 
 import { readFileSync } from 'node:fs'
 import { join as join_ } from 'node:path'

@@ -1,5 +1,5 @@
-// A person on the second machine of a shared workspace, by the real command line: without the workspace's key they are told how to get it, and with it
-// they are told their second name, in words for people.
+// A person on the second machine of a shared workspace, by the real command line: without the workspace's key they learn how to get it, and with
+// it they learn their second name, in words for people.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loginName } from '../../src/cli/connection.ts'

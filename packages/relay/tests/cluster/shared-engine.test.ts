@@ -1,4 +1,4 @@
-// The engine of a shared workspace, on a cluster in memory: what several daemons on it can rely on. Failures of every kind are played in test/sim/cluster.
+// The engine of a shared workspace, on a cluster in memory: its promises to several daemons. Failures of every kind are played in test/sim/cluster.
 
 import { afterEach, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'

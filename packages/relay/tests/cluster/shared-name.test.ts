@@ -1,5 +1,5 @@
-// A workspace of this machine never gets the name of a shared one without a question: by whichever way it is made, and also while the cluster does not
-// answer. Real daemons, real PostgreSQL, the real command line.
+// A workspace of this machine never gets the name of a shared one without a question, in every way to make one, and also while the cluster does
+// not answer. Real daemons, real PostgreSQL, the real command line.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// The way to a PostgreSQL beyond this machine: TLS, with the certificate that the machine was given, or nothing is sent. A real server with TLS, at
-// two addresses that lead to this machine and do not look like it.
+// The connection to a PostgreSQL beyond this machine: TLS, with the certificate that the machine was given, or nothing is sent. A real server with
+// TLS, at two addresses that lead to this machine and do not look like it.
 
 import { spawnSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'

@@ -1,5 +1,5 @@
-// Two machines that share a workspace: what an agent asks on one is answered on the other; and after a failover to a standby that lagged both
-// notice that the database has lost what it had acknowledged, and `cluster reconcile` brings back what they have. Real daemons, a real standby.
+// Two machines that share a workspace: a question on one is answered on the other; and after a failover to a standby that lagged, both notice that
+// the database has lost acknowledged entries, and `cluster reconcile` brings back those that they have. Real daemons, a real standby.
 
 import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Approvals as rules: the first answer wins, whoever has no right is refused, and what nobody answered is never shown as answered.
+// Approvals as rules: the first answer wins, callers without the right are refused, and an unanswered approval is never shown as answered.
 
 import { type ApprovalHow, approvalHows, type Delegation, limits } from '@agent-relay/sdk/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// The brief: what it says, who owes an answer to whom, and that nothing another wrote can grow it or leave its place in it.
+// The brief: its content, the answers owed, and that no text of another agent can grow it or leave its place in it.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Claims as rules: who gets one, what an edit by another meets under each policy, and how a claim ends.
+// Claims as rules: their grant, the fate of another's edit under each policy, and their end.
 
 import { limits, type Policy } from '@agent-relay/sdk/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'

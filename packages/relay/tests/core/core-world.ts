@@ -1,4 +1,4 @@
-// The rules on a real store, one command at a time: what a table-driven test of a rule needs, and nothing of the broker.
+// The rules on a real store, one command at a time: for table-driven tests of rules, without the broker. No tests.
 
 import { type Fact, makeIds, type Refusal } from '@agent-relay/sdk/protocol'
 import { type RuleInput, type RuleName, ruleOf } from '../../src/core/decide.ts'

@@ -1,4 +1,4 @@
-// One fact of each type about things that there are, complete by the compiler: for tests that try every fact. No tests.
+// One fact of each type about existing things, complete by the compiler: for tests that try every fact. No tests.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { firstPolicy } from '../../src/core/workspaces.ts'

@@ -1,4 +1,4 @@
-// The life of a message in an inbox: every state, every move, and what comes of each pair. Nothing read is ever offered again.
+// The life of a message in an inbox: every state, every move, and the result of each pair. No read message is ever offered again.
 
 import { limits, type Route } from '@agent-relay/sdk/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'

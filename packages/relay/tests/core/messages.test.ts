@@ -1,4 +1,4 @@
-// Sending and reacting, channels too: where an address leads, and every refusal.
+// Sending and reacting, in channels too: the recipients of each address, and every refusal.
 
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// What counts as a need, and what a person may be done with.
+// The things that count as a need, and those that a person may dismiss.
 
 import { isSaidTo } from '@agent-relay/sdk/internal/mentions'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Notices that agents ask for, as rules: what is so already, what is told once, and what ends a request without a message.
+// Notices that agents ask for, as rules: conditions that hold already, notices told once, and requests that end without a message.
 
 import { limits, type NoticeOccasion } from '@agent-relay/sdk/protocol'
 import { beforeEach, expect, test } from 'vitest'

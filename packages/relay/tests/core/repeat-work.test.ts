@@ -1,4 +1,4 @@
-// Starting work again: whose task or contract may be repeated, by whom, and for whom the new worker or run works.
+// Repeating a task or contract: whose may be repeated, by whom, and for whom the new one works.
 
 import { beforeEach, describe, expect, test } from 'vitest'
 import { formerRun, formerWorker } from '../../src/core/repeat-work.ts'

@@ -1,4 +1,4 @@
-// What a command makes of a run in each state, and who may end one.
+// The effect of each command on a run in each state, and the right to end one.
 
 import { clean } from '@agent-relay/sdk/internal/clean'
 import type { Fact, RunState } from '@agent-relay/sdk/protocol'

@@ -1,4 +1,4 @@
-// What is noted of a turn: an agent's own, in numbers that a turn can have, and nothing otherwise.
+// The spend noted of a turn: an agent's own, in plausible numbers, and nothing otherwise.
 
 import type { Tokens } from '@agent-relay/sdk/protocol'
 import { beforeEach, expect, test } from 'vitest'

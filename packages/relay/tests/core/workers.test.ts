@@ -1,4 +1,4 @@
-// Workers: who may wish for one, who may do what with it, and how reports change it.
+// Workers: the rights to wish for one and to act on it, and the changes that reports make.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'

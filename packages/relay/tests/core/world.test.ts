@@ -1,4 +1,4 @@
-// What the rules make of a world with several machines: somebody who is live elsewhere is live, and what a command starts is started here.
+// The rules in a world of several machines: an agent live elsewhere is live, and a command starts its programs here.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// An agent is still one when its connection has ended, or the daemon: while its program lives, what only a person may ask is refused without one.
+// An agent remains one after its connection or the daemon has ended: while its program lives, it is refused what only a person may ask.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// How a test damages a database file as a failing disk would: one page in its middle is overwritten. No tests.
+// Damages a database file as a failing disk would: overwrites one page in its middle. No tests.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 

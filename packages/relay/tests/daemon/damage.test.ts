@@ -1,4 +1,4 @@
-// A database that is damaged in its middle: whoever meets the damage is told the file and the fix, and everybody else goes on.
+// A database that is damaged in its middle: callers that meet the damage are told the file and the fix, and everybody else goes on.
 
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

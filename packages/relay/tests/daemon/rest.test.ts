@@ -1,4 +1,4 @@
-// Workspaces that nobody uses are closed, and whoever comes does not notice: by the socket, with a key or token, by an address, on the page.
+// Workspaces that nobody uses are closed, and callers do not notice: by the socket, with a key or token, by an address, on the page.
 
 import { mkdtempSync, readdirSync, readlinkSync, rmSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'

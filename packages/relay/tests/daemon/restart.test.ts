@@ -1,4 +1,4 @@
-// Who looks for a workspace while its daemon stops and starts finds it or finds no daemon: "closed" would end a client that waits to come back.
+// A search for a workspace while its daemon stops and starts finds it or finds no daemon: "closed" would end a client that waits to come back.
 
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// What a backup tells of workers, worktrees and runs leads to nothing on this disk, whoever made it: nothing is started, removed or written, at the daemon's
-// start or by a sweep. The same holds for what a file to import tells, and for rows of other machines.
+// Rows of workers, worktrees and runs in a backup affect nothing on this disk, whoever made it: nothing is started, removed or written, at the
+// daemon's start or by a sweep. The same holds for rows in a file to import, and of other machines.
 
 import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// A backup may come from anybody: what of it is believed, and what is refused before anything is written or removed.
+// A backup may come from anybody: the parts that are believed, and those that are refused before anything is written or removed.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

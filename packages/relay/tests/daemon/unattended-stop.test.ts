@@ -1,4 +1,4 @@
-// A daemon that a session started goes on while an agent's session attends to it, and not for programs.
+// A daemon that a session started runs as long as an agent's session attends to it; programs do not keep it.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'

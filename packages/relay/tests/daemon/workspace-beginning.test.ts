@@ -1,4 +1,4 @@
-// A workspace that was cut off while it was being made never was: it is nobody's loss, and making it again works.
+// A workspace whose making was cut off counts as never made: nobody loses anything, and making it again works.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// A workspace whose database lacks what was stored in it, or is another one's: nobody is let in before a person has agreed, and everybody is told why.
+// A workspace whose database lacks stored entries, or belongs to another one: nobody is let in before a person has agreed, and everybody is told why.
 
 import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

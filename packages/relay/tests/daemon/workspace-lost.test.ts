@@ -1,4 +1,4 @@
-// A workspace that was here before and whose database is gone: refused with what was found and the fix, never replaced by itself.
+// A known workspace whose database is gone: refused with the findings and the fix, never replaced by itself.
 
 import { execFileSync } from 'node:child_process'
 import {

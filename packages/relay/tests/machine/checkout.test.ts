@@ -1,4 +1,4 @@
-// Which file a path names: one identity for every spelling of it, none outside a checkout.
+// The file that a path names: one identity for every spelling of it, none outside a checkout.
 
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// A repository that somebody else made: whatever stands at .relay, no command waits, fills the memory or writes outside, and the daemon lives.
+// A repository that somebody else made: whatever is at .relay, no command waits, fills the memory or writes outside, and the daemon lives.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

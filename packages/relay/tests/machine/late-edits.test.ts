@@ -1,4 +1,4 @@
-// Notes of late edits: each is taken once, by its own workspace, and nothing else that lies there stands in the way.
+// Notes of late edits: each is taken once, by its own workspace, and no other file there stands in the way.
 
 import {
   existsSync,

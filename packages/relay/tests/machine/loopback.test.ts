@@ -1,4 +1,4 @@
-// Which hosts are this machine itself: only those may be reached without TLS, or listen without a word from the owner.
+// The hosts that are this machine itself: only those may be reached without TLS, or listen without a word from the owner.
 
 import { expect, test } from 'vitest'
 import { isLoopback } from '../../src/machine/loopback.ts'

@@ -1,4 +1,4 @@
-// The HTTP port where nobody asked for one: the usual one, else the next that is free, which is kept.
+// The HTTP port if nobody asked for one: the usual one, else the next free one, which is kept.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'

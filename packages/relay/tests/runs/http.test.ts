@@ -1,4 +1,4 @@
-// Contract agents as MCP clients and REST callers see them: the tools' answers in both eras, who may complete, and the payload's door.
+// Contract agents for MCP clients and REST callers: the tools' answers in both eras, the right to complete, and the payload's address.
 
 import { request } from 'node:http'
 import { gunzipSync } from 'node:zlib'

@@ -1,4 +1,4 @@
-// The address of a payload, which carries a right of its own: what it opens, for whom and for how long, and the tool that reads a payload in pages.
+// The address of a payload, which carries a right of its own: its target, its users, its life, and the tool that reads a payload in pages.
 
 import { execFile } from 'node:child_process'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

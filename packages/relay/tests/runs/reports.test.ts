@@ -1,4 +1,4 @@
-// The runner is given the login of a run's agent once, with no more rights than the run's asker has.
+// The runner's access to a run: the entrance of its agent, once, and no more rights than its asker has.
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { PlayClock } from '../../../../test/plays/clock.ts'

@@ -1,4 +1,4 @@
-// A daemon that died under runs: the next one tells who asked for them, each end once, whatever carried them out. No program is started.
+// A daemon that died under runs: the next one reports each end to its asker once, for every harness. No program is started.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

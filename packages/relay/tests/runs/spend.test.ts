@@ -1,4 +1,4 @@
-// What runs use of their model: noted answer by answer, counted once, and shown to those who may know it.
+// The spend of runs: noted answer by answer, counted once, and shown to readers who may know it.
 
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'

@@ -1,4 +1,4 @@
-// Receipts of messages that are not here yet: whom they count for, and when.
+// Receipts of messages that have not arrived here yet: the agents for which they count, and when.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// The end file: when it is written, and what a look at a database and its end file finds.
+// The end file: when it is written, and the findings of a look at a database and its end file.
 
 import {
   copyFileSync,

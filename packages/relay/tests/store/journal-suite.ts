@@ -1,4 +1,4 @@
-// What every journal must do, as checks over the contract of core/journal.ts. Each answer is awaited: a journal may live on another machine.
+// The requirements for every journal, as checks over the contract of core/journal.ts. Each answer is awaited: a journal may live on another machine.
 
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'

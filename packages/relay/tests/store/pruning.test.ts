@@ -1,4 +1,4 @@
-// Pruning in the store: what goes, what stays, and that what is left makes the same rows again.
+// Pruning in the store: the entries that go, those that stay, and that these make the same rows again.
 
 import { expect, test } from 'vitest'
 import { atOnce } from '../../src/core/steps.ts'

@@ -1,4 +1,4 @@
-// The files of a workspace are taken away, replaced or cut under a running daemon: nothing is acknowledged after that, and why is said.
+// The files of a workspace are taken away, replaced or cut under a running daemon: nothing is acknowledged after that, and the reason is told.
 
 import {
   copyFileSync,

@@ -1,4 +1,4 @@
-// What a failed transaction leaves behind: nothing, neither in the tables nor in what is remembered of them.
+// The traces of a failed transaction: none, neither in the tables nor in the caches of them.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// How many statements a send costs. One more would be paid by every message.
+// The number of statements of a send. Every message would pay for one more.
 
 import { makeIds } from '@agent-relay/sdk/protocol'
 import { expect, test } from 'vitest'

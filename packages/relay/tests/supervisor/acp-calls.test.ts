@@ -1,4 +1,4 @@
-// What an ACP agent asks leave for, as real CLIs tell it: the command alone where nothing else is said with it, so that a delegation can fit it.
+// Permissions that ACP agents ask for, as real CLIs word them: the command alone where nothing else is said with it, so that a delegation can fit it.
 
 import { expect, test } from 'vitest'
 import { AcpCalls } from '../../src/supervisor/control/acp-calls.ts'

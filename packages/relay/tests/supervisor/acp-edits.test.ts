@@ -1,4 +1,4 @@
-// Edits of scripted ACP agents in one checkout: they claim files, and meet the claims of others, as edits do of which a hook tells.
+// Edits of scripted ACP agents in one checkout: they claim files and meet the claims of others, like edits that a hook reports.
 
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

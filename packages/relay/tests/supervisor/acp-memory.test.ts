@@ -1,4 +1,4 @@
-// What an ACP agent may make the daemon keep in memory: of a permission as much as is shown, of a line its bytes.
+// Limits of an ACP agent's data in the daemon's memory: of a permission the shown part, of a line its bytes.
 
 import { PassThrough } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'

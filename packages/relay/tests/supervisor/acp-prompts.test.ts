@@ -1,4 +1,4 @@
-// What becomes of a prompt to an ACP agent: taken at the first sign that the model works on it, and otherwise kept, given again, or told of as
+// Prompts to an ACP agent: each is taken at the first sign that the model works on it, and otherwise kept, given again, or reported as
 // refused. The agent is scripted, and runs in a process of its own.
 
 import { editsOf } from '@agent-relay/mcp/edits'

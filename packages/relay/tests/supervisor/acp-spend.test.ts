@@ -1,4 +1,4 @@
-// What ACP agents say that a turn has used: in every shape that they write it, and as far as it can be believed. The agents are scripted, and run
+// The spend of turns that ACP agents report: in every shape that they write it, and as far as it can be believed. The agents are scripted, and run
 // in processes of their own.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'

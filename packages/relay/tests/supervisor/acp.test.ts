@@ -1,5 +1,5 @@
-// A scripted ACP agent, in a process of its own, that does what it should not: whatever it writes is bounded, each of its requests is answered
-// once, and nothing of it is left behind. What becomes of its prompts is in acp-prompts.test.ts.
+// A scripted ACP agent, in a process of its own, that misbehaves: its output is bounded, each of its requests is answered
+// once, and nothing of it is left behind. Its prompts are in acp-prompts.test.ts.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

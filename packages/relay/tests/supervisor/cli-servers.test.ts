@@ -1,5 +1,5 @@
-// The servers of opencode and Codex against servers that answer as the real ones do (test/real has those): what they ask is told as a whole, and
-// an answer goes to what it was given to. And the server that runs beside a worker's terminal.
+// The own interfaces of opencode and Codex, against servers that answer as the real ones do (test/real has those): their questions are reported
+// whole, and an answer goes to the question it was given to. And the server that runs beside a worker's terminal.
 
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Conversations of Codex that people started, with nothing of ours installed: which of them are agents, and how they are spoken with.
+// Conversations of Codex that people started, without our tools or hooks: those that are agents, and the ways to speak with them.
 
 import { symlinkSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'

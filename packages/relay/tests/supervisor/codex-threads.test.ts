@@ -1,4 +1,4 @@
-// Codex sessions that people started are woken through Codex's own background server: which conversation, when, how often, and when not.
+// Waking Codex sessions that people started, through Codex's own background server: the right conversation, time and number.
 
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,5 +1,5 @@
-// A stand-in for Codex: a program `codex` that names a socket, and a server there that speaks as much of the app-server's protocol as ours asks
-// for. The real one is in test/real. No tests.
+// A stand-in for Codex: a program `codex` that names a socket, and a server there that speaks the part of the app-server's protocol that our code
+// uses. The real one is in test/real. No tests.
 
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'

@@ -1,5 +1,5 @@
-// The contract of a control, held against every one: a scripted agent that is typed into, and one that speaks ACP. What an ACP agent may do
-// wrong is in acp.test.ts.
+// The contract of a control, checked for every control: a scripted agent that is typed into, and one that speaks ACP. Misbehaving ACP agents are
+// in acp.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'

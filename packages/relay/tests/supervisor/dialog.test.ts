@@ -1,4 +1,4 @@
-// Dialogs as they stand on the screens of CLIs: which lines are the question, which are choices, and which keys choose them. And one that is
+// Dialogs on the screens of CLIs: the lines of the question, the choices, and the keys that choose them. And a dialog that is
 // answered in the queue, at the terminal, or by nobody.
 
 import { makeIds } from '@agent-relay/sdk/wire'

@@ -1,4 +1,4 @@
-// What each CLI's screen and title tell, on pieces of screens as the real ones drew them (versions in the harness files).
+// The signs on each CLI's screen and title, tested on pieces of screens of the real ones (versions in the harness files).
 
 import { describe, expect, test } from 'vitest'
 import type { Sign } from '../../src/supervisor/harness/harness.ts'

@@ -1,4 +1,4 @@
-// The command line of every harness, word for word: what is started, with which files and variables, and what never stands in an argument.
+// The command line of every harness, word for word: the program, its files and variables, and the texts that never stand in an argument.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,5 +1,5 @@
-// The state of a worker by opencode's server, against a server that tells it as the real one does (test/real has that): it counts before the screen, which
-// shows something else here, and the screen counts again when the server is gone.
+// The events of opencode's server about a worker, from a stand-in that sends them as the real one does (test/real has that): they count before the
+// screen, which shows something else here, and the screen counts again when the server is gone.
 
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'

@@ -1,4 +1,4 @@
-// The text of a worker's task: whatever it holds, one block before it, and nothing that a terminal would obey.
+// The text of a worker's task: whatever it holds, it arrives as one block, and a terminal obeys nothing in it.
 
 import { cleanForModel } from '@agent-relay/sdk/internal/clean'
 import * as fc from 'fast-check'

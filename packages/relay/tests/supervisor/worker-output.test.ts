@@ -1,4 +1,4 @@
-// What a program prints: kept within bounds, its marks understood however it is cut, drawn when somebody looks, and never in the daemon's way.
+// The output of a program: bounded, its control sequences understood however they are cut, drawn on demand, and never in the daemon's way.
 
 import { refusal } from '@agent-relay/sdk/protocol/refusals'
 import * as fc from 'fast-check'

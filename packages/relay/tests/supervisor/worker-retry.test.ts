@@ -1,4 +1,4 @@
-// A worker's task given again, with a real daemon and real programs: the same program, place and words, as they were asked for.
+// A worker's task given again, with a real daemon and real programs: the same program, place and words as in the first request.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// What a worker's program gets to see: the allowed part of the daemon's environment and its own token, and no secret in any argument or log.
+// The environment of a worker's program: the allowed part of the daemon's and its own token, and no secret in any argument or log.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A spawn that tells the truth: what cannot be started is refused with the fix, what dies at once shows its last screen, a dialog and an end are told.
+// The report of a spawn: an impossible start is refused with the fix, an early death shows its last screen, a dialog and an end are told.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

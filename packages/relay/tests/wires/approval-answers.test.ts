@@ -1,5 +1,5 @@
-// Who may answer an approval, and what an answer does that comes late or twice: the same on every wire that takes one. How an agent tries to pass
-// for a person is in ../broker/approvals/approvals.test.ts, what another machine may ask in ../cluster/requests.test.ts.
+// Answers to approvals: the right to give one, and the effect of one that comes late or twice, the same on every wire. Agents that try to pass
+// for a person are in ../broker/approvals/approvals.test.ts, other machines' requests in ../cluster/requests.test.ts.
 
 import { RelayClient } from '@agent-relay/sdk'
 import { type Link, makeIds, websocketConnector } from '@agent-relay/sdk/wire'

@@ -1,4 +1,4 @@
-// A client that leaves, or takes a call back, is waited for by nobody, however it named its calls.
+// A client that leaves, or takes a call back: nothing waits for it, however it named its calls.
 
 import { encodeFrame, type FrameType } from '@agent-relay/sdk/protocol'
 import { afterEach, expect, test } from 'vitest'

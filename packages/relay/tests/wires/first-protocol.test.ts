@@ -1,4 +1,4 @@
-// The first protocol on a real socket: what its clients are answered, how mail comes to them, and that none is lost or called read too early.
+// The first protocol on a real socket: its answers, the delivery of mail, and that no message is lost or counted as read too early.
 
 import type { RelayClient } from '@agent-relay/sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'

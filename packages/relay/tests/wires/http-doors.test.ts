@@ -1,4 +1,4 @@
-// relay_who and relay_status answer through every door: with the key, with a token, with a name or none, on an open port, in every era.
+// relay_who and relay_status answer in every way in: with the key, with a token, with a name or none, on an open port, in every era.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bearer, eras, HttpWorld } from './http-world.ts'

@@ -1,4 +1,4 @@
-// Who a request may speak for: keys, tokens, names in headers, workspaces, and what an open relay drops of it.
+// The agent that a request speaks for: keys, tokens, names in headers, workspaces, and the parts that an open relay ignores.
 
 import { websocketConnector } from '@agent-relay/sdk/wire'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

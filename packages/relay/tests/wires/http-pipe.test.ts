@@ -1,4 +1,4 @@
-// The lines of a stdio pipe over an upgraded HTTP connection: the handshake, who it acts as, and what is refused.
+// The lines of a stdio pipe over an upgraded HTTP connection: the handshake, the agent that it acts as, and the refusals.
 
 import { request } from 'node:http'
 import type { Duplex } from 'node:stream'

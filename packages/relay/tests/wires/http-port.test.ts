@@ -1,4 +1,4 @@
-// The port itself: taken ones, free ones, what it says without a credential, and what an unused one loads.
+// The port itself: taken ones, free ones, its answer without a credential, and the modules that an unused one loads.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// Connections that have shown no credential: few, bounded, and never in the way of those that have.
+// Connections without a credential: few, bounded, and never in the way of those with one.
 
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'

@@ -1,4 +1,4 @@
-// A real daemon on a free loopback port, in memory, and those who talk to it: plain HTTP, raw sockets, and the official MCP client on each transport.
+// A real daemon on a free loopback port, in memory, and its clients: plain HTTP, raw sockets, and the official MCP client on each transport. No tests.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'

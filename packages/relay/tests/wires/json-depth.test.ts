@@ -1,4 +1,4 @@
-// JSON far deeper than anyone needs, on every wire: refused before it is parsed, and what comes after it is answered.
+// JSON far deeper than anyone needs, on every wire: refused before it is parsed, and the next request is answered.
 
 import { connect } from 'node:net'
 import { socketPathOf } from '@agent-relay/sdk/internal/discover'

@@ -1,4 +1,4 @@
-// What an open port keeps to itself: whoever says a name there reads what that agent reads, but nothing of the programs that it started.
+// The limits of an open port: a caller who gives a name there reads that agent's mail, but nothing of the programs that the agent started.
 
 import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

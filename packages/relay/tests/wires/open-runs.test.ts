@@ -1,5 +1,5 @@
-// Contracts on a port that asks for nothing: whoever has the id of one may ask for it, end it and read what it hands over, whatever name they come
-// under; and on a port with a key the id alone is worth nothing.
+// Contracts on a port that asks for nothing: a caller with the id of one may ask for it, end it and read its payload, under any name;
+// on a port with a key the id alone gives no right.
 
 import { request } from 'node:http'
 import { gunzipSync } from 'node:zlib'

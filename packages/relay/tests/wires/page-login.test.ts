@@ -1,4 +1,4 @@
-// The way in for the page: a code that works once and not for long, a cookie that ends, and nobody else's page.
+// The login of the page: a code that works once and not for long, a cookie that ends, and no access for other pages.
 
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

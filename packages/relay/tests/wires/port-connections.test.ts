@@ -1,4 +1,4 @@
-// What the port remembers of its connections goes with them.
+// The port's records of its connections go with them.
 
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'

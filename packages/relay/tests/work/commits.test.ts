@@ -1,4 +1,4 @@
-// What is asked of git about claimed files: one look at a checkout at a time, shared by everybody who asks, and none that hangs for long.
+// Questions to git about claimed files: one look at a checkout at a time, shared by everybody who asks, and none that hangs for long.
 
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-// `merge`: a worker's branch into a person's checkout, with real git. Where something of the person's could be lost it is refused.
+// `merge`: a worker's branch into a person's checkout, with real git. It is refused where the person's work could be lost.
 
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

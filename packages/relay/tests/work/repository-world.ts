@@ -1,4 +1,4 @@
-// A real git repository with a person's unfinished work in it, and what tests ask of it. No tests.
+// A real git repository with a person's unfinished work in it, and helpers for tests of it. No tests.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// What may never go: work of which git cannot say that it is elsewhere too, and what was made for another worker or by a person.
+// Work that may never be lost: commits of which git cannot say that they are elsewhere too, and worktrees made for another worker or by a person.
 
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

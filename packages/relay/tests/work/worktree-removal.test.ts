@@ -1,5 +1,5 @@
-// Nothing is removed or written that is not ours: whatever a row names as its worktree, whatever links a worker puts in the way, whatever changes places meanwhile,
-// and wherever a removal is cut off.
+// Nothing is removed or written that is not ours: whatever worktree a row names, whatever links a worker puts in the way, whatever changes places
+// meanwhile, and wherever a removal is cut off.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

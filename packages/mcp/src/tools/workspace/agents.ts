@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { listAnswer } from '../../text.ts'
 import { envelopeTool } from '../tool.ts'
 
-/** The MCP client becomes a participant, under the name it wants or that name with a number. */
+/** Makes the MCP client an agent, under the name it wants or that name with a number. */
 export const registerAgentTool = envelopeTool({
   name: 'register_agent',
   title: 'Register as an agent',

@@ -10,7 +10,7 @@ export const joinChannelTool = envelopeTool({
   description: 'Enter a channel from its current message on; it is made if there is none.',
   input: z.object({ channel: z.string().min(1).describe('e.g. #planning') }),
   hints: { idempotent: true },
-  // The first agent of a team has nobody who could have made the channel for it. The answer says so: `created`.
+  // The channel is created if missing, since the first agent of a team has nobody who could have made it; `created` in the answer says so.
   run: (client, { channel }) => client.call('channel.join', { channel, create: true }),
 })
 

@@ -27,13 +27,13 @@ export const listEventsTool = envelopeTool({
   },
 })
 
-/** A type that is written wrongly would wait for nothing. */
+/** Refuses unknown types: a misspelled one would never match. */
 function mustBeTypes(types: readonly string[] | undefined): void {
   const strange = strangeTypes(types)
   if (strange !== undefined) throw new RelayError(strange, { code: 'input.invalid' })
 }
 
-/** Cut between two numbers, at the end that is asked for next: events of one entry belong together. */
+/** The part of a page that fits, cut at the end that is asked for next, and between entries: events of one entry belong together. */
 function fitting(page: OutputOf<'event.list'>, isUpward: boolean): OutputOf<'event.list'> {
   const entries = new Map<number, RelayEvent[]>()
   for (const event of page.events) entries.set(event.seq, [...(entries.get(event.seq) ?? []), event])
@@ -51,7 +51,7 @@ function fitting(page: OutputOf<'event.list'>, isUpward: boolean): OutputOf<'eve
   return isUpward ? { ...page, events, next: last, more: true } : { ...page, events, earlier: last }
 }
 
-/** The types of events that concern an agent. Other types, such as the creation of a channel, must be named. */
+/** The types that concern an agent. Other types, such as the creation of channels, must be named. */
 const eventTypesDefault = ['message.created', 'delivery.*', 'action.*', 'session.event']
 
 export const subscribeEventsTool = envelopeTool({

@@ -41,7 +41,7 @@ export const markReadTool = envelopeTool({
   },
 })
 
-/** As much as one answer may hold; it says how many more there are. */
+/** Hands out as many messages as one answer may hold, and says how many more there are. */
 export const flushDeliveriesTool = envelopeTool({
   name: 'flush_deliveries',
   title: 'Deliver what waits',

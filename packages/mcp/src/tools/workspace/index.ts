@@ -24,7 +24,7 @@ const workspaceStatusTool = envelopeTool({
   },
 })
 
-/** In the order in which they are listed. */
+/** The tools in the order of the list. */
 export const workspaceTools: readonly Tool[] = [
   registerAgentTool,
   listAgentsTool,

@@ -1,4 +1,4 @@
-// The input of an approval as it is stored and shown: cleaned, cut if long, with a digest of all of it; and its end as the asker is told it.
+// The input of an approval as it is stored and shown: cleaned, cut if long, with a digest of the whole; and the approval's end for its asker.
 
 import { createHash } from 'node:crypto'
 import { clean, cleanLine } from '@agent-relay/sdk/internal/clean'
@@ -41,7 +41,7 @@ function linesIn(text: string): number {
   return lines
 }
 
-/** An option that is shown otherwise than it is named could not be chosen: its label stays. */
+/** A cleaned question. Labels are cleaned, but never cut: an option with a cut label could not be chosen. */
 function cleanQuestion({ text, options, isMany }: Question): Question {
   const shown = options.map((each) => ({
     label: cleanLine(each.label),
@@ -74,7 +74,7 @@ export function shown({ isExact, hiddenChars: chars = 0, hiddenLines: lines, ...
   }
 }
 
-/** The approval with all of its input that is kept. `whole` is unset if the row has all of it. */
+/** The approval with its whole stored input. `whole` is unset if the row has all of it. */
 export function shownWhole(row: ApprovalRow, whole: string | undefined): Approval {
   if (whole === undefined) return shown(row)
   const all = limits.approvalInputCharsMax + (row.hiddenChars ?? 0)
@@ -95,7 +95,7 @@ export function endOf({
   return { how, choice, kind, ...(words === undefined ? {} : { words }), ...(answers ? { answers } : {}) }
 }
 
-/** The source includes the session, so that no session closes the approvals of another. */
+/** The source of an approval. It includes the session, so that no session closes the approvals of another. */
 export function sourceOf({ id }: { id: string }, key: string): string {
   return `${id}/${key}`
 }

@@ -6,7 +6,7 @@ import { daemonName, limits } from '@agent-relay/sdk/protocol'
 import { type AnswerInput, delegationText, isHeldNow } from '../../core/approvals.ts'
 import type { ApprovalRow, View } from '../../core/view.ts'
 
-/** Messages and lists of agents show this much of an input. */
+/** The part of an input that messages and lists of agents show. */
 const shortCharsMax = 80
 
 type Asked = Pick<ApprovalRow, 'id' | 'agent' | 'tool' | 'input'>
@@ -35,7 +35,7 @@ export function wordsMessage(view: View, { id, words, asker }: AnswerInput, pers
   return { input: { to: row.agent, body: `${who} denied ${id} (it ${shortWish(row)}): ${words}` }, by }
 }
 
-/** `wants to run "npm test"`, `wants to edit src/app.ts` */
+/** A text such as `wants to run "npm test"` or `wants to edit src/app.ts`. */
 export function shortWish({ tool, input }: Pick<ApprovalRow, 'tool' | 'input'>): string {
   const { wants, rest } = permissionPhrase({ tool, input })
   return cleanLine(rest === input ? `${wants} "${shortOf(input)}"` : wants)

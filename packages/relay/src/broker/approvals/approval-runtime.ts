@@ -1,4 +1,4 @@
-// The contract between the queue of approvals and what they come from: a hook, a control of a worker, a dialog on a screen. Implemented in
+// The contract between the queue of approvals and its sources: a hook, a control of a worker, a dialog on a screen. Implemented in
 // approvals.ts.
 
 import { createHash } from 'node:crypto'
@@ -10,7 +10,7 @@ export interface ApprovalQueue {
    * opened, because there are too many, is over at once as `cancelled`.
    */
   open(asked: AskedApproval): Promise<ApprovalEnd>
-  /** The asker knows that the approval is over. Does nothing if it is over already, or was never opened. `kind`: the choice, if known. */
+  /** Closes an approval that the asker knows to be over. Does nothing if it is over already, or was never opened. `kind`: the choice, if known. */
   close(source: string, how: Exclude<ApprovalHow, 'answered' | 'restart'>, kind?: ApprovalChoice['kind']): void
   /** Whether the agent waits for an answer; nothing may be put before it meanwhile. `mark`: ignores this approval from an earlier daemon. */
   isOpen(agent: string, mark?: string): boolean
@@ -23,7 +23,7 @@ export function beginningOf(text: string, charsMax: number): string {
   return Buffer.from(text.slice(0, charsMax), 'utf16le').toString('utf16le')
 }
 
-/** Proves that a hook which comes back is the same. Others see the stored mark, so the key itself is not stored. */
+/** A mark that proves that a returning hook is the same. Others see the stored mark, so the key itself is not stored. */
 export function markOf(agent: string, key: string): string {
   return createHash('sha256')
     .update(JSON.stringify([agent, key]))
@@ -32,7 +32,7 @@ export function markOf(agent: string, key: string): string {
 }
 
 export interface AskedApproval {
-  /** The asker's own key for it; unique within the workspace. */
+  /** The asker's own key for the approval; unique within the workspace. */
   source: string
   agent: string
   vendor: string
@@ -44,13 +44,13 @@ export interface AskedApproval {
   /** The input is cut, and the missing length is unknown. */
   isCut?: boolean
   directory?: string
-  /** Empty if the approval can only be answered at the terminal. */
+  /** The choices; empty if the approval can only be answered at the terminal. */
   choices: readonly ApprovalChoice[]
   /** The questions of a choice. */
   questions?: readonly Question[]
   /** Set if the asker outlives the daemon: it asks again with the same mark and gets the same approval. */
   mark?: string
-  /** Called before an answer is taken: closes the approval if it is no longer asked. */
+  /** Called before an answer is taken: closes the approval if its question is gone. */
   check?(): Promise<void>
   /** The words of a denial reach the model. */
   passesWords?: boolean
@@ -62,7 +62,7 @@ export type ApprovalEnd =
   | { how: 'answered'; choice: string; kind: ApprovalChoice['kind']; words?: string; answers?: string[] }
   | { how: Exclude<ApprovalHow, 'answered'> }
 
-/** The choices of most CLIs. */
+/** The choices that most CLIs offer. */
 export const plainChoices: readonly ApprovalChoice[] = [
   { id: 'allow', kind: 'allow' },
   { id: 'always', kind: 'always' },

@@ -1,5 +1,5 @@
 // The one queue of approvals, for all CLIs. Hooks and controls of workers open and close them; a person or a delegated agent answers. core/approvals.ts
-// decides who may answer, sessions/person.ts who is a person.
+// decides which answers are allowed, and sessions/person.ts tells people from agents.
 
 import {
   type Agent,
@@ -35,11 +35,11 @@ interface Live {
   closing?: Closing
 }
 
-/** Hooks of an earlier daemon have this long to come back: they try again every few seconds. */
+/** The time in which hooks of an earlier daemon may come back: they try again every few seconds. */
 const comeBackMs = 60_000
-/** At most this many approvals may have been answered while a daemon ended. */
+/** The number of remembered approvals that were answered while a daemon ended. */
 const answeredMax = 100
-/** A program may show a question for this long after its end: a key press takes a moment to arrive. */
+/** The time after its end in which a program may still show a question: a key press takes a moment to arrive. */
 const overMs = 2_000
 
 export class Approvals implements ApprovalQueue {
@@ -80,7 +80,7 @@ export class Approvals implements ApprovalQueue {
     if (ids.length > 0) await this.#submitClose({ ids, how: 'restart' }).catch(() => undefined)
   }
 
-  /** Nothing is awaited before the input is cut: it may have megabytes, and must not be kept while a person thinks about it. */
+  /** Opens an approval. Nothing is awaited before the input is cut: it may have megabytes, which must not be kept while a person thinks about it. */
   open(asked: AskedApproval): Promise<ApprovalEnd> {
     const input = openInputOf(asked)
     return this.#open({ ...asked, tool: input.tool, input: input.input, choices: input.choices }, input)
@@ -116,7 +116,7 @@ export class Approvals implements ApprovalQueue {
     }
   }
 
-  /** The approval of a hook that comes back, open or answered meanwhile. A hook that is still connected keeps its place. */
+  /** The approval of a hook that comes back, open or answered meanwhile. A hook that is still connected keeps its own. */
   #before({ mark, digest }: OpenInput): ApprovalRow | undefined {
     const row = mark === undefined ? undefined : this.#parts.store.view.approvals.byMark(mark)
     return row?.digest === digest && this.#left.delete(row.id) ? row : undefined
@@ -142,13 +142,13 @@ export class Approvals implements ApprovalQueue {
     for (const { over } of this.#bySource.values()) over({ how: 'restart' })
   }
 
-  /** The daemon stops: hooks are let go, and come back to the next one, where what they ask is still open. */
+  /** Lets hooks go when the daemon stops: they come back to the next one, where their approvals are still open. */
   letHooksGo(): void {
     this.#isStopping = true
     for (const { asked, over } of this.#bySource.values()) if (asked.mark !== undefined) over({ how: 'restart' })
   }
 
-  /** A hook of the agent's own CLI asks; when its connection ends, nobody waits for the answer any more. */
+  /** Asks for a hook of the agent's own CLI; when its connection ends, nobody waits for the answer any more. */
   ask(asking: Asking, { key, ...asked }: ParsedInputOf<'approval.ask'>): Promise<OutputOf<'approval.ask'>> {
     const { session, by: agent, abandoned } = asking
     const source = sourceOf(session, key)
@@ -195,7 +195,7 @@ export class Approvals implements ApprovalQueue {
   blockedOf(reader: Reader, agent: string): Agent['blocked'] {
     const { store, sessions } = this.#parts
     const { view } = store
-    // An approval of this machine that nothing here has open is left from an earlier daemon.
+    // An approval of this machine that this daemon has not opened is left from an earlier daemon.
     const isLeft = !this.isOpen(agent)
     const row = view.approvals.of(agent).find(({ machine }) => !(isLeft && machine === sessions.machine))
     if (!row) return undefined
@@ -272,7 +272,7 @@ export class Approvals implements ApprovalQueue {
       return { by: agent, why: `${whyNot(speaker)}, which has no delegation for it` }
     }
     if (isAgent) {
-      // The key opens every name, and on the owner's socket a name that is away needs nothing: neither is the agent itself.
+      // A session without a token is not proven to be the agent: the key opens every name, and on the owner's socket a name that is away needs nothing.
       if (session.shown.tokenHashes.size === 0 || session.standing.hasKey) throw deny(`you act as the agent ${named}`)
       return { by: named, why: `the agent ${named} has no delegation for it` }
     }

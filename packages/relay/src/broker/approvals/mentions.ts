@@ -1,4 +1,4 @@
-// Messages to a reader since the reader last wrote in each conversation. The texts of channels are many and never change, so each is read once for a
+// Messages to a reader since the reader last wrote in each conversation. Texts of channels are many and never change, so each is read once for a
 // reader while the workspace is open. core/needs.ts decides which messages count.
 
 import type { Need } from '@agent-relay/sdk/protocol'
@@ -21,21 +21,21 @@ interface Looked {
   readonly asking: Map<number, Need['kind']>
 }
 
-/** Messages of a channel that are read in one step. */
+/** The number of a channel's messages that are read in one step. */
 const perStep = 64
-/** The latest readers are remembered; for others everything is read again. */
+/** The number of readers that are remembered, the latest; for others everything is read again. */
 const readersMax = 100
 
 export class Mentions {
   readonly #store: Pick<Store, 'needs' | 'queries'>
-  /** Keyed by reader, then by the channel's key. */
+  /** The known parts, by reader and the channel's key. */
   readonly #looked = new Map<string, Map<number, Looked>>()
 
   constructor(store: Pick<Store, 'needs' | 'queries'>) {
     this.#store = store
   }
 
-  /** Newest first in each conversation. Open questions in pairs and groups are left to core/open-questions.ts. */
+  /** The messages, newest first in each conversation. core/open-questions.ts finds the open questions in pairs and groups. */
   *since(reader: string, isEverywhere: boolean): Steps<Said[]> {
     const said: Said[] = []
     for (const place of yield* this.#store.needs.places(reader, isEverywhere)) {

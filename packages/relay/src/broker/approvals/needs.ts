@@ -18,9 +18,9 @@ import type { Approvals } from './approvals.ts'
 import type { Mentions } from './mentions.ts'
 
 const needsDefault = 200
-/** Failed workers are looked for among this many of the newest. */
+/** The number of the newest workers among which failed ones are looked for. */
 const failedAmongMax = 200
-/** Enough of a body for its first line. */
+/** The part of a body that is read for its first line. */
 const headChars = 200
 
 type Needing = WorkspaceCore & {
@@ -51,7 +51,7 @@ export function* needs(
   return { needs: shown, more: found.length - shown.length }
 }
 
-/** Accepts keys of the list only, so that the table does not grow by names that mean nothing. Idempotent. */
+/** Dismisses needs. Accepts keys of the list only, so that the table does not grow by names that mean nothing. Idempotent. */
 export async function dismiss(
   { workspace }: { workspace: Needing },
   asking: Asking,
@@ -85,7 +85,7 @@ function approvalsFor({ store: { view } }: Needing, { session }: Asking): Found[
   }))
 }
 
-/** An agent that waits for an approval has a row for that already, also in the moment after the answer. */
+/** The needs of workers. An agent that waits for an approval has a row for that already, also in the moment after the answer. */
 function workersFor(workspace: Needing, { session, by }: Asking): Found[] {
   const { store, workers, approvals, sessions, clock } = workspace
   const { view } = store
@@ -136,7 +136,7 @@ function* toldTo({ store, waits, mentions }: Needing, { session, by }: Asking): 
     since: timeOf(head.at),
     head,
   })
-  // By number: several may have the same time.
+  // Sorted by number, since several questions may have the same time.
   const asked = [...questions.values()].sort(bySeq).map((head): Found => {
     return { ...needOf(head), key: needKeys.question(head.id), kind: 'question' }
   })

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { daemonName } from '@agent-relay/sdk/protocol'
 import type { Parts } from '../call.ts'
 
-/** People do not count: their editors are never in the way. */
+/** The connected agents. People do not count: their editors are never in the way. */
 export function liveAgents({ store, sessions }: Pick<Parts, 'store' | 'sessions'>): string[] {
   const names = new Set(sessions.all().flatMap(({ agent }) => agent ?? []))
   return [...names].filter((name) => isAgent(store, name))
@@ -54,7 +54,7 @@ export class ClaimHint {
     return found.size > 0 && store.view.claims.count(now) > 0
   }
 
-  /** If the hint cannot be written, hooks check no claims; nothing else fails. */
+  /** Writes or removes the hint. If that fails, hooks check no claims; nothing else fails. */
   #put(isNeeded: boolean): void {
     const path = this.#path as string
     this.#isThere = isNeeded

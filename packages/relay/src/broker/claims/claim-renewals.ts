@@ -1,5 +1,5 @@
-// Edits by those who hold the claim already. An agent edits a file many times a minute: the journal hears of it once a minute for each claim, with
-// the time of the last edit, so that the claim ends when it should. A daemon that is killed in between forgets up to that minute.
+// Edits by the holder of a claim. An agent edits a file many times a minute: the journal hears of it once a minute for each claim, with the time
+// of the last edit, so that the claim ends when it should. A daemon that is killed in between forgets up to that minute.
 
 import { daemonName, limits } from '@agent-relay/sdk/protocol'
 import type { ClaimRow } from '../../core/view.ts'
@@ -8,7 +8,7 @@ import type { Parts } from '../call.ts'
 
 export class ClaimRenewals {
   readonly #parts: Pick<Parts, 'engine' | 'clock' | 'ids'>
-  /** Keyed by path. */
+  /** The latest edits, by path. */
   readonly #edits = new Map<string, { path: string; agent: string; at: number }>()
   #alarm: Alarm | undefined
 

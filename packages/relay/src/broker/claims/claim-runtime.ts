@@ -1,14 +1,14 @@
-// The contracts about claimed files: what the broker asks of what knows git, and what the controls of workers ask of the broker.
+// Contracts about claimed files: the git reader that the broker needs, and the checks of edits that a worker's control needs.
 
 import type { ClaimRow } from '../../core/view.ts'
 
-/** Implemented in work/commits.ts. */
+/** Finds claimed files that were committed. Implemented in work/commits.ts. */
 export interface CommitReader {
-  /** Of these claims those whose files were committed, and not changed since, after their holders last edited them. What git does not say in time is left out. */
+  /** The claims whose files were committed after their holders' last edits, and not changed since. Files for which git takes too long are left out. */
   committed(claims: readonly ClaimRow[], limit: { at: number; ms: number }): Promise<ClaimRow[]>
 }
 
-/** What a tool call is about to write, as the input of `claim.edit` names it. */
+/** The files that a tool call is about to write, as in the input of `claim.edit`. */
 export interface AskedEdit {
   cwd: string
   files: string[]
@@ -16,12 +16,12 @@ export interface AskedEdit {
   git?: { command: string; directory: string }
 }
 
-/** For edits of which no hook tells, but the protocol that a worker is spoken to by. Implemented in worker-edits.ts. */
+/** Checks the edits of a worker that no hook reports, but the worker's protocol. Implemented in worker-edits.ts. */
 export interface EditDesk {
-  /** What a tool with this name, as the CLIs have it, would write. */
+  /** The files that a tool of this name would write; names as in the CLIs. */
   editsOf(tool: string, input: Readonly<Record<string, unknown>>, cwd: string): Omit<AskedEdit, 'cwd'>
-  /** Claims the files for the agent. Answers why the edit is denied, in words that are on their way to the agent too; undefined: it may go ahead. */
+  /** Claims the files for the agent. Returns why the edit is denied, which the agent is told as well; undefined: the edit may go ahead. */
   ask(agent: string, edit: AskedEdit): Promise<string | undefined>
-  /** The edit has happened, whether or not it was asked about. */
+  /** Notes an edit that has happened, whether or not anybody asked about it. */
   made(agent: string, edit: AskedEdit): Promise<void>
 }

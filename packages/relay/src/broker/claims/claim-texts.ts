@@ -1,19 +1,19 @@
-// What agents are told about claims: who was kept from an edit, and who has the file. The host puts it before the model in its own voice, and
-// names of files and commands are whatever somebody has typed: they are cleaned, cut, and quoted unless they are plain.
+// Texts for agents about claims: the denied edit, and the file's holder. The host puts them before the model in its own voice, and
+// anybody may have chosen names of files and commands: these are cleaned, cut, and quoted unless they are plain.
 
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { limits, type Policy } from '@agent-relay/sdk/protocol'
 import { timeText } from '../../core/claims.ts'
 import type { ClaimRow } from '../../core/view.ts'
 
-/** Of many claims, those that are listed. */
+/** The most claims that one text lists. */
 export const shownMax = 20
 const nameCharactersMax = 120
 const commandCharactersMax = 200
 
 export interface Crossed {
   isDenied: boolean
-  /** The git command, where it is one. */
+  /** The git command, if the edit is one. */
   git?: string
   /** The claims are on the same files in other checkouts. */
   isElsewhere?: boolean
@@ -21,7 +21,7 @@ export interface Crossed {
   policy: Policy['claims']
 }
 
-/** What the agent reads in place of its tool's answer, or beside it. */
+/** The text for the agent in place of its tool's answer, or beside it. */
 export function deniedText(by: string, claims: readonly ClaimRow[], how: Crossed): string {
   if (!how.isDenied) return noticeText(by, claims, 'agent', how)
   const ask = askText(claims)
@@ -32,13 +32,13 @@ export function deniedText(by: string, claims: readonly ClaimRow[], how: Crossed
   return `${shownCommand(how.git)} would touch files that others are editing in this checkout: ${listed(claims)}. It was not run. Name your own files instead. ${next}`
 }
 
-/** Where an edit was denied and no claim is there to name: the path is unclear, or whoever had the file has let it go since. */
+/** The text for an edit that was denied without a claim to name: the path is unclear, or the holder has let the file go since. */
 export function unmetText(unclear: string | undefined): string {
   if (unclear === undefined) return 'Another agent was editing it a moment ago. Try again.'
   return `${shownName(unclear)} names another file for each process that opens it, so nobody can say whether that file is claimed. Your edit was not made. Name the file by its plain path.`
 }
 
-/** What the holder of the claims, or the agent that met them, is told in a message. */
+/** The message to the holder of the claims, or to the agent whose edit met them. */
 export function noticeText(by: string, claims: readonly ClaimRow[], to: 'holder' | 'agent', how: Crossed): string {
   const files = names(claims)
   const what = how.git === undefined ? `edit ${files}` : `run ${shownCommand(how.git)}`
@@ -56,7 +56,7 @@ export function noticeText(by: string, claims: readonly ClaimRow[], to: 'holder'
   return `${listed(claims)}.${late} Check that nothing of theirs is lost. ${askText(claims)}`
 }
 
-/** `Alice is editing src/a.ts (since 12:04 UTC)`, by holder. */
+/** A text such as `Alice is editing src/a.ts (since 12:04 UTC)`, by holder. */
 function listed(claims: readonly ClaimRow[]): string {
   const named = claims.slice(0, shownMax)
   const holders = [...new Set(named.map(({ agent }) => agent))]

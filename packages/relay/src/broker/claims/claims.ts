@@ -1,4 +1,4 @@
-// Claims as hooks and agents use them: an edit that is about to happen, claims by hand, and the list. Finds the meant files, the committed files, and
+// Claims for hooks and agents: an edit that is about to happen, claims by hand, and the list. Finds the meant files, the committed files, and
 // the holders that are gone; core/claims.ts decides, and claim-texts.ts has the words for agents.
 
 import { createHash } from 'node:crypto'
@@ -25,14 +25,14 @@ import { ClaimRenewals } from './claim-renewals.ts'
 import type { CommitReader } from './claim-runtime.ts'
 import { deniedText, noticeText, shownMax, unmetText } from './claim-texts.ts'
 
-/** An agent that has had no session for this long is gone. Its host connects again within a second or two when the daemon was restarted. */
+/** The time without a session after which an agent is gone. After a daemon's restart a host connects again within a second or two. */
 const leaveMs = 15_000
-/** git has this long to say whether a claimed file was committed: a hook waits for the answer, at most 200 ms. */
+/** The time for git to say whether a claimed file was committed: a hook waits for the answer, at most 200 ms. */
 const commitsMs = 120
 const listMs = 3_000
-/** This many warnings about git commands are remembered. */
+/** The number of remembered warnings about git commands. */
 const warningsMax = 1_000
-/** Messages show this much of a holder's task. */
+/** The part of a holder's task that messages show. */
 const taskCharsMax = 200
 
 type ClaimParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'ids' | 'name'>
@@ -59,7 +59,7 @@ export class Claims {
     this.#renewals = new ClaimRenewals(parts)
     if (hooksPath !== undefined) sweepLateEdits(hooksPath)
     parts.sessions.onChange((agent) => this.#onSession(agent))
-    // After a restart its holders have this long to come back.
+    // The holders of an earlier daemon's claims have this long to come back.
     for (const agent of parts.store.view.claims.holders(parts.clock.now())) this.#onSession(agent)
   }
 
@@ -136,12 +136,12 @@ export class Claims {
   }
 
   #warn(warning: string): void {
-    // A second warning does no harm.
+    // Forgetting is harmless: it costs a second warning.
     if (this.#warned.size >= warningsMax) this.#warned.clear()
     this.#warned.set(warning, this.#parts.clock.now() + limits.claimMs)
   }
 
-  /** Undefined if the edit is about no file of a checkout, or the file system does not answer: the edit goes ahead. */
+  /** The edit that rules decide on. Undefined if no file of a checkout is meant, or the file system does not answer: the edit goes ahead. */
   async #editOf(by: string, input: ParsedInputOf<'claim.edit'>): Promise<EditInput | undefined> {
     const { clock } = this.#parts
     const { git, ...named } = input
@@ -155,7 +155,7 @@ export class Claims {
       places: distinct(places.filter((place) => place !== null)),
       trees,
       sweeps,
-      // After a restart the others may not have come back yet.
+      // Right after a restart the others may not have come back yet.
       hasOthers: clock.steady() - this.#beganAt < leaveMs || liveAgents(this.#parts).some((name) => name !== by),
       isWarned: git !== undefined && (this.#warned.get(warningOf(by, git)) ?? 0) > clock.now(),
     }
@@ -169,7 +169,7 @@ export class Claims {
 
   async #tellLate({ proof, hosts = [], thread, ...edited }: LateEdit): Promise<void> {
     const by = proof === undefined ? this.#parts.sessions.agentOfHost(hosts, thread) : this.#agentOf(proof)
-    // The agent of such an edit may have gone since.
+    // The agent of a late edit may have gone since.
     if (by !== undefined && this.#parts.store.view.agent(by)) await this.made(by, edited, true)
   }
 

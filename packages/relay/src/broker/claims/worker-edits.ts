@@ -1,5 +1,5 @@
-// Edits of workers that the supervisor drives over a protocol meet the same claims as edits that a hook reports. Such a protocol denies without words,
-// so the reason is sent as a message.
+// Checks edits of workers that the supervisor drives over a protocol, against the same claims as edits that a hook reports. Such a protocol denies
+// without words, so the reason is sent as a message.
 
 import { createHash } from 'node:crypto'
 import { daemonName } from '@agent-relay/sdk/protocol'
@@ -7,7 +7,7 @@ import type { WorkspaceCore } from '../call.ts'
 import type { AskedEdit, EditDesk } from './claim-runtime.ts'
 import type { Claims } from './claims.ts'
 
-/** After this time the edit goes ahead without a verdict. The agent waits for a person anyway, so it may be long. */
+/** The time after which the edit goes ahead without a verdict. It may be long, because the agent waits for a person anyway. */
 const verdictMs = 10_000
 
 type Open = Pick<WorkspaceCore, 'engine' | 'clock' | 'ids'> & { claims: Claims }

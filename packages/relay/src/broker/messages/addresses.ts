@@ -53,7 +53,7 @@ export interface WideOutcome {
   failed?: Away[]
 }
 
-/** Undefined if the address names no workspace and so means the sender's own. */
+/** The workspace and the rest of an address; undefined if it names no workspace and so means the sender's own. */
 export function outward(to: string | string[]): { workspace: string; rest: string } | undefined {
   const colon = typeof to === 'string' ? to.indexOf(':') : -1
   if (typeof to !== 'string' || colon < 0) return undefined
@@ -71,13 +71,13 @@ export function resolved(
   const { workspace, rest } = address
   const named = (other: WorkspaceCore) =>
     rest === 'lead' ? (leadOf(other.store.view, (name) => isThere(other, name))?.name ?? rest) : nameOf(other, rest)
-  // Answered at once: the sender's next message must not overtake this one.
+  // The sender's own workspace answers at once: the sender's next message must not overtake this one.
   if (workspace === home.name) return named(home)
   const isPlain = rest !== 'lead' && !rest.startsWith('@')
   return isPlain ? to : neighbours.visit(workspace, named).then((name = rest) => `${workspace}:${name}`)
 }
 
-/** `@planner` is the agent that has this handle. No name begins so: what was a name, or is one, is never taken for a handle. */
+/** The name for an address: `@planner` is the agent with this handle. No agent's name begins with `@`, so a name is never taken for a handle. */
 function nameOf({ store: { view } }: WorkspaceCore, to: string): string {
   if (!to.startsWith('@')) return to
   const bare = (handle: string | undefined) => handle?.replace(/^@/, '')
@@ -103,7 +103,7 @@ export async function sendWide(
   for (const name of targets) {
     const stored = neighbours.visit(name, (target) => sendTo(target, home, asking, input, rest, outcome))
     const reached = await stored.catch(refusedBy)
-    // The workspace is gone, or closed to the sender: workspaces that the sender did not name are not mentioned.
+    // An unreachable workspace is left out if the sender did not name it: the workspace is gone, or closed to the sender.
     if (!reached && workspace === '*') continue
     tried++
     const reply = reached ?? { refusal: refusal('workspace.unknown', { workspace: name }) }
@@ -126,7 +126,7 @@ async function sendTo(
   rest: string,
   outcome: WideOutcome,
 ) {
-  // `resolved` has put in the name of a lead, if there is one.
+  // `resolved` has replaced `lead` by a name, if there is a lead.
   if (rest === 'lead' && !target.store.view.agent(rest))
     return { refusal: refusal('agent.unknown', { name: `${target.name}:lead` }) }
   await settleNamed(target, rest)
@@ -164,27 +164,27 @@ function addressed({ name: workspace }: WorkspaceCore, refused: Refusal): Refusa
 function idOf(target: WorkspaceCore, home: WorkspaceCore, { by, id, digest }: Asking): string {
   const before = target.store.journal.answered(target === home ? by : `${home.name}:${by}`, id)
   if (!before) return home.ids('m')
-  // Refused here already: a target that has not seen the first message would store this one with its id.
+  // This workspace itself refuses a reused id: a target that has not seen the first message would store this one with its id.
   const reused = reuseOf(before, { rule: 'message.send', cause: id, digest })
   if (reused) throw new ReusedError(reused)
   return before.outcome.id as string
 }
 
-/** Ends the whole send; any other refusal concerns one target. */
+/** A refusal that ends the whole send; any other refusal concerns one target. */
 class ReusedError extends RefusalError {}
 
-/** The fix in a refusal names tools of the sender's own workspace, so it is left out. */
+/** The refusal's text without its fix, which names tools of the sender's own workspace. */
 function failureText(refused: Refusal): string {
   return refused.code === 'workspace.unknown' ? refused.message : bareText(refused)
 }
 
-/** A workspace that cannot be opened counts as not reached. */
+/** Counts a workspace that cannot be opened as not reached. */
 function refusedBy(error: unknown): { refusal: Refusal } {
   if (!(error instanceof RefusalError) || error instanceof ReusedError) throw error
   return { refusal: error.refusal }
 }
 
-/** Answers to a message that went to another workspace arrive in the sender's own, from the address it was sent to. */
+/** The place of the awaited answer: answers from another workspace arrive in the sender's own, from the address the message was sent to. */
 export function awaitedFrom(home: WorkspaceCore, by: string, to: string) {
   const conversation = directKey([by, to])
   const { view, journal } = home.store

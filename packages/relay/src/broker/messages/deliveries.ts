@@ -1,4 +1,4 @@
-// Sessions that want each message as it comes. A hint wakes them; they take from the inbox like anyone else and send what they took.
+// Sends each message as it comes to sessions that follow their inbox. A hint wakes them; they take from the inbox like anyone else.
 
 import { type Entry, limits, type Refusal } from '@agent-relay/sdk/protocol'
 import { directMembers } from '../../core/conversations.ts'
@@ -90,7 +90,7 @@ export class Deliveries {
 interface Followed {
   agent: string
   hold: string
-  /** Earlier entries are left out. */
+  /** The entry after which messages count; earlier ones are left out. */
   since: number | undefined
 }
 

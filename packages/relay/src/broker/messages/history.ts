@@ -1,4 +1,4 @@
-// Looking back: lists of conversations, the messages of a conversation or thread, one agent's mail, and the receipts of a message.
+// Past messages: lists of conversations, the messages of a conversation or thread, one agent's mail, and the receipts of a message.
 
 import {
   type HistoryMessage,
@@ -128,7 +128,7 @@ export function* owed(
   return { messages, more: asked.length - messages.length }
 }
 
-/** Stops when the reader's time is spent: a thread may be long and hold little that the reader sees. */
+/** The messages of a thread. Stops when the reader's time is spent: a thread may be long and hold little that the reader sees. */
 export function* thread(
   { workspace: { store } }: CallScope,
   { session, by }: Asking,
@@ -185,7 +185,7 @@ function receiptsIn({ store, sessions, clock }: WorkspaceCore, head: MessageHead
   return store.queries.receipts(head, (by, receipt) => isHeld({ by, at: clock.now(), world: sessions }, receipt))
 }
 
-/** A message sent to other workspaces is stored there; its sender may know its receipts, and nothing else. */
+/** The receipts of a message that went to other workspaces and is stored there; its sender may know them, and nothing else. */
 async function receiptsElsewhere(
   { workspace: home, neighbours }: CallScope,
   { session, by, abandoned }: Asking,

@@ -54,14 +54,14 @@ export class Inboxes {
     const isWaiters = (message: InboxMessage) => this.#waits.isAwaited(by, message, isHook)
     const isForModel = (isHook || input.route === 'tool') && !looksBack(input)
     const messages = isForModel ? found.filter((message) => !isWaiters(message)) : found
-    // A hook reports by inbox.offer what it has shown to the agent: it may end before it could.
+    // A hook reports shown messages by inbox.offer: it may end before it could show them.
     if (isHook) return { messages, more }
     const isHanded = ({ id, receipt }: InboxMessage) => receipt !== 'read' && !shown.includes(id)
     asking.handed = messages.filter(isHanded).map(({ id }) => id)
     return { messages, more }
   }
 
-  /** Hosts start one waiter per event and do not say when they give one up: only the newest one is answered. */
+  /** Waits for mail. Hosts start one waiter per event and do not say when they give one up, so only the newest one is answered. */
   async #wait(asking: Asking, input: Input, waitMs: number): Promise<Taken> {
     const { by, id, abandoned } = asking
     const { clock } = this.#parts
@@ -107,7 +107,7 @@ function messageFor({ hub, sessions, store, clock }: Parts, agent: string, ms: n
         : (fact.type === 'delivery.released' || fact.type === 'approval.closed') && fact.agent === agent
     const listening = [
       hub.listen((entries) => entries.some(({ facts }) => facts.some(isForIt)) && done()),
-      // What a vanished session held is free again.
+      // Messages that a vanished session held are free again.
       sessions.onChange((changed) => changed === agent && done()),
     ]
     const alarm = clock.after(ms, done)
@@ -117,7 +117,7 @@ function messageFor({ hub, sessions, store, clock }: Parts, agent: string, ms: n
   return { came, cancel }
 }
 
-/** Rejects once `abandoned`; nothing is handed out then. */
+/** Takes messages. Rejects once `abandoned`; nothing is handed out then. */
 export async function submitTake(
   { store, engine, sessions, clock, reads }: Pick<Parts, 'store' | 'engine' | 'sessions' | 'clock' | 'reads'>,
   submission: Submission<'inbox.take'>,
@@ -129,13 +129,13 @@ export async function submitTake(
     const now = { input, by, at: clock.now(), world: sessions }
     const found = await reads.run(pick(store.view, now), new Budget(), abandoned)
     reply = await engine.submit({ ...submission, input: { ...input, found } })
-    // All of them went to other sessions meanwhile: what comes after them is looked for.
+    // Other sessions took all of the found messages meanwhile: look for later ones.
     if (found.waiting.length > 0 && isNothingNew(reply)) reply = unfinished
   }
   return reply
 }
 
-/** A long thread takes several commands; the last bears the call's id and counts them all, so that a repeat is answered alike. */
+/** Marks messages as read. A long thread takes several commands; the last has the call's id and counts them all, so a repeat gets the same answer. */
 export async function submitRead(
   { store, engine, reads, ids }: Pick<Parts, 'store' | 'engine' | 'reads'> & { ids: (prefix: string) => string },
   submission: Submission<'inbox.read'>,

@@ -1,5 +1,5 @@
-// The outbox: sends that somebody wanted kept on this machine while the shared workspace cannot be reached. They are sent in their order once it is,
-// each once. What cannot be sent even then is told to its sender.
+// The outbox: messages that their senders wanted kept on this machine while the shared workspace cannot be reached. Afterwards each is sent once,
+// in order. If one cannot be sent even then, its sender is told.
 
 import { oneLine } from '@agent-relay/sdk/internal/clean'
 import {
@@ -18,10 +18,10 @@ import { type Asking, causeOf, type Parts } from '../call.ts'
 
 /** Interval of attempts to reach the workspace again. */
 const lookMs = 1_000
-/** Older messages are no longer sent. */
+/** The longest wait of a message; older ones are no longer sent. */
 const waitMsMax = 24 * 60 * 60_000
 
-/** Refusals that say nothing of the message itself: the same send may be stored later. */
+/** Refusals that do not depend on the message itself: the same send may be stored later. */
 const passing: readonly RefusalCode[] = [
   ...(['cluster.unreachable', 'cluster.unknown', 'cluster.unusable', 'cluster.diverged'] as const),
   ...(['cluster.newer', 'cluster.older', 'cluster.forged'] as const),
@@ -50,7 +50,7 @@ export class Outbox {
     return this.#rows.waiting().messages
   }
 
-  /** Whether a send that was refused so may wait. */
+  /** Whether a send with this refusal may wait. */
   mayWait({ code }: Refusal): boolean {
     return passing.includes(code)
   }
@@ -60,7 +60,7 @@ export class Outbox {
     return this.#rows.waiting(by).messages > 0
   }
 
-  /** When this returns, the message is on the disk of this machine. */
+  /** Keeps the message: when this returns, it is on the disk of this machine. */
   put(asking: Asking, { wait: _, ...input }: Send): OutputOf<'message.queue'>['queued'] {
     const { store, clock, ids } = this.#parts
     const { by } = asking
@@ -75,7 +75,7 @@ export class Outbox {
     return { id, since: new Date(at).toISOString(), ahead: this.#rows.before(n) }
   }
 
-  /** One sender never takes all of the room from the others. */
+  /** Refuses a message without room: one sender never takes all of the room from the others. */
   #assertRoom(by: string, bytes: number): void {
     const rooms = [
       {
@@ -135,7 +135,7 @@ export class Outbox {
     }
   }
 
-  /** False: the message waits on. After a crash before its row is gone it is sent again, and found stored. */
+  /** Sends the message; false: it waits on. If the daemon crashes before the row is gone, the message is sent again, and found stored. */
   async #isDone(row: QueuedSend): Promise<boolean> {
     const { engine, clock } = this.#parts
     const { by, cause, digest } = row

@@ -1,4 +1,4 @@
-// Searching goes through the parts of the index that can hold something for the reader, newest first, as far as its time allows. The index is
+// Searches messages by an index in parts: those that may hold something for the reader, newest first, as far as the search's time allows. The index is
 // filled after replies have left and while nothing waits; a part is filled to its end before it is searched.
 
 import { statSync } from 'node:fs'
@@ -13,17 +13,17 @@ import type { Engine } from '../engine.ts'
 import type { Hub } from '../hub.ts'
 import type { LongReads, Pace } from '../long-reads.ts'
 
-/** Filling waits until a burst has passed: an index that lags half a second harms nobody. */
+/** The pause before filling, until a burst has passed: an index that lags half a second harms nobody. */
 const fillRestMs = 500
-/** How soon the next attempt to fill comes while the daemon is busy. */
+/** The pause before the next attempt to fill while the daemon is busy. */
 const busyRestMs = 50
-/** Up to this many conversations are looked for by their marks. A reader who sees more of them in a part sees much of the part. */
+/** The most conversations that are looked for by their marks. A reader who sees more of them in a part sees much of the part. */
 const marksMax = 32
 
 type Asked = ParsedInputOf<'message.search'> & { limit: number }
 type Found = OutputOf<'message.search'>
 
-/** Where to look: in one conversation or in all, from one entry to another. */
+/** A range of entries to search, in one conversation or in all. */
 interface Field {
   conversation: number | undefined
   firstSeq: number
@@ -36,7 +36,7 @@ interface Options {
   hub: Hub
   reads: LongReads
   path: string
-  /** Entries of one part of the index. */
+  /** The number of entries in one part of the index. */
   partEntries?: number
 }
 
@@ -51,7 +51,7 @@ export class Search {
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  /** Of the index, on the disk. */
+  /** The size of the index on the disk. */
   get bytes(): number {
     return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0
   }
@@ -92,7 +92,7 @@ export class Search {
     return page.end()
   }
 
-  /** Everything for the key's holder; for anybody else their stays. */
+  /** The ranges to search: everything for the key's holder, for anybody else their stays. */
   *#fields(reader: Reader, channel: string | undefined, top: number): Steps<Field[]> {
     const { visible, view } = this.#store
     const isAll = seesAll(reader)
@@ -109,7 +109,7 @@ export class Search {
     return fields
   }
 
-  /** Entries of the part, newest first, that answer every question. */
+  /** Entries of the part, newest first, that match every condition. */
   *#matches(part: number, { text, from }: Asked, fields: Field[]): Steps<number[]> {
     const index = this.#index()
     const keys = new Set(fields.map(({ conversation }) => conversation))
@@ -119,7 +119,7 @@ export class Search {
     let found: number[] | undefined
     for (const question of questionsOf(text)) {
       let rows: number[] | undefined
-      // Repeated if the index was found damaged and has been deleted.
+      // The search is repeated if the index was found damaged and has been deleted.
       while (rows === undefined) {
         while (index.fill(part)) yield
         rows = index.find(part, queryOf(question, every, some))
@@ -132,7 +132,7 @@ export class Search {
     return found ?? []
   }
 
-  /** The index says where to look; the rule decides whether the reader sees it. */
+  /** A found message, if the reader sees it: the index only says where to look, and the rule decides. */
   #shown(reader: Reader, seq: number, { from, channel }: Asked): Message | undefined {
     const { queries, view } = this.#store
     const head = queries.headAt(seq)
@@ -142,7 +142,7 @@ export class Search {
     return queries.whole(head)
   }
 
-  /** Messages up to this entry were pruned: the index gives back what it has of them, a part at a time. */
+  /** Drops pruned messages from the index, up to this entry, a part at a time. */
   async forget(through: number): Promise<void> {
     if (!this.#opened && this.bytes === 0) return
     for (const part of this.#isClosed ? [] : this.#index().begunBelow(through)) {
@@ -159,7 +159,7 @@ export class Search {
     this.#opened?.close()
   }
 
-  /** Opened when it is first needed: an idle workspace keeps no second database open. */
+  /** The index, opened when it is first needed: an idle workspace keeps no second database open. */
   #index(): SearchIndex {
     const { database, journal } = this.#store
     this.#opened ??= new SearchIndex(database, this.#path, () => journal.lastSeq, this.#partEntries)
@@ -171,21 +171,21 @@ export class Search {
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       if (this.#isClosed) return
-      // Whatever waits goes first, and a busy daemon has no time: a search fills what it looks into by itself.
+      // Waiting work goes first, and a busy daemon has no time: a search fills the parts that it needs by itself.
       const isBusy = !this.#engine.isIdle || this.#reads.size > 0 || this.#load.isHigh(performance.now())
       if (isBusy) return this.#scheduleFill(busyRestMs)
       try {
         const part = this.#index().unfilled
         if (part !== undefined && this.#index().fill(part)) this.#scheduleFill(0)
       } catch {
-        // A full disk, for example. The messages themselves are stored. The next message or search tries again, and a search reports the error.
+        // A full disk, for example, loses no message. The next message or search tries again, and a search reports the error.
       }
     }, ms)
     this.#timer.unref()
   }
 }
 
-/** Messages up to a number and up to a page's bytes, but at least one. */
+/** A page of messages, bounded in number and bytes, with at least one. */
 class Page {
   readonly #limit: number
   readonly #messages: Message[] = []
@@ -208,7 +208,7 @@ class Page {
     return !isFull
   }
 
-  /** `next` continues the search. */
+  /** Ends the page; `next` continues the search. */
   end(next?: number): Found {
     return next === undefined ? { messages: this.#messages, more: 0 } : { messages: this.#messages, more: 1, next }
   }

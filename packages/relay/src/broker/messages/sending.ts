@@ -24,7 +24,7 @@ type Output = OutputOf<'message.send'>
 type Sending = WorkspaceCore & Reachable & { waits: Waits; outbox: Outbox }
 type Scope = CallScope<Sending>
 
-/** Two models that answer each other immediately reach this in a minute. People and programs have no such limit. */
+/** The most messages of a pair of models in a minute: two that answer each other immediately reach it. People and programs have no such limit. */
 export const pairPerMinuteMax = 40
 
 export async function send(scope: Scope, asking: Asking, input: ParsedInputOf<'message.send'>): Promise<Output> {
@@ -77,7 +77,7 @@ export async function sendOrQueue(
   return { queued: outbox.put(asking, { ...input, to }) }
 }
 
-/** An agent of another workspace is looked at once, here; its absence is not followed. */
+/** The absence of the awaited agent. In another workspace it is looked at once, here, and not followed. */
 async function watchAbsence(
   workspace: Sending,
   neighbours: Scope['neighbours'],
@@ -112,7 +112,7 @@ async function store(
   const { session, by } = asking
   const { thread } = input
   if (outward(input.to)) {
-    // On the owner's socket this is not awaited: the sender's next message must not overtake this one.
+    // On the owner's socket nothing is awaited here: the sender's next message must not overtake this one.
     if (session.standing.door !== 'owner') await assertMayWriteTo(session, workspace, neighbours, input.to as string)
     const awaited = awaitedFrom(workspace, by, input.to as string)
     const output = await sendWide(workspace, neighbours, asking, input)
@@ -135,7 +135,7 @@ async function store(
   return { output, awaited: { id: sent, conversation, afterSeq, afterN, thread } }
 }
 
-/** Direct recipients only: for a channel it would cost a look at each member, and the sender did not name them. */
+/** The absent direct recipients. Members of a channel are left out: each would cost a look, and the sender did not name them. */
 function absentOf(workspace: Sending, to: string | string[]): Pick<Output, 'away' | 'unreachable' | 'notReached'> {
   const names = typeof to === 'string' ? (to.startsWith('#') || to === '*' ? [] : [to]) : to
   const lost = names.flatMap((name) => {
@@ -155,7 +155,7 @@ function awayNow(workspace: Sending, to: string | string[], absence: Patience['a
   return named.length > 0 ? named : (absence()?.names ?? [])
 }
 
-/** A reply that ended a wait is handed out like any other message: offered now, read at the next call. */
+/** Hands out a reply that ended a wait, like any other message: offered now, read at the next call. */
 async function handOut({ engine }: Sending, { session, by, id }: Asking, reply: Message): Promise<void> {
   const input = { messages: [reply.id], route: 'wait' as const }
   await engine.submit({ rule: 'inbox.offer', input, by, cause: `${id}/reply`, session: session.id })

@@ -41,12 +41,12 @@ export function agents(
   })
 }
 
-/** An agent without other agents here is told of those in other workspaces. */
+/** The agents here; an agent that is alone here is also told of agents in other workspaces. */
 function* agentsHere(scope: CallScope<Describing>, session: Session, filter: Filter): Steps<Listed> {
   const found = yield* agentsOf(scope.workspace, session, filter)
   if (filter.name !== undefined) return found
   const isOther = ({ name, status, type }: Agent) => name !== session.agent && status !== 'offline' && type !== 'human'
-  // Agents that the filter leaves out are company, too.
+  // Agents that the filter leaves out count, too: the asker is not alone.
   const hasCompany = found.agents.some(isOther) || agentsIn(scope.workspace).some((name) => name !== session.agent)
   const abroad = hasCompany ? [] : agentsInOthers(scope, session)
   return abroad.length === 0 ? found : { ...found, abroad }
@@ -58,7 +58,7 @@ function* agentsOf(
   { includeIdle = true, includeOffline = false, whole = false, name: wanted }: Filter,
 ): Steps<{ agents: Agent[] }> {
   const { store, sessions, otherMachines } = workspace
-  /** An agent of an unreachable machine may still be there if it was when the machine was last heard of. */
+  /** An unreachable machine's agent may still be there if it was when the machine was last heard of. */
   const isWanted = (status: Agent['status'], wasThere: boolean) =>
     status === 'active' || (status === 'idle' ? includeIdle : includeOffline || (status === 'unreachable' && wasThere))
   if (wanted !== undefined && !store.view.agent(wanted) && !sessions.provisional(wanted))
@@ -67,11 +67,11 @@ function* agentsOf(
   const names: string[] = []
   for (const name of wanted === undefined ? known() : [wanted]) {
     yield
-    // Filter before describing: thousands may be away, and counting the mail of each would be wasted.
+    // Filtered before they are described: thousands may be away, and counting the mail of each would be wasted.
     if (name === wanted || isWanted(statusOf(workspace, name), otherMachines?.last(name) !== undefined))
       names.push(name)
   }
-  // The latest caller comes first. Two machines have no steady clock in common.
+  // Sorted by the last call, latest first. Two machines have no steady clock in common.
   const calledAt = (name: string) => {
     const { steady, at } = sessions.lastCall(name) ?? {}
     return (otherMachines ? (at ?? otherMachines.of(name)?.lastCallAt) : steady) ?? -1
@@ -86,7 +86,7 @@ function* agentsOf(
   return { agents: shown }
 }
 
-/** Undefined for a provisional name whose session has ended since it was listed. */
+/** The agent as the list shows it; undefined for a provisional name whose session has ended since it was listed. */
 function* describe(
   workspace: Describing,
   reader: Reader,

@@ -1,5 +1,5 @@
-// Whether an agent can answer: its status, how long it has been away, and why it cannot be reached. The route that a message takes to an agent is
-// decided in waking/reach.ts.
+// Whether an agent can answer: its status, how long it has been away, and why it cannot be reached. waking/reach.ts decides the route of a
+// message to an agent.
 
 import type { Agent, NotReached, ReachName, Unreachable } from '@agent-relay/sdk/protocol'
 import { isInUse } from '../../core/agents.ts'
@@ -9,13 +9,13 @@ import type { WorkspaceCore } from '../call.ts'
 import type { Moment } from '../sessions/session.ts'
 import type { AgentHere, OutOfReach, ToldWait } from '../sharing.ts'
 
-/** An agent that has been away this long does not answer soon. */
+/** The absence after which an agent is taken not to answer soon. */
 export const goneMs = 60_000
-/** A lost connection may come back within this time. */
+/** The time in which a lost connection may come back. */
 const leftMs = 5_000
-/** Other machines are told times this coarsely, or every call of every agent would be news. */
+/** The grain of times told to other machines: with a finer one every call of every agent would be news. */
 const toldMs = 10_000
-/** Nobody is looked for in a larger channel: a sender there waits. */
+/** The most members of a channel that are checked for absence: in a larger channel a sender waits. */
 const membersMax = 256
 
 type Here = Pick<WorkspaceCore, 'store' | 'sessions' | 'otherMachines'>
@@ -64,7 +64,7 @@ export function agentsHere(workspace: Watched): AgentHere[] {
   const { sessions, reach, waits } = workspace
   const named = sessions.all().flatMap(({ agent, provisional }) => (agent === undefined || provisional ? [] : [agent]))
   return [...new Set(named)].map((name) => {
-    // The other machines know no more than this: an agent that is busy or asks is not idle to them.
+    // Other machines hear only this much: an agent that is busy or asks is not idle to them.
     const isIdle = sessions.statusOf(name) === 'idle' && seenOf(workspace, name) === 'idle'
     const lastCallAt = Math.floor((sessions.lastCall(name) as Moment).at / toldMs) * toldMs
     const status = isIdle ? 'idle' : 'active'
@@ -72,7 +72,7 @@ export function agentsHere(workspace: Watched): AgentHere[] {
   })
 }
 
-/** The unreachable machine where the agent lives. Undefined if its sessions are known: they are here, or their machine says who is there. */
+/** The unreachable machine where the agent lives. Undefined if its sessions are known: they are here, or their machine lists them. */
 export function outOfReach({ store, sessions, otherMachines }: Here, agent: string): OutOfReach | undefined {
   if (!otherMachines || sessions.isLive(agent)) return undefined
   const home = homeElsewhere(store.view, sessions, agent)
@@ -91,7 +91,7 @@ export function notReached({ sessions }: Pick<Here, 'sessions'>, name: string): 
 }
 
 export interface Absence {
-  /** All who are away; `ms` is the time since the last of them left. */
+  /** All absent agents; `ms` is the time since the last of them left. */
   names: string[]
   ms: number
   /** The agent was not seen since the daemon started, so it has been away for longer than `ms`. */
@@ -99,7 +99,8 @@ export interface Absence {
 }
 
 /**
- * Undefined if the agent can be reached or is expected at once, if it is not of this workspace, and for people: they come back when they like.
+ * The agent's absence. Undefined if the agent can be reached or is expected at once, if it is not of this workspace, and for people: they come
+ * back when they like.
  */
 export function absenceOf(workspace: Reachable, agent: string): Absence | undefined {
   const { store, sessions, reach, otherMachines } = workspace
@@ -134,7 +135,7 @@ const dayMs = 24 * hourMs
 
 const namesShown = 8
 
-/** The absence as its sender is told of it: `12 min`, `3 h`, `2 d`, with the names if there are several. */
+/** The absence for its sender: a time such as `12 min`, `3 h` or `2 d`, with the names if there are several. */
 export function absenceText({ names, ms, isAtLeast }: Absence): { away: string; all?: string; several?: true } {
   const [unitMs, unit] = ms < 2 * hourMs ? [minuteMs, 'min'] : ms < 2 * dayMs ? [hourMs, 'h'] : [dayMs, 'd']
   const time = `${Math.floor(ms / unitMs)} ${unit}`
@@ -142,7 +143,7 @@ export function absenceText({ names, ms, isAtLeast }: Absence): { away: string; 
   return { away: `${isAtLeast ? 'more than' : 'at least'} ${time}`, all: namesText(names), several: true }
 }
 
-/** `Ann, Bob and 3 more`. */
+/** A list of names such as `Ann, Bob and 3 more`. */
 export function namesText(names: readonly string[]): string {
   const [shown, rest] = [names.slice(0, namesShown), names.length - namesShown]
   const last = rest > 0 ? `${rest} more` : shown.pop()

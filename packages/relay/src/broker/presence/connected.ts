@@ -7,14 +7,14 @@ import type { Sessions } from '../sessions/sessions.ts'
 
 const sessionEvent = 'session.event'
 
-/** The daemon's own session in each workspace is left out. */
+/** The connected agents, without the daemon's own session in each workspace. */
 export function connectedTo(sessions: Sessions): string[] {
   const names = new Set(sessions.all().map(({ agent }) => agent ?? daemonName))
   names.delete(daemonName)
   return [...names]
 }
 
-/** Session events must be named: a watch of all types is a watch of the journal. */
+/** Whether a watch asks for session events, which it must name: a watch of all types is a watch of the journal. */
 export function asksForSessions(types: readonly string[] | undefined): boolean {
   return types?.some((type) => type === sessionEvent || type === 'session.*') ?? false
 }
@@ -54,7 +54,7 @@ function followSessions(sessions: Sessions, now: () => number, sink: Sink): Pick
   }
   const unlisten = sessions.onChange((agent) => {
     if (agent === daemonName) return
-    // Not at once: the caller is still binding or ending the session.
+    // Tells later, because the caller is still binding or ending the session.
     if (changed.size === 0) queueMicrotask(tell)
     changed.add(agent)
   })

@@ -12,7 +12,7 @@ type SharedCore = WorkspaceCore & { sharing: Sharing | undefined }
 type Listed = OutputOf<'machine.list'>
 type Row = Listed['machines'][number]
 
-/** Homes and presence are known here, so the list works even if the cluster does not answer. */
+/** The list of machines. Homes and presence are known here, so the list works even if the cluster does not answer. */
 export async function machines(workspace: SharedCore, { abandoned }: Asking): Promise<Listed> {
   const { sharing, name, reads, engine } = workspace
   if (!sharing) return { machines: [] }
@@ -60,7 +60,7 @@ function describe(
   }
 }
 
-/** `since`: the last sign of life that arrived here. */
+/** The state of a machine. `since`: the last sign of life that arrived here. */
 function stateOf(
   { sharing, otherMachines, engine, store }: SharedCore,
   name: string,

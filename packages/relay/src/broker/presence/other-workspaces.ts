@@ -11,9 +11,9 @@ export interface Neighbours<W = WorkspaceCore> {
   names(): string[]
   /** The names of the workspaces at rest, the last used first. */
   atRest(): string[]
-  /** The other workspaces. A look at one does not keep it from its rest. */
+  /** The other open workspaces. Looking at one does not keep it from being put to rest. */
   awake(): W[]
-  /** Opens it if it is at rest, and keeps it open until the work is done. Undefined where there is no such workspace. */
+  /** Opens the workspace if it is at rest, and keeps it open until the work is done. Undefined if there is none of this name. */
   visit<T>(name: string, work: (other: W) => T | Promise<T>): Promise<T | undefined>
 }
 
@@ -28,7 +28,7 @@ export function mayWriteToOthers({ standing: { door, hasKey } }: Session): boole
   return door === 'owner' || hasKey
 }
 
-/** Over the network, only the workspaces whose policy lists the sender's. The others are answered as if they did not exist. */
+/** The workspaces among these that the sender may reach. Over the network their policies must list the sender's; the others seem not to exist. */
 export function withinReach<W extends WorkspaceCore>(
   { workspace: home, neighbours }: CallScope<W>,
   { standing: { door } }: Session,
@@ -46,7 +46,7 @@ export function withinReach<W extends WorkspaceCore>(
   }
 }
 
-/** One question opens at most this many workspaces at rest, those used last first: an unknown id or name must not open hundreds. */
+/** The most workspaces at rest that one question opens, the last used first: an unknown id or name must not open hundreds. */
 const wokenMax = 16
 
 export function workspacesToSearch(neighbours: Neighbours): string[] {
@@ -54,7 +54,7 @@ export function workspacesToSearch(neighbours: Neighbours): string[] {
   return neighbours.names().filter((name) => !skipped.has(name))
 }
 
-/** A sender learns of this many workspaces that have an agent of the name it sought. */
+/** The most workspaces that a sender learns of, which have an agent of the name it sought. */
 const suggestedMax = 3
 
 /** Adds to the refusal of an unknown name the workspaces that have an agent of that name, for senders who may write there. */
@@ -77,7 +77,7 @@ export async function suggestingWorkspaces(
   return elsewhere.length === 0 ? refused : refusal(code, { ...refused.details, elsewhere })
 }
 
-/** An agent that is alone is told of this many in other workspaces. */
+/** The most agents of other workspaces that an agent is told of that is alone in its own. */
 const companyMax = 10
 
 /** The addresses of agents in other workspaces, for sessions that may write there. Nobody is connected to a workspace at rest. */

@@ -1,5 +1,5 @@
-// Names that a session was given and did not choose. The name belongs to the session as long as it lives, and is stored once its agent sends
-// or is sent something. A session that only looks around leaves nothing behind, and its name is free for the next.
+// Provisional names, which a session was given and did not choose. The name belongs to the session as long as it lives, and is stored once its agent
+// sends or is sent something. A session that only looks around leaves nothing behind, and its name is free for the next.
 
 import { broadcast, generalChannel } from '../../core/conversations.ts'
 import { handleOwner, readsLikeDaemon } from '../../core/handles.ts'
@@ -40,7 +40,7 @@ export function heardSince(workspace: WorkspaceCore, { heardFrom }: Provisional)
 const looks = new Set(['agent.list', 'workspace.status', 'action.list'])
 const inboxLooks = new Set(['inbox.count', 'inbox.peek', 'inbox.take'])
 
-/** Before a call is answered, stores the caller's name, unless the call only looks, and every name in its input. Undefined: nothing to do. */
+/** Before a call, stores the provisional names in its input, and the caller's unless the call only looks. Undefined: nothing to do. */
 export function settleBefore(
   workspace: WorkspaceCore,
   session: Session,
@@ -83,7 +83,7 @@ async function stored(workspace: WorkspaceCore, session: Session, provisional: P
 
 function onlyLooks(workspace: WorkspaceCore, provisional: Provisional, operation: string, input: object): boolean {
   if (looks.has(operation)) return true
-  // Messages to everybody are in its inbox too, and then it needs a stored agent. So does one that waits for mail or enters a channel.
+  // Messages to everybody are in the agent's inbox too, for which it must be stored; so must an agent that waits for mail or enters a channel.
   const isPlain = !('wait' in input) && !('channel' in input)
   return inboxLooks.has(operation) && isPlain && heardSince(workspace, provisional) === 0
 }

@@ -62,11 +62,11 @@ export class Waits {
     this.#clock = clock
     this.#otherMachines = otherMachines
     otherMachines?.onNews(() => this.#endCircles())
-    // Every wait listens to it. Many listeners are not a leak here, but Node would warn at the eleventh.
+    // Every wait adds a listener. Many listeners are no leak here, but Node would warn at the eleventh.
     setMaxListeners(0, this.#stop.signal)
   }
 
-  /** Draws the edge before the message is sent, so that of two agents who ask each other at once the second is refused. */
+  /** Opens a wait before the message is sent, so that of two agents who ask each other at once the second is refused. */
   open(by: string, to: string | string[]): Wait {
     const on = typeof to === 'string' && agentAddress.test(to) ? to : undefined
     const circle = on === undefined ? undefined : this.#path(on, by)
@@ -97,7 +97,7 @@ export class Waits {
     return told.length === 0 ? undefined : told
   }
 
-  /** The daemon stops: every wait ends. A client that asks the next daemon again continues its wait there. */
+  /** Ends every wait because the daemon stops. A client that asks the next daemon again continues its wait there. */
   stopAll(): void {
     this.#stop.abort()
   }
@@ -186,14 +186,14 @@ export class Waits {
     })
   }
 
-  /** A sender that expects the agent back waits until the agent has been there once. */
+  /** The absence that ends a wait. A sender that expects the agent back waits until the agent has been there once. */
   #absence({ since }: Wait, { expectsBack, absence }: Patience): Absence | undefined {
     const found = absence()
     const isSince = found !== undefined && !found.isAtLeast && found.ms <= this.#clock.steady() - since.steady
     return expectsBack && !isSince ? undefined : found
   }
 
-  /** The answer, as core/answers.ts defines it. The next direct message counts only if one agent alone was asked. */
+  /** Finds the answer as core/answers.ts defines it. The next direct message counts only if one agent alone was asked. */
   #find({ by, on }: Wait, { id, conversation, afterSeq, afterN, thread }: Awaited): Message | undefined {
     const { queries, view } = this.#store
     const asked = { id, conversation, thread: thread ?? view.message(id)?.thread }
@@ -213,7 +213,7 @@ export class Waits {
     }
   }
 
-  /** Undefined if the answer has come and the waiting machine has not said so yet, or if that machine is not the sender's home. */
+  /** A wait on another machine. Undefined if its answer has come and that machine has not said so yet, or if that machine is not the sender's home. */
   #asHere({ by, machine, on, since, message, thread }: RemoteWait): Wait | undefined {
     const { view } = this.#store
     if (view.home(by)?.machine !== machine) return undefined
@@ -226,8 +226,8 @@ export class Waits {
   }
 
   /**
-   * Two machines may each have drawn an edge before they heard of the other's. Every machine finds the same circle, and the wait for the youngest
-   * message of it ends, on its own machine.
+   * Ends circles of waits: two machines may each have drawn an edge before they heard of the other's. Every machine finds the same circle, and the
+   * wait for its youngest message ends, on its own machine.
    */
   #endCircles(): void {
     for (const wait of this.#otherMachines ? [...this.#open] : []) {
@@ -244,7 +244,7 @@ export class Waits {
     for (const listener of this.#changed) listener()
   }
 
-  /** The edges from one agent to another; undefined if there is no such path. */
+  /** The path of waits from one agent to another; undefined if there is none. */
   #path(from: string, target: string, seen = new Set<string>()): Wait[] | undefined {
     if (from === target) return []
     if (seen.has(from)) return undefined
@@ -262,7 +262,7 @@ function circleText(by: string, path: readonly Wait[]): string {
   return [by, ...path.map((wait) => wait.by), by].join(' → ')
 }
 
-/** `bob is away`, `bob and cy are away` */
+/** A text such as `bob is away` or `bob and cy are away`. */
 function awayDetails(away: string[]): { away?: string } {
   return away.length === 0 ? {} : { away: `${namesText(away)} ${away.length > 1 ? 'are' : 'is'} away` }
 }

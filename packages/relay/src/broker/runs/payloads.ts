@@ -1,4 +1,4 @@
-// What completed runs have handed over: kept as gzip, read by whoever may see the run, or by an address with a right of its own (payload-links.ts).
+// Payloads of completed runs: kept as gzip, read by callers who may see the run, or by an address with a right of its own (payload-links.ts).
 
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -9,7 +9,7 @@ import type { Engine } from '../engine.ts'
 import { PayloadLinks } from './payload-links.ts'
 
 const compress = promisify(gzip)
-/** Level 3 takes a third of the time of the default 6, and makes a report a twentieth larger. */
+/** The settings of gzip: level 3 takes a third of the time of the default 6, and makes a report a twentieth larger. */
 const compression = { level: 3, chunkSize: 256 * 1024 }
 
 export class Payloads {
@@ -23,7 +23,7 @@ export class Payloads {
     this.#links = new PayloadLinks(clock, hub)
   }
 
-  /** As gzip. */
+  /** The payload as gzip. */
   async of(run: string): Promise<Uint8Array> {
     const { runs } = this.#store.view
     const seq = runs.payloadEntry(run)
@@ -37,7 +37,7 @@ export class Payloads {
     return this.of(run)
   }
 
-  /** For whoever may see the run. */
+  /** The payload's address, for callers who may see the run. */
   address(url: string, run: string): string {
     return this.#links.address(url, this.#store.meta('id') as string, run)
   }

@@ -85,7 +85,7 @@ export class Runs {
     const started = 'refusal' in reply ? undefined : (reply.outcome.run as string)
     if (started !== mint) this.reports.forget(mint)
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    // Answer with the run as it began: a repeated call gets the answer that was lost.
+    // The answer shows the run as it began: a repeated call gets the answer that was lost.
     const { id, agent: name, parent, harness: chosen, startedAt } = this.#row(started as string) as RunRow
     if (chosen === 'external' && name !== by) await this.#handOver(id, name, by, contract)
     const begun: RunRow = { id, agent: name, parent, harness: chosen, model, status: 'running', startedAt, again }
@@ -95,7 +95,7 @@ export class Runs {
 
   /** The contract and harness of the start, given now or taken from a former run. */
   #wanted(asking: Asking, { again, contract, ...asked }: ParsedInputOf<'run.start'>): Wanted {
-    // The schema asks for one of the two.
+    // The schema makes sure that one of the two is given.
     if (again === undefined) return { ...asked, contract: contract as string }
     const former = formerRun(this.#store.view, readerOf(asking), { run: again, machine: this.#machine })
     if ('refusal' in former) throw new RefusalError(former.refusal)

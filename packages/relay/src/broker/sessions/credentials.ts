@@ -5,10 +5,10 @@ import { type Clock, isAhead } from '../../machine/clock.ts'
 import type { Store } from '../../store/store.ts'
 
 const secretBytes = 24
-/** A token that expires is valid for a day. */
+/** The life of a token that expires: a day. */
 export const dayTokenMs = 24 * 3_600_000
 
-/** `rk_…` opens a workspace, `at_…` acts as one agent. */
+/** A new secret: `rk_…` opens a workspace, `at_…` acts as one agent. */
 export function newSecret(prefix: 'rk' | 'at' | 'st'): string {
   return `${prefix}_${randomBytes(secretBytes).toString('base64url')}`
 }

@@ -15,7 +15,7 @@ export interface AgentProcess {
 /** The processes of agents, in all workspaces of the daemon. */
 export type AgentProcesses = () => ReadonlyMap<number, AgentProcess>
 
-/** The caller as far as it can be known: a person, an agent, or unknown. `isOutside`: its process is known and not inside an agent's processes. */
+/** The kind of caller, as far as it can be known: a person, an agent, or unknown. `isOutside`: its process is known and not inside an agent's. */
 export type Speaker = { surface: 'page' | 'terminal' } | { inside: AgentProcess } | { why: string; isOutside?: boolean }
 
 /** The process that a connection claims to be, with its proof. */

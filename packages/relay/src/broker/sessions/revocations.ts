@@ -1,5 +1,5 @@
-// A session lives as long as the credentials that it has shown are valid. When the workspace's key or an agent's tokens change, sessions with the
-// former ones end.
+// Ends sessions whose credentials were revoked: when the workspace's key or an agent's tokens change, sessions with the former ones
+// end.
 
 import type { Entry } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
@@ -8,7 +8,7 @@ import type { Hub } from '../hub.ts'
 import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'
 
-/** Listens to the hub instead of being called by the operation: another daemon of the same workspace would only see the facts. */
+/** Listens to the hub instead of being called by the operation, since a change by another daemon of the workspace is only seen in facts. */
 export function endRevoked(store: Store, sessions: Sessions, hub: Hub): void {
   hub.listen((entries) => {
     if (!entries.some(isRevocation)) return

@@ -11,7 +11,7 @@ import { hashOf, newSecret } from './credentials.ts'
 import { agentAt, type Moment, type Provisional, type Session, type Traits } from './session.ts'
 import { ownStanding, type Standing } from './standing.ts'
 
-/** An agent without a call for this long counts as idle. */
+/** The time without a call after which an agent counts as idle. */
 export const idleMs = 120_000
 
 export class Sessions implements World {
@@ -27,15 +27,15 @@ export class Sessions implements World {
   readonly #byCli = new Map<string, Set<Session>>()
   readonly #began: Moment
   readonly #lastSeen = new Map<string, Moment>()
-  /** Whether an agent's sessions have all come by the owner's own socket, or as the page of a person, since the daemon started. */
+  /** Whether all sessions of an agent since the daemon's start were the owner's: over the owner's own socket, or a logged-in person's page. */
   readonly #isOwn = new Map<string, boolean>()
   readonly #provisional = new Map<string, Session>()
   readonly #holds = new Map<string, Session>()
-  /** Messages shown to an agent outside any answer, such as text typed into its terminal: any next call of the agent reads them. */
+  /** Messages shown to an agent outside any answer, such as text typed into its terminal: the agent's next call reads them. */
   readonly #pasted = new Map<string, Set<string>>()
   /** The agents whose CLI has run a hook of ours since they connected. */
   readonly #hooked = new Set<string>()
-  /** The state of each agent's program, as the program says. */
+  /** The state of each agent's program, in the program's own words. */
   readonly #shown = new Map<string, OwnWord>()
   readonly #changed = new Set<(agent: string) => void>()
 
@@ -84,14 +84,14 @@ export class Sessions implements World {
 
   /** Lets the session act as this agent. `provisional`: the name was given to it and is not stored yet. */
   bind(session: Session, agent: string, provisional?: Provisional): void {
-    // The session's name is stored now, or it took another.
+    // The session's name is stored now, or the session took another.
     if (session.provisional) this.#provisional.delete(session.provisional.profile.name)
     changing(session).provisional = undefined
     changing(session).isNameGiven = provisional !== undefined
     // A session that ended during its registration stays ended.
     if (session.agent === agent || this.#live.get(session.id)?.session !== session) return
     this.#unbind(session)
-    // Messages in earlier answers were the former agent's.
+    // The messages in earlier answers were the former agent's.
     session.handed.clear()
     changing(session).agent = agent
     changing(session).provisional = provisional
@@ -150,7 +150,7 @@ export class Sessions implements World {
     return this.#hooked.has(agent)
   }
 
-  /** Lists show this of the agent until it leaves. */
+  /** Sets the state that lists show of the agent until it leaves. */
   shows(agent: string, word: OwnWord): void {
     if (this.isLive(agent)) this.#shown.set(agent, word)
   }
@@ -159,7 +159,7 @@ export class Sessions implements World {
     return this.#shown.get(agent)
   }
 
-  /** The session that the daemon has opened for the program that started this one. A server that runs many has it for the directory, if for one alone. */
+  /** The daemon's own session for the program that started this one. A server that runs many programs is found by the directory, if one alone fits. */
   openedFor({ host, directory }: Session): Session | undefined {
     const isOnlyWay = ({ agent }: Session) => agent !== undefined && this.#shown.get(agent)?.isOnlyWay
     const isHere = (each: Session) => each.codexThread === undefined || each.directory === directory
@@ -174,7 +174,7 @@ export class Sessions implements World {
     this.#pasted.set(agent, pasted)
   }
 
-  /** The messages that the session's next call shows to have been received. Clears them. */
+  /** Takes the messages that the session's next call shows to have been received. */
   received(session: Session): string[] {
     const { agent, handed } = session
     const pasted = agent === undefined ? undefined : this.#pasted.get(agent)
@@ -189,7 +189,7 @@ export class Sessions implements World {
     changing(session).lastCall = this.#now()
   }
 
-  /** `why` is told to the session's client. */
+  /** Ends a session; `why` is told to its client. */
   end(session: Session, why?: RefusalError): void {
     const live = this.#live.get(session.id)
     if (live?.session !== session) return
@@ -227,13 +227,13 @@ export class Sessions implements World {
     return this.#isOwn.get(agent) === true
   }
 
-  /** The live session that a hold belongs to; undefined once it is over, or where the session does not act as `agent`. */
+  /** The live session that a hold belongs to; undefined once it is over, or if the session does not act as `agent`. */
   holder(hold: string, agent?: string): string | undefined {
     const session = this.#live.get(hold)?.session ?? this.#holds.get(hold)
     return agent === undefined || session?.agent === agent ? session?.id : undefined
   }
 
-  /** A part of a session that holds messages of its own, such as one watch. They are free when the part ends. */
+  /** Opens a hold for a part of a session, such as one watch, which holds messages of its own. They are free when the part ends. */
   hold(session: Session): HoldHandle {
     const id = this.#ids('h')
     this.#holds.set(id, session)
@@ -284,7 +284,7 @@ export class Sessions implements World {
     return this.#live.get(id)?.session
   }
 
-  /** One of the agent's live sessions. */
+  /** The id of one of the agent's live sessions. */
   sessionOf(agent: string): string | undefined {
     return this.#byAgent.get(agent)?.values().next().value?.id
   }
@@ -328,7 +328,7 @@ export interface OwnWord {
   doing?: Agent['doing']
   /** The reason why the CLI's own interface takes no mail now. */
   note?: string
-  /** The agent has no other way to get mail. */
+  /** The agent gets mail in no other way. */
   isOnlyWay?: boolean
 }
 

@@ -1,16 +1,16 @@
-// Standing: what a session may do, decided here when it opens and never changed afterwards. Which agent it acts as is decided in admission.ts.
+// Standing: a session's rights, decided here when it opens and never changed afterwards. admission.ts decides which agent it acts as.
 
 import { type ActionRegistered, daemonName, type Network, type Who } from '@agent-relay/sdk/protocol'
 
 /**
- * The entry by which a session came in. owner: the data directory's own socket, or the daemon itself. network: a port that asks for a key or a token.
- * open: a port that asks for nothing, where anybody can have a token made: nothing but the key counts there. lift: a lift's port.
+ * The way by which a session came in. owner: the data directory's own socket, or the daemon itself. network: a port that asks for a key or a token.
+ * open: a port that asks for nothing, where anybody can have a token made, so that only the key counts. lift: a lift's port.
  */
 export type Door = 'owner' | 'network' | 'open' | 'lift'
 
 /**
- * owner: it came by the owner's own socket. holder: it uses all the rights of the workspace key. agent: it has shown a credential, and acts
- * for one agent. nobody: it has shown nothing, and its name is only its word.
+ * The session's rank. owner: it came by the owner's own socket. holder: it uses all the rights of the workspace key. agent: it has shown a credential,
+ * and acts for one agent. nobody: it has shown nothing, and its name is only its word.
  */
 export type Rank = 'owner' | 'holder' | 'agent' | 'nobody'
 
@@ -19,42 +19,42 @@ export interface Standing {
   readonly rank: Rank
   /** A model's calls come in turns, and limits guard against loops between models. Programs and people have none. */
   readonly kind: 'model' | 'program'
-  /** It has shown the workspace key. Its rank is not `holder` where it acts for one agent alone, such as an MCP session. */
+  /** The session has shown the workspace key. Its rank is not `holder` if it acts for one agent alone, such as an MCP session. */
   readonly hasKey: boolean
-  /** It is the page of a person who has logged in. */
+  /** The session is the page of a person who has logged in. */
   readonly isPage?: boolean
-  /** The machine whose daemon opened it; unset where the workspace lives on one machine alone. */
+  /** The machine whose daemon opened the session; unset if the workspace lives on one machine alone. */
   readonly machine?: string
 }
 
-/** The origin of a session, as its wire knows it. Everything else follows from the credentials that the caller shows. */
+/** The way in, as the wire knows it; credentials tell the rest. */
 export interface SessionOrigin {
   readonly door: Door
   readonly kind: Standing['kind']
-  /** Each of its calls stands alone, and no session remembers the one before. */
+  /** Each call stands alone, and no session remembers the one before. */
   readonly isStateless?: boolean
-  /** The page of a person who has logged in. */
+  /** The connection is the page of a person who has logged in. */
   readonly isPage?: boolean
-  /** For a run: the standing of who asked for it. */
+  /** For a run: the standing of its asker. */
   readonly asker?: Standing
 }
 
-/** `name`: the agent that it says it is. */
+/** The standing of a new session. `name`: the agent that it says it is. */
 export function standingOf(
   { door, kind, isStateless, isPage, asker }: SessionOrigin,
   shown: { hasKey: boolean; name?: string },
   machine?: string,
 ): Standing {
   if (asker) return standingOfRun(asker)
-  // A lift's port serves its roles, whoever comes.
+  // A lift's port serves its roles and takes no key.
   const hasKey = shown.hasKey && door !== 'lift'
-  // The key proves which name a model may take, and no more: its holder would hear of everyone's mail, and take a live agent's name as its own.
+  // The key only proves which name a model may take: a model with a holder's rights would hear everyone's mail, and could take a live agent's name.
   const isOneAgent = isStateless ? shown.name !== undefined : kind === 'model'
   const page = isPage ? { isPage } : {}
   return fixed({ door, rank: rankOf(door, hasKey && !isOneAgent, hasKey), kind, hasKey, ...page, machine })
 }
 
-/** A run may do what its asker may, as one agent alone. */
+/** The standing of a run: its asker's rights, as one agent alone. */
 function standingOfRun({ door, hasKey, machine }: Standing): Standing {
   return fixed({ door, rank: rankOf(door, false, hasKey), kind: 'model', hasKey, machine })
 }
@@ -65,7 +65,7 @@ function rankOf(door: Door, isHolder: boolean, hasKey: boolean): Rank {
   return hasKey || door === 'network' ? 'agent' : 'nobody'
 }
 
-/** The standing of the daemon's own sessions: the presence of a worker's program, and the actions that the daemon offers. */
+/** The standing of the daemon's own sessions: for a worker's program, and for the daemon's actions. */
 export function ownStanding(machine?: string): Standing {
   return fixed({ door: 'owner', rank: 'owner', kind: 'program', hasKey: false, machine })
 }
@@ -73,18 +73,18 @@ export function ownStanding(machine?: string): Standing {
 /** The standing of commands that the daemon gives by itself. */
 export const daemonStanding = fixed({ door: 'owner', rank: 'holder', kind: 'program', hasKey: true })
 
-/** The standing of a caller who is not known any more. */
+/** The standing of an asker that is not known any more. */
 export const leastStanding = fixed({ door: 'lift', rank: 'nobody', kind: 'model', hasKey: false })
 
-/** The standing of an agent whose own standing is not known any more: with a token, and no key. */
+/** The standing of an agent whose own is not known any more: with a token, and no key. */
 export const tokenStanding = fixed({ door: 'network', rank: 'agent', kind: 'model', hasKey: false })
 
-/** The compiler forbids writing to a standing; this forbids what goes around the compiler. */
+/** Freezes a standing: the compiler forbids writing to one, and this forbids going around the compiler. */
 function fixed(standing: Standing): Standing {
   return Object.freeze(standing)
 }
 
-/** Has it shown what an operation asks for over the network? Whether it may start programs is decided in spawning.ts. */
+/** Whether the session has shown enough for an operation over the network. spawning.ts decides whether it may start programs. */
 export function reaches({ door, hasKey }: Standing, network: Network): boolean {
   if (network === 'never') return false
   if (network === 'lift' || door === 'owner' || hasKey) return true
@@ -93,22 +93,22 @@ export function reaches({ door, hasKey }: Standing, network: Network): boolean {
   return door === 'network' && network !== 'key'
 }
 
-/** Does its rank suffice for the column `who` of an operation? */
+/** Whether the rank suffices for the column `who` of an operation. */
 export function mayAsk({ rank }: Standing, who: Who): boolean {
   return who !== 'holder' || rank === 'holder'
 }
 
-/** The credentials of a session, as a fact may tell them. */
+/** The credentials that a session has shown, as a fact may tell them. */
 export function authorityOf({ door, hasKey }: Standing): NonNullable<ActionRegistered['authority']> {
   if (door === 'owner') return 'owner'
   if (hasKey) return 'key'
   return door === 'network' ? 'token' : 'nobody'
 }
 
-/** No agent can have this name. */
+/** The name of an actor without one; no agent can have it. */
 const nobodyName = '(nobody)'
 
-/** The actor of a session without a name: for the key's holder the workspace itself, on an open port nobody; all others may not act. */
+/** The actor of a session without a name: the workspace itself for the key's holder, nobody on an open port, and none elsewhere. */
 export function namelessActor({ rank, door }: Standing): string | undefined {
   if (rank === 'holder') return daemonName
   return door === 'open' ? nobodyName : undefined

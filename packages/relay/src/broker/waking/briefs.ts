@@ -1,5 +1,5 @@
-// Briefs: an agent whose memory was cut is told its own situation. Most CLIs run a hook then, which asks for the brief; if a CLI only says that it has
-// cut the memory, the brief goes with the agent's next mail. core/brief.ts writes it.
+// Briefs: an agent whose memory was cut is told its own situation. Most CLIs then run a hook, which asks for the brief; if a CLI only reports the
+// cut, the brief goes with the agent's next mail. core/brief.ts writes it.
 
 import type { AgentBriefed, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { brief } from '../../core/brief.ts'
@@ -9,7 +9,7 @@ import { Budget } from '../long-reads.ts'
 import type { Waits } from '../presence/waits.ts'
 import { mailToolsOf } from '../sessions/session.ts'
 
-/** Within this time the agent is told once: a CLI may run our hook twice at one event, from two of its files. */
+/** The time in which an agent is told once: a CLI may run our hook twice at one event, from two of its files. */
 const onceMs = 2_000
 const nothing = { text: '' }
 
@@ -25,7 +25,7 @@ export class Briefs {
     this.#waits = waits
   }
 
-  /** The agent's memory was cut, and nobody has asked for it yet. */
+  /** Notes that the agent's memory was cut, and that nobody has asked for a brief yet. */
   isNowDue(agent: string, after: AgentBriefed['after']): void {
     this.#due.set(agent, after)
   }

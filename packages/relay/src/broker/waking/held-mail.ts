@@ -1,5 +1,5 @@
-// Mail that is held for one way to a model: an interface of its CLI, or its keyboard. A message is held before it is shown, by the rule that decides all
-// takes, so that two ways that look at the same moment never both show it. A way that fails gives it back.
+// Mail that is held for one route to a model: an interface of its CLI, or its keyboard. A message is held before it is shown, by the rule that decides
+// all takes, so that two routes that look at the same moment never both show it. A route that fails gives it back.
 
 import type { InboxMessage, Route } from '@agent-relay/sdk/protocol'
 import { offerMs, pick } from '../../core/inbox.ts'
@@ -14,7 +14,7 @@ import type { HeldMail, MailRoom } from './own-session-runtime.ts'
 /** Interval at which a hold is renewed. It would end after `offerMs`, and a dialog that comes in between may take longer. */
 const keepMs = offerMs / 2
 
-/** Undefined: nothing waits that was not put before the agent already. `young`: it may still be taken by a hook. */
+/** Holds the agent's mail. Undefined: no mail waits that the agent was not shown already. `young`: a hook may still take the waiting mail. */
 export async function holdMail(
   parts: Parts,
   session: Session,
@@ -42,7 +42,7 @@ export async function holdMail(
     return waiting.length > found.length ? 'young' : undefined
   } catch (error) {
     hold.forget()
-    // The disk is full, or the session has ended: the mail stays in the inbox.
+    // The mail stays in the inbox: the disk is full, or the session has ended.
     if (error instanceof RefusalError || session.ended.aborted) return undefined
     throw error
   }
@@ -74,7 +74,7 @@ class Held implements HeldMail {
     const [input, session] = [{ messages, route }, this.#session.id]
     const reply = await engine.submit({ rule: 'inbox.offer', input, by, cause: ids('d'), session })
     if (isFirst) sessions.paste(by, messages)
-    // If this was not recorded, such as on a full disk, keep the hold: the agent was shown the mail once.
+    // If this was not recorded, for example on a full disk, the hold stays: the agent was shown the mail once.
     if (!('refusal' in reply)) this.#end()
   }
 

@@ -1,7 +1,7 @@
-// The waiters of idle sessions: a hook, or opencode's plugin, leaves a small shell beside the session (mcp/src/launcher/hook-guard.ts), which reads from a
-// fifo in the data directory. This file writes there that mail has come; the hook then takes the mail like any other. A waiter needs no connection,
-// so it outlives the daemon, and a lost line is written again at the next look. Hooks also learn which sessions have no mail: they start no Node
-// there.
+// Wakes idle sessions by their waiters: a hook, or opencode's plugin, leaves a small shell beside the session (mcp/src/launcher/hook-guard.ts), which
+// reads from a fifo in the data directory. This file writes there that mail has come; the hook then takes the mail like any other. A waiter needs no
+// connection, so it outlives the daemon, and a lost line is written again at the next look. Hooks also learn which sessions have no mail, and start
+// no Node there.
 
 import { setMaxListeners } from 'node:events'
 import { closeSync, constants, fstatSync, openSync, readdirSync, statSync, writeSync } from 'node:fs'
@@ -17,10 +17,10 @@ import { hostedAmong } from '../sessions/session.ts'
 
 /** Hints within this time share one look. */
 const soonMs = 10
-/** Some file systems date a folder's change in whole seconds: a second change within them would go unseen. */
+/** The grain of file times: some file systems date a folder's change in whole seconds, and a second change within them would go unseen. */
 const grainMs = 2_000
 
-/** A fifo is named after the awaiting program's process and the waiter's own. */
+/** The name of a fifo: the process of the awaiting program, and the waiter's own. */
 const fifoName = /^(\d+)\.\d+$/
 
 export class HookWaiters {
@@ -31,7 +31,7 @@ export class HookWaiters {
   readonly #hostsOf = new Map<string, number[]>()
   #soon: Alarm | undefined
   #later: Alarm | undefined
-  /** The agents that may have mail now, those whose sessions have changed, and the conversations of many in which something was said. */
+  /** The agents that may have mail now; then those whose sessions have changed, and the conversations of many in which something was said. */
   readonly #addressed = new Set<string>()
   readonly #changed = new Set<string>()
   readonly #spoken = new Set<string>()
@@ -94,7 +94,7 @@ export class HookWaiters {
 
   #lookSoon(agent: string): void {
     if (!this.#hostsOf.has(agent)) return
-    // At once, since a turn may end at this moment.
+    // Noted at once, since a turn may end at this moment.
     if (this.#quiet.has(agent)) this.#note(agent, false)
     this.#addressed.add(agent)
     this.#wakeSoon()
@@ -119,7 +119,7 @@ export class HookWaiters {
     })
     const { path } = this.#hooks
     const isSpokenTo = (agent: string) => spoken?.some((name) => store.view.isMember(agent, name)) ?? false
-    // Before listing the waiters: a new one is either in the list, or finds that mail may wait.
+    // Notes the change before the waiters are listed: a new waiter is either in the list, or finds that mail may wait.
     for (const agent of [...this.#quiet].filter(isSpokenTo)) this.#note(agent, false)
     const names = this.#names()
     const waiting = [...names.keys()].flatMap((host) => [...(this.#agentsAt.get(host) ?? [])])
@@ -187,7 +187,7 @@ export class HookWaiters {
   }
 }
 
-/** Never blocks and follows no link. A fifo without a reader is skipped. */
+/** Writes a line to a fifo. Never blocks and follows no link; a fifo without a reader is skipped. */
 function tell(path: string): void {
   let fifo: number | undefined
   try {

@@ -78,7 +78,7 @@ export class Notices {
     }
   }
 
-  /** A failure is tried again at the next look. */
+  /** Tells the asker; a failure is tried again at the next look. */
   async #tell({ asker, agent, when, message }: NoticeRow, seen: Seen): Promise<void> {
     const { engine, ids } = this.#parts
     const key = JSON.stringify([asker, agent, when, message])

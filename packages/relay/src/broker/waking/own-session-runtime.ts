@@ -1,4 +1,4 @@
-// The contract between the broker and those who wake sessions that people started: such a session, and the mail that is held for one.
+// The contracts for waking sessions that people started: such a session, and the mail that is held for it.
 
 import type { InboxMessage, Route } from '@agent-relay/sdk/protocol'
 
@@ -11,7 +11,7 @@ export interface OwnSession {
   readonly directory?: string
   /** The conversation inside Codex, known from the first tool call on. */
   readonly codexThread?: string
-  /** The tool by which its model answers. */
+  /** The tool by which the session's model answers. */
   readonly sendTool?: string
 }
 
@@ -24,12 +24,12 @@ export interface MailRoom {
   graceMs?: number
 }
 
-/** Mail that is held while it is put before a model, so that no other way shows it too. Exactly one of the two methods is called. */
+/** Mail that is held while it is put before a model, so that no other route shows it too. Exactly one of the two methods is called. */
 export interface HeldMail {
   readonly messages: readonly InboxMessage[]
   /** The program has taken the mail: it is offered by this route now, and read at the agent's next call. */
   offered(route: Route): Promise<void>
-  /** The program has not taken the mail: it goes another way. */
+  /** The program has not taken the mail: it goes by another route. */
   release(): void
 }
 

@@ -1,5 +1,5 @@
-// The sessions that people started themselves: lists them for those who wake them, tells when mail comes, and holds it. The vendors' ways to wake
-// a session live in supervisor/.
+// The sessions that people started themselves: lists them for the parts that wake them, tells when mail comes, and holds it. The vendors' ways to wake
+// a session are in supervisor/.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import type { Parts } from '../call.ts'
@@ -11,7 +11,7 @@ import { holdMail } from './held-mail.ts'
 import type { OpenedMail, OwnSession } from './own-session-runtime.ts'
 import type { Reach } from './reach.ts'
 
-/** One wake-up is one text for the model; further messages come with the next one. */
+/** The most messages of one wake-up, which is one text for the model; further messages come with the next one. */
 const batchMax = 32
 
 export class OwnSessions {
@@ -47,12 +47,12 @@ export class OwnSessions {
     return hub.listen((entries) => entries.forEach(({ facts }) => void facts.forEach(tell)))
   }
 
-  /** Undefined where nothing waits that was not put before the agent already. */
+  /** Holds the session's mail. Undefined: no mail waits that the agent was not shown already. */
   async hold({ id, agent }: OwnSession, limit = batchMax): Promise<OpenedMail | undefined> {
     const session = this.#parts.sessions.live(id)
     const held = session?.agent === agent ? await holdMail(this.#parts, session, { limit }) : undefined
     if (!session || !held || held === 'young') return undefined
-    // A brief names tools of ours, which the session must have.
+    // A brief names our tools, which the session must have.
     const opening = session.isInitialized ? await this.#opening(session, agent) : ''
     const release = () => {
       if (opening !== '') this.#briefs.isNowDue(agent, 'compact')
@@ -61,7 +61,7 @@ export class OwnSessions {
     return { messages: held.messages, opening, offered: (route) => held.offered(route), release }
   }
 
-  /** The session's memory was cut: its agent is told its situation with the next mail. */
+  /** Notes that the session's memory was cut: its agent gets a brief with the next mail. */
   wasCompacted({ agent }: OwnSession): void {
     this.#briefs.isNowDue(agent, 'compact')
   }
@@ -71,13 +71,13 @@ export class OwnSessions {
     return (await this.#briefs.tell(asking, {})).text
   }
 
-  /** Sets what lists of agents say of the session: what its program does, and why its program takes no messages now. */
+  /** Sets the session's state for lists of agents: the activity of its program, and why the program's own interface takes no mail. */
   shows({ id, agent }: OwnSession, word: OwnWord): void {
     const { sessions } = this.#parts
     if (sessions.live(id)?.agent === agent) sessions.shows(agent, word)
   }
 
-  /** From now on a message wakes the agent, until the returned function is called. */
+  /** Notes that messages wake the agent from now on, until the returned function is called. */
   wakes(agent: string): () => void {
     return this.#reach.wakes(agent)
   }

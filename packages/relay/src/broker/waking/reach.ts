@@ -25,7 +25,7 @@ export class Reach {
     this.#parts = parts
   }
 
-  /** Undefined if nobody is connected as this agent. */
+  /** The agent's reach; undefined if nobody is connected as the agent. */
   of(agent: string): ReachName | undefined {
     const { sessions, deliveries, inboxes, workers, waiters } = this.#parts
     if (!sessions.isLive(agent)) return undefined
@@ -33,12 +33,12 @@ export class Reach {
     if (waiters.has(agent)) return 'wakes'
     if (sessions.shown(agent)?.isOnlyWay) return 'not now'
     const worker = workers.stateOf(agent)
-    // A worker is typed to whenever its prompt is free, except while its program is stopped.
+    // The supervisor types to a worker whenever its prompt is free, except while its program is stopped.
     if (worker) return worker.status === 'paused' ? 'at next turn' : 'wakes'
     return sessions.hasHooks(agent) ? 'at next turn' : 'at next call'
   }
 
-  /** From now on a message wakes the agent through its CLI, until the returned function is called. */
+  /** Notes that messages wake the agent through its CLI from now on, until the returned function is called. */
   wakes(agent: string): () => void {
     this.#woken.set(agent, (this.#woken.get(agent) ?? 0) + 1)
     let isOver = false

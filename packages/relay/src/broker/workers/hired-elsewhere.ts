@@ -11,7 +11,7 @@ import type { WorkerRow } from '../../core/view.ts'
 import { approvalNotice } from '../approvals/approval-notice.ts'
 import type { Parts } from '../call.ts'
 
-/** A longer reason from another machine is cut. */
+/** The limit of a reason from another machine. */
 const reasonCharsMax = 200
 
 interface Telling {
@@ -24,7 +24,7 @@ type HirerParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock'>
   isAwaited(id: string): boolean
 }
 
-/** Nobody is hired elsewhere where a workspace lives on one machine alone. */
+/** Starts telling. A workspace on one machine alone has no workers elsewhere. */
 export function tellOfHiredElsewhere(parts: HirerParts): void {
   if (parts.sessions.machine === undefined) return
   parts.hub.listen((entries) => {
@@ -55,8 +55,8 @@ function noticeOf(parts: HirerParts, { seq }: Entry, fact: Fact): Telling | unde
 }
 
 /**
- * By somebody who is at home here, and was at home there once: nobody else can have hired on that machine, whatever it says. In an older format the
- * other daemon tells.
+ * Whether the hirer is at home here now, and was at home on the worker's machine once: nobody else can have hired there, whatever that machine says.
+ * In an older format the other daemon tells.
  */
 function isHiredFromHere(
   { store, sessions }: HirerParts,
@@ -69,7 +69,7 @@ function isHiredFromHere(
   return isHere && queries.lastEpoch(hirer, on.machine) !== undefined
 }
 
-/** With the cause that the worker's own machine would use: one of the two tells, if the hirer moves at that moment. */
+/** The message, with the cause that the worker's own machine would use: only one of the two tells, also if the hirer moves at that moment. */
 function told({ name, parent, machine }: WorkerRow, cause: string, what: string): Telling {
   return { input: { to: parent, body: `Worker "${name}" on ${machine} ${what}`, kind: 'status' }, cause }
 }
@@ -80,7 +80,7 @@ function exitText({ store }: HirerParts, row: WorkerRow): string {
   return `exited${reasonText(row)}.${work}${lastScreen(store.view.workers.lastScreenOf(row.id))}`
 }
 
-/** Quotes the text on one line: it comes from another machine, and must not pass for words of this daemon. */
+/** The reason in quotes on one line: it comes from another machine, and must not pass for words of this daemon. */
 function reasonText({ reason = '' }: WorkerRow): string {
   const chars = [...oneLine(reason).replaceAll('"', "'")]
   const short = chars.length <= reasonCharsMax ? chars : [...chars.slice(0, reasonCharsMax), '…']

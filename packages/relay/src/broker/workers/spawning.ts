@@ -1,5 +1,5 @@
-// Spawning: the one place that decides whether a session may start a program, and which. Everything that starts programs asks here; the
-// supervisor starts them.
+// Decides whether a session may start a program, and which. Everything that starts programs asks here; the supervisor starts
+// them.
 
 import type { Policy } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
@@ -23,7 +23,7 @@ export interface SpawnWish {
   role?: 'lead'
 }
 
-/** Refuses what can be refused before anything is looked at on the disk. */
+/** Refuses a start as far as possible without a look at the disk. Returns the session's right. */
 export function assertMaySpawn(standing: Standing, policy: Pick<Policy, 'spawn'>, wish: SpawnWish = {}): SpawnRight {
   const right = spawnRight(standing, policy)
   if (right === 'none') throw new RefusalError('spawn.denied', { why: whyNone(standing) })
@@ -41,14 +41,14 @@ interface Start {
   wish: SpawnWish
 }
 
-/** The real path of the directory that a run names and starts no program in. Its settings may name a model and its address. */
+/** The real path of the directory for a run that starts no program. Its settings may name a model and its address. */
 export function workingPlace(runtime: WorkerRuntime | undefined, { standing, view, parent, wish }: Start): string {
   if (!runtime) throw new RefusalError('worker.unavailable')
   const isConfined = spawnRight(standing, view.policy()) !== 'any'
   return runtime.place({ parent, cwd: wish.cwd, isConfined }).directory
 }
 
-/** Answers what starts the program, and where; refuses a session that may not. */
+/** The command and directory of the program; refuses a session that may not start it. */
 export function assertMayStart(runtime: WorkerRuntime | undefined, { standing, view, parent, wish }: Start) {
   const right = assertMaySpawn(standing, view.policy(), wish)
   // Messages to `project:lead` must not go to a worker that somebody with only a token has made the lead.
@@ -60,7 +60,7 @@ export function assertMayStart(runtime: WorkerRuntime | undefined, { standing, v
   return {
     runtime,
     cwd,
-    /** Its worktree may be outside the directory that it is made for. */
+    /** The worktree may be outside the directory that it is made for. */
     assertMayWorkIn: (worktree: string) => {
       if (isConfined) mustBeWithin({ directory: project }, worktree, { path: 'Its worktree', isWorktree: true })
     },

@@ -1,4 +1,4 @@
-// What agents have used of their models: noted turn by turn, and listed for those who may know it.
+// The tokens and costs of agents' models: noted turn by turn, and listed for readers who may know them.
 
 import type { OutputOf, ParsedInputOf, SpendGroup, SpendLine } from '@agent-relay/sdk/protocol'
 import { type Reader, sees } from '../../core/sight.ts'
@@ -20,7 +20,7 @@ export async function noteSpend(
 ): Promise<void> {
   const note = { rule: 'spend.note', input, by: agent } as const
   const reply = await engine.submit({ ...note, cause })
-  // The agent has used this cause for a command of its own, which must not hide the spend.
+  // The agent may have used this cause for a command of its own, which must not hide the spend.
   if ('refusal' in reply && reply.refusal.code === 'call.reused') await engine.submit({ ...note, cause: ids('d') })
 }
 
@@ -51,7 +51,7 @@ export function* listSpend(
   return { by, spend: listed.sort(isFirst).slice(0, linesMax), total: total.line }
 }
 
-/** A run belongs to one agent; the other groups may have several. */
+/** The names in a line of the list: a run belongs to one agent; other groups may have several. */
 function namesOf({ agent, run, model, day }: SpendRow, by: SpendGroup): Partial<SpendLine> {
   if (by === 'run') return run === undefined ? {} : { run, agent }
   if (by === 'model') return model === undefined ? {} : { model }
@@ -65,7 +65,7 @@ function sizeOf({ tokens: { input, output } }: SpendLine): number {
 class Sum {
   readonly #names: Partial<SpendLine>
   readonly #tokens = { input: 0, output: 0, cached: 0 }
-  /** In millionths of a dollar, since sums of fractions are not exact. */
+  /** The cost in millionths of a dollar, since sums of fractions are not exact. */
   #usdParts: number | undefined
   #turns = 0
 

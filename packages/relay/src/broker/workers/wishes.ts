@@ -142,7 +142,7 @@ const wishes: Record<WishName, WorkerRow['wish']> = {
   'worker.resume': 'run',
 }
 
-/** A released worker does not come back, whatever is wished later. */
+/** Whether the wish is fulfilled or void: a released worker does not come back, whatever is wished later. */
 function isWished(rule: WishName, { wish, status }: WorkerRow): boolean {
   return status === 'exited' || wish === 'gone' || wish === wishes[rule]
 }

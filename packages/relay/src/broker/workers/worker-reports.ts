@@ -75,7 +75,7 @@ export class WorkerReports implements WorkerLedger {
     return token
   }
 
-  /** Tells the parent first, once. If the daemon dies in between, the next one tells and reports again. */
+  /** Tells the parent, once, and then stores the report. If the daemon dies in between, the next one tells and reports again. */
   async report(report: WorkerReport): Promise<void> {
     const { store, engine, ids } = this.#parts
     const row = store.view.workers.byId(report.id)
@@ -118,7 +118,7 @@ export class WorkerReports implements WorkerLedger {
     await engine.submit({ rule: 'worker.report', input, by: daemonName, cause: ids('d') })
   }
 
-  /** A turn of a worker that carries out a run belongs to the run, too. */
+  /** Notes the spend of a worker's turn; for a worker that carries out a run, it belongs to the run, too. */
   async spent(worker: WorkerRow, n: number, spend: Parameters<WorkerLedger['spent']>[2]): Promise<void> {
     const { view } = this.#parts.store
     // The turn may have completed the run itself.
@@ -130,7 +130,7 @@ export class WorkerReports implements WorkerLedger {
   async releaseHiredBy(name: string): Promise<void> {
     const { store, engine, ids } = this.#parts
     const reason = `its parent ${name} has exited`
-    // Also workers on other machines: the supervisor there follows the wish.
+    // Also releases workers on other machines: the supervisor there follows the wish.
     for (const hired of store.view.workers.running().filter(({ parent }) => parent === name)) {
       const input = { name: hired.name, reason, standing: daemonStanding }
       await engine.submit({ rule: 'worker.release', input, by: daemonName, cause: ids('d') })
@@ -181,13 +181,13 @@ function tellOf(entries: readonly Entry[], { onWish, onMessage }: WorkerListener
     for (const fact of facts) {
       if (fact.type === 'worker.wish-changed') onWish(fact.id, fact.wish, fact.reason)
       if (fact.type === 'message.created') onMessage(directMembers(fact.conversation))
-      // Mail that came meanwhile was held.
+      // Mail that came during the approval was held.
       if (fact.type === 'approval.closed') onMessage([fact.agent])
     }
   }
 }
 
-/** A worker is ready once and exits once; it may be blocked again and again. */
+/** The cause of a report that is told once: a worker is ready once and exits once, but may be blocked again and again. */
 function onceOnly({ id, status }: WorkerReport): string | undefined {
   return status === 'ready' || status === 'exited' ? `${id}/${status}` : undefined
 }

@@ -1,4 +1,4 @@
-// The contract between the broker, which keeps what is wished of workers, and the supervisor, which runs their programs. Both directions.
+// The contracts between the broker, which keeps the wishes for workers, and the supervisor, which runs their programs: one for each direction.
 
 import type { ControlName, SpendNoted, Worktree, WorktreeChanges } from '@agent-relay/sdk/protocol'
 import type { WorkerRow } from '../../core/view.ts'
@@ -8,56 +8,56 @@ import type { HeldMail, MailRoom } from '../waking/own-session-runtime.ts'
 
 export type { Sink, Watch, WorkerReport }
 
-/** What the broker asks of the supervisor. */
+/** The supervisor's answers to the broker. */
 export interface WorkerRuntime {
-  /** Where a worker of this parent would work; refuses what is not a directory, and the relay's own. Confined: to the project. */
+  /** The directory for a worker of this parent; refuses a path that is no directory, and the relay's own. Confined: to the project. */
   place(request: PlaceRequest): SpawnPlace
-  /** Refuses what cannot be started before anything is written, such as a CLI that is not installed. */
+  /** Refuses a request that cannot be started before anything is written, such as a CLI that is not installed. */
   check(request: WorkerRequest): Promise<Checked>
   /** The first of these CLIs whose program is on PATH. */
   installed<C extends string>(clis: readonly C[]): C | undefined
-  /** Rows have changed: compare what is wished with what runs. A hint: the next one makes up for a lost one. */
+  /** Rows have changed: the supervisor compares wishes with what runs. A lost hint is made up for by the next one. */
   wake(): void
-  /** Undefined where its program does not run. */
+  /** The worker's terminal; undefined if its program does not run. */
   terminal(id: string): WorkerTerminal | undefined
 }
 
-/** What the supervisor reads of the broker and reports to it. */
+/** The broker's side: the supervisor reads workers from it and reports to it. */
 export interface WorkerLedger {
-  /** The workers of this machine that have not exited, each with what is wished of it. */
+  /** The workers of this machine that have not exited, each with its wish. */
   wished(): WorkerRow[]
-  /** The workers of this machine that have exited and left their worktree. */
+  /** The exited workers of this machine that have left their worktree. */
   left(): WorkerRow[]
   forgetWorktree(id: string): Promise<void>
   taskOf(id: string): string | undefined
-  /** Where an agent works as a worker or in a run, and where its host does, as far as they are known. */
+  /** The directories where an agent works as a worker or in a run, and where its host does, as far as they are known. */
   directoriesOf(agent: string): { own?: string; host?: string }
-  /** The worker's own token, known to nobody but its program; it ends when the program does. */
+  /** Makes the worker's own token, known to nobody but its program; it ends with the program. */
   issueToken(id: string): Promise<string>
   report(report: WorkerReport): Promise<void>
   notReady(worker: WorkerRow, ms: number, screen: string): Promise<void>
-  /** It could not be spoken to over ACP, and is typed into now; there it gets its task, if it has one, from the beginning. */
+  /** The worker could not be spoken to over ACP, and is typed into now; if it has a task, it gets it there from the beginning. */
   fellBack(worker: WorkerRow, why: string, hasTask: boolean): Promise<void>
-  /** Its program has refused the task so many times, and is not given it again. `why`: its words. */
+  /** The worker's program has refused the task `times` times, and is not given it again. `why`: the program's words. */
   taskRefused(worker: WorkerRow, times: number, why: string): Promise<void>
-  /** What turn number `n` of its program has used, where the program says so. */
+  /** Notes the spend of turn number `n` of the worker's program, if the program tells it. */
   spent(worker: WorkerRow, n: number, spend: Pick<SpendNoted, 'model' | 'tokens' | 'usd'>): Promise<void>
-  /** A worker's own workers go with it: nobody is left to whom they could report. */
+  /** Releases the workers that this one has hired: nobody is left to whom they could report. */
   releaseHiredBy(name: string): Promise<void>
-  /** Has one of its MCP sessions come so far that its tools are there? */
+  /** Whether one of the agent's MCP sessions is initialized, so that its tools are there. */
   isInitialized(agent: string): boolean
-  /** Mail to be put before it outside a call: unread, and not yet shown to it; the oldest first. `young`: what waits may still be taken by a hook. */
+  /** Holds mail to put before the worker outside a call: unread and not yet shown, the oldest first. `young`: a hook may still take the waiting mail. */
   hold(worker: WorkerRow, room: MailRoom): Promise<HeldMail | 'young' | undefined>
   listen(listener: WorkerListener): () => void
 }
 
-/** What the supervisor is told as it happens. */
+/** Events for the supervisor, as they happen. */
 export interface WorkerListener {
-  /** The row says what is wished, this also why. */
+  /** Called with a new wish of the row, and its reason. */
   onWish(id: string, wish: WorkerRow['wish'], reason?: string): void
-  /** Somebody sent something; `to` names the recipients of a direct message. */
+  /** Called when somebody has sent a message; `to` names the recipients of a direct message. */
   onMessage(to: readonly string[]): void
-  /** An agent came, went or is served by one session less. */
+  /** Called when an agent came, went or lost one of several sessions. */
   onPresence(agent: string): void
 }
 
@@ -70,7 +70,7 @@ export interface WorkerRequest {
   args?: string[]
   task?: string
   model?: string
-  /** A real directory. */
+  /** The working directory, an existing one without links in its path. */
   cwd: string
 }
 
@@ -81,82 +81,82 @@ export interface PlaceRequest {
 }
 
 export interface SpawnPlace {
-  /** Where the program would start, without links in its path. */
+  /** The directory in which the program would start, without links in its path. */
   directory: string
   /** The directory of the workspace's project, without links in its path. */
   project?: string
 }
 
 export interface Checked {
-  /** The harness that knows the program, where only its command was given. */
+  /** The harness that knows the program, if only the program's command was given. */
   cli: string
   command?: string[]
   control: ControlName
   cwd: string
-  /** The caller's, and before them what the project's configuration adds. */
+  /** The arguments: those that the project's configuration adds, then the caller's. */
   args: string[]
   isInjected: boolean
   note?: string
 }
 
-/** What the broker and the supervisor ask of what keeps the worktrees (work/worktrees.ts). */
+/** The keeper of worktrees, for the broker and the supervisor. Implemented in work/worktrees.ts. */
 export interface WorktreeKeeper {
-  /** Where a worker of this name would have its worktree. Refuses where there can be none; writes nothing. */
+  /** The place of the worktree for a worker of this name. Refuses if there can be none; writes nothing. */
   plan(request: { name: string; directory: string }): Promise<PlannedWorktree>
-  /** Resolves when it is ready for its worker. */
+  /** Makes the worktree; resolves when it is ready for its worker. */
   make(worktree: Worktree, options: MakeWorktree): Promise<void>
-  /** Its worker is gone: removes it unless it holds work. What was not made for this worker is not touched, whatever the row says. */
+  /** Removes the worktree of a worker that is gone, unless it holds work. A worktree not made for this worker is never touched, whatever the row says. */
   leave(worktree: Worktree, by: LeftBy): Promise<EndedWorktree>
-  /** Undefined where it is not there any more. */
+  /** The changes in the worktree; undefined if it is not there any more. */
   changes(worktree: Worktree): Promise<WorktreeChanges | undefined>
   diff(worktree: Worktree): Promise<{ text: string; isCut: boolean }>
-  /** The same, with all the work that it holds, and its branch. */
+  /** Removes the worktree with all its work, and its branch. */
   discard(worktree: Worktree, by: LeftBy): Promise<EndedWorktree>
 }
 
 /** The worker that has left a worktree. */
 export interface LeftBy {
-  /** Its id. */
+  /** The worker's id. */
   worker: string
-  /** Its program was started, so that work may be in it. */
+  /** The worker's program was started, so that work may be in the worktree. */
   hasRun: boolean
-  /** Where in the worktree it worked; left out: in all of it. */
+  /** The worker's directory in the worktree; unset: all of it. */
   cwd?: string
 }
 
 export interface PlannedWorktree {
   worktree: Worktree
-  /** The same place in the worktree. */
+  /** The place in the worktree that corresponds to the requested directory. */
   cwd: string
   note?: string
 }
 
 export interface MakeWorktree {
-  /** The id of who will work in it. */
+  /** The id of the worker that will use the worktree. */
   worker: string
   cwd: string
-  /** By which what was started for it is found again. */
+  /** The marker by which processes that were started for the worker are found again. */
   marker: Record<string, string>
-  /** Of its set-up command. */
+  /** The variables of the set-up command. */
   environment: Record<string, string>
   signal: AbortSignal
-  /** Its set-up command begins, which may take minutes. */
+  /** Called when the set-up command begins, which may take minutes. */
   onSetup(what: string): Promise<void>
 }
 
-/** `kept` says what it holds, or why it is not removed; left out where it was. */
+/** The end of a worktree. `kept`: the work that it holds, or why it is not removed; unset if it was removed. */
 export interface EndedWorktree {
   kept?: string
   changes?: WorktreeChanges
 }
 
 export interface WorkerTerminal {
-  /** As far as the screen tells just now. */
+  /** The activity, as far as the screen shows it just now. */
   activity(): 'busy' | 'idle' | undefined
   screen(lines?: number): Promise<string>
-  /** All that is kept of what it printed ({data, isPast: true}), then what it prints ({data}); ends with `worker.exited` when it exits. */
+  /** Sends the kept output ({data, isPast: true}), then new output ({data}); ends with `worker.exited` when the program exits. */
   follow(sink: Sink): Pick<Watch, 'drained' | 'stop'>
-  /** A dialog stands on the screen at this moment: a key would answer it. */
+  /** Whether a dialog stands on the screen at this moment: a key would answer it. */
   isBlocked(): Promise<boolean>
   type(data: string): void
   resize(cols: number, rows: number): void

@@ -68,7 +68,7 @@ export class Workers {
     return this.hire({ ...asking, standing: asking.session.standing }, input)
   }
 
-  /** Resolves when the program has started and lives; rejects if it ended at once. */
+  /** Starts a worker. Resolves when the program has started and lives; rejects if it ended at once. */
   async hire(
     hirer: Hirer,
     input: ParsedInputOf<'worker.spawn'>,
@@ -104,7 +104,7 @@ export class Workers {
   /** Repeats the task of a worker that has exited. */
   retry(asking: Asking, { name }: ParsedInputOf<'worker.retry'>): Promise<OutputOf<'worker.retry'>> {
     const { standing } = asking.session
-    // A session that may start nothing does not learn what ran here.
+    // A session that may start nothing must not learn what ran here.
     assertMaySpawn(standing, this.#store.view.policy())
     const former = formerWorker(this.#store.view, asking.session, { name, machine: this.#machine })
     if ('refusal' in former) throw new RefusalError(former.refusal)
@@ -223,19 +223,19 @@ export class Workers {
     const row = view.workers.byName(name)
     if (!row) throw new RefusalError(unknownWorker(view, session, name).refusal)
     if (purpose === 'look' ? sees(view, session, 'terminal', row) : isInCharge(view, session, row)) return row
-    // Lists of agents tell every session with a credential that it is a worker, and whose.
+    // The session already knows from lists of agents that this is a worker, and whose, so the refusal may say so.
     if (purpose === 'look' && hasCredential(session))
       throw new RefusalError('worker.screen-hidden', { name, parent: row.parent, agent: session.agent })
     throw new RefusalError(notYours(view, session, row, purposes[purpose]).refusal)
   }
 
-  /** Refuses a worker of another machine, where its terminal is as long as it runs. */
+  /** Refuses a running worker of another machine, where its terminal is. */
   #assertRunsHere({ name, status, machine }: WorkerRow, purpose: Purpose): void {
     if (status !== 'exited' && machine !== undefined && machine !== this.#machine)
       throw new RefusalError('worker.runs-elsewhere', { name, machine, what: purposes[purpose] })
   }
 
-  /** Set for a program on a machine that cannot be reached. */
+  /** The unreachable machine of a running program; undefined if the machine can be reached. */
   #lost({ status, machine }: WorkerRow): OutOfReach | undefined {
     if (status === 'exited' || machine === undefined || machine === this.#machine) return undefined
     return this.#otherMachines?.outOfReach(machine)

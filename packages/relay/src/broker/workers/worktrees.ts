@@ -1,5 +1,5 @@
-// What is asked of the worktrees of workers: what changed in them, the diff of one, and the removal of those that were left. What knows git
-// is in the room work/.
+// The broker's operations on worktrees of workers: their changes, the diff of one, and the removal of those that were left. The code that knows git
+// is in work/.
 
 import type { OutputOf, ParsedInputOf, Worker, Worktree } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
@@ -13,7 +13,7 @@ import type { WorktreeKeeper } from './worker-runtime.ts'
 type WithWorktree = WorkerRow & { worktree: Worktree }
 
 export interface WorktreeParts extends Pick<Parts, 'store' | 'engine' | 'sessions'> {
-  /** As everybody is shown it. */
+  /** The worker as everybody is shown it. */
   describe(row: WorkerRow): Worker
 }
 
@@ -29,7 +29,7 @@ export class WorkerWorktrees {
     this.#keeper = keeper
   }
 
-  /** Of those who run, and of those who left one. */
+  /** The changes in the worktrees of running workers, and in those that were left. */
   async changes(reader: Reader, { name }: ParsedInputOf<'worker.changes'>): Promise<OutputOf<'worker.changes'>> {
     const rows = name === undefined ? this.#seen(reader) : [this.#named(reader, name)]
     const workers = await Promise.all(
@@ -51,7 +51,7 @@ export class WorkerWorktrees {
     return { worker: this.#parts.describe(row), ...(await this.#keeperOf(row).diff(row.worktree)) }
   }
 
-  /** Removes those that were left and hold no work; with `discard` the named one, whatever it holds. */
+  /** Removes left worktrees that hold no work; with `discard` the named one, whatever it holds. */
   async sweep(asking: Asking, { name, discard }: ParsedInputOf<'worker.sweep'>): Promise<OutputOf<'worker.sweep'>> {
     const { store, engine, describe } = this.#parts
     const { session: reader, by } = asking
@@ -70,7 +70,7 @@ export class WorkerWorktrees {
     return reply.outcome as typeof answer
   }
 
-  /** Answers why it stays. */
+  /** Removes one worktree. Returns the reason if it stays. */
   async #end(row: WithWorktree, discard: boolean): Promise<string | undefined> {
     const { id: worker, worktree, pid, cwd } = row
     const keeper = this.#keeperOf(row)
@@ -78,7 +78,7 @@ export class WorkerWorktrees {
     return (discard ? await keeper.discard(worktree, by) : await keeper.leave(worktree, by)).kept
   }
 
-  /** Why it cannot go now: somebody works in it. */
+  /** The reason why a worktree cannot go now: somebody works in it, or it is on another machine. */
   #inUse({ worktree, machine }: WithWorktree): string | undefined {
     if (machine !== this.#parts.sessions.machine) return 'it is on another machine'
     const inside = this.#parts.store.view.workers.running().filter(({ cwd }) => isInside(cwd, worktree.path))
@@ -91,7 +91,7 @@ export class WorkerWorktrees {
     return view.workers.withWorktree().filter((row): row is WithWorktree => sees(view, reader, 'worker', row))
   }
 
-  /** The newest of that name, or the one on that branch. */
+  /** The newest worktree of a worker of that name, or the one on that branch. */
   #named(reader: Reader, name: string): WithWorktree {
     const seen = this.#seen(reader)
     const found = seen.findLast((row) => row.name === name || row.worktree.branch === name)
@@ -102,7 +102,7 @@ export class WorkerWorktrees {
     throw new RefusalError('worktree.unknown', { name, isRestored })
   }
 
-  /** A path on another machine means nothing here: what lies there on this disk is somebody else's. */
+  /** The keeper of a worktree on this machine. A path on another machine means nothing here: the same path on this disk is somebody else's. */
   #keeperOf({ name, machine }: WithWorktree): WorktreeKeeper {
     if (!this.#keeper) throw new RefusalError('worker.unavailable')
     if (machine !== this.#parts.sessions.machine) throw new RefusalError('worktree.elsewhere', { name, machine })

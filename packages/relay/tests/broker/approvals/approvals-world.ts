@@ -1,5 +1,5 @@
-// A real daemon with a queue of approvals, and those who want to answer: a person on the page and at a terminal, and agents with a shell of their
-// own, which runs whatever is put into a file, as the shell of an agent runs what its model says. No tests.
+// A real daemon with a queue of approvals, and parties that want to answer: a person on the page and at a terminal, and agents with a shell of
+// their own, which runs the content of a file as an agent's shell runs its model's commands. No tests.
 
 import {
   existsSync,

@@ -1,4 +1,4 @@
-// The queue of approvals in a real daemon: who answers, how one ends, and the ways in which an agent tries to answer for itself. Processes are
+// The queue of approvals in a real daemon: answers, ends, and the ways in which an agent tries to answer for itself. Processes are
 // real: the shell of a worker, and a command line at a terminal.
 
 import { execFile } from 'node:child_process'

@@ -1,5 +1,5 @@
-// What was said to somebody, by one who remembers what it has looked at, against one who looks at all of it each time: random histories, and reads
-// that go on in turns. And that no text is looked at twice.
+// Messages to a person: the remembering search finds the same as a naive one that looks at everything each time, in random histories and in reads
+// that go on in turns. No text is looked at twice.
 
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'

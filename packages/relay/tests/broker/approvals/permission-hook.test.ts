@@ -1,5 +1,5 @@
-// The hook that Claude Code runs beside its permission dialog, as a real process on a real daemon: what it prints when somebody answers in the
-// queue, that it says nothing otherwise, and how it finds out that the terminal was quicker.
+// The hook that Claude Code runs beside its permission dialog, as a real process on a real daemon: its output after an answer in the queue, its
+// silence otherwise, and its detection of an answer at the terminal.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// What a claim's texts put before a model: names and commands as what they are, never as words of the host or of the relay.
+// The texts of claims for a model: names and commands never pass for words of the host or of the relay.
 
 import { expect, test } from 'vitest'
 import { deniedText, noticeText } from '../../../src/broker/claims/claim-texts.ts'

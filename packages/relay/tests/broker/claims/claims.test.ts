@@ -1,4 +1,4 @@
-// What claims ask of the rest: a file system that answers, a journal that takes every cause.
+// Claims and their surroundings: a slow file system, and causes of every length in the journal.
 
 import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

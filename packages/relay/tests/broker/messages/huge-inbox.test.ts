@@ -1,4 +1,4 @@
-// An inbox of thousands, and a call that finds little or nothing in it: it looks in steps, never inside a commit, and hands out right.
+// An inbox of thousands, and a call that finds little or nothing in it: it looks in steps, never inside a commit, and hands out the right messages.
 
 import { type Fact, type InboxMessage, makeIds, type OutputOf } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// When the index is filled: by itself after a while, to the end before a search answers; and a failing one harms nobody.
+// Filling of the search index: by itself after a while, to the end before a search answers; and a failing index harms nobody.
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

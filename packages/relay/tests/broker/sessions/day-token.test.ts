@@ -1,4 +1,4 @@
-// The token of a stateless agent: what it is worth, for how long, and that it leaves the tokens of before alone.
+// The token of a stateless agent: its rights, its life, and that it leaves earlier tokens alone.
 
 import { expect, test } from 'vitest'
 import { PlayClock } from '../../../../../test/plays/clock.ts'

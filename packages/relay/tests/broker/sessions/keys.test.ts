@@ -1,4 +1,4 @@
-// Keys and tokens that were taken back: refused on every wire, live sessions included. What never showed them goes on.
+// Revoked keys and tokens: refused on every wire, live sessions included. Sessions that never showed them go on.
 
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'

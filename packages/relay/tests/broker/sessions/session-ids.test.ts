@@ -1,4 +1,4 @@
-// What continues a session is known to its own client alone, and continues nothing of another agent's.
+// The ticket that continues a session: only its own client knows it, and it continues no session of another agent.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

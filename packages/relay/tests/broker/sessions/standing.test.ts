@@ -1,4 +1,4 @@
-// Standing: what each way in is worth, that nothing changes it afterwards, and that a name is exchanged whole or not at all.
+// Standing: the rights of each way in, that nothing changes them afterwards, and that a name is exchanged whole or not at all.
 
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// How the waiter of a hook is told: by a line in its fifo, whatever time has passed, and by nothing else that may lie in its place.
+// Lines to the waiters of hooks: written to their fifo, whatever time has passed, and to nothing else that may lie in its place.
 
 import { execFileSync } from 'node:child_process'
 import { closeSync, constants, existsSync, openSync, readFileSync, readSync, symlinkSync, writeFileSync } from 'node:fs'

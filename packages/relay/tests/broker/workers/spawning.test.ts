@@ -1,4 +1,4 @@
-// Who starts programs: every way in, tried by those who must not; what the policy allows a token; and where a program works.
+// Starting programs: every way in, tried by callers without the right; the policy for tokens; and the program's directory.
 
 import {
   chmodSync,
