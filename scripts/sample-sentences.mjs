@@ -1,5 +1,5 @@
 // `node scripts/sample-sentences.mjs [SEED]`: prints forty comments, ten refusals and ten exported names, drawn at random; the seed is the commit. A reader who
-// has not seen the code should understand each of them alone: see docs/contributing.
+// has not seen the code should understand each of them alone: see docs/contributing/style.md.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'

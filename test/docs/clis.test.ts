@@ -38,7 +38,9 @@ test('the table of editors in docs/how-to/install.md has a row for each', () => 
 })
 
 test('the table of arguments in docs/contributing/add-a-cli.md has a row for each worker with MCP', () => {
-  const table = page('docs/contributing/add-a-cli.md').split('brings its own when the arguments have |')[1]?.split('##')[0]
+  const table = page('docs/contributing/add-a-cli.md')
+    .split('brings its own when the arguments have |')[1]
+    ?.split('##')[0]
   const rows = table?.match(/(?<=\| )[a-z]+(?= \| `)/g)
   expect(rows).toEqual(workers.filter(({ worker }) => worker === 'mcp').map(({ name }) => name))
 })

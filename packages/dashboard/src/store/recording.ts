@@ -58,7 +58,7 @@ const isName = (value: unknown): value is string => isText(value, limits.idChars
 const isPlace = (value: unknown): value is string => isText(value, limits.conversationCharsMax)
 const isTime = (value: unknown): value is string => isName(value) && !Number.isNaN(Date.parse(value))
 
-/** The line as JSON; undefined if it is none, or nested deeper than any event. */
+/** The line as JSON; undefined if it does not parse, or nests deeper than any event. */
 function parsed(line: string): unknown {
   try {
     return parseJson(line)
