@@ -57,8 +57,8 @@ const guests: Record<string, Guest> = {
     run: ['--skip-trust', '-p'],
     open: ['--skip-trust'],
     isReady: /Type your message/,
-    // For three seconds after each hook.
-    shows: /Executing Hooks?: agent-relay|N MCP server/,
+    // For three seconds after each hook; and measurements of its own, which it may leave out.
+    shows: /Executing Hooks?: agent-relay|N MCP server|^\[STARTUP\]/,
   },
   opencode: { cli: 'opencode', run: ['run'], open: [], isReady: /ctrl\+p commands/, shows: /N MCP \/status/ },
   copilot: {

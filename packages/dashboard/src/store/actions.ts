@@ -1,4 +1,4 @@
-// The actions that are offered now, and the latest calls: one for each, with its outcome.
+// The actions that are offered now, and the latest calls of actions: one entry for each call, with its outcome.
 
 import type { ActionInfo, EventOf, RelayEvent } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'

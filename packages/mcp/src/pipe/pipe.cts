@@ -241,7 +241,7 @@ export class Pipe {
       if (!this.#hasStarted && !this.#isStandingBy) return this.#options.fail(new Error(message))
       this.#unserved = retry ? {} : away.unservedBy(code, message)
       if (!retry) for (const call of this.#calls.all()) this.#answer(call)
-      // The daemon closes the connection now, and #gone does the rest.
+      // After this refusal the daemon closes the connection, and #gone connects again.
     }
   }
 

@@ -29,7 +29,7 @@ const schemaBytesMax = 16 * 1024
 /** The part of a too long output that is shown. */
 const previewBytesMax = 4 * 1024
 
-/** The envelope as a model is shown it. Programs get theirs from the relay itself. */
+/** The result of an action's call, in the form that a model is shown. Programs get the result from the daemon itself. */
 function envelopeAnswer(envelope: ActionEnvelope): ToolAnswer {
   return { json: fitting(shownValue(envelope)), isError: !envelope.ok }
 }

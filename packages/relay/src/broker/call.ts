@@ -105,7 +105,7 @@ export interface WorkspaceCore {
 
 /** The core, and what most parts of a workspace need besides. */
 export interface Parts extends WorkspaceCore {
-  /** Facts outside the tables that rules may know. */
+  /** Information that is not in the database and that the rules may use, such as who is connected. */
   readonly world: World
   /** Whether the agent waits for an answer to an approval; nothing is put before the agent meanwhile. */
   isBlocked(agent: string): boolean

@@ -258,7 +258,7 @@ export interface View {
   /** The number of the conversation's last message, or undefined where there is no such conversation. */
   lastNumber(conversation: string): number | undefined
   isMember(agent: string, conversation: string): boolean
-  /** An agent other than this one that is or was in the conversation. */
+  /** An agent that is or was in the conversation, other than the named agent. */
   otherIn(agent: string, conversation: string): string | undefined
   message(id: string): MessageHead | undefined
   /** The first characters of the message's body. */

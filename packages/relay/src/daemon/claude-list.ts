@@ -79,7 +79,7 @@ export class ClaudeList {
     for (const pid of [...this.#inboxes.keys()]) this.#shut(pid)
   }
 
-  /** The record of an agent; none until its inbox is open. */
+  /** The agent's record for Claude Code's list of sessions; none until the socket for its messages is open. */
   #listed({ target, ...agent }: Found, folder: string): Listed[] {
     const known = this.#inboxes.get(agent.pid)
     if (known?.target.agent === target.agent && known.target.workspace === target.workspace)

@@ -68,7 +68,7 @@ export async function startSupervisorAndRunner(
   return { supervisor, runner }
 }
 
-/** The launcher with which hooks wait: its shell takes a tenth of Node's memory. Undefined if it leads to another installation. */
+/** The shell script by which hooks wait for messages in a tenth of Node's memory; undefined if it starts another installation of Agent Relay. */
 function launcherOfHooks(dataDir: string) {
   const env = { RELAY_DATA_DIR: dataDir }
   return launcherState(env) === 'current' ? launched(['hook'], env) : undefined

@@ -162,7 +162,7 @@ function mustKnow(daemon: OwnedDaemon, workspace: string): string {
   throw new RefusalError('workspace.unknown', { workspace, nearest: nearest(workspace, names) })
 }
 
-/** A workspace as its owner sees it from outside. */
+/** A workspace's entry in the owner's list of workspaces. */
 export function entryOf(name: string, dataDir: string, served: OpenWorkspaces, cluster: ClusterAccess): WorkspaceEntry {
   const id = served.idOf(name)
   const opened = served.opened(name)

@@ -162,7 +162,7 @@ function readJson(path: string): unknown {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value
   } catch {
-    // The refusal follows below.
+    // Refused below, as a file that holds something else than an object.
   }
   throw invalid(path, 'not valid JSON')
 }

@@ -40,7 +40,7 @@ const size = { cols: 120, rows: 40 }
 const lastLines = 20
 /** Characters of the last screen that the parent is shown, since somebody may have made the terminal very wide. */
 const lastCharsMax = 16_000
-/** Typing is finished before a program is paused, unless the program does not read within this time. */
+/** The time that a program gets to read the text that is being typed into its terminal, before it is paused. */
 const holdMs = 5_000
 
 export class SupervisedWorker {

@@ -123,8 +123,8 @@ export async function servePipe(
 }
 
 /**
- * The toolsets of a pipe. An agent that carries out a run must be able to complete it, whatever tools it asked for. A lift's port serves only the
- * lift's tools.
+ * The toolsets that an MCP server on stdio offers. An agent that carries out a run must be able to complete it, whatever tools it asked for. The port
+ * of `agent-relay lift` serves only that command's tools.
  */
 function toolsetsFor(dispatch: Dispatch, { door }: McpOrigin, hello: z.infer<typeof PipeHello>): string | undefined {
   const { tools, token } = hello

@@ -115,7 +115,7 @@ const hostTags = [
   'antml',
 ]
 
-/** Host tags whose words are also names in code: they count only with a sign between the words, and with no letter or digit behind. */
+/** Tags of coding CLIs whose words are also names in code: found only with punctuation between the words and no letter or digit behind them. */
 const exactTags = [
   'command-name',
   'command-message',

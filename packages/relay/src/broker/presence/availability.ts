@@ -64,7 +64,7 @@ export function agentsHere(workspace: Watched): AgentHere[] {
   const { sessions, reach, waits } = workspace
   const named = sessions.all().flatMap(({ agent, provisional }) => (agent === undefined || provisional ? [] : [agent]))
   return [...new Set(named)].map((name) => {
-    // Other machines hear only this much: an agent that is busy or asks is not idle to them.
+    // Other machines are told idle or active only: an agent that is busy, or waits for an answer, is active.
     const isIdle = sessions.statusOf(name) === 'idle' && seenOf(workspace, name) === 'idle'
     const lastCallAt = Math.floor((sessions.lastCall(name) as Moment).at / toldMs) * toldMs
     const status = isIdle ? 'idle' : 'active'

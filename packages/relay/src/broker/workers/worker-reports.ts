@@ -187,7 +187,7 @@ function tellOf(entries: readonly Entry[], { onWish, onMessage }: WorkerListener
   }
 }
 
-/** The cause of a report that is told once: a worker is ready once and exits once, but may be blocked again and again. */
+/** The key by which a report is sent once: a worker is ready once and exits once, but may be blocked again and again. */
 function onceOnly({ id, status }: WorkerReport): string | undefined {
   return status === 'ready' || status === 'exited' ? `${id}/${status}` : undefined
 }

@@ -75,7 +75,7 @@ export function answer(cluster: PostgresCluster, id: string, text: string): Prom
   )
 }
 
-/** The answer to a question; undefined if there is none yet. */
+/** The answer of another machine to a question that stands in the database; undefined if there is none yet. */
 export function answerTo(cluster: PostgresCluster, id: string): Promise<string | undefined> {
   return cluster.asReader(async (client) => {
     return (await client.query('SELECT relay.answered_1($1) AS answer', [id])).rows[0].answer ?? undefined

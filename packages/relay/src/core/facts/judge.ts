@@ -49,9 +49,10 @@ const speakersOfFormat1: { readonly [T in Fact['type']]?: string } = {
 }
 
 function saidInFormat1(fact: Fact, by: AppendedEntry): boolean {
-  // Nobody may make itself the owner of a workspace that has begun. The types in the next list are younger than format 1.
+  // Nobody may make itself the owner of a workspace that has begun.
   if (fact.type === 'workspace.raised' || fact.type === 'workspace.owned')
     return by.view.lastNumber(generalChannel) === undefined
+  // No machine says these types of facts in a workspace of format 1: they are younger.
   if (['workspace.restored', 'machine.revoked', 'machine.admitted'].includes(fact.type)) return false
   if (fact.type === 'agent.homed' || fact.type === 'deliveries.noted') return rowOf(fact).said(fact, by)
   const field = speakersOfFormat1[fact.type]
