@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { configureLift, installContext, unconfigureLift } from '../src/install/index.ts'
+import { addLiftEntries, installContext, removeLiftEntries } from '../src/install/index.ts'
 import { Home } from './install-world.ts'
 
 let home: Home
@@ -87,10 +87,10 @@ it('a link that stays inside the project stays, and its target is edited', async
 it('a lift writes and takes out nothing outside either', () => {
   for (const file of files) plant(file, (path) => symlinkSync(join(outside, 'mine.json'), path))
   const around = installContext({ HOME: home.path, RELAY_DATA_DIR: join(home.root, 'data') }, home.project)
-  const outcomes = configureLift(7331, around)
+  const outcomes = addLiftEntries(7331, around)
   expect(outcomes.length).toBeGreaterThan(3)
   for (const outcome of outcomes)
     expect(outcome).toMatchObject({ status: 'failed', why: expect.stringContaining('a link leads out of the project') })
-  unconfigureLift(around)
+  removeLiftEntries(around)
   expectOutsideUntouched()
 })

@@ -1,9 +1,9 @@
 // The page's icons, drawn in the colour of the text beside them. The icons of views are in store/views.ts.
 
-import { type LinkedViewName, menu } from '../store/views.ts'
+import { menu, type ViewNameInUrl } from '../store/views.ts'
 
 const paths = {
-  ...(Object.fromEntries(menu.map(({ name, picture }) => [name, picture])) as Record<LinkedViewName, string>),
+  ...(Object.fromEntries(menu.map(({ name, picture }) => [name, picture])) as Record<ViewNameInUrl, string>),
   search: 'M11 17a6 6 0 1 0 0-12 6 6 0 0 0 0 12zM20 20l-4.5-4.5',
   sun: 'M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.4 1.4M17.6 17.6 19 19M19 5l-1.4 1.4M6.4 17.6 5 19',
   moon: 'M20 14A8 8 0 1 1 10 4a6.5 6.5 0 0 0 10 10z',

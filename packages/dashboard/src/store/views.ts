@@ -57,10 +57,10 @@ const table = [
 
 type Row = (typeof table)[number]
 export type ViewName = Row['name']
-export type LinkedViewName = Extract<Row, { link: unknown }>['name']
+export type ViewNameInUrl = Extract<Row, { link: unknown }>['name']
 
 const rows: readonly (ViewRow & { name: ViewName })[] = table
 
 export const findView = (name: string): ViewName | undefined => rows.find((each) => each.name === name)?.name
 
-export const menu = rows.flatMap(({ name, link }) => (link ? [{ name: name as LinkedViewName, ...link }] : []))
+export const menu = rows.flatMap(({ name, link }) => (link ? [{ name: name as ViewNameInUrl, ...link }] : []))

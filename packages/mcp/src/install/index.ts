@@ -18,7 +18,7 @@ export { detected, type Editor, editors, type InstallContext, installContext, pr
 export { commandOf, foreignCommand } from './foreign.ts'
 export { freeHookEditors, hooksOf, hooksQuestion, type InstalledHook } from './hooks.ts'
 export type { FileOutcome } from './install.ts'
-export { configureLift, unconfigureLift } from './lift.ts'
+export { addLiftEntries, removeLiftEntries } from './lift.ts'
 export { outcomeLines } from './report.ts'
 
 export interface InstallOptions {

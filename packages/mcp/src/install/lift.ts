@@ -7,7 +7,7 @@ import { attempt, type FileOutcome, type Wish } from './install.ts'
 export const liftEntryName = 'relay'
 
 /** Writes the entry into `.mcp.json`, and into the other files that the project has already. */
-export function configureLift(port: number, around: InstallContext): FileOutcome[] {
+export function addLiftEntries(port: number, around: InstallContext): FileOutcome[] {
   return inFiles(around, (editor, file) => editor.name === 'claude' || around.exists(file)).map(
     ({ editor, file, entry }) => {
       const value = entry(`http://localhost:${port}`)
@@ -21,7 +21,7 @@ export function configureLift(port: number, around: InstallContext): FileOutcome
 }
 
 /** Takes the entry out of every file that has it; another server of that name stays. */
-export function unconfigureLift(around: InstallContext): FileOutcome[] {
+export function removeLiftEntries(around: InstallContext): FileOutcome[] {
   return inFiles(around, (editor, file) => around.exists(file) && !isForeign(file, editor, around))
     .map(({ editor, file }) =>
       attempt(editor, 'server', wish, around, file, (path, options) => [

@@ -28,12 +28,12 @@ export interface ProjectChoice {
 export function chooseProject(cwd: string, env: Env, given?: string): ProjectChoice {
   const project = namedProject(cwd, env, given)
   if (project !== undefined) return { project }
-  if (holdsProjects(cwd, env)) return { project: homeWorkspace }
+  if (isRootOrHome(cwd, env)) return { project: homeWorkspace }
   return { project: nameAfter(cwd, dataDir(env)), directory: cwd }
 }
 
 /** Whether the directory is `/` or the home directory: a workspace there would take in every project below it. */
-export function holdsProjects(directory: string, env: Env): boolean {
+export function isRootOrHome(directory: string, env: Env): boolean {
   return ['/', realPath(setting(env, 'HOME') ?? '/')].includes(realPath(directory))
 }
 

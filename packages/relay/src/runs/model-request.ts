@@ -6,7 +6,7 @@ import type { Tokens } from '@agent-relay/sdk/protocol'
 import type { LanguageModel, ModelMessage, ToolSet } from 'ai'
 import type { RunLimits } from './limits.ts'
 
-export interface Question {
+export interface ModelQuestion {
   model: LanguageModel
   system: string
   messages: ModelMessage[]
@@ -36,7 +36,7 @@ export interface RequestControls {
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
 
 /** Asks the model, with retries. Throws the error of the last attempt; undefined if the run has ended meanwhile. */
-export async function ask(question: Question, controls: RequestControls): Promise<ModelAnswer | undefined> {
+export async function ask(question: ModelQuestion, controls: RequestControls): Promise<ModelAnswer | undefined> {
   const { limits, over } = controls
   for (let tries = 1; ; tries++) {
     if (over.aborted) return undefined
@@ -52,7 +52,7 @@ export async function ask(question: Question, controls: RequestControls): Promis
   }
 }
 
-async function askOnce(question: Question, { limits, closing, onText }: RequestControls): Promise<ModelAnswer> {
+async function askOnce(question: ModelQuestion, { limits, closing, onText }: RequestControls): Promise<ModelAnswer> {
   const { streamText } = await import('./libraries.ts')
   const late = AbortSignal.timeout(limits.requestMsMax)
   const abortSignal = AbortSignal.any([closing, late])

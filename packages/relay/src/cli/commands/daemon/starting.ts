@@ -21,7 +21,7 @@ import type { OutputOf } from '@agent-relay/sdk/protocol'
 import type { Link } from '@agent-relay/sdk/wire'
 import { RefusalError } from '../../../core/refusal-error.ts'
 import type { Daemon } from '../../../daemon/daemon.ts'
-import { holdsProjects, ownerOf, type ProjectChoice, writeProjectConfig } from '../../../machine/config.ts'
+import { isRootOrHome, ownerOf, type ProjectChoice, writeProjectConfig } from '../../../machine/config.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { dataDirectoryFault } from '../../../machine/data-directory.ts'
 import { CommandError, type Context, exits } from '../../command.ts'
@@ -209,7 +209,7 @@ async function openWorkspace(link: Link, context: Starting, env: Env): Promise<O
   if (opened.created && !options.quiet) print.say(`made workspace ${opened.name}.`)
   // Outside a project, `home` is used anyway.
   if (cwd === undefined || opened.name === homeWorkspace) return opened
-  if (!holdsProjects(cwd, env)) pin(print, cwd, opened.name, env, options.quiet)
+  if (!isRootOrHome(cwd, env)) pin(print, cwd, opened.name, env, options.quiet)
   else if (!options.quiet)
     print.say(`This directory is not marked as ${opened.name}. Use it with: --project ${opened.name}`)
   return opened

@@ -134,11 +134,11 @@ async function byHand(context: Context<LiftOptions>, roles: string[], port: numb
 
 /** Adds the relay to the project's MCP files, or removes it. */
 async function configure({ options, env, print, cwd }: Context<LiftOptions>, port: number): Promise<number> {
-  const { configureLift, outcomeLines, installContext, unconfigureLift } = await import('@agent-relay/mcp/install')
+  const { addLiftEntries, outcomeLines, installContext, removeLiftEntries } = await import('@agent-relay/mcp/install')
   const isOn = options.configure === true
   if (isOn && options.unconfigure) throw new CommandError('Either --configure or --unconfigure.', exits.usage)
   const around = installContext(env, cwd)
-  const outcomes = isOn ? configureLift(port, around) : unconfigureLift(around)
+  const outcomes = isOn ? addLiftEntries(port, around) : removeLiftEntries(around)
   if (print.isJson) await print.json(outcomes)
   else for (const line of outcomes.flatMap((outcome) => outcomeLines(outcome, isOn))) await print.line(clean(line))
   if (outcomes.length === 0 && !print.isJson) print.say('None of the files of this project has it.')
