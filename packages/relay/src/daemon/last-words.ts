@@ -31,13 +31,17 @@ export function addressesOf(agent: string, messages: readonly InboxMessage[], is
   return found
 }
 
-/** Whether a name is an agent of the owner's, in this workspace or in another one that is open. */
+/** Whether a name is an agent of the owner's on this machine, in this workspace or in another one that is open. */
 export function isOwnIn(dispatch: Dispatch, dispatches: () => readonly Dispatch[]): (name: string) => boolean {
   return (name) => {
     const address = outward(name)
     const place = address ? dispatches().find(({ workspace }) => workspace.name === address.workspace) : dispatch
     const agent = address?.rest ?? name
-    return agent !== daemonName && !isChannel(agent) && (place?.workspace.sessions.isOwn(agent) ?? false)
+    if (!place || agent === daemonName || isChannel(agent)) return false
+    const { sessions, store } = place.workspace
+    // An agent or a person may be at home on another machine now, which then speaks under the name.
+    const home = store.view.home(agent)?.machine
+    return sessions.isOwn(agent) && (home === undefined || home === sessions.machine)
   }
 }
 

@@ -1,16 +1,22 @@
 // Homes: each agent's mail is handed out on one machine, the others are told, and a machine that speaks for another's agent is found out.
 
-import type { Fact } from '@agent-relay/sdk/protocol'
+import { type Fact, makeIds } from '@agent-relay/sdk/protocol'
 import { afterEach, expect, test } from 'vitest'
 import { dump } from '../../../../test/sim/audit.ts'
 import { until } from '../../../../test/until.ts'
+import type { Dispatch } from '../../src/broker/dispatch.ts'
 import type { Reply } from '../../src/broker/engine.ts'
 import { Events } from '../../src/broker/events.ts'
 import { Budget, LongReads } from '../../src/broker/long-reads.ts'
+import { Sessions } from '../../src/broker/sessions/sessions.ts'
+import { ownStanding } from '../../src/broker/sessions/standing.ts'
 import { ClusterUnreachable } from '../../src/cluster/cluster-journal.ts'
 import { writesOf } from '../../src/cluster/keys.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { firstPolicy, ownedBy } from '../../src/core/workspaces.ts'
+import { isOwnIn } from '../../src/daemon/last-words.ts'
+import { systemClock } from '../../src/machine/clock.ts'
+import { loud } from '../broker/loud.ts'
 import { FakeCluster, soundWire } from './fake-cluster.ts'
 import { endAll, SharedDaemon, said, team } from './shared-daemon.ts'
 
@@ -90,6 +96,19 @@ test('a home lets its agent go with all that it knows, and what the agent asks m
   expect(outcome(await a.give('inbox.take', 'bob', { limit: 5 })).messages).toEqual([])
   expect('refusal' in (await a.give('message.send', 'bob', { to: 'ada', body: 'from here' }))).toBe(false)
   expect(said(await b.engine.release('bob', 'laptop'))).toBe('agent.elsewhere')
+})
+
+test('an agent that has moved is not sent the last words of a turn by its former machine', async () => {
+  const { a, b, settled } = await sent()
+  const isOwnAt = (machine: string, { store }: SharedDaemon) => {
+    const sessions = new Sessions(systemClock, makeIds(), loud.onTrouble, machine)
+    sessions.bind(sessions.open(ownStanding(machine)), 'bob')
+    return isOwnIn({ workspace: { name: 'team', sessions, store } } as Dispatch, () => [])('bob')
+  }
+  expect([isOwnAt('desk', a), isOwnAt('laptop', b)]).toEqual([false, true])
+  await b.engine.release('bob', 'desk')
+  await settled()
+  expect([isOwnAt('desk', a), isOwnAt('laptop', b)]).toEqual([true, false])
 })
 
 test('a take-over says so; what the former home tells late is taken for read', async () => {

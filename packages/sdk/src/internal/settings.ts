@@ -89,13 +89,21 @@ const table = {
     otherwise: '`llm` in `.relay/config.json`, once it is trusted',
     readBy: 'runs of the harness `loop`',
   },
-  RELAY_LLM_BASE_URL: { what: 'its address', otherwise: 'that of the provider', readBy: 'runs of the harness `loop`' },
+  RELAY_LLM_BASE_URL: {
+    what: 'the address of the server that runs the model of a loop',
+    otherwise: 'that of the provider',
+    readBy: 'runs of the harness `loop`',
+  },
   RELAY_LLM_API_KEY: {
-    what: 'its key',
+    what: 'the API key for the model of a loop',
     otherwise: '`llm` in `.relay/config.json`; a server of your own needs none',
     readBy: 'runs of the harness `loop`',
   },
-  RELAY_MODEL: { what: 'the model', otherwise: '`llm` in `.relay/config.json`', readBy: 'runs of the harness `loop`' },
+  RELAY_MODEL: {
+    what: 'the model of a loop',
+    otherwise: '`llm` in `.relay/config.json`',
+    readBy: 'runs of the harness `loop`',
+  },
   RELAY_WORKER: {
     what: 'marks all that a worker has started, for the sweep at its end',
     otherwise: 'the program is nobody’s worker',
