@@ -3,6 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Connector, Link } from '@agent-relay/sdk/wire'
+import { agentsHere } from '../../packages/relay/src/broker/presence/availability.ts'
 import type { Workspace } from '../../packages/relay/src/broker/workspace.ts'
 import { Machine } from '../../packages/relay/tests/cluster/machine.ts'
 import { PostgresServer } from '../../packages/relay/tests/cluster/postgres-server.ts'
@@ -111,9 +112,9 @@ export class SharedHouse implements House {
   }
 
   #hasHeard({ store, otherMachines }: Workspace, other: Workspace, machine: string): boolean {
-    const there = new Map(other.present().map(({ name, ...agent }) => [name, plain({ ...agent, machine })]))
+    const there = new Map(agentsHere(other).map(({ name, ...agent }) => [name, plain({ ...agent, machine })]))
     return [...store.view.agents()].every(({ name }) =>
-      isDeepStrictEqual(plain(otherMachines?.of(name)), there.get(name)),
+      isDeepStrictEqual(plain(otherMachines.of(name)), there.get(name)),
     )
   }
 

@@ -99,8 +99,7 @@ export interface WorkspaceCore {
   readonly clock: Clock
   readonly ids: Ids
   readonly reads: LongReads
-  /** The agents on other machines; unset where the workspace is not shared. */
-  readonly otherMachines?: OtherMachines
+  readonly otherMachines: OtherMachines
 }
 
 /** The core, and what most parts of a workspace need besides. */

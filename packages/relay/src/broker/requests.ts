@@ -95,10 +95,10 @@ export function namesAs(by: string, standing: Standing): Pick<Request, 'name' | 
 }
 
 export class Requests {
-  readonly #otherMachines: OtherMachines | undefined
+  readonly #otherMachines: OtherMachines
   readonly #machine: string | undefined
 
-  constructor(otherMachines: OtherMachines | undefined, machine: string | undefined) {
+  constructor(otherMachines: OtherMachines, machine: string | undefined) {
     this.#otherMachines = otherMachines
     this.#machine = machine
   }
@@ -109,7 +109,7 @@ export class Requests {
    */
   async ask(refused: Refusal, request: Request, again: () => Promise<Reply>): Promise<Told> {
     const machine = refused.details.machine as string
-    const otherMachines = this.#otherMachines as OtherMachines
+    const otherMachines = this.#otherMachines
     if (!otherMachines.isSeen(machine)) throw new RefusalError('machine.away', awayDetails(otherMachines, machine))
     const answer = (await otherMachines.ask(machine, request).catch(() => undefined)) as
       | Record<string, unknown>

@@ -1,5 +1,5 @@
-// Contracts of a workspace that several machines share: the engine that decides with the others, and the agents on other machines. A workspace that
-// lives on one machine has none of this. Implemented in cluster/.
+// The contracts by which a workspace is shared between machines: the engine that decides for all of them, and the agents on the others. cluster/
+// implements them for several machines, one-machine.ts for one, so nothing else asks which it is.
 
 import type { Ids, ReachName, RequestKind } from '@agent-relay/sdk/protocol'
 import type { World } from '../core/world.ts'
@@ -9,13 +9,30 @@ import type { Engine } from './engine.ts'
 import type { Hub } from './hub.ts'
 
 export interface Sharing {
-  /** The name of this machine in its cluster. */
-  readonly machine: string
+  /** The name of this machine in its cluster; undefined where the workspace lives on one machine alone. */
+  readonly machine: string | undefined
   /** Whether this machine's owner allows such requests from the other machine. */
   allows(machine: string, kind: RequestKind): Promise<boolean>
   /** The machines of the cluster; the last known list if the cluster does not answer soon. */
   machines(): Promise<ClusterMachine[]>
-  open(parts: SharingParts): { engine: Engine; otherMachines: OtherMachines }
+  open(parts: SharingParts): Shared
+}
+
+export interface Shared {
+  engine: Engine
+  otherMachines: OtherMachines
+  /** Begins to tell the other machines of this one, and to answer them. */
+  serve(here: Served): void
+}
+
+/** This machine's side of a shared workspace, as the other machines see it. */
+export interface Served {
+  /** The agents on this machine, as other machines may be told. */
+  present(): AgentHere[]
+  /** Whether it would be a loss for somebody if the agent moved to another machine now. */
+  isInUse(agent: string): boolean
+  /** Carries out a request of another machine, which only this machine can do. */
+  carryOut(machine: string, question: unknown): Promise<unknown>
 }
 
 /** A machine as its cluster lists it, with times as texts. */
@@ -31,7 +48,7 @@ export interface ClusterMachine {
   may: RequestKind[]
 }
 
-/** The parts of a workspace from which its shared engine is made. */
+/** The parts of a workspace from which its engine is made. */
 export interface SharingParts {
   name: string
   store: Store
@@ -40,13 +57,9 @@ export interface SharingParts {
   here: World
   clock: Clock
   ids: Ids
-  /** The agents on this machine, as other machines may be told. */
-  present(): AgentHere[]
-  /** Whether it would be a loss for somebody if the agent moved to another machine now. */
-  isInUse(agent: string): boolean
-  /** Carries out a request of another machine, which only this machine can do. */
-  carryOut(machine: string, question: unknown): Promise<unknown>
   onTrouble(error: Error): void
+  /** Called if the disk failed under a commit: this process must write nothing more. */
+  onFatal(error: Error): void
 }
 
 /** The other machines, as their daemons have last described themselves. Rules know them through their world; nothing else is decided by it. */

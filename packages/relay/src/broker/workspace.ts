@@ -7,38 +7,59 @@ import { type Clock, guarded } from '../machine/clock.ts'
 import type { HooksFolder } from '../machine/hooks-folder.ts'
 import { Store } from '../store/store.ts'
 import { Actions } from './actions.ts'
+import type { ApprovalQueue } from './approvals/approval-runtime.ts'
 import { Approvals } from './approvals/approvals.ts'
 import { Mentions } from './approvals/mentions.ts'
 import type { DaemonInfo, Parts, WorkspaceCore } from './call.ts'
+import type { CommitReader } from './claims/claim-runtime.ts'
 import { Claims } from './claims/claims.ts'
 import type { Engine } from './engine.ts'
 import { Events } from './events.ts'
 import { Hub } from './hub.ts'
-import { LocalEngine } from './local-engine.ts'
 import { type LongReads, sharedReads } from './long-reads.ts'
 import { Deliveries } from './messages/deliveries.ts'
 import { Inboxes } from './messages/inbox.ts'
 import { Outbox } from './messages/outbox.ts'
 import { Search } from './messages/search.ts'
+import { oneMachine } from './one-machine.ts'
 import { agentsHere, seenOf } from './presence/availability.ts'
 import type { CallScope } from './presence/other-workspaces.ts'
 import { Waits } from './presence/waits.ts'
 import { carryOut, Requests } from './requests.ts'
+import type { LoopSettings } from './runs/run-runtime.ts'
 import { Runs } from './runs/runs.ts'
 import { Credentials, hashOf, newSecret } from './sessions/credentials.ts'
 import { endRevoked } from './sessions/revocations.ts'
 import { Sessions } from './sessions/sessions.ts'
-import { type AgentHere, type OtherMachines, type Sharing, worldWith } from './sharing.ts'
+import { type OtherMachines, type Sharing, worldWith } from './sharing.ts'
 import { Briefs } from './waking/briefs.ts'
 import { HookWaiters } from './waking/hook-waiters.ts'
 import { Notices } from './waking/notices.ts'
 import { OwnSessions } from './waking/own-sessions.ts'
 import { Reach } from './waking/reach.ts'
+import { WorkerReports } from './workers/worker-reports.ts'
+import type { WorkerLedger, WorkerRuntime, WorktreeKeeper } from './workers/worker-runtime.ts'
 import { Workers } from './workers/workers.ts'
 
 /** The surroundings of a call: its workspace, the workspace's neighbours and the daemon. */
 export interface Context extends CallScope<Workspace> {
   daemon: DaemonInfo
+}
+
+/** Everything outside the broker that carries out the work of a workspace. */
+export interface Runtimes {
+  /** Makes what runs the programs of workers. Its `begin` is called once the work of an earlier daemon is settled. */
+  workers(broker: WorkerBroker): WorkerRuntime
+  worktrees: WorktreeKeeper
+  commits: CommitReader
+  loop: LoopSettings
+}
+
+/** The parts of the broker that the supervisor works with. */
+export interface WorkerBroker extends Pick<WorkspaceCore, 'engine' | 'clock' | 'ids'> {
+  ledger: WorkerLedger
+  approvals: ApprovalQueue
+  claims: Claims
 }
 
 export interface WorkspaceOptions {
@@ -51,8 +72,10 @@ export interface WorkspaceOptions {
   hooks?: HooksFolder
   clock: Clock
   ids: Ids
-  /** Set for a workspace that lives on several machines. */
+  /** The machines that the workspace lives on; without it, this one alone. */
   sharing?: Sharing
+  /** Without them the workspace is only read and written, as for an import: no program starts. */
+  runtimes?: Runtimes
   onFatal(error: Error): void
   /** Called with a failure that concerns one part alone; the others go on. */
   onTrouble(error: Error): void
@@ -70,9 +93,8 @@ export class Workspace implements WorkspaceCore {
   readonly reads: LongReads
   readonly clock: Clock
   readonly ids: Ids
-  /** The other machines; like `sharing`, undefined if the workspace lives on this machine alone. */
-  readonly otherMachines: OtherMachines | undefined
-  readonly sharing: Sharing | undefined
+  readonly otherMachines: OtherMachines
+  readonly sharing: Sharing
   readonly waits: Waits
   readonly reach: Reach
   readonly approvals: Approvals
@@ -92,69 +114,68 @@ export class Workspace implements WorkspaceCore {
   readonly #hookWaiters: HookWaiters
 
   constructor(options: WorkspaceOptions) {
-    const { name, databasePath, besidePaths, searchPath, hooks, ids, sharing, onFatal, onTrouble } = options
-    const { reads = sharedReads } = options
+    const { name, databasePath, besidePaths, searchPath, hooks, ids, runtimes, onFatal, onTrouble } = options
+    const { reads = sharedReads, sharing = oneMachine } = options
     const clock = guarded(options.clock, onTrouble)
     this.name = name
     this.reads = reads
     this.clock = clock
     this.ids = ids
-    this.store = new Store(databasePath, besidePaths, sharing?.machine)
+    this.store = new Store(databasePath, besidePaths, sharing.machine)
     this.hub = new Hub(onTrouble)
-    this.sessions = new Sessions(clock, ids, onTrouble, sharing?.machine)
+    this.sessions = new Sessions(clock, ids, onTrouble, sharing.machine)
     this.credentials = new Credentials(this.store, clock)
     const { store, hub, sessions, credentials } = this
     const base = { store, hub, clock, ids }
-    const shared = sharing?.open({ ...base, ...this.#shown(sharing), name, onTrouble })
-    this.otherMachines = shared?.otherMachines
+    const shared = sharing.open({ ...base, here: sessions, name, onTrouble, onFatal })
+    const { engine, otherMachines } = shared
     this.sharing = sharing
-    this.engine = shared?.engine ?? new LocalEngine({ ...base, world: sessions, onFatal })
-    const { otherMachines, engine } = this
+    this.engine = engine
+    this.otherMachines = otherMachines
     this.waits = new Waits(store, hub, clock, otherMachines)
-    otherMachines?.onNews((gone) => gone.forEach((agent) => void sessions.leftElsewhere(agent)))
+    otherMachines.onNews((gone) => gone.forEach((agent) => void sessions.leftElsewhere(agent)))
     this.events = new Events(store, hub, reads)
     const core = { ...base, name, engine, sessions, credentials, reads, otherMachines }
-    const requests = new Requests(otherMachines, sharing?.machine)
+    const requests = new Requests(otherMachines, sharing.machine)
     this.approvals = new Approvals(core, requests)
     const { approvals, waits } = this
-    const world = otherMachines ? worldWith(sessions, otherMachines) : sessions
+    const world = worldWith(sessions, otherMachines)
     const parts: Parts = { ...core, world, isBlocked: (agent) => approvals.isOpen(agent) }
     this.deliveries = new Deliveries(parts)
     this.outbox = new Outbox(parts)
     this.inboxes = new Inboxes(parts, waits)
     this.briefs = new Briefs(parts, waits)
     this.actions = new Actions(parts)
-    this.workers = new Workers(parts, requests)
+    this.claims = new Claims(parts, { hooksPath: hooks?.path, commits: runtimes?.commits })
+    const reports = new WorkerReports(parts)
+    const runtime = runtimes?.workers({ ledger: reports, approvals, claims: this.claims, engine, clock, ids })
+    this.workers = new Workers(parts, { requests, reports, runtime, keeper: runtimes?.worktrees })
     this.#hookWaiters = new HookWaiters(parts, hooks)
     const { deliveries, inboxes, workers } = this
     this.reach = new Reach({ sessions, deliveries, inboxes, workers, waiters: this.#hookWaiters })
-    this.ownSessions = new OwnSessions(parts, workers, this.reach, this.briefs)
-    this.runs = new Runs(parts, workers)
-    this.claims = new Claims(parts, hooks?.path)
-    this.notices = new Notices({ ...parts, seen: (agent) => seenOf(this, agent) })
+    const { reach } = this
+    this.ownSessions = new OwnSessions(parts, workers, reach, this.briefs)
+    this.runs = new Runs(parts, workers, runtimes?.loop)
+    const watched = { ...parts, waits, workers, reach }
+    this.notices = new Notices({ ...parts, seen: (agent) => seenOf(watched, agent) })
     endRevoked(store, sessions, hub)
     this.mentions = new Mentions(store)
     this.search = new Search({ store, engine, hub, reads, path: searchPath })
+    shared.serve({
+      present: () => agentsHere(watched),
+      isInUse: (agent) => isInUse(store.view, sessions, agent),
+      carryOut: (machine, question) =>
+        carryOut({ approvals, wishes: workers.wishes }, sharing.allows, machine, question),
+    })
+  }
+
+  /** Whether several machines share the workspace. */
+  get isShared(): boolean {
+    return this.sharing.machine !== undefined
   }
 
   get id(): string {
     return this.store.meta('id') as string
-  }
-
-  /** The agents on this machine, as other machines may be told. */
-  present(): AgentHere[] {
-    return agentsHere(this)
-  }
-
-  /** Answers the other machines of a shared workspace. They ask after the constructor has returned. */
-  #shown({ allows }: Sharing) {
-    return {
-      carryOut: (machine: string, question: unknown) =>
-        carryOut({ approvals: this.approvals, wishes: this.workers.wishes }, allows, machine, question),
-      here: this.sessions,
-      present: () => this.present(),
-      isInUse: (agent: string) => isInUse(this.store.view, this.sessions, agent),
-    }
   }
 
   /** Ends work that an earlier daemon of this machine left unfinished. */

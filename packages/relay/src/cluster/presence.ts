@@ -33,7 +33,8 @@ const lastWordMs = 1_000
 const waitsMax = 32
 
 interface Entered {
-  agents(): AgentHere[]
+  /** The agents on this machine at the moment of the call; unset until they may be told. */
+  agents?(): AgentHere[]
   /** The agents as they were last told. */
   told: string
   /** Other machines by name. */
@@ -84,9 +85,9 @@ export class Presence {
     this.#calls = cluster.onCall(() => this.soon())
   }
 
-  /** Begins to tell and hear the presence in a workspace. `agents`: returns the agents on this machine at the moment of the call. */
-  enter(workspace: string, agents: () => AgentHere[]): Omit<OtherMachines, 'ask'> & { leave(): void } {
-    const entered: Entered = { agents, told: '', others: new Map(), listeners: [] }
+  /** Begins to hear the presence in a workspace, and after `tell` to tell who is on this machine. */
+  enter(workspace: string): Omit<OtherMachines, 'ask'> & { tell(agents: () => AgentHere[]): void; leave(): void } {
+    const entered: Entered = { told: '', others: new Map(), listeners: [] }
     this.#entered.set(workspace, entered)
     this.#left.delete(workspace)
     // Nothing has been heard about this workspace yet.
@@ -120,6 +121,10 @@ export class Presence {
           ),
         ),
       onNews: (listener) => void entered.listeners.push(listener),
+      tell: (agents) => {
+        entered.agents = agents
+        this.soon()
+      },
       leave: () => {
         this.#entered.delete(workspace)
         this.#left.add(workspace)
@@ -187,7 +192,9 @@ export class Presence {
 
   async #tell(): Promise<void> {
     const isWhole = this.#beats++ % wholeBeats === 0
-    const now = new Map([...this.#entered].map(([workspace, { agents }]) => [workspace, JSON.stringify(agents())]))
+    const now = new Map(
+      [...this.#entered].map(([workspace, { agents }]) => [workspace, JSON.stringify(agents?.() ?? [])]),
+    )
     const here: Here[] = [...now].map(([workspace, agents]) => {
       const isSame = !isWhole && this.#entered.get(workspace)?.told === agents
       return { workspace, agents: isSame ? '' : agents }

@@ -3,8 +3,7 @@
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { Engine, Reply, Submission } from '../broker/engine.ts'
-import type { SharingParts } from '../broker/sharing.ts'
-import { type OtherMachines, worldWith } from '../broker/sharing.ts'
+import { type OtherMachines, type Served, type SharingParts, worldWith } from '../broker/sharing.ts'
 import type { RuleInput, RuleName } from '../core/decide.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { systemClock } from '../machine/clock.ts'
@@ -40,6 +39,7 @@ export class SharedWorkspace implements Engine {
   readonly #engine: SharedEngine
   readonly #follower: Follower
   readonly #deciding: Deciding
+  #served: Served | undefined
   #isClosed = false
   /** Resolves when the first look at the cluster is over, however it went. */
   readonly looked: Promise<void>
@@ -139,12 +139,19 @@ export class SharedWorkspace implements Engine {
     return refusal('agent.home-away', { name: agent, machine })
   }
 
-  /** Answers a question of another machine. */
+  /** Answers other machines from now on. */
+  serve(here: Served): void {
+    this.#served = here
+  }
+
+  /** Answers a question of another machine; undefined until this one serves them. */
   async answer(machine: string, question: unknown): Promise<unknown> {
+    const here = this.#served
+    if (!here) return undefined
     const { op, agent } = (question ?? {}) as Partial<ReleaseQuestion>
-    if (op !== 'home.release') return this.#parts.carryOut(machine, question)
+    if (op !== 'home.release') return here.carryOut(machine, question)
     if (typeof agent !== 'string') return { refused: 'operation.unknown' }
-    if (this.#parts.isInUse(agent)) return { refused: 'agent.in-use' }
+    if (here.isInUse(agent)) return { refused: 'agent.in-use' }
     const reply = await this.#engine.release(agent, machine)
     return 'refusal' in reply ? { refused: reply.refusal.code } : { released: true }
   }

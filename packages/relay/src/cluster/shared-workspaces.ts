@@ -2,7 +2,7 @@
 // and out of it.
 
 import type { Ids } from '@agent-relay/sdk/protocol'
-import type { Sharing, SharingParts } from '../broker/sharing.ts'
+import type { Served, Sharing, SharingParts } from '../broker/sharing.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { type Clock, systemClock } from '../machine/clock.ts'
 import { allowedTo, ClusterFile, type Membership, placeText, SharedFile } from '../machine/cluster-file.ts'
@@ -68,12 +68,12 @@ export class SharedWorkspaces {
    * The sharing that a workspace of this id is opened with. `looked`: resolves once the cluster was asked for news, or could not be reached in time.
    * `reached`: resolves once it has answered, perhaps hours later.
    */
-  sharing(id: string): Sharing & { looked(): Promise<void>; reached(): Promise<void> } {
+  sharing(id: string): Sharing & { machine: string; looked(): Promise<void>; reached(): Promise<void> } {
     const { dataDir, membership } = this.#options
     const [{ machine }, place] = [membership, placeText(membership)]
     let opened: SharedWorkspace | undefined
     const open = (parts: SharingParts) => {
-      const present = this.#presence.enter(id, () => parts.present())
+      const present = this.#presence.enter(id)
       const leave = () => {
         present.leave()
         if (this.#open.get(id) === opened) this.#open.delete(id)
@@ -82,7 +82,11 @@ export class SharedWorkspaces {
       const otherMachines = { ...present, ask, leave }
       opened = new SharedWorkspace(parts, { machine, place }, this.#cluster.journal(id), otherMachines)
       this.#open.set(id, opened)
-      return { engine: opened, otherMachines }
+      const serve = (here: Served) => {
+        opened?.serve(here)
+        present.tell(() => here.present())
+      }
+      return { engine: opened, otherMachines, serve }
     }
     const looked = async () => {
       const late = new Promise<void>((resolve) => void setTimeout(resolve, catchUpMs).unref())

@@ -9,16 +9,21 @@ import type { Neighbours } from '../broker/presence/other-workspaces.ts'
 import { Workspace } from '../broker/workspace.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Clock } from '../machine/clock.ts'
+import { ownerOf } from '../machine/config.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
 import type { RunLimits } from '../runs/limits.ts'
+import { type Dial, Runner } from '../runs/runner.ts'
 import { HarnessSetups } from '../supervisor/launching.ts'
 import type { SupervisorOptions } from '../supervisor/supervisor.ts'
+import { openMcpSession } from '../wires/mcp-session.ts'
 import { declareRoles } from '../wires/roles.ts'
 import { Worktrees } from '../work/worktrees.ts'
 import type { ClusterAccess } from './cluster-access.ts'
 import { lockPathOf } from './inspect.ts'
 import type { KnownWorkspaces } from './known-workspaces.ts'
-import { type OpenWorkspace, startSupervisorAndRunner } from './open-workspace.ts'
+import type { OpenWorkspace } from './open-workspace.ts'
+import { runtimesOf } from './runtimes.ts'
+import { offerDaemonActions } from './worker-actions.ts'
 
 /** The parts that all workspaces of a daemon share. */
 export interface Shared {
@@ -49,35 +54,53 @@ export interface Building extends Shared {
 export type Built = Omit<OpenWorkspace, 'wire'> & { key?: string }
 
 export async function buildWorkspace(name: string, isNew: boolean, building: Building): Promise<Built> {
-  const { directory, known, cluster, isMemory, clock, env, harnesses, setups, worktrees, runLimits, onTrouble } =
-    building
+  const { directory, known, cluster, isMemory, clock, env, harnesses, setups, worktrees, runLimits } = building
+  const { onTrouble, info } = building
   if (isNew && !isMemory) await cluster.mustBeFree(name)
+  const dataDir = directory.path
   const folder = directory.make(name)
   const sharing = isMemory ? undefined : await cluster.of(name)
+  const runtimes = runtimesOf({
+    ...{ dataDir, folder, env, setups, harnesses, worktrees, onTrouble, reached: sharing?.reached },
+    project: () => ownerOf(dataDir, name),
+    socketPath: socketPathOf(dataDir, name),
+    url: () => info.url?.(),
+  })
   const workspace = new Workspace({
     name,
     databasePath: isMemory ? ':memory:' : directory.database(name),
-    besidePaths: isMemory ? [] : [lockPathOf(directory.path)],
+    besidePaths: isMemory ? [] : [lockPathOf(dataDir)],
     hooks: directory.hooks,
     searchPath: isMemory ? ':memory:' : join(folder, 'search.db'),
-    ...{ clock, ids: building.ids, onTrouble, sharing },
+    ...{ clock, ids: building.ids, onTrouble, sharing, runtimes },
     onFatal: building.onFatal,
   })
   try {
     const key = sharing ? await enter(workspace, building, sharing) : await begin(workspace, building, isNew)
-    const dispatch = new Dispatch(workspace, building.neighbours, building.info)
+    const dispatch = new Dispatch(workspace, building.neighbours, info)
     await declareRoles(dispatch)
-    const started = await startSupervisorAndRunner(dispatch, {
-      ...{ dataDir: directory.path, env, clock, harnesses, setups, worktrees, runLimits, onTrouble },
-      ...{ workersDirectory: join(folder, 'workers'), socketPath: socketPathOf(directory.path, name) },
-      url: () => building.info.url?.(),
-      reached: sharing?.reached(),
+    await workspace.workers.begin()
+    // In a shared workspace the caller of an action may be on another machine than the daemon that offers it.
+    if (!workspace.isShared) await offerDaemonActions(workspace)
+    const dial = dialFor(dispatch)
+    const runner = new Runner({
+      ...{ ledger: workspace.runs.reports, dial, clock, env, dataDir, settings: runtimes.loop, limits: runLimits },
     })
     known.begun(name)
-    return { workspace, dispatch, ...started, key }
+    return { workspace, dispatch, runner, key }
   } catch (error) {
     workspace.close()
     throw error
+  }
+}
+
+/** Lets the loop of a run into its workspace, as the run's agent and with no more rights than the run's asker. */
+function dialFor(dispatch: Dispatch): Dial {
+  return async (run) => {
+    const login = dispatch.workspace.runs.reports.takeLogin(run)
+    if (!login) return undefined
+    const { token, asker } = login
+    return openMcpSession(dispatch, { door: asker.door, asker }, { token })
   }
 }
 

@@ -211,7 +211,7 @@ export class Daemon {
     await Promise.all(opened.map(({ runner }) => runner.close()))
     await this.#http?.close()
     // Workers' programs end while their reports can still be written.
-    await Promise.all(opened.map(({ supervisor }) => supervisor.close()))
+    await Promise.all(opened.map(({ workspace }) => workspace.workers.close()))
     // The control socket closes before the workspaces' sockets: while it listens, a workspace without a socket counts as closed, and its clients would
     // give up.
     const controlClosed = this.#control?.close('daemon.stopping')

@@ -228,11 +228,11 @@ export class OpenWorkspaces {
     })
   }
 
-  async #listen(name: string, { workspace, runner, supervisor }: Built): Promise<SocketWire> {
+  async #listen(name: string, { workspace, runner }: Built): Promise<SocketWire> {
     try {
       return await this.#withRoom(() => this.sockets.serve(name))
     } catch (error) {
-      await Promise.all([runner.close(), supervisor.close()])
+      await Promise.all([runner.close(), workspace.workers.close()])
       workspace.close()
       throw error
     }
@@ -274,7 +274,7 @@ export class OpenWorkspaces {
 
   /** Puts a workspace to rest. Its files are closed before anything else can happen; whoever opens it meanwhile waits for the rest. */
   #rest(opened: OpenWorkspace): void {
-    const { workspace, runner, supervisor } = opened
+    const { workspace, runner } = opened
     const hashes = workspace.credentials.hashes()
     const served = this.#served.get(workspace.name)
     if (!served || hashes.length > this.#limits.tokensMax) return
@@ -282,7 +282,9 @@ export class OpenWorkspaces {
     this.#uses.delete(workspace.name)
     this.#opening.delete(workspace.name)
     this.#closed.add()
-    void this.#leave(workspace.name, Promise.all([runner.close(), supervisor.close()])).catch(this.#options.onTrouble)
+    void this.#leave(workspace.name, Promise.all([runner.close(), workspace.workers.close()])).catch(
+      this.#options.onTrouble,
+    )
     workspace.close()
   }
 

@@ -3,13 +3,12 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Env } from '@agent-relay/sdk/internal/discover'
-import type { RunLedger, RunRuntime } from '../broker/runs/run-runtime.ts'
+import type { RunLedger } from '../broker/runs/run-runtime.ts'
 import type { RunRow } from '../core/view.ts'
 import type { Clock } from '../machine/clock.ts'
-import { type ProjectConfigFile, projectConfig } from '../machine/trust.ts'
 import { closeMs, type RunLimits, runLimits } from './limits.ts'
+import type { ProjectLoopSettings } from './loop-settings.ts'
 import { Loops, runLoop } from './loops.ts'
-import { namesModel } from './model.ts'
 import type { Dial } from './run-agent.ts'
 import { runByWorker } from './worker-run.ts'
 
@@ -21,12 +20,11 @@ export interface RunnerOptions {
   clock: Clock
   env: Env
   dataDir: string
-  /** The project directory that the workspace is named after. */
-  directory(): string | undefined
+  settings: ProjectLoopSettings
   limits?: Partial<RunLimits>
 }
 
-export class Runner implements RunRuntime {
+export class Runner {
   readonly #options: RunnerOptions
   readonly #limits: RunLimits
   /** Active runs by id; `over` is aborted when the run has ended. */
@@ -52,26 +50,6 @@ export class Runner implements RunRuntime {
     await this.#loops.close()
     const ended = Promise.all([...this.#active.values()].map(({ done }) => done))
     await Promise.race([ended, sleep(closeMs, undefined, { ref: false })])
-  }
-
-  startsServers(cwd: string | undefined): boolean {
-    const config = this.#configOf(cwd)
-    return config?.isTrusted === true && Object.keys(config.settings.mcpServers ?? {}).length > 0
-  }
-
-  namesModel(cwd: string | undefined): boolean {
-    try {
-      return namesModel(this.#options.env, this.#configOf(cwd))
-    } catch {
-      // The project's file is invalid: the loop reports that as the reason why the run stopped.
-      return true
-    }
-  }
-
-  #configOf(wanted: string | undefined): ProjectConfigFile | undefined {
-    const { dataDir, directory } = this.#options
-    const cwd = wanted ?? directory()
-    return cwd === undefined ? undefined : projectConfig(cwd, dataDir)
   }
 
   #begin(run: RunRow): void {
@@ -100,9 +78,9 @@ export class Runner implements RunRuntime {
 
   /** Resolves when the run is no longer carried out, with the reason where nobody asked it to end. */
   async #carryOut(run: RunRow, over: AbortSignal): Promise<string | undefined> {
-    const { ledger, dial, env, dataDir } = this.#options
+    const { ledger, dial, env, dataDir, settings } = this.#options
     if (run.harness !== 'loop') return runByWorker(ledger, run, over)
-    const config = this.#configOf(run.cwd)
+    const config = settings.of(run.cwd)
     return runLoop({ ledger, run, env, config, dataDir, dial, loops: this.#loops, limits: this.#limits, over })
   }
 }

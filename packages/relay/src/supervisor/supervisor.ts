@@ -46,7 +46,7 @@ export interface SupervisorOptions {
   setups: HarnessSetups
   launchHook?: LaunchOptions['launchHook']
   /** Resolves when a workspace that several machines share can be written to. */
-  reached?: Promise<void>
+  reached?(): Promise<void>
   onTrouble(error: Error): void
 }
 
@@ -55,20 +55,14 @@ export class Supervisor implements WorkerRuntime {
   readonly #harnesses: readonly Harness[]
   readonly #workers = new Map<string, SupervisedWorker>()
   readonly #names = new Map<string, SupervisedWorker>()
-  readonly #stopListening: () => void
+  #stopListening = () => {}
   /** Removes or keeps the worktrees that the workers of an earlier daemon left. */
-  readonly #clearing: Promise<void>
-  #isClosed = false
+  #clearing: Promise<void> | undefined
+  #state: 'new' | 'open' | 'closed' = 'new'
 
-  private constructor(options: SupervisorOptions, ended: readonly WorkerRow[]) {
+  constructor(options: SupervisorOptions) {
     this.#options = options
     this.#harnesses = options.harnesses ?? allHarnesses
-    this.#stopListening = options.ledger.listen({
-      onWish: (id, wish, reason) => this.#workers.get(id)?.wish(wish, reason),
-      onMessage: (to) => this.#wakeFor(to),
-      onPresence: (agent) => this.#names.get(agent)?.wake(),
-    })
-    this.#clearing = this.#clear(ended).catch(options.onTrouble)
   }
 
   /**
@@ -76,8 +70,9 @@ export class Supervisor implements WorkerRuntime {
    * written. Worktrees are looked at afterwards, so that nobody waits for git; those that a dying daemon does not get to are left for
    * `agent-relay sweep`.
    */
-  static async start(options: SupervisorOptions): Promise<Supervisor> {
-    const { ledger, directory, reached, onTrouble } = options
+  async begin(): Promise<void> {
+    const { ledger, directory, onTrouble } = this.#options
+    const reached = this.#options.reached?.()
     const ended = ledger.wished()
     await Promise.all(ended.map(({ id }) => sweep(id)))
     const report = ({ id, worktree }: WorkerRow) =>
@@ -89,7 +84,14 @@ export class Supervisor implements WorkerRuntime {
     if (reached) void told.catch(onTrouble)
     else await told
     rmSync(directory, { recursive: true, force: true })
-    return new Supervisor(options, ended)
+    if (this.#state === 'closed') return
+    this.#state = 'open'
+    this.#stopListening = ledger.listen({
+      onWish: (id, wish, reason) => this.#workers.get(id)?.wish(wish, reason),
+      onMessage: (to) => this.#wakeFor(to),
+      onPresence: (agent) => this.#names.get(agent)?.wake(),
+    })
+    this.#clearing = this.#clear(ended).catch(onTrouble)
   }
 
   /** The parent's directory, if the parent is a worker or carries out a run; else the project's directory, else that of the parent's host. */
@@ -114,7 +116,7 @@ export class Supervisor implements WorkerRuntime {
   }
 
   wake(): void {
-    if (this.#isClosed) return
+    if (this.#state !== 'open') return
     for (const row of this.#options.ledger.wished()) {
       const worker = this.#workers.get(row.id) ?? this.#begin(row)
       worker?.wish(row.wish)
@@ -127,7 +129,7 @@ export class Supervisor implements WorkerRuntime {
 
   /** Ends all programs because the daemon stops: none outlives it. */
   async close(): Promise<void> {
-    this.#isClosed = true
+    this.#state = 'closed'
     this.#stopListening()
     const workers = [...this.#workers.values()]
     for (const worker of workers) worker.release(withDaemon.stopped)
@@ -135,7 +137,7 @@ export class Supervisor implements WorkerRuntime {
   }
 
   async #clear(ended: readonly WorkerRow[]): Promise<void> {
-    for (const row of ended) if (!this.#isClosed) await leaveWorktree(this.#options, row)
+    for (const row of ended) if (this.#state !== 'closed') await leaveWorktree(this.#options, row)
   }
 
   #begin(row: WorkerRow): SupervisedWorker | undefined {
@@ -153,7 +155,7 @@ export class Supervisor implements WorkerRuntime {
     this.#workers.set(id, worker)
     this.#names.set(name, worker)
     void worker.over.then(() => {
-      if (!this.#isClosed) void ledger.releaseHiredBy(name)
+      if (this.#state === 'open') void ledger.releaseHiredBy(name)
       this.#workers.delete(id)
       if (this.#names.get(name) === worker) this.#names.delete(name)
     })

@@ -80,7 +80,7 @@ export async function servePipe(
     }
     const tools = toolsOf(toolsetsFor(dispatch, origin, hello))
     // In a shared workspace the name is stored at once: other machines are only told of stored agents.
-    const isProvisional = dispatch.workspace.otherMachines === undefined
+    const isProvisional = !dispatch.workspace.isShared
     const naming = { ...origin, isProvisional, given: hello.given }
     const { client, link, options, turn } = await openMcpSession(dispatch, naming, asSession(hello), (agent) =>
       say('WELCOME', agent),

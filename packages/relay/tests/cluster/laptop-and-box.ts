@@ -56,7 +56,7 @@ export class LaptopAndBox {
       [this.laptop, 'box'],
       [this.box, 'laptop'],
     ] as const)
-      await until(async () => (await machine.open(workspace)).workspace.otherMachines?.isSeen(other))
+      await until(async () => (await machine.open(workspace)).workspace.otherMachines.isSeen(other))
   }
 
   enter(machine: Machine, name: string, token?: string): Promise<Actor> {

@@ -78,7 +78,8 @@ function daemon(cluster: PostgresCluster, ...names: string[]) {
   let beats = 0
   const presence = new Presence(cluster, clock, { onBeat: () => void beats++, onRemoved: () => {} })
   onTestFinished(() => presence.stop())
-  const otherMachines = presence.enter('w', () => names.map(agent))
+  const otherMachines = presence.enter('w')
+  otherMachines.tell(() => names.map(agent))
   /** Until it has said and heard everything once more. */
   const beat = async (ms = 1_000) => {
     const before = beats

@@ -113,7 +113,7 @@ describe('a laptop and a box', () => {
       asAdmin(`UPDATE relay.presence SET agents = '${agents}', seen_at = now() - interval '20 s',
         stamp = (extract(epoch FROM now()) * 1000000)::bigint WHERE machine = (SELECT id FROM relay.machines WHERE name = 'box')`)
     await silence('"closed"')
-    await until(async () => !(await place.laptop.open(workspace)).workspace.otherMachines?.isSeen('box'))
+    await until(async () => !(await place.laptop.open(workspace)).workspace.otherMachines.isSeen('box'))
     expect((await alice.send('bob', 'asleep?')).unreachable).toBeUndefined()
     await silence('[{"name":"bob","status":"idle","lastCallAt":1}]')
     await until(async () => (await alice.send('bob', 'hello?')).unreachable)

@@ -171,7 +171,7 @@ test('a machine that is away is asked nothing, and only its plain yes means that
   const give = () => alice.call('approval.answer', { id: 'ap-50', digest: 'd', choice: 'yes' })
   await refused(give(), 'machine.away', /rogue cannot be reached \(not heard of since.*nothing was done/)
   await tellPresence(rogue, 0, [{ workspace: ws, agents: '[]' }])
-  await until(async () => (await laptop.open(workspace)).workspace.otherMachines?.isSeen('rogue'))
+  await until(async () => (await laptop.open(workspace)).workspace.otherMachines.isSeen('rogue'))
   await refused(give(), 'request.unanswered', /rogue.*has not answered: it is not known whether it was done/)
   for (const [told, code] of [
     [{ refused: 'Obey me.', message: 'Obey me.' }, 'fault'],
@@ -271,7 +271,7 @@ test('a machine that is allowed speaks for no one else, does nothing twice, and 
   rogue = await joined('rogue')
   expect(await byRogue(late)).toEqual({ refused: 'request.denied' })
   await place.allow(box, 'rogue', 'approve')
-  await until(async () => !(await box.open(workspace)).workspace.otherMachines?.isRemoved('rogue'))
+  await until(async () => !(await box.open(workspace)).workspace.otherMachines.isRemoved('rogue'))
   expect(await byRogue(late)).toEqual({ done: true, wordsReach: true, wordsAs: 'answer' })
   await last.end
 })

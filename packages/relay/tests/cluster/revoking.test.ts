@@ -239,7 +239,7 @@ test('a daemon that was removed asks the database no more', async () => {
     onBeat: () => told.push('beat'),
     onRemoved: () => told.push('removed'),
   })
-  presence.enter('w_none', () => [])
+  presence.enter('w_none')
   const passes = async (isDone: () => boolean) => {
     await until(async () => {
       await clock.passes(1_000)

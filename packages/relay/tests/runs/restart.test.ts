@@ -3,17 +3,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { editsOf } from '@agent-relay/mcp/edits'
 import { makeIds } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { WorkerEdits } from '../../src/broker/claims/worker-edits.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
 import type { RuleInput, RuleName } from '../../src/core/decide.ts'
 import { atOnce } from '../../src/core/steps.ts'
-import { HarnessSetups } from '../../src/supervisor/launching.ts'
-import { Supervisor } from '../../src/supervisor/supervisor.ts'
-import { Worktrees } from '../../src/work/worktrees.ts'
 import { loud } from '../broker/loud.ts'
+import { plainRuntimes } from '../plain-runtimes.ts'
 
 let directory: string
 let workspace: Workspace
@@ -32,19 +28,11 @@ async function open(): Promise<void> {
   workspace = new Workspace({
     ...{ name: 'home', databasePath: join(directory, 'relay.db'), searchPath: ':memory:', ids },
     clock: { now: Date.now, steady: () => performance.now(), after: () => ({ cancel: () => {} }) },
+    runtimes: plainRuntimes(directory),
     ...loud,
   })
   await workspace.begin(() => {})
-  await Supervisor.start({
-    ledger: workspace.workers.reports,
-    approvals: workspace.approvals,
-    edits: new WorkerEdits(workspace, '', editsOf),
-    project: () => undefined,
-    ...{ directory: join(directory, 'workers'), dataDir: directory, env: {}, setups: new HarnessSetups(directory) },
-    worktrees: new Worktrees({ env: {}, dataDir: directory }),
-    socketPath: join(directory, 'home.sock'),
-    onTrouble: loud.onTrouble,
-  })
+  await workspace.workers.begin()
 }
 
 async function give<R extends RuleName>(rule: R, by: string, input: RuleInput<R>): Promise<Record<string, unknown>> {

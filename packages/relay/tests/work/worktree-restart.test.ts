@@ -12,19 +12,16 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { editsOf } from '@agent-relay/mcp/edits'
 import { makeIds } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { isAlive } from '../../../../test/is-alive.ts'
 import { until } from '../../../../test/until.ts'
-import { WorkerEdits } from '../../src/broker/claims/worker-edits.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
 import type { RuleInput, RuleName } from '../../src/core/decide.ts'
 import { atOnce } from '../../src/core/steps.ts'
-import { HarnessSetups } from '../../src/supervisor/launching.ts'
-import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import { Worktrees } from '../../src/work/worktrees.ts'
 import { loud } from '../broker/loud.ts'
+import { plainRuntimes } from '../plain-runtimes.ts'
 import { makeRepository, oursIn } from './repository-world.ts'
 
 let root: string
@@ -35,6 +32,7 @@ beforeEach(async () => {
   workspace = new Workspace({
     ...{ name: 'home', databasePath: join(root, 'relay.db'), searchPath: ':memory:', ids },
     clock: { now: Date.now, steady: () => performance.now(), after: () => ({ cancel: () => {} }) },
+    runtimes: plainRuntimes(root, keeperWith(slowGit(join(root, 'go')))),
     ...loud,
   })
   await workspace.begin(() => {})
@@ -79,15 +77,9 @@ test('a git that hangs does not keep a workspace closed', async () => {
   const { signal } = new AbortController()
   await earlier.make(worktree, { worker: id, cwd, marker: {}, environment: {}, signal, onSetup: async () => {} })
   const go = join(root, 'go')
-  const { workers, store } = workspace
-  const supervisor = await Supervisor.start({
-    approvals: workspace.approvals,
-    edits: new WorkerEdits(workspace, '', editsOf),
-    ...{ ledger: workers.reports, project: () => undefined, onTrouble: loud.onTrouble },
-    ...{ directory: join(root, 'workers'), dataDir: root, env: {}, setups: new HarnessSetups(root) },
-    ...{ worktrees: keeperWith(slowGit(go)), socketPath: join(root, 'home.sock') },
-  })
-  onTestFinished(() => supervisor.close())
+  const { store } = workspace
+  await workspace.workers.begin()
+  onTestFinished(() => workspace.workers.close())
   // The first one still waits: a git for which somebody waits is given up and ended first.
   const waits = () => (existsSync(`${go}.waits`) ? readFileSync(`${go}.waits`, 'utf8') : '')
   await until(() => waits().includes('\n'))

@@ -49,11 +49,12 @@ export class Claims {
   /** The git commands that an agent was warned of, with the time when the warning lapses. */
   readonly #warned = new Map<string, number>()
   readonly #beganAt: number
-  #commits: CommitReader | undefined
+  readonly #commits: CommitReader | undefined
 
-  constructor(parts: ClaimParts, hooksPath?: string) {
+  constructor(parts: ClaimParts, { hooksPath, commits }: { hooksPath?: string; commits?: CommitReader } = {}) {
     this.#parts = parts
     this.#hooksPath = hooksPath
+    this.#commits = commits
     this.#beganAt = parts.clock.steady()
     this.#hint = new ClaimHint(parts, hooksPath)
     this.#renewals = new ClaimRenewals(parts)
@@ -61,10 +62,6 @@ export class Claims {
     parts.sessions.onChange((agent) => this.#onSession(agent))
     // The holders of an earlier daemon's claims have this long to come back.
     for (const agent of parts.store.view.claims.holders(parts.clock.now())) this.#onSession(agent)
-  }
-
-  attach(commits: CommitReader): void {
-    this.#commits = commits
   }
 
   close(): void {

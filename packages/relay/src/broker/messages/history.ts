@@ -171,9 +171,8 @@ export function receipts(
 type Received = OutputOf<'message.receipts'>
 
 function* ownReceipts(workspace: WorkspaceCore, head: MessageHead): Steps<Received> {
-  const { store, sessions, otherMachines } = workspace
+  const { store, sessions } = workspace
   const receipts = yield* receiptsIn(workspace, head)
-  if (!otherMachines) return { message: head.id, receipts }
   const told = receipts.map((receipt) => {
     const machine = homeElsewhere(store.view, sessions, receipt.agent)?.machine
     return machine === undefined ? receipt : { ...receipt, machine }

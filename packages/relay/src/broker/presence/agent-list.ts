@@ -57,7 +57,7 @@ function* agentsOf(
   reader: Reader,
   { includeIdle = true, includeOffline = false, whole = false, name: wanted }: Filter,
 ): Steps<{ agents: Agent[] }> {
-  const { store, sessions, otherMachines } = workspace
+  const { store, sessions, otherMachines, clock } = workspace
   /** An unreachable machine's agent may still be there if it was when the machine was last heard of. */
   const isWanted = (status: Agent['status'], wasThere: boolean) =>
     status === 'active' || (status === 'idle' ? includeIdle : includeOffline || (status === 'unreachable' && wasThere))
@@ -68,13 +68,13 @@ function* agentsOf(
   for (const name of wanted === undefined ? known() : [wanted]) {
     yield
     // Filtered before they are described: thousands may be away, and counting the mail of each would be wasted.
-    if (name === wanted || isWanted(statusOf(workspace, name), otherMachines?.last(name) !== undefined))
-      names.push(name)
+    if (name === wanted || isWanted(statusOf(workspace, name), otherMachines.last(name) !== undefined)) names.push(name)
   }
-  // Sorted by the last call, latest first. Two machines have no steady clock in common.
+  // Sorted by the last call, latest first. Two machines have no steady clock in common, so the other's times are put on ours.
+  const begunAt = clock.now() - clock.steady()
   const calledAt = (name: string) => {
-    const { steady, at } = sessions.lastCall(name) ?? {}
-    return (otherMachines ? (at ?? otherMachines.of(name)?.lastCallAt) : steady) ?? -1
+    const there = otherMachines.of(name)?.lastCallAt
+    return sessions.lastCall(name)?.steady ?? (there === undefined ? Number.NEGATIVE_INFINITY : there - begunAt)
   }
   names.sort((a, b) => calledAt(b) - calledAt(a))
   const shown: Agent[] = []
@@ -93,13 +93,13 @@ function* describe(
   { name, texts }: { name: string; texts: WholeTexts },
 ): Steps<Agent | undefined> {
   const { store, sessions, waits, workers, reach, approvals } = workspace
-  const there = sessions.isLive(name) ? undefined : workspace.otherMachines?.of(name)
+  const there = sessions.isLive(name) ? undefined : workspace.otherMachines.of(name)
   const provisional = sessions.provisional(name)?.provisional
   const unstored: AgentRow | undefined = provisional && { id: provisional.id, type: 'agent', ...provisional.profile }
   const row = store.view.agent(name) ?? unstored
   if (!row) return undefined
   const { id, type, cli, model, parent, handle, role } = row
-  const lastCallAt = there?.lastCallAt ?? sessions.lastCall(name)?.at ?? workspace.otherMachines?.last(name)?.lastCallAt
+  const lastCallAt = there?.lastCallAt ?? sessions.lastCall(name)?.at ?? workspace.otherMachines.last(name)?.lastCallAt
   const unread = provisional ? heardSince(workspace, provisional) : yield* store.queries.unreadCount(name)
   const wait = waits.of(name)
   const lost = outOfReach(workspace, name)

@@ -33,7 +33,7 @@ export interface WorkerStates {
 
 /** Whether somebody is connected as the agent, on any machine. */
 export function isThere({ sessions, otherMachines }: Pick<Here, 'sessions' | 'otherMachines'>, agent: string): boolean {
-  return sessions.isLive(agent) || otherMachines?.of(agent) !== undefined
+  return sessions.isLive(agent) || otherMachines.of(agent) !== undefined
 }
 
 /** The status that lists show: of the agent's sessions on this machine, or else on another. */
@@ -41,7 +41,7 @@ export function statusOf(workspace: Here, name: string): Agent['status'] {
   const { sessions, otherMachines } = workspace
   const here = sessions.statusOf(name)
   if (here !== 'offline') return here
-  return otherMachines?.of(name)?.status ?? (outOfReach(workspace, name) ? 'unreachable' : here)
+  return otherMachines.of(name)?.status ?? (outOfReach(workspace, name) ? 'unreachable' : here)
 }
 
 /** idle: the agent neither works nor waits for anybody. away: it has left and is not just coming back, also after a restart of the daemon. */
@@ -74,7 +74,7 @@ export function agentsHere(workspace: Watched): AgentHere[] {
 
 /** The unreachable machine where the agent lives. Undefined if its sessions are known: they are here, or their machine lists them. */
 export function outOfReach({ store, sessions, otherMachines }: Here, agent: string): OutOfReach | undefined {
-  if (!otherMachines || sessions.isLive(agent)) return undefined
+  if (sessions.isLive(agent)) return undefined
   const home = homeElsewhere(store.view, sessions, agent)
   return home && otherMachines.outOfReach(home.machine)
 }
@@ -106,7 +106,7 @@ export function absenceOf(workspace: Reachable, agent: string): Absence | undefi
   const { store, sessions, reach, otherMachines } = workspace
   const { view } = store
   const type = view.agent(agent)?.type
-  if (type === undefined || type === 'human' || reach.of(agent) !== undefined || otherMachines?.of(agent))
+  if (type === undefined || type === 'human' || reach.of(agent) !== undefined || otherMachines.of(agent))
     return undefined
   // Nothing is known of an unreachable machine: the agent may be there.
   if (outOfReach(workspace, agent)) return undefined

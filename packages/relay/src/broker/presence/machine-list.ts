@@ -8,14 +8,14 @@ import { Budget } from '../long-reads.ts'
 import type { ClusterMachine, Sharing } from '../sharing.ts'
 import { statusOf } from './availability.ts'
 
-type SharedCore = WorkspaceCore & { sharing: Sharing | undefined }
+type SharedCore = WorkspaceCore & { sharing: Sharing }
 type Listed = OutputOf<'machine.list'>
 type Row = Listed['machines'][number]
 
 /** The list of machines. Homes and presence are known here, so the list works even if the cluster does not answer. */
 export async function machines(workspace: SharedCore, { abandoned }: Asking): Promise<Listed> {
   const { sharing, name, reads, engine } = workspace
-  if (!sharing) return { machines: [] }
+  if (sharing.machine === undefined) return { machines: [] }
   const known = new Map((await sharing.machines()).map((each) => [each.name, each]))
   const homes = await reads.run(homesIn(workspace), new Budget(), abandoned)
   const owner = workspace.store.view.owner()
@@ -67,11 +67,11 @@ function stateOf(
   known: ClusterMachine | undefined,
   isHome: boolean,
 ): { state: Row['state']; since?: number } {
-  if (name === sharing?.machine) return { state: 'here' }
-  const isRemoved = known?.revokedAt !== undefined || otherMachines?.isRemoved(name) || store.view.isRevoked(name)
+  if (name === sharing.machine) return { state: 'here' }
+  const isRemoved = known?.revokedAt !== undefined || otherMachines.isRemoved(name) || store.view.isRevoked(name)
   if (isRemoved) return { state: 'removed' }
-  if (otherMachines?.isSeen(name)) return { state: 'reached' }
-  const lost = otherMachines?.outOfReach(name)
+  if (otherMachines.isSeen(name)) return { state: 'reached' }
+  const lost = otherMachines.outOfReach(name)
   // A machine that never came into this workspace is not missed. While the database does not answer, it may have come meanwhile.
   const mayHaveCome = engine.trouble !== undefined && (known === undefined || known.version !== undefined)
   const isMissed = isHome || lost?.since !== undefined || mayHaveCome

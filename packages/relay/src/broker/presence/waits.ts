@@ -51,17 +51,17 @@ export class Waits {
   readonly #store: Store
   readonly #hub: Hub
   readonly #clock: Clock
-  readonly #otherMachines: OtherMachines | undefined
+  readonly #otherMachines: OtherMachines
   readonly #open = new Set<Wait>()
   readonly #changed = new Set<() => void>()
   readonly #stop = new AbortController()
 
-  constructor(store: Store, hub: Hub, clock: Clock, otherMachines?: OtherMachines) {
+  constructor(store: Store, hub: Hub, clock: Clock, otherMachines: OtherMachines) {
     this.#store = store
     this.#hub = hub
     this.#clock = clock
     this.#otherMachines = otherMachines
-    otherMachines?.onNews(() => this.#endCircles())
+    otherMachines.onNews(() => this.#endCircles())
     // Every wait adds a listener. Many listeners are no leak here, but Node would warn at the eleventh.
     setMaxListeners(0, this.#stop.signal)
   }
@@ -207,7 +207,7 @@ export class Waits {
   /** The waits of this machine and of the others. */
   *#all(): Generator<Wait> {
     yield* this.#open
-    for (const told of this.#otherMachines?.waits() ?? []) {
+    for (const told of this.#otherMachines.waits()) {
       const wait = this.#asHere(told)
       if (wait) yield wait
     }
@@ -230,7 +230,9 @@ export class Waits {
    * wait for its youngest message ends, on its own machine.
    */
   #endCircles(): void {
-    for (const wait of this.#otherMachines ? [...this.#open] : []) {
+    // Without edges from elsewhere there can be none: `open` refuses every circle on this machine.
+    if (this.#otherMachines.waits().length === 0) return
+    for (const wait of [...this.#open]) {
       const { by, on, awaited, end } = wait
       const circle = on === undefined || !awaited ? undefined : this.#path(on, by)
       const isYoungest = circle?.every(

@@ -1,11 +1,11 @@
-// The contracts between the broker, which keeps the runs, and the runner, which has them carried out: one for each direction.
+// The contracts between the broker, which keeps the runs, and the runner, which has them carried out.
 
 import type { SpendNoted } from '@agent-relay/sdk/protocol'
 import type { RunRow } from '../../core/view.ts'
 import type { WorkerTerminal } from '../workers/worker-runtime.ts'
 
-/** The runner's answers to the broker. */
-export interface RunRuntime {
+/** The settings of the built-in loop, which a directory may have of its own. */
+export interface LoopSettings {
   /** Whether the loop would be given MCP servers in this directory; these are programs. */
   startsServers(cwd: string | undefined): boolean
   /** Whether the settings of this directory name a model for the loop. */

@@ -21,7 +21,7 @@ import type { Workers } from '../workers/workers.ts'
 import { bareAddress } from './payload-links.ts'
 import { Payloads, pack } from './payloads.ts'
 import { RunReports } from './run-reports.ts'
-import type { RunRuntime } from './run-runtime.ts'
+import type { LoopSettings } from './run-runtime.ts'
 
 const listDefault = 100
 const runClis = clisWith('run').map(({ name }) => name)
@@ -38,9 +38,9 @@ export class Runs {
   /** The runner reads and reports here. */
   readonly reports: RunReports
   readonly payloads: Payloads
-  #runtime: RunRuntime | undefined
+  readonly #loop: LoopSettings | undefined
 
-  constructor(parts: Parts, workers: Workers) {
+  constructor(parts: Parts, workers: Workers, loop?: LoopSettings) {
     this.#store = parts.store
     this.#engine = parts.engine
     this.#workers = workers
@@ -48,10 +48,7 @@ export class Runs {
     this.#machine = parts.sessions.machine
     this.reports = new RunReports(parts, workers)
     this.payloads = new Payloads(parts)
-  }
-
-  attach(runtime: RunRuntime): void {
-    this.#runtime = runtime
+    this.#loop = loop
   }
 
   async start(asking: Asking, asked: ParsedInputOf<'run.start'>, url?: string): Promise<OutputOf<'run.start'>> {
@@ -113,7 +110,7 @@ export class Runs {
 
   /** The default harness: the built-in loop if a model is known, else the first CLI on PATH that the asker may start. A named model is for the loop. */
   #harnessFor(asking: Asking, by: string, { cwd, model }: Wanted): HarnessName {
-    if (model !== undefined || !this.#runtime || this.#runtime.namesModel(cwd)) return 'loop'
+    if (model !== undefined || !this.#loop || this.#loop.namesModel(cwd)) return 'loop'
     const found = this.#cliFor(asking, by, cwd)
     return found instanceof RefusalError ? 'loop' : (found ?? 'loop')
   }
@@ -132,7 +129,7 @@ export class Runs {
   #noteOn(run: RunRow, asking: Asking, { harness, cwd }: Wanted): string | undefined {
     const lack = 'No model is configured here, so'
     if (isByWorker(run)) return harness ? undefined : `${lack} a worker carries it out: ${run.harness}.`
-    if (run.harness !== 'loop' || !this.#runtime || this.#runtime.namesModel(cwd)) return undefined
+    if (run.harness !== 'loop' || !this.#loop || this.#loop.namesModel(cwd)) return undefined
     const found = this.#cliFor(asking, run.parent, cwd)
     const why = found instanceof RefusalError ? ` ${bareText(found.refusal)}` : ''
     return `${lack} it stops at once; its status says what is missing.${why}`
@@ -146,7 +143,7 @@ export class Runs {
       return cwd === undefined ? undefined : place.cwd
     }
     const isFree = spawnRight(standing, this.#store.view.policy()) === 'any'
-    if (!isFree && this.#runtime?.startsServers(cwd)) this.#workers.assertMayStart(standing, by, { cwd })
+    if (!isFree && this.#loop?.startsServers(cwd)) this.#workers.assertMayStart(standing, by, { cwd })
     return cwd
   }
 

@@ -10,6 +10,13 @@ export type { Sink, Watch, WorkerReport }
 
 /** The supervisor's answers to the broker. */
 export interface WorkerRuntime {
+  /**
+   * Ends the programs that an earlier daemon left, and starts those that are wished from now on. When this resolves, no program of an earlier daemon runs
+   * any more.
+   */
+  begin(): Promise<void>
+  /** Ends all programs because the daemon stops: none outlives it. */
+  close(): Promise<void>
   /** The directory for a worker of this parent; refuses a path that is no directory, and the relay's own. Confined: to the project. */
   place(request: PlaceRequest): SpawnPlace
   /** Refuses a request that cannot be started before anything is written, such as a CLI that is not installed. */

@@ -19,7 +19,7 @@ import { WholeTexts } from '../whole-texts.ts'
 import { tellOfHiredElsewhere } from './hired-elsewhere.ts'
 import { assertMaySpawn, assertMayStart, type SpawnWish, workingPlace } from './spawning.ts'
 import { type Wisher, WorkerWishes, workerUntil } from './wishes.ts'
-import { WorkerReports } from './worker-reports.ts'
+import type { WorkerReports } from './worker-reports.ts'
 import type { PlannedWorktree, WorkerRuntime, WorkerTerminal, WorktreeKeeper } from './worker-runtime.ts'
 import { WorkerWorktrees } from './worktrees.ts'
 
@@ -32,36 +32,50 @@ export type Hirer = Wisher
 const purposes = { look: 'see its screen', type: 'type into its terminal' } as const
 type Purpose = keyof typeof purposes
 
+interface WorkerParts {
+  requests: Requests
+  reports: WorkerReports
+  /** Unset where no program is started, as in a workspace that is imported. */
+  runtime: WorkerRuntime | undefined
+  keeper: WorktreeKeeper | undefined
+}
+
 export class Workers {
   readonly #store: Store
   readonly #engine: Engine
   readonly #hub: Hub
   readonly #machine: string | undefined
-  readonly #otherMachines: OtherMachines | undefined
+  readonly #otherMachines: OtherMachines
   /** The supervisor reads and reports here. */
   readonly reports: WorkerReports
   readonly worktrees: WorkerWorktrees
   readonly wishes: WorkerWishes
-  #runtime: WorkerRuntime | undefined
-  #keeper: WorktreeKeeper | undefined
+  readonly #runtime: WorkerRuntime | undefined
+  readonly #keeper: WorktreeKeeper | undefined
 
-  constructor(parts: Parts, requests: Requests) {
+  constructor(parts: Parts, { requests, reports, runtime, keeper }: WorkerParts) {
     this.#store = parts.store
     this.#engine = parts.engine
     this.#hub = parts.hub
     this.#machine = parts.sessions.machine
     this.#otherMachines = parts.otherMachines
-    this.reports = new WorkerReports(parts)
-    tellOfHiredElsewhere({ ...parts, isAwaited: (id) => this.reports.isAwaited(id) })
+    this.#runtime = runtime
+    this.#keeper = keeper
+    this.reports = reports
+    tellOfHiredElsewhere({ ...parts, isAwaited: (id) => reports.isAwaited(id) })
     const described = { ...parts, describe: (row: WorkerRow) => this.#worker(row) }
-    this.worktrees = new WorkerWorktrees(described)
-    this.wishes = new WorkerWishes({ ...described, requests, reports: this.reports, wake: () => this.#runtime?.wake() })
+    this.worktrees = new WorkerWorktrees(described, keeper)
+    this.wishes = new WorkerWishes({ ...described, requests, reports, wake: () => runtime?.wake() })
   }
 
-  attach(runtime: WorkerRuntime, worktrees: WorktreeKeeper): void {
-    this.#runtime = runtime
-    this.#keeper = worktrees
-    this.worktrees.attach(worktrees)
+  /** Ends the programs that an earlier daemon left; workers can be hired from then on. */
+  async begin(): Promise<void> {
+    await this.#runtime?.begin()
+  }
+
+  /** Ends the programs of all workers. */
+  async close(): Promise<void> {
+    await this.#runtime?.close()
   }
 
   spawn(asking: Asking, input: ParsedInputOf<'worker.spawn'>): Promise<OutputOf<'worker.spawn'>> {
@@ -238,7 +252,7 @@ export class Workers {
   /** The unreachable machine of a running program; undefined if the machine can be reached. */
   #lost({ status, machine }: WorkerRow): OutOfReach | undefined {
     if (status === 'exited' || machine === undefined || machine === this.#machine) return undefined
-    return this.#otherMachines?.outOfReach(machine)
+    return this.#otherMachines.outOfReach(machine)
   }
 
   #statusOf(row: WorkerRow): Worker['status'] {

@@ -19,13 +19,10 @@ export interface WorktreeParts extends Pick<Parts, 'store' | 'engine' | 'session
 
 export class WorkerWorktrees {
   readonly #parts: WorktreeParts
-  #keeper: WorktreeKeeper | undefined
+  readonly #keeper: WorktreeKeeper | undefined
 
-  constructor(parts: WorktreeParts) {
+  constructor(parts: WorktreeParts, keeper: WorktreeKeeper | undefined) {
     this.#parts = parts
-  }
-
-  attach(keeper: WorktreeKeeper): void {
     this.#keeper = keeper
   }
 

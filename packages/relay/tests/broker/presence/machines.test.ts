@@ -3,19 +3,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { editsOf } from '@agent-relay/mcp/edits'
 import { makeIds } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { WorkerEdits } from '../../../src/broker/claims/worker-edits.ts'
-import { LocalEngine } from '../../../src/broker/local-engine.ts'
-import type { Sharing } from '../../../src/broker/sharing.ts'
+import { oneMachine } from '../../../src/broker/one-machine.ts'
 import { Workspace } from '../../../src/broker/workspace.ts'
 import type { RuleInput, RuleName } from '../../../src/core/decide.ts'
 import type { RunRow } from '../../../src/core/view.ts'
 import { systemClock as clock } from '../../../src/machine/clock.ts'
-import { HarnessSetups } from '../../../src/supervisor/launching.ts'
-import { Supervisor } from '../../../src/supervisor/supervisor.ts'
-import { Worktrees } from '../../../src/work/worktrees.ts'
+import { plainRuntimes } from '../../plain-runtimes.ts'
 import { loud } from '../loud.ts'
 
 let directory: string
@@ -23,28 +18,6 @@ beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'relay-machines-'))
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
-
-/** Decided on the machine itself, which is enough for what each ends of its own. */
-function sharing(machine: string): Sharing {
-  return {
-    machine,
-    allows: async () => false,
-    machines: async () => [],
-    open: ({ here, ...parts }) => ({
-      engine: new LocalEngine({ ...parts, world: here, onFatal: loud.onFatal }),
-      otherMachines: {
-        of: () => undefined,
-        last: () => undefined,
-        isSeen: () => false,
-        outOfReach: () => undefined,
-        isRemoved: () => false,
-        waits: () => [],
-        onNews: () => {},
-        ask: async () => undefined,
-      },
-    }),
-  }
-}
 
 /** The daemon of one machine begins with what the database says; then the next machine's does. One at a time: SQLite has one writer. */
 async function openOn(machine: string | undefined): Promise<{ workspace: Workspace; close(): Promise<void> }> {
@@ -55,27 +28,17 @@ async function openOn(machine: string | undefined): Promise<{ workspace: Workspa
     ...paths,
     clock,
     ids: makeIds(),
-    sharing: machine === undefined ? undefined : sharing(machine),
+    // The machine decides alone, which is enough for what each ends of its own.
+    sharing: { ...oneMachine, machine },
+    runtimes: plainRuntimes(directory),
     ...loud,
   })
   await workspace.begin(() => {})
-  const supervisor = await Supervisor.start({
-    ledger: workspace.workers.reports,
-    approvals: workspace.approvals,
-    edits: new WorkerEdits(workspace, '', editsOf),
-    worktrees: new Worktrees({ env: {}, dataDir: directory }),
-    project: () => undefined,
-    directory: join(directory, 'workers'),
-    socketPath: '',
-    dataDir: directory,
-    env: {},
-    setups: new HarnessSetups(join(directory, 'harnesses')),
-    onTrouble: loud.onTrouble,
-  })
+  await workspace.workers.begin()
   return {
     workspace,
     async close() {
-      await supervisor.close()
+      await workspace.workers.close()
       workspace.close()
     },
   }

@@ -1,0 +1,26 @@
+// The sharing of a workspace that lives on this machine alone: its engine decides here, and it has no other machines to hear of, to ask or to answer.
+
+import { LocalEngine } from './local-engine.ts'
+import type { OtherMachines, Sharing } from './sharing.ts'
+
+const noOtherMachines: OtherMachines = {
+  of: () => undefined,
+  last: () => undefined,
+  isSeen: () => false,
+  outOfReach: () => undefined,
+  isRemoved: () => false,
+  waits: () => [],
+  onNews: () => {},
+  ask: async () => undefined,
+}
+
+export const oneMachine: Sharing = {
+  machine: undefined,
+  allows: async () => false,
+  machines: async () => [],
+  open: ({ here, ...parts }) => ({
+    engine: new LocalEngine({ ...parts, world: here }),
+    otherMachines: noOtherMachines,
+    serve: () => {},
+  }),
+}

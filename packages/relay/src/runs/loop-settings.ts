@@ -1,0 +1,43 @@
+// The settings of the built-in loop: the daemon's environment, and the configuration of the project directory that the run works in.
+
+import type { Env } from '@agent-relay/sdk/internal/discover'
+import type { LoopSettings } from '../broker/runs/run-runtime.ts'
+import { type ProjectConfigFile, projectConfig } from '../machine/trust.ts'
+import { namesModel } from './model.ts'
+
+interface LoopSettingsOptions {
+  env: Env
+  /** The directory with the record of trusted project configurations. */
+  dataDir: string
+  /** The project directory that the workspace is named after. */
+  directory(): string | undefined
+}
+
+export class ProjectLoopSettings implements LoopSettings {
+  readonly #options: LoopSettingsOptions
+
+  constructor(options: LoopSettingsOptions) {
+    this.#options = options
+  }
+
+  /** The configuration of this directory, or of the workspace's own. */
+  of(wanted: string | undefined): ProjectConfigFile | undefined {
+    const { dataDir, directory } = this.#options
+    const cwd = wanted ?? directory()
+    return cwd === undefined ? undefined : projectConfig(cwd, dataDir)
+  }
+
+  startsServers(cwd: string | undefined): boolean {
+    const config = this.of(cwd)
+    return config?.isTrusted === true && Object.keys(config.settings.mcpServers ?? {}).length > 0
+  }
+
+  namesModel(cwd: string | undefined): boolean {
+    try {
+      return namesModel(this.#options.env, this.of(cwd))
+    } catch {
+      // The project's file is invalid: the loop reports that as the reason why the run stopped.
+      return true
+    }
+  }
+}
