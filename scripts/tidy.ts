@@ -54,7 +54,7 @@ const contracts: Record<string, string[]> = {
   ),
   'runs → broker': at('broker', 'runs/run-runtime'),
   'work → broker': at('broker', 'workers/worker-runtime', 'claims/claim-runtime'),
-  'cluster → broker': at('broker', 'engine', 'hub', 'local-engine', 'elsewhere', 'sharing'),
+  'cluster → broker': at('broker', 'engine', 'hub', 'local-engine', 'sharing'),
   'daemon → cluster': at('cluster', 'shared-workspaces'),
   'cli → cluster': at('cluster/postgres', 'connection', 'faults', 'joining', 'machines', 'schema', 'status'),
 }

@@ -24,7 +24,7 @@ const program = `
   const before = loaded()
   await import(${JSON.stringify(built('cluster/postgres/connection.js'))}).then(({ withClient }) =>
     withClient({ host: '/nowhere', port: 1, database: 'none', user: 'nobody' }, () => {}).catch(() => {}))
-  console.log(JSON.stringify({ before, after: loaded(), isShared: workspace.elsewhere !== undefined }))
+  console.log(JSON.stringify({ before, after: loaded(), isShared: workspace.isShared }))
   await daemon.stop()
 `
 
