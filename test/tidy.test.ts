@@ -176,7 +176,7 @@ describe('a planted fault is found', () => {
       'a fact unhandled',
       `${sdk}/protocol/facts.ts`,
       "type: 'thing.done'\ntype: 'thing.lost'",
-      /thing\.lost is not handled/,
+      /thing\.lost is applied by no file of the store/,
     ],
     ['an empty table', `${sdk}/protocol/facts.ts`, '', /facts\.ts: missing, or nothing/],
     [

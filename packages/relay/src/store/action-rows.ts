@@ -1,8 +1,10 @@
-// Actions and invocations as rows, read for the rules and for answers. evolve.ts writes them.
+// Actions and invocations as rows, read for the rules and for answers.
 
-import type { ActionErrorCode } from '@agent-relay/sdk/protocol'
+import { type ActionErrorCode, toolNameOf } from '@agent-relay/sdk/protocol'
 import { unaskedAuthorities } from '../core/actions.ts'
+import { machineOf } from '../core/journal.ts'
 import type { ActionRow, InvocationRow } from '../core/view.ts'
+import type { Appliers, BodyKeeper } from './appliers.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 
@@ -131,4 +133,39 @@ function invocationOf(row: Row): InvocationRow {
     isDone: isDone === 1,
     ...withoutNulls({ provider, session, machine }),
   } as InvocationRow
+}
+
+const writes = {
+  action: `INSERT OR REPLACE INTO actions (name, tool, provider, session, description, input_schema, output_schema, available_to, timeout_ms, machine, authority)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  withdrawn: 'DELETE FROM actions WHERE name = ?',
+  invoked:
+    'INSERT INTO invocations (id, action, caller, provider, session, at, until, machine, input) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  completed: 'UPDATE invocations SET ok = ?, code = ?, message = ?, output = ?, duration_ms = ? WHERE id = ?',
+}
+
+export function actionAppliers(database: Database, keep: BodyKeeper): Appliers<`action.${string}`> {
+  const sql = database.prepareWhenUsed(writes)
+  return {
+    'action.registered': (fact, entry) => {
+      const { name, provider, session, description, inputSchema, outputSchema, availableTo, timeoutMs } = fact
+      const optional = [outputSchema, availableTo].map((value) => (value === undefined ? null : JSON.stringify(value)))
+      const [output = null, available = null] = optional
+      const schemas = [JSON.stringify(inputSchema), output, available]
+      const place = [timeoutMs, machineOf(fact, entry), fact.authority ?? null]
+      sql.action.run(name, toolNameOf(name), provider, session, description, ...schemas, ...place)
+    },
+    'action.withdrawn': ({ name }) => sql.withdrawn.run(name),
+    'action.invoked': (fact, { seq, at, body }) => {
+      const { id, action, caller, provider = null, session = null, until, machine = null } = fact
+      keep(seq, body)
+      sql.invoked.run(id, action, caller, provider, session, at, until, machine, seq)
+    },
+    'action.completed': ({ id, ok, code = null, message = null, durationMs }, { seq, facts, body }) => {
+      // In the entry of a call that could not begin, the body is the call's input.
+      const isOwnBody = !facts.some(({ type }) => type === 'action.invoked')
+      if (ok && isOwnBody) keep(seq, body)
+      sql.completed.run(ok ? 1 : 0, code, message, ok ? seq : null, durationMs, id)
+    },
+  }
 }

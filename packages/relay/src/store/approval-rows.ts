@@ -1,7 +1,9 @@
-// Approvals as rows, read for the rules and for lists. evolve.ts writes them.
+// Approvals as rows, read for the rules and for lists.
 
 import type { ApprovalOpened } from '@agent-relay/sdk/protocol'
+import { machineOf } from '../core/journal.ts'
 import type { ApprovalRow, ApprovalView } from '../core/view.ts'
+import type { Appliers, BodyKeeper } from './appliers.ts'
 import type { Database, Row, Statement } from './database.ts'
 
 const columns =
@@ -78,7 +80,7 @@ function approvalOf(row: Row): ApprovalRow {
 }
 
 /** The values of a new row, in the order of the columns that the insert names. */
-export function approvalValues(
+function approvalValues(
   { id, agent, vendor, tool, input, digest, choices, questions, ...fact }: ApprovalOpened,
   { machine, at, whole }: { machine: string | null; at: number; whole: number | null },
 ): (string | number | null)[] {
@@ -87,4 +89,28 @@ export function approvalValues(
   const kept = [hiddenChars, hiddenLines, whole, Number(isWhole)]
   const answered = questions ? JSON.stringify(questions) : null
   return [Number(id.slice('ap-'.length)), id, ...asked, machine, at, ...kept, answered, mark]
+}
+
+const writes = {
+  approval: `INSERT INTO approvals (n, id, agent, vendor, tool, input, is_exact, directory, choices, digest, machine, at, hidden_chars,
+    hidden_lines, whole, is_whole, questions, mark)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT seq FROM bodies WHERE seq = ?), ?, ?, ?)`,
+  approvalClosed:
+    'UPDATE approvals SET closed_at = ?, how = ?, kind = ?, closed_by = ?, given = ? WHERE id = ? AND closed_at IS NULL',
+}
+
+export function approvalAppliers(database: Database, keep: BodyKeeper): Appliers<`approval.${string}`> {
+  const sql = database.prepareWhenUsed(writes)
+  return {
+    'approval.opened': (fact, entry) => {
+      // The body belongs to this fact only if its input was cut. A replay has no bodies, and finds it in its row.
+      const whole = fact.hiddenChars === undefined ? null : entry.seq
+      if (whole !== null) keep(whole, entry.body)
+      sql.approval.run(...approvalValues(fact, { machine: machineOf(fact, entry), at: entry.at, whole }))
+    },
+    'approval.closed': ({ id, how, kind = null, asker, choice, words, answers }, { at, by }) => {
+      const given = choice === undefined ? null : JSON.stringify({ choice, words, answers })
+      sql.approvalClosed.run(at, how, kind, asker ?? by, given, id)
+    },
+  }
 }

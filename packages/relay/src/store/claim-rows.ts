@@ -1,7 +1,9 @@
-// Claims as rows, read for the rules and for lists. evolve.ts writes them.
+// Claims as rows, read for the rules and for lists.
 
 import { limits } from '@agent-relay/sdk/protocol'
+import { machineOf } from '../core/journal.ts'
 import type { Asker, ClaimRow, ClaimView } from '../core/view.ts'
+import type { Appliers } from './appliers.ts'
 import type { Database, Row, Statement } from './database.ts'
 
 const names = ['path', 'machine', 'root', 'file', 'repository', 'agent', 'how', 'since', 'edited_at', 'until']
@@ -94,4 +96,28 @@ function claimOf(row: Row): ClaimRow {
   const claim = { path, root, file, repository, agent, how, since, editedAt, until } as ClaimRow
   if (machine !== '') claim.machine = machine as string
   return claim
+}
+
+const writes = {
+  claimsOver: 'DELETE FROM claims WHERE until <= ?',
+  claimed: 'INSERT OR REPLACE INTO claims VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9)',
+  claimRenewed: 'UPDATE claims SET edited_at = ?, until = ? WHERE path = ? AND machine = ?',
+  claimEnded: 'DELETE FROM claims WHERE path = ? AND machine = ?',
+}
+
+export function claimAppliers(database: Database): Appliers<`claim.${string}`> {
+  const sql = database.prepareWhenUsed(writes)
+  return {
+    'claim.made': (fact, entry) => {
+      const { path, root, file, repository, agent, how, until } = fact
+      sql.claimsOver.run(entry.at)
+      sql.claimed.run(path, machineOf(fact, entry) ?? '', root, file, repository, agent, how, entry.at, until)
+    },
+    // A renewal may be stored a while after the edit: the edit's time follows from `until`.
+    'claim.renewed': ({ path, machine = '', until }) =>
+      sql.claimRenewed.run(until - limits.claimMs, until, path, machine),
+    'claim.ended': ({ path, machine = '' }) => sql.claimEnded.run(path, machine),
+    'claim.denied': () => {},
+    'claim.passed': () => {},
+  }
 }

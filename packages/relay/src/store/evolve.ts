@@ -1,26 +1,87 @@
-// Applies facts to the tables. Every row that is made from facts is written here, except those of `concerns` (see concerns.ts). Whether a fact is
+// Applies facts to the tables: those of agents, conversations and messages here, those of other nouns in the file with their rows. Whether a fact is
 // allowed is not asked here: the rule has decided.
 
-import { type Entry, type Fact, limits, toolNameOf } from '@agent-relay/sdk/protocol'
-import { type JournalEntry, machineOf, type Origin } from '../core/journal.ts'
-import { usdParts } from '../core/spend.ts'
+import type { Fact } from '@agent-relay/sdk/protocol'
 import type { AgentRow } from '../core/view.ts'
 import { backupMachine } from '../core/world.ts'
-import { approvalValues } from './approval-rows.ts'
+import { actionAppliers } from './action-rows.ts'
+import { type Applied, type Appliers, bodyKeeper } from './appliers.ts'
+import { approvalAppliers } from './approval-rows.ts'
+import { claimAppliers } from './claim-rows.ts'
 import { Concerns } from './concerns.ts'
 import type { Database, Statement } from './database.ts'
-import { rareStatements, statements } from './evolve-statements.ts'
 import { derivedTables } from './migrations.ts'
+import { needAppliers } from './need-rows.ts'
 import { NotedReceipts } from './noted-receipts.ts'
+import { noticeAppliers } from './notice-rows.ts'
+import { runAppliers } from './run-rows.ts'
+import { spendAppliers } from './spend-rows.ts'
 import type { KnownAgent, KnownConversation, Tables } from './tables.ts'
+import { workerAppliers } from './worker-rows.ts'
+
+/** The facts that change the tables mirrored in memory (tables.ts), which all others build on. */
+type Own =
+  `${'workspace' | 'machine' | 'agent' | 'channel' | 'conversation' | 'message' | 'delivery' | 'deliveries' | 'reaction'}.${string}`
 
 /** Every 64th message of a sender moves its own cursor: one write in 64 sends, and never more than 64 own messages to pass over. */
 const ownStride = 64
 
-/** An entry to apply, or its facts alone where the journal is replayed: its body and payload are stored already then. */
-type Applied = Entry & Pick<JournalEntry, 'body' | 'payload'> & Partial<Origin>
+/** Number of lasting tokens that an agent keeps, and likewise of tokens that last a day; older ones stop working. */
+const tokensMax = 16
 
-type Appliers = { [T in Fact['type']]: (fact: Extract<Fact, { type: T }>, entry: Applied) => void }
+const statements = {
+  meta: 'INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)',
+  metaGone: 'DELETE FROM meta WHERE name = ?',
+  agent:
+    'INSERT INTO agents (key, name, id, type, cli, model, parent, handle, role) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  agentUpdate: 'UPDATE agents SET cli = ?, model = ?, parent = ?, handle = ?, role = ? WHERE key = ?',
+  retired: 'UPDATE agents SET name = ?, handle = NULL, retired = 1 WHERE key = ?',
+  token: 'INSERT OR REPLACE INTO tokens (hash, agent, seq, until) VALUES (?, ?, ?, ?)',
+  tokenPrune: `DELETE FROM tokens WHERE agent = ?1 AND (until IS NULL) = (?2 IS NULL) AND seq <= (SELECT seq FROM tokens
+    WHERE agent = ?1 AND (until IS NULL) = (?2 IS NULL) ORDER BY seq DESC LIMIT 1 OFFSET ${tokensMax})`,
+  tokensRevoked: 'DELETE FROM tokens WHERE agent = ?',
+  tokensForgotten: 'DELETE FROM tokens',
+  conversation: 'INSERT INTO conversations (name) VALUES (?) RETURNING key',
+  // A removed conversation keeps its row, under a name that none can have, or its key would name the next one that is opened.
+  removed: "UPDATE conversations SET name = '-' || key WHERE key = ?",
+  staysRemoved: 'DELETE FROM members WHERE conversation = ?',
+  stay: 'INSERT OR IGNORE INTO members (agent, conversation, joined_n, cursor) VALUES (?1, ?2, ?3, ?3)',
+  // An agent that leaves and enters at the same number goes on with its old stay.
+  restay: 'UPDATE members SET left_n = NULL WHERE agent = ? AND conversation = ? AND joined_n = ?',
+  left: 'UPDATE members SET left_n = ? WHERE agent = ? AND conversation = ? AND left_n IS NULL',
+  message:
+    'INSERT INTO messages (seq, id, at, conversation, n, sender, kind, thread, reply_to, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  placeOf: 'SELECT seq, conversation FROM messages WHERE id = ?',
+  // The statement looks up the message's number itself: a page of fifty would otherwise cost fifty more statements.
+  offered: `INSERT INTO receipts (message, agent, offered_at, route, session, until)
+    SELECT seq, ?, ?, ?, ?, ? FROM messages WHERE id = ?
+    ON CONFLICT DO UPDATE SET offered_at = excluded.offered_at, route = excluded.route, session = excluded.session, until = excluded.until`,
+  held: `INSERT INTO receipts (message, agent, session, until) SELECT seq, ?, ?, ? FROM messages WHERE id = ?
+    ON CONFLICT DO UPDATE SET route = NULL, session = excluded.session, until = excluded.until`,
+  released: `UPDATE receipts SET session = NULL, until = NULL WHERE agent = ?
+    AND message = (SELECT seq FROM messages WHERE id = ?)`,
+  read: 'INSERT INTO receipts (message, agent, read_at) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET read_at = ?3',
+  // Moves the cursor to just before the first message that is neither the agent's own nor read.
+  advance: `UPDATE members SET cursor = coalesce((SELECT m.n - 1 FROM messages m
+      LEFT JOIN receipts r ON r.message = m.seq AND r.agent = members.agent
+      WHERE m.conversation = members.conversation AND m.n > members.cursor AND m.n <= coalesce(members.left_n, ?1)
+        AND m.sender <> ?2 AND r.read_at IS NULL ORDER BY m.n LIMIT 1), min(coalesce(left_n, ?1), ?1))
+    WHERE agent = ?3 AND conversation = ?4 AND cursor < min(coalesce(left_n, ?1), ?1)`,
+  reacted: 'INSERT OR IGNORE INTO reactions (message, agent, emoji, at, seq) VALUES (?, ?, ?, ?, ?)',
+  unreacted: 'DELETE FROM reactions WHERE message = ? AND agent = ? AND emoji = ?',
+}
+
+/** Statements that most workspaces never need. */
+const rareStatements = {
+  // Where machines share the workspace the later time counts, whichever clock told it: see noted-receipts.ts.
+  offeredAtHome: `INSERT INTO receipts (message, agent, offered_at, route, session, until)
+    SELECT seq, ?, ?, ?, ?, ? FROM messages WHERE id = ?
+    ON CONFLICT DO UPDATE SET offered_at = max(coalesce(offered_at, 0), excluded.offered_at), route = excluded.route,
+      session = excluded.session, until = excluded.until`,
+  home: 'INSERT INTO homes (agent, epoch, machine) VALUES (?, ?, ?)',
+  workersRestored: 'UPDATE workers SET machine = ?, worktree = NULL',
+  runsRestored: 'UPDATE runs SET machine = ?',
+}
 
 export class Evolve {
   readonly #database: Database
@@ -29,6 +90,7 @@ export class Evolve {
   readonly #noted: NotedReceipts
   readonly #sql: Record<keyof typeof statements | keyof typeof rareStatements, Statement>
   readonly #offered: Statement
+  readonly #appliers: Appliers
   /** Stays whose cursor may move once all facts of the entry are applied. */
   readonly #touched = new Map<string, [KnownAgent, KnownConversation]>()
 
@@ -40,6 +102,18 @@ export class Evolve {
     this.#noted = new NotedReceipts(database, tables, machine)
     this.#sql = { ...database.prepareAll(statements), ...database.prepareWhenUsed(rareStatements) }
     this.#offered = machine === undefined ? this.#sql.offered : this.#sql.offeredAtHome
+    const keep = bodyKeeper(database)
+    this.#appliers = {
+      ...this.#ownAppliers,
+      ...actionAppliers(database, keep),
+      ...approvalAppliers(database, keep),
+      ...claimAppliers(database),
+      ...needAppliers(database),
+      ...noticeAppliers(database),
+      ...runAppliers(database, keep),
+      ...spendAppliers(database),
+      ...workerAppliers(database, keep),
+    }
   }
 
   apply(entry: Applied): void {
@@ -77,7 +151,7 @@ export class Evolve {
     this.#tables.reload()
   }
 
-  readonly #appliers: Appliers = {
+  readonly #ownAppliers: Appliers<Own> = {
     'workspace.began': ({ id }) => this.#sql.meta.run('id', id),
     'workspace.key-issued': ({ hash }) => this.#sql.meta.run('key', hash),
     'workspace.restored': () => {
@@ -170,84 +244,6 @@ export class Evolve {
       this.#sql.read.run(place.seq, reader.key, at)
       this.#touch(reader, place.conversation)
     },
-    'action.registered': (fact, entry) => {
-      const { name, provider, session, description, inputSchema, outputSchema, availableTo, timeoutMs } = fact
-      const optional = [outputSchema, availableTo].map((value) => (value === undefined ? null : JSON.stringify(value)))
-      const [output = null, available = null] = optional
-      const schemas = [JSON.stringify(inputSchema), output, available]
-      const place = [timeoutMs, machineOf(fact, entry), fact.authority ?? null]
-      this.#sql.action.run(name, toolNameOf(name), provider, session, description, ...schemas, ...place)
-    },
-    'action.withdrawn': ({ name }) => this.#sql.withdrawn.run(name),
-    'action.invoked': (fact, { seq, at, body }) => {
-      const { id, action, caller, provider = null, session = null, until, machine = null } = fact
-      this.#keepBody(seq, body)
-      this.#sql.invoked.run(id, action, caller, provider, session, at, until, machine, seq)
-    },
-    'action.completed': ({ id, ok, code = null, message = null, durationMs }, { seq, facts, body }) => {
-      // In the entry of a call that could not begin, the body is the call's input.
-      const isOwnBody = !facts.some(({ type }) => type === 'action.invoked')
-      if (ok && isOwnBody) this.#keepBody(seq, body)
-      this.#sql.completed.run(ok ? 1 : 0, code, message, ok ? seq : null, durationMs, id)
-    },
-    'worker.wished': (fact, entry) => {
-      const { seq, at, body } = entry
-      const { id, worker, parent, cli, command, args, model = null, cwd, isInjected, worktree } = fact
-      const { control = null, asked, again = null } = fact
-      this.#keepBody(seq, body)
-      const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value))
-      const place = [cwd, isInjected ? 1 : 0, machineOf(fact, entry), json(worktree)]
-      const how = [control, json(asked), again]
-      this.#sql.worker.run(id, worker, parent, cli, json(command), json(args), model, ...place, ...how, at, at, seq)
-    },
-    'worker.wish-changed': ({ id, wish }, { by }) => this.#sql.workerWish.run(wish, by, id),
-    'worker.changed': ({ id, status, pid = null, code = null, reason = null, control = null }, { seq, at, body }) => {
-      this.#keepBody(seq, body)
-      this.#sql.workerChanged.run(status, pid, code, reason, control, at, status === 'exited' ? seq : null, id)
-    },
-    'worker.worktree-removed': ({ id }) => this.#sql.worktreeRemoved.run(id),
-    'run.started': (fact, entry) => {
-      const { seq, at, body } = entry
-      const { id, agent, parent, harness, model = null, cwd = null, worktree, again = null } = fact
-      this.#keepBody(seq, body)
-      const place = [cwd, machineOf(fact, entry), worktree === undefined ? null : Number(worktree)]
-      this.#sql.runStarted.run(id, agent, parent, harness, model, ...place, again, at, seq)
-    },
-    'run.completed': ({ id, summary, payloadBytes = null }, { seq, at, payload }) => {
-      if (payload !== undefined) this.#sql.payload.run(seq, payload)
-      this.#sql.runCompleted.run(at, summary, payloadBytes, payloadBytes === null ? null : seq, id)
-    },
-    'run.stopped': ({ id, reason = null }, { at }) => this.#sql.runStopped.run(at, reason, id),
-    'claim.made': (fact, entry) => {
-      const { path, root, file, repository, agent, how, until } = fact
-      this.#sql.claimsOver.run(entry.at)
-      this.#sql.claimed.run(path, machineOf(fact, entry) ?? '', root, file, repository, agent, how, entry.at, until)
-    },
-    // A renewal may be stored a while after the edit: the edit's time follows from `until`.
-    'claim.renewed': ({ path, machine = '', until }) =>
-      this.#sql.claimRenewed.run(until - limits.claimMs, until, path, machine),
-    'claim.ended': ({ path, machine = '' }) => this.#sql.claimEnded.run(path, machine),
-    'claim.denied': () => {},
-    'claim.passed': () => {},
-    'approval.opened': (fact, entry) => {
-      // The body belongs to this fact only if its input was cut. A replay has no bodies, and finds it in its row.
-      const whole = fact.hiddenChars === undefined ? null : entry.seq
-      if (whole !== null) this.#keepBody(whole, entry.body)
-      this.#sql.approval.run(...approvalValues(fact, { machine: machineOf(fact, entry), at: entry.at, whole }))
-    },
-    'approval.closed': ({ id, how, kind = null, asker, choice, words, answers }, { at, by }) => {
-      const given = choice === undefined ? null : JSON.stringify({ choice, words, answers })
-      this.#sql.approvalClosed.run(at, how, kind, asker ?? by, given, id)
-    },
-    'need.dismissed': ({ agent, key, through }) => this.#sql.dismissed.run(agent, key, through),
-    'notice.asked': ({ asker, agent, when, message = '', after }, { at }) =>
-      this.#sql.noticeAsked.run(asker, agent, when, message, after, at),
-    'notice.ended': ({ asker, agent, when, message = '' }) => this.#sql.noticeEnded.run(asker, agent, when, message),
-    'spend.noted': ({ agent, worker = '', run = '', model = '', tokens, usd }, { at }) => {
-      const day = new Date(at).toISOString().slice(0, 10)
-      const parts = usd === undefined ? null : Math.round(usd * usdParts)
-      this.#sql.spent.run(agent, worker, run, model, day, tokens.input, tokens.output, tokens.cached, parts)
-    },
     'reaction.added': ({ message, agent, emoji }, { seq, at }) => {
       const place = this.#place(message)
       if (place) this.#sql.reacted.run(place.seq, agent, emoji, at, seq)
@@ -260,11 +256,6 @@ export class Evolve {
 
   #optional({ cli, model, parent, handle, role }: KnownAgent) {
     return [cli ?? null, model ?? null, parent ?? null, handle ?? null, role ?? null] as const
-  }
-
-  /** Stores a body that is not a message's. */
-  #keepBody(seq: number, body: string | undefined): void {
-    if (body !== undefined) this.#sql.body.run(seq, body)
   }
 
   #open(name: string): KnownConversation {

@@ -3,6 +3,7 @@
 
 import type { Steps } from '../core/steps.ts'
 import type { MessageHead } from '../core/view.ts'
+import type { Appliers } from './appliers.ts'
 import { headColumns } from './columns.ts'
 import type { Database, Statement } from './database.ts'
 import type { Tables } from './tables.ts'
@@ -97,5 +98,18 @@ export class NeedRows {
   at({ key }: Place, n: number): MessageHead | undefined {
     const row = this.#sql.at.get(key, n)
     return row && this.#view.head(row)
+  }
+}
+
+const writes = {
+  // Two sessions may dismiss a need after different messages: the later one counts.
+  dismissed:
+    'INSERT INTO dismissals VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET through = max(through, excluded.through)',
+}
+
+export function needAppliers(database: Database): Appliers<`need.${string}`> {
+  const sql = database.prepareWhenUsed(writes)
+  return {
+    'need.dismissed': ({ agent, key, through }) => sql.dismissed.run(agent, key, through),
   }
 }

@@ -10,7 +10,7 @@ const isLater = 'offered_at IS NULL OR offered_at <= excluded.offered_at'
 
 const statements = {
   noted: "INSERT OR REPLACE INTO meta (name, value) VALUES ('noted', ?)",
-  // Two homes may both have shown the message, and the former may report it last: the later time counts, as it does at home (evolve-statements.ts).
+  // Two homes may both have shown the message, and the former may report it last: the later time counts, as it does at home (evolve.ts).
   offered: `INSERT INTO receipts (message, agent, offered_at, route) ${ofMessage} ON CONFLICT DO UPDATE
     SET offered_at = excluded.offered_at, route = excluded.route WHERE ${isLater}`,
   /** Ends the hold of a session at the former home. */

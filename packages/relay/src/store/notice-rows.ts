@@ -1,6 +1,7 @@
-// Notices that agents wait for, as rows, read for the rules, for the asker, and for the watch over them. evolve.ts writes them.
+// Notices that agents wait for, as rows, read for the rules, for the asker, and for the watch over them.
 
 import type { NoticeKey, NoticeRow, NoticeView } from '../core/view.ts'
+import type { Appliers } from './appliers.ts'
 import type { Database, Row, Statement } from './database.ts'
 
 const columns = 'asker, agent, occasion, message, after_n, at'
@@ -45,4 +46,18 @@ export class NoticeRows implements NoticeView {
 function noticeOf([asker, agent, when, message, after, at]: Row): NoticeRow {
   const row = { asker, agent, when, after, at } as NoticeRow
   return message === '' ? row : { ...row, message: message as string }
+}
+
+const writes = {
+  noticeAsked: 'INSERT OR REPLACE INTO notices VALUES (?, ?, ?, ?, ?, ?)',
+  noticeEnded: 'DELETE FROM notices WHERE asker = ? AND agent = ? AND occasion = ? AND message = ?',
+}
+
+export function noticeAppliers(database: Database): Appliers<`notice.${string}`> {
+  const sql = database.prepareWhenUsed(writes)
+  return {
+    'notice.asked': ({ asker, agent, when, message = '', after }, { at }) =>
+      sql.noticeAsked.run(asker, agent, when, message, after, at),
+    'notice.ended': ({ asker, agent, when, message = '' }) => sql.noticeEnded.run(asker, agent, when, message),
+  }
 }

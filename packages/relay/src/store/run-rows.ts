@@ -1,8 +1,10 @@
-// Runs as rows, read for the rules and for answers. evolve.ts writes them.
+// Runs as rows, read for the rules and for answers.
 
 import type { HarnessName, RunState } from '@agent-relay/sdk/protocol'
+import { machineOf } from '../core/journal.ts'
 import type { Steps } from '../core/steps.ts'
 import type { RunRow, RunView } from '../core/view.ts'
+import type { Appliers, BodyKeeper } from './appliers.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 
@@ -144,4 +146,30 @@ function runOf(row: Row): RunRow {
     ...(worktree === null ? {} : { worktree: worktree === 1 }),
     ...withoutNulls({ endedAt, model, cwd, machine, summary, reason, payloadBytes, again }),
   } as RunRow
+}
+
+const writes = {
+  runStarted: `INSERT INTO runs (id, agent, parent, harness, model, cwd, machine, worktree, again, status, started_at, contract)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', ?, ?)`,
+  payload: 'INSERT INTO payloads (seq, gzip) VALUES (?, ?)',
+  runCompleted: `UPDATE runs SET status = 'completed', ended_at = ?, summary = ?, payload_bytes = ?, payload = ? WHERE id = ?`,
+  runStopped: `UPDATE runs SET status = 'stopped', ended_at = ?, reason = ? WHERE id = ?`,
+}
+
+export function runAppliers(database: Database, keep: BodyKeeper): Appliers<`run.${string}`> {
+  const sql = database.prepareWhenUsed(writes)
+  return {
+    'run.started': (fact, entry) => {
+      const { seq, at, body } = entry
+      const { id, agent, parent, harness, model = null, cwd = null, worktree, again = null } = fact
+      keep(seq, body)
+      const place = [cwd, machineOf(fact, entry), worktree === undefined ? null : Number(worktree)]
+      sql.runStarted.run(id, agent, parent, harness, model, ...place, again, at, seq)
+    },
+    'run.completed': ({ id, summary, payloadBytes = null }, { seq, at, payload }) => {
+      if (payload !== undefined) sql.payload.run(seq, payload)
+      sql.runCompleted.run(at, summary, payloadBytes, payloadBytes === null ? null : seq, id)
+    },
+    'run.stopped': ({ id, reason = null }, { at }) => sql.runStopped.run(at, reason, id),
+  }
 }

@@ -1,8 +1,9 @@
-// Spend as rows, read for lists: one row is what an agent has used of one model on one day, as one worker or in one run. evolve.ts writes them.
+// Spend as rows, read for lists: one row is what an agent has used of one model on one day, as one worker or in one run.
 
 import type { Spend, SpendLine } from '@agent-relay/sdk/protocol'
 import { usdParts } from '../core/spend.ts'
 import type { Steps } from '../core/steps.ts'
+import type { Appliers } from './appliers.ts'
 import type { Database, Row, Statement } from './database.ts'
 
 const counts = 'input, output, cached, usd_parts, turns'
@@ -72,4 +73,21 @@ function countsOf(row: Row): Counts {
 function rowOf(row: Row): SpendRow {
   const [agent, , run, model, day] = row.slice(5) as [string, string, string, string, string]
   return { ...countsOf(row), agent, day, ...(run === '' ? {} : { run }), ...(model === '' ? {} : { model }) }
+}
+
+const writes = {
+  spent: `INSERT INTO spend (agent, worker, run, model, day, turns, input, output, cached, usd_parts) VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET turns = turns + 1, input = input + excluded.input, output = output + excluded.output, cached = cached + excluded.cached,
+      usd_parts = coalesce(usd_parts + excluded.usd_parts, usd_parts, excluded.usd_parts)`,
+}
+
+export function spendAppliers(database: Database): Appliers<`spend.${string}`> {
+  const sql = database.prepareWhenUsed(writes)
+  return {
+    'spend.noted': ({ agent, worker = '', run = '', model = '', tokens, usd }, { at }) => {
+      const day = new Date(at).toISOString().slice(0, 10)
+      const parts = usd === undefined ? null : Math.round(usd * usdParts)
+      sql.spent.run(agent, worker, run, model, day, tokens.input, tokens.output, tokens.cached, parts)
+    },
+  }
 }

@@ -1,6 +1,8 @@
-// Workers as rows, read for the rules and for the supervisor. evolve.ts writes them.
+// Workers as rows, read for the rules and for the supervisor.
 
+import { machineOf } from '../core/journal.ts'
 import type { WorkerRow, WorkerView } from '../core/view.ts'
+import type { Appliers, BodyKeeper } from './appliers.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 
@@ -85,4 +87,35 @@ function workerOf(row: Row): WorkerRow {
 
 function parsed(json: unknown): unknown {
   return typeof json === 'string' ? JSON.parse(json) : null
+}
+
+const writes = {
+  worker: `INSERT INTO workers (id, name, parent, cli, command, args, model, cwd, is_injected, machine, worktree, control, asked, again, wish, status, at, changed_at, task)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'run', 'wished', ?, ?, ?)`,
+  workerWish: 'UPDATE workers SET wish = ?, wished_by = ? WHERE id = ?',
+  workerChanged:
+    'UPDATE workers SET status = ?, pid = coalesce(?, pid), code = ?, reason = ?, control = coalesce(?, control), changed_at = ?, screen = ? WHERE id = ?',
+  worktreeRemoved: 'UPDATE workers SET worktree = NULL WHERE id = ?',
+}
+
+export function workerAppliers(database: Database, keep: BodyKeeper): Appliers<`worker.${string}`> {
+  const sql = database.prepareWhenUsed(writes)
+  return {
+    'worker.wished': (fact, entry) => {
+      const { seq, at, body } = entry
+      const { id, worker, parent, cli, command, args, model = null, cwd, isInjected, worktree } = fact
+      const { control = null, asked, again = null } = fact
+      keep(seq, body)
+      const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value))
+      const place = [cwd, isInjected ? 1 : 0, machineOf(fact, entry), json(worktree)]
+      const how = [control, json(asked), again]
+      sql.worker.run(id, worker, parent, cli, json(command), json(args), model, ...place, ...how, at, at, seq)
+    },
+    'worker.wish-changed': ({ id, wish }, { by }) => sql.workerWish.run(wish, by, id),
+    'worker.changed': ({ id, status, pid = null, code = null, reason = null, control = null }, { seq, at, body }) => {
+      keep(seq, body)
+      sql.workerChanged.run(status, pid, code, reason, control, at, status === 'exited' ? seq : null, id)
+    },
+    'worker.worktree-removed': ({ id }) => sql.worktreeRemoved.run(id),
+  }
 }

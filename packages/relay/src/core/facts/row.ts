@@ -1,5 +1,5 @@
 // A row of the table of facts (table.ts), for one kind of fact: its fields, who may say it, who sees it, which conflict keys it writes and when it is
-// over. What a fact does to the tables is in store/evolve.ts, and its words for people are in the SDK.
+// over. What a fact does to the tables is in store/evolve.ts and the files that it joins, and its words for people are in the SDK.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
