@@ -8,6 +8,7 @@ import { dirname, join, relative } from 'node:path'
 const apart = [
   '@agent-relay/mcp/edits',
   '@agent-relay/mcp/serve',
+  '@agent-relay/prove',
   '@lydell/node-pty',
   '@photostructure/sqlite',
   '@xterm/headless',

@@ -4,10 +4,11 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inScene, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import type { Random } from '@agent-relay/prove/harness/random'
 import { RelayClient } from '@agent-relay/sdk'
 import { expect, test } from 'vitest'
-import { inScene, type Scene, sleep } from '../../packages/relay/src/prove/harness/processes.ts'
-import type { Random } from '../../packages/relay/src/prove/harness/random.ts'
+import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { git } from '../../packages/relay/tests/work/repository-world.ts'
 import { guardMs } from '../guard.ts'
 import { sized } from '../size.ts'
@@ -109,7 +110,7 @@ async function connect(scene: Scene, agentName: string): Promise<RelayClient> {
 }
 
 test(`${agents} agents edit ${files} files for ${runMs / 1_000} s, and the daemon is killed`, async () => {
-  await inScene(async (scene) => {
+  await inScene({ relay: ownRelay }, async (scene) => {
     const random = seeded('eight agents, forty files')
     const cwd = mkdtempSync(join(tmpdir(), 'relay-checkout-'))
     scene.onDispose(() => rmSync(cwd, { recursive: true, force: true }))

@@ -2,10 +2,11 @@
 // accepted is stored once and in its order.
 
 import { join } from 'node:path'
+import { inScene, project, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import { Raw } from '@agent-relay/prove/harness/raw'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { ClusterFile } from '../../packages/relay/src/machine/cluster-file.ts'
-import { inScene, project, type Scene, sleep } from '../../packages/relay/src/prove/harness/processes.ts'
-import { Raw } from '../../packages/relay/src/prove/harness/raw.ts'
 import { PostgresServer } from '../../packages/relay/tests/cluster/postgres-server.ts'
 import { guardMs } from '../guard.ts'
 import { isFull } from '../size.ts'
@@ -41,7 +42,7 @@ test.runIf(isFull)(
     const random = seeded('outbox')
     const world = await server.cluster('outbox')
     const way = new Way(server.folder)
-    await inScene(async (scene) => {
+    await inScene({ relay: ownRelay }, async (scene) => {
       scene.onDispose(() => way.end())
       let daemon = await scene.startDaemon()
       const { password = '', ...address } = await world.join('one')

@@ -1,11 +1,12 @@
 // Many workspaces in one daemon: their cost while nobody uses them, that all can be reached, and the refusal when no more fit.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { residentMb } from '@agent-relay/prove/harness/processes'
 import { RelayClient } from '@agent-relay/sdk'
 import { controlSocketPath, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { type Link, makeIds, socketConnector } from '@agent-relay/sdk/wire'
@@ -65,8 +66,7 @@ const open = ({ control }: House, workspace: string) => control.call('workspace.
 
 function weight({ child }: House): { descriptors: number; mb: number } {
   const descriptors = readdirSync(`/proc/${child.pid}/fd`).length
-  const mb = Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024
-  return { descriptors, mb: Math.round(mb) }
+  return { descriptors, mb: Math.round(residentMb(child.pid)) }
 }
 
 async function client(dir: string, workspace: string, agentName: string): Promise<RelayClient> {

@@ -4,9 +4,10 @@
 import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inScene, sleep } from '@agent-relay/prove/harness/processes'
 import { RelayClient } from '@agent-relay/sdk'
 import { expect, test } from 'vitest'
-import { inScene, sleep } from '../../packages/relay/src/prove/harness/processes.ts'
+import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { leaveWork, makeRepository, oursIn, personsWork } from '../../packages/relay/tests/work/repository-world.ts'
 import { guardMs } from '../guard.ts'
 import { sized } from '../size.ts'
@@ -16,7 +17,7 @@ import { seeded } from './harness/seeded.ts'
 const rounds = sized(1, 10)
 
 test(`${rounds} kills under workers in worktrees, and the sweep after each`, async () => {
-  await inScene(async (scene) => {
+  await inScene({ relay: ownRelay }, async (scene) => {
     const random = seeded('workers in worktrees')
     const repository = realpathSync(mkdtempSync(join(tmpdir(), 'relay-swept-')))
     scene.onDispose(() => rmSync(repository, { recursive: true, force: true }))

@@ -2,12 +2,13 @@
 // answers, messages and acknowledgements of each. No tests.
 
 import { join } from 'node:path'
+import { type DaemonProcess, project, Scene } from '@agent-relay/prove/harness/processes'
 import type { InputOf, OperationName, OutputOf } from '@agent-relay/sdk/protocol'
 import { socketConnector } from '@agent-relay/sdk/wire'
 import { expect } from 'vitest'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { withClient } from '../../../packages/relay/src/cluster/postgres/connection.ts'
 import { ClusterFile } from '../../../packages/relay/src/machine/cluster-file.ts'
-import { type DaemonProcess, project, Scene } from '../../../packages/relay/src/prove/harness/processes.ts'
 import type { PostgresServer, PostgresWorld } from '../../../packages/relay/tests/cluster/postgres-server.ts'
 import { Actor } from '../../plays/play.ts'
 import { until } from '../../until.ts'
@@ -35,7 +36,7 @@ export interface Said {
 export class Member {
   readonly name: string
   readonly agent: string
-  readonly scene = new Scene()
+  readonly scene = new Scene({ relay: ownRelay })
   readonly actor: Actor
   readonly #ground: Ground
   #daemon: DaemonProcess | undefined

@@ -4,12 +4,13 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { bareEnv, inScene, project, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import { Raw } from '@agent-relay/prove/harness/raw'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { type Backup, readBackup } from '../../../packages/relay/src/daemon/backup.ts'
 import { readDatabase } from '../../../packages/relay/src/daemon/backup-file.ts'
 import { CredentialsFile } from '../../../packages/relay/src/machine/credentials-file.ts'
 import { DataDirectory } from '../../../packages/relay/src/machine/data-directory.ts'
-import { bareEnv, inScene, project, type Scene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
-import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
 import { contentsOf } from '../../../packages/relay/src/store/contents.ts'
 import { soundnessOf } from '../../../packages/relay/src/store/soundness.ts'
 import { until } from '../../until.ts'
@@ -45,7 +46,7 @@ async function command(dataDir: string, args: string[], killMs?: number): Promis
 
 /** Each kill comes at a moment of its own, most of them while it works and not while Node starts. */
 export function killWhileWorking(kills: number, messages: number): Promise<Record<Cut, CutReport>> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const at = await prepared(scene, messages)
     // At once: each works in places of its own.
     const reports = await Promise.all(cuts.map(async (cut) => [cut, await killWhile(cut, kills, scene, at)] as const))
@@ -164,7 +165,7 @@ interface BusyRound {
 
 /** A backup while somebody sends 200 messages a second: it holds all that was acknowledged before it began, and nobody waits for it. */
 export function backUpUnderLoad(messages: number, rounds: number): Promise<BusyReport> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     await (await scene.startDaemon()).end('SIGTERM')
     fill(scene.databasePath, messages, 20)
     await scene.startDaemon()

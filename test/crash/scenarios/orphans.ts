@@ -3,8 +3,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { inScene } from '@agent-relay/prove/harness/processes'
 import { RelayClient } from '@agent-relay/sdk'
-import { inScene } from '../../../packages/relay/src/prove/harness/processes.ts'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { isAlive } from '../../is-alive.ts'
 import { until } from '../../until.ts'
 
@@ -19,7 +20,7 @@ export interface OrphanFigures {
 }
 
 export function killWithWorkers(parents: string[], each: number): Promise<OrphanFigures> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const first = await scene.startDaemon()
     const log = join(scene.dataDir, 'pids')
     const pids = () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').map(Number) : [])

@@ -3,10 +3,11 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { inScene, project, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import { Raw } from '@agent-relay/prove/harness/raw'
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { makeIds } from '@agent-relay/sdk/wire'
-import { inScene, project, type Scene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
-import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { freeClosed } from '../../../packages/relay/src/store/database.ts'
 import { copyDatabase } from '../../../packages/relay/src/store/snapshot.ts'
 import { soundnessOf } from '../../../packages/relay/src/store/soundness.ts'
@@ -124,7 +125,7 @@ export interface KillReport {
 }
 
 export function killWhilePruning(kills: number, messages: number): Promise<KillReport> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const kept = await prepared(scene, messages)
     const before = allOf(scene.databasePath)
     const report: KillReport = { kills, cutOff: 0, inTheMidst: 0, faults: [] }
@@ -200,7 +201,7 @@ export interface BusyPrune {
 
 /** A pruning while somebody sends 200 messages a second, and somebody else asks. */
 export function pruneUnderLoad(messages: number, rounds: number): Promise<BusyPrune> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const kept = await prepared(scene, messages)
     const report: BusyPrune = { events: 0, pruneMs: 0, sent: 0, rounds: [] }
     for (let round = 0; round < rounds; round++) {

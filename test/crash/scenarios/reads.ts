@@ -2,8 +2,9 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type DaemonProcess, inScene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
-import { type Frame, Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
+import { type DaemonProcess, inScene, sleep } from '@agent-relay/prove/harness/processes'
+import { type Frame, Raw } from '@agent-relay/prove/harness/raw'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { fill, overseer, recluse, roomOf, smallRoom } from '../harness/million.ts'
 
 /** From one call of another session to the next; how soon somebody leaves, and how long the daemon is watched then. */
@@ -49,7 +50,7 @@ const asked: Record<string, Ask> = {
 }
 
 export function reads(messages: number, conversations: number, ms: number): Promise<ReadReport> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     await (await scene.startDaemon()).end('SIGTERM')
     const from = performance.now()
     fill(scene.databasePath, messages, conversations)

@@ -2,9 +2,10 @@
 
 import { linkSync, mkdirSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
-import { bodyOf, History, readStored } from '../../../packages/relay/src/prove/harness/history.ts'
-import { inScene, type Scene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
-import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
+import { bodyOf, History, readStored } from '@agent-relay/prove/harness/history'
+import { inScene, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import { Raw } from '@agent-relay/prove/harness/raw'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { guardMs } from '../../guard.ts'
 import { isWithin, until } from '../../until.ts'
 
@@ -26,7 +27,7 @@ const senders = 8
 const logBytes = 1_000 * 4_096
 
 export function takeAway(removal: Removal, afterMs: number): Promise<RemovalReport> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const daemon = await scene.startDaemon()
     const history = new History()
     const kept = keep(scene)
@@ -63,8 +64,8 @@ export function takeAway(removal: Removal, afterMs: number): Promise<RemovalRepo
     const faults = exit ? [] : ['the daemon goes on']
     // Each lane has one send under way, and one batch may have been checked before the removal.
     if (ackedAfter > 2 * senders) faults.push(`${ackedAfter} were acknowledged after it`)
-    if (removal === 'log removed') faults.push(...faultsOf(history, scene.databasePath))
-    else if (!removal.endsWith('cut')) faults.push(...faultsOf(history, kept))
+    if (removal === 'log removed') faults.push(...faultsOf(history, scene))
+    else if (!removal.endsWith('cut')) faults.push(...faultsOf(history, scene, kept))
     const reason = daemon.errors.split('\n')[0] ?? ''
     return { removal, ackedBefore, ackedAfter, exitCode: exit?.code ?? null, reason, faults: faults.slice(0, 10) }
   })
@@ -86,7 +87,7 @@ function keep({ dataDir, databasePath }: Scene): string {
   return join(kept, 'relay.db')
 }
 
-function faultsOf(history: History, path: string): string[] {
-  const { messages, integrity } = readStored(path)
+function faultsOf(history: History, scene: Scene, path?: string): string[] {
+  const { messages, integrity } = readStored(scene, path)
   return [...(integrity === 'ok' ? [] : [integrity]), ...history.faultsOfStored(messages)]
 }

@@ -2,10 +2,11 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { inScene } from '@agent-relay/prove/harness/processes'
 import { RelayClient } from '@agent-relay/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { inScene } from '../../src/prove/harness/processes.ts'
+import { ownRelay } from '../../src/cli/own-relay.ts'
 import { allowedEnvironment, workerEnvironment } from '../../src/supervisor/launching.ts'
 import { scriptedAgent, WorkerWorld } from './worker-world.ts'
 
@@ -91,7 +92,7 @@ test('a canary in the environment, the key and the token are nowhere but where t
 test('no secret is in the log of a daemon', async () => {
   process.env.SOME_SECRET = canary
   try {
-    await inScene(async (scene) => {
+    await inScene({ relay: ownRelay }, async (scene) => {
       const daemon = await scene.startDaemon()
       const lead = new RelayClient({ agentName: 'Lead', socketPath: scene.socketPath, autoConnect: false })
       await lead.connect()

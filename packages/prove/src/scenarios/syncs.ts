@@ -15,8 +15,8 @@ export interface SyncReport {
 export const senders = 8
 
 /** Traces `count` acknowledgements with strace: entry written to the log, log synced, acknowledgement sent, in this order for each. */
-export function traceAcks(count: number, setting: Setting = {}): Promise<SyncReport> {
-  return inScene(async (scene) => {
+export function traceAcks(count: number, setting: Setting): Promise<SyncReport> {
+  return inScene(setting, async (scene) => {
     const trace = join(scene.dataDir, 'trace')
     const daemon = await scene.startDaemon({ through: straceArgs(trace) })
     const history = new History()
@@ -32,7 +32,7 @@ export function traceAcks(count: number, setting: Setting = {}): Promise<SyncRep
     }
     const syncs = calls.filter((call) => isSync(call) && isOnLog(call)).length
     return { acks: sent.length, syncs, faults: faults.slice(0, 10) }
-  }, setting)
+  })
 }
 
 function faultOf(id: string, calls: SystemCall[], ack: SystemCall | undefined): string | undefined {

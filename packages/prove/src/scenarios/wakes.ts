@@ -17,8 +17,8 @@ export interface WakesSize {
   wakeMs: number
 }
 
-export function askAndAnswer({ questions, wakeMs }: WakesSize, setting: Setting = {}): Promise<WakesReport> {
-  return inScene(async (scene) => {
+export function askAndAnswer({ questions, wakeMs }: WakesSize, setting: Setting): Promise<WakesReport> {
+  return inScene(setting, async (scene) => {
     await scene.startDaemon()
     const faults: string[] = []
     const connected = async (agentName: string) => {
@@ -48,5 +48,5 @@ export function askAndAnswer({ questions, wakeMs }: WakesSize, setting: Setting 
     tookMs.sort((a, b) => a - b)
     const [p50Ms = Number.NaN, maxMs = Number.NaN] = [tookMs[tookMs.length >> 1], tookMs.at(-1)]
     return { questions: tookMs.length, p50Ms, maxMs, faults }
-  }, setting)
+  })
 }

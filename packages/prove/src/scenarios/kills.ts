@@ -36,9 +36,9 @@ export interface KillsSize {
   drainMs?: number
 }
 
-export function killUnderLoad(random: Random, size: KillsSize, setting: Setting = {}): Promise<KillsReport> {
+export function killUnderLoad(random: Random, size: KillsSize, setting: Setting): Promise<KillsReport> {
   const { cycles, msMax = Number.POSITIVE_INFINITY, drainMs = drainMsMax } = size
-  return inScene(async (scene) => {
+  return inScene(setting, async (scene) => {
     const from = performance.now()
     const history = new History()
     let daemon = await scene.startDaemon()
@@ -58,7 +58,7 @@ export function killUnderLoad(random: Random, size: KillsSize, setting: Setting 
     }
     await load.finish(drainMs)
     await stopped(daemon)
-    const { messages, integrity } = readStored(scene.databasePath)
+    const { messages, integrity } = readStored(scene)
     return {
       cycles: kills,
       acked: history.acked,
@@ -68,7 +68,7 @@ export function killUnderLoad(random: Random, size: KillsSize, setting: Setting 
       faults: history.faults(messages),
       clientErrors: load.errors,
     }
-  }, setting)
+  })
 }
 
 async function stopped(daemon: DaemonProcess): Promise<void> {
