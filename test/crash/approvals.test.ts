@@ -3,8 +3,8 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { connectClient } from '@agent-relay/prove/harness/clients'
 import { bareEnv, inScene, project, type Scene, sleep } from '@agent-relay/prove/harness/processes'
-import { RelayClient } from '@agent-relay/sdk'
 import type { Approval } from '@agent-relay/sdk/protocol'
 import { expect, test } from 'vitest'
 import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
@@ -57,9 +57,7 @@ test(`hooks wait while the daemon is killed ${kills} times`, async () => {
   await inScene({ relay: ownRelay }, async (scene) => {
     const random = seeded('approvals and kills')
     let daemon = await scene.startDaemon()
-    const client = new RelayClient({ agentName: 'Hooked', socketPath: scene.socketPath, autoConnect: false, limits })
-    scene.onDispose(() => client.disconnect())
-    await client.connect()
+    const client = await connectClient(scene, 'Hooked', { limits })
     const open = async () => (await client.call('approval.list', {})).approvals
     const asked = async (command: string): Promise<Approval> => {
       await until(async () => (await open()).some(({ input }) => input === command))

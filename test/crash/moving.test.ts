@@ -2,9 +2,8 @@
 
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { inScene, project, type Scene, sleep } from '@agent-relay/prove/harness/processes'
-import { Raw } from '@agent-relay/prove/harness/raw'
+import { callOnce, type Frame } from '@agent-relay/prove/harness/raw'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { PostgresCluster } from '../../packages/relay/src/cluster/postgres/postgres-cluster.ts'
@@ -46,13 +45,8 @@ function digestOf(path: string, through = Number.POSITIVE_INFINITY): { last: num
   return { last, digest: hash.digest('hex') }
 }
 
-async function ask(scene: Scene, op: string): Promise<Raw['frames'][number]> {
-  const control = await Raw.as(join(scene.dataDir, 'control.sock'))
-  try {
-    return await control.call(op, { workspace: project, force: true })
-  } finally {
-    await control.end()
-  }
+function ask(scene: Scene, op: string): Promise<Frame> {
+  return callOnce(scene.controlPath, op, { workspace: project, force: true })
 }
 
 test('a workspace that is shared and taken back, with kills in between, loses nothing and changes no number', {

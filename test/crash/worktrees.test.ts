@@ -4,8 +4,8 @@
 import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connectClient } from '@agent-relay/prove/harness/clients'
 import { inScene, sleep } from '@agent-relay/prove/harness/processes'
-import { RelayClient } from '@agent-relay/sdk'
 import { expect, test } from 'vitest'
 import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { leaveWork, makeRepository, oursIn, personsWork } from '../../packages/relay/tests/work/repository-world.ts'
@@ -26,9 +26,7 @@ test(`${rounds} kills under workers in worktrees, and the sweep after each`, asy
     const before = personsWork(repository)
     let daemon = await scene.startDaemon()
     const limits = { backoffMsMax: 100, callAwayMs: 2 * guardMs }
-    const lead = new RelayClient({ agentName: 'Lead', socketPath: scene.socketPath, autoConnect: false, limits })
-    scene.onDispose(() => lead.disconnect())
-    await lead.connect()
+    const lead = await connectClient(scene, 'Lead', { limits })
     const spawn = (name: string, script: string) =>
       lead.call('worker.spawn', {
         ...{ name, cli: 'plain', command: ['sh', '-c', script], cwd: repository, worktree: true },

@@ -1,7 +1,6 @@
 // Machines that share a workspace, each with a daemon and an agent, on a PostgreSQL with a copy that follows it: their possible faults, and the
 // answers, messages and acknowledgements of each. No tests.
 
-import { join } from 'node:path'
 import { type DaemonProcess, project, Scene } from '@agent-relay/prove/harness/processes'
 import type { InputOf, OperationName, OutputOf } from '@agent-relay/sdk/protocol'
 import { socketConnector } from '@agent-relay/sdk/wire'
@@ -100,7 +99,7 @@ export class Member {
   }
 
   async control<O extends OperationName>(op: O, input: InputOf<O>): Promise<OutputOf<O>> {
-    const link = await socketConnector(join(this.scene.dataDir, 'control.sock'))({})
+    const link = await socketConnector(this.scene.controlPath)({})
     try {
       return (await link.call(op as never, input as never, `c_${this.name}_${++this.#asked}`)) as OutputOf<O>
     } finally {

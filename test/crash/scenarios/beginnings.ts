@@ -102,7 +102,7 @@ function fill(path: string): void {
 }
 
 function controlOf(scene: Scene, root = ''): Promise<Raw> {
-  return Raw.as(join(root, scene.dataDir, 'control.sock'))
+  return Raw.as(join(root, scene.controlPath))
 }
 
 async function faultsOfAgain(scene: Scene, workspace: string, first: Frame): Promise<string[]> {

@@ -12,6 +12,7 @@ import { freeClosed } from '../../../packages/relay/src/store/database.ts'
 import { copyDatabase } from '../../../packages/relay/src/store/snapshot.ts'
 import { soundnessOf } from '../../../packages/relay/src/store/soundness.ts'
 import { Store } from '../../../packages/relay/src/store/store.ts'
+import { longestWait } from '../harness/longest-wait.ts'
 
 const day = 86_400_000
 const olderMs = 90 * day
@@ -177,7 +178,7 @@ function archivedFiles(scene: Scene): number {
 /** How long it took; without end, if it was killed before. */
 async function pruneOnce(scene: Scene, killMs?: number): Promise<number> {
   const daemon = await scene.startDaemon()
-  const control = await Raw.as(join(scene.dataDir, 'control.sock'))
+  const control = await Raw.as(scene.controlPath)
   const from = performance.now()
   const asked = control.call('workspace.prune', { workspace: project, olderMs }).then(({ type, payload }) => {
     if (type !== 'ACK') throw new Error(JSON.stringify(payload))
@@ -208,10 +209,7 @@ export function pruneUnderLoad(messages: number, rounds: number): Promise<BusyPr
       startAgain(scene, kept)
       const daemon = await scene.startDaemon()
       const raw = await Raw.as(scene.socketPath, 'sender')
-      const [control, other] = [
-        await Raw.as(join(scene.dataDir, 'control.sock')),
-        await Raw.as(scene.socketPath, 'asker'),
-      ]
+      const [control, other] = [await Raw.as(scene.controlPath), await Raw.as(scene.socketPath, 'asker')]
       let isOver = false
       const sending = (async () => {
         for (; !isOver; report.sent++) {
@@ -219,13 +217,14 @@ export function pruneUnderLoad(messages: number, rounds: number): Promise<BusyPr
           await sleep(sendsMs)
         }
       })()
-      await longestWait(other, sleep(warmMs))
+      const waiting = <T>(work: Promise<T>) => longestWait(() => other.call('workspace.status', {}), asksMs, work)
+      await waiting(sleep(warmMs))
       const from = performance.now()
-      const during = await longestWait(other, control.call('workspace.prune', { workspace: project, olderMs }))
+      const during = await waiting(control.call('workspace.prune', { workspace: project, olderMs }))
       report.pruneMs = performance.now() - from
       report.events = Number((during.done.payload as { events?: number }).events)
-      const without = await longestWait(other, sleep(report.pruneMs))
-      report.rounds.push({ duringMs: during.ms, withoutMs: without.ms, answers: during.answers })
+      const without = await waiting(sleep(report.pruneMs))
+      report.rounds.push({ duringMs: during.waitedMs, withoutMs: without.waitedMs, answers: during.answers })
       isOver = true
       await sending
       await Promise.all([raw.end(), control.end(), other.end()])
@@ -233,22 +232,4 @@ export function pruneUnderLoad(messages: number, rounds: number): Promise<BusyPr
     }
     return report
   })
-}
-
-async function longestWait<T>(raw: Raw, work: Promise<T>): Promise<{ done: T; ms: number; answers: number }> {
-  let [ms, answers, isOver] = [0, 0, false]
-  const asking = (async () => {
-    while (!isOver) {
-      const start = performance.now()
-      await raw.call('workspace.status', {})
-      ms = Math.max(ms, performance.now() - start)
-      if (!isOver) answers++
-      await sleep(asksMs)
-    }
-  })()
-  const done = await work.finally(() => {
-    isOver = true
-  })
-  await asking
-  return { done, answers, ms: Math.round(ms * 10) / 10 }
 }

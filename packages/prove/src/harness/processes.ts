@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Raw } from './raw.ts'
+import { callOnce } from './raw.ts'
 import type { TriedRelay } from './tried-relay.ts'
 
 export const project = 'crash'
@@ -137,7 +137,7 @@ export class Scene {
     const env = { ...bareEnv(), RELAY_DATA_DIR: this.dataDir }
     const child = spawn(command as string, args, { env, stdio: ['pipe', 'ignore', 'pipe'] })
     const root = isApart ? `/proc/${child.pid}/root` : ''
-    const daemon = new DaemonProcess(child, join(root, this.dataDir, 'control.sock'))
+    const daemon = new DaemonProcess(child, join(root, this.controlPath))
     this.#started.push(daemon)
     return daemon
   }
@@ -146,6 +146,11 @@ export class Scene {
     const daemon = this.spawnDaemon(options)
     await daemon.ready
     return daemon
+  }
+
+  /** The socket of the daemon's owner. */
+  get controlPath(): string {
+    return join(this.dataDir, 'control.sock')
   }
 
   get socketPath(): string {
@@ -201,9 +206,7 @@ export async function inScene<T>(setting: Setting, work: (scene: Scene) => Promi
 }
 
 async function openWorkspace(controlPath: string): Promise<void> {
-  const control = await Raw.as(controlPath)
-  const { type, payload } = await control.call('workspace.open', { workspace: project })
-  await control.end()
+  const { type, payload } = await callOnce(controlPath, 'workspace.open', { workspace: project })
   if (type !== 'ACK') throw new Error(`the workspace was not opened: ${JSON.stringify(payload)}`)
 }
 

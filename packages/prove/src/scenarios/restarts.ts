@@ -1,7 +1,8 @@
 // Stops, kills and starts the daemon under pipes and clients with calls in flight: they come back under their names, and each call runs once.
 
-import { RelayClient } from '@agent-relay/sdk'
+import type { RelayClient } from '@agent-relay/sdk'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
+import { connectClient } from '../harness/clients.ts'
 import { bodyOf, History, readStored, type Send } from '../harness/history.ts'
 import { RawPipe } from '../harness/pipe.ts'
 import { bareEnv, inScene, project, type Scene, type Setting, sleep } from '../harness/processes.ts'
@@ -27,7 +28,8 @@ export function restartUnderSessions(random: Random, restarts: number, setting: 
     const history = new History()
     const faults: string[] = []
     const [ada, bob] = [await openPipe(scene, 'Ada'), await openPipe(scene, 'Bob')]
-    const [cat, dan] = [await connect(scene, 'Cat', faults), await connect(scene, 'Dan', faults)]
+    const cat = await connectClient(scene, 'Cat', { faults })
+    const dan = await connectClient(scene, 'Dan', { faults })
     dan.on('message', ({ content }) => history.see('Dan', content))
     for (let n = 1; n <= restarts; n++) {
       const calls = Array.from({ length: callsEach }, async () => {
@@ -70,14 +72,6 @@ async function openPipe(scene: Scene, name: string): Promise<RawPipe> {
   await pipe.initialize(name)
   await comesBack(scene, pipe, name)
   return pipe
-}
-
-async function connect(scene: Scene, agentName: string, faults: string[]): Promise<RelayClient> {
-  const client = new RelayClient({ agentName, socketPath: scene.socketPath, autoConnect: false })
-  scene.onDispose(() => client.disconnect())
-  client.on('error', (error) => faults.push(`${agentName}: ${error.message}`))
-  await client.connect()
-  return client
 }
 
 async function sendByPipe(pipe: RawPipe, send: Send): Promise<void> {

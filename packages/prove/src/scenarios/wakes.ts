@@ -1,6 +1,6 @@
 // Asks questions, one at a time: each wakes the agent that follows its inbox, and each answer wakes the asker. Nobody asks again.
 
-import { RelayClient } from '@agent-relay/sdk'
+import { connectClient } from '../harness/clients.ts'
 import { inScene, type Setting } from '../harness/processes.ts'
 
 export interface WakesReport {
@@ -21,14 +21,8 @@ export function askAndAnswer({ questions, wakeMs }: WakesSize, setting: Setting)
   return inScene(setting, async (scene) => {
     await scene.startDaemon()
     const faults: string[] = []
-    const connected = async (agentName: string) => {
-      const client = new RelayClient({ agentName, socketPath: scene.socketPath, autoConnect: false })
-      scene.onDispose(() => client.disconnect())
-      client.on('error', (error) => faults.push(`${agentName}: ${error.message}`))
-      await client.connect()
-      return client
-    }
-    const [asker, answerer] = [await connected('asker'), await connected('answerer')]
+    const asker = await connectClient(scene, 'asker', { faults })
+    const answerer = await connectClient(scene, 'answerer', { faults })
     const failed = (error: Error) => scene.isOver || faults.push(`the answer was not sent: ${error.message}`)
     answerer.on('message', ({ id, content }) => {
       answerer.call('message.send', { replyTo: id, body: `answer to ${content}` }).catch(failed)

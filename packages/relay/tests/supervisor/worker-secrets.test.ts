@@ -2,8 +2,8 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { connectClient } from '@agent-relay/prove/harness/clients'
 import { inScene } from '@agent-relay/prove/harness/processes'
-import { RelayClient } from '@agent-relay/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
 import { ownRelay } from '../../src/cli/own-relay.ts'
@@ -94,8 +94,7 @@ test('no secret is in the log of a daemon', async () => {
   try {
     await inScene({ relay: ownRelay }, async (scene) => {
       const daemon = await scene.startDaemon()
-      const lead = new RelayClient({ agentName: 'Lead', socketPath: scene.socketPath, autoConnect: false })
-      await lead.connect()
+      const lead = await connectClient(scene, 'Lead')
       const log = join(scene.dataDir, 'agent.log')
       const command = [process.execPath, scriptedAgent, '--log', log]
       await lead.call('worker.spawn', { name: 'Nan', cli: 'plain', command, task: 'env', cwd: '/' })
