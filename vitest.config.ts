@@ -7,7 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { guardMs } from './test/guard.ts'
 
 /** The exports of our packages, each led to the source of what it names: `dist/discover.js` is made from `src/discover.ts`. */
-export const alias = ['sdk', 'protocol', 'mcp'].flatMap((folder) => {
+export const alias = ['sdk', 'protocol', 'mcp', 'prove'].flatMap((folder) => {
   const here = new URL(`packages/${folder}/`, import.meta.url)
   const { name, exports } = JSON.parse(readFileSync(new URL('package.json', here), 'utf8'))
   return Object.entries<{ default: string }>(exports).flatMap(([path, { default: built }]) => {

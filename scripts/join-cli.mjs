@@ -4,10 +4,11 @@
 import { mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
-/** Packages that are not joined: native, large and seldom needed, or CommonJS that the pipe has for itself. */
+/** Packages that are not joined: native, large, for one command alone, or CommonJS that the pipe has for itself. */
 const apart = [
   '@agent-relay/mcp/edits',
   '@agent-relay/mcp/serve',
+  '@agent-relay/prove',
   '@lydell/node-pty',
   '@photostructure/sqlite',
   '@xterm/headless',

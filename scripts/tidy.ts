@@ -36,10 +36,10 @@ const mayImport: Record<string, string[]> = {
   supervisor: ['broker', 'core', 'machine', 'sdk', 'protocol', 'discover'],
   runs: ['broker', 'core', 'machine', 'mcp', 'sdk', 'protocol', 'discover'],
   daemon: ['cluster', 'wires', 'supervisor', 'runs', 'work', 'broker', 'store', 'core', 'machine', 'mcp', ...clients],
-  // The zone `prove` is for users to try alone; it starts daemons as programs, and reads what they stored.
-  prove: ['store', 'sdk', 'protocol'],
+  // It starts daemons as programs: the command gives it whatever it must know of them.
+  prove: ['sdk', 'protocol'],
   // The command line starts the pipe, which is the MCP package's, and a lift's panes as the supervisor's harnesses say.
-  cli: ['daemon', 'prove', 'cluster', 'supervisor', 'work', 'core', 'machine', 'mcp', 'sdk', 'protocol', 'discover'],
+  cli: ['daemon', 'prove', 'cluster', 'supervisor', 'work', 'store', 'core', 'machine', 'mcp', ...clients],
 }
 
 /** The only files that a room may import of another room: the contract that was made for it. */
@@ -56,15 +56,21 @@ const contracts: Record<string, string[]> = {
   'work → broker': at('broker', 'workers/worker-runtime', 'claims/claim-runtime'),
   'cluster → broker': at('broker', 'engine', 'hub', 'local-engine', 'sharing'),
   'daemon → cluster': at('cluster', 'shared-workspaces'),
+  // What `agent-relay prove` reads of a database after a trial.
+  'cli → store': at('store', 'database'),
   'cli → cluster': at('cluster/postgres', 'connection', 'faults', 'joining', 'machines', 'schema', 'status'),
 }
 
 /** Libraries that one file alone may name. */
 const oneHome = { SQLite: /node:sqlite|@photostructure\/sqlite/, 'the PTY library': /@lydell\/node-pty/ }
 
-/** Names that one folder alone may use: libraries that an idle daemon must not load, the errors of SQLite, and the tables of the cluster. */
+/**
+ * Names that one folder or file alone may use: libraries that an idle daemon must not load, the package that `agent-relay prove` alone
+ * loads, the errors of SQLite, and the tables of the cluster.
+ */
 const oneRoom = {
   'packages/relay/src/runs/': /['"](?:ai|@ai-sdk\/[\w-]+|@modelcontextprotocol\/client(?:\/\w+)?)['"]/,
+  'packages/relay/src/cli/commands/prove.ts': /@agent-relay\/prove/,
   'packages/relay/src/cluster/postgres/': /['"]pg['"]|\b(?:from|into|join|update) relay\.\w/i,
   'packages/relay/src/store/': /\bisSqliteError\b|\b(?:ERR_)?SQLITE_[A-Z]+|\berrcode\b/,
 }
@@ -164,7 +170,7 @@ function importsOf({ path, code }: Source): string[] {
   return [...code.matchAll(statement)].map(([, a, b, c]) => {
     const name = a ?? b ?? c ?? ''
     if (name.startsWith('.')) return posix.join(posix.dirname(path), name).replace(/\.([cm]?)js$/, '.$1ts')
-    const [, own, part = 'index'] = /^@agent-relay\/(sdk|protocol|mcp)(?:\/([\w/-]+))?$/.exec(name) ?? []
+    const [, own, part = 'index'] = /^@agent-relay\/(sdk|protocol|mcp|prove)(?:\/([\w/-]+))?$/.exec(name) ?? []
     return own ? `packages/${own}/src/${part === 'protocol' ? 'protocol/index' : part}.ts` : name
   })
 }

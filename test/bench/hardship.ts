@@ -3,13 +3,14 @@
 
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { inScene, type Scene } from 'agent-relay/dist/prove/harness/processes.js'
-import { Random } from 'agent-relay/dist/prove/harness/random.js'
-import { Raw } from 'agent-relay/dist/prove/harness/raw.js'
-import { Witness } from 'agent-relay/dist/prove/harness/witness.js'
-import { fillDisk, howToMount } from 'agent-relay/dist/prove/scenarios/full-disk.js'
-import { hostileFrames } from 'agent-relay/dist/prove/scenarios/fuzz.js'
-import { stall } from 'agent-relay/dist/prove/scenarios/stalls.js'
+import { inScene, type Scene } from '@agent-relay/prove/harness/processes'
+import { Random } from '@agent-relay/prove/harness/random'
+import { Raw } from '@agent-relay/prove/harness/raw'
+import { Witness } from '@agent-relay/prove/harness/witness'
+import { fillDisk, howToMount } from '@agent-relay/prove/scenarios/full-disk'
+import { hostileFrames } from '@agent-relay/prove/scenarios/fuzz'
+import { allReaders, stall } from '@agent-relay/prove/scenarios/stalls'
+import { ownRelay } from 'agent-relay/dist/cli/own-relay.js'
 import { Child, temporaryFolder } from './child.ts'
 import { median } from './figures.ts'
 import { withSource } from './sources.ts'
@@ -119,8 +120,8 @@ export function measureFlood(megabytes: number): Promise<Measure[]> {
 }
 
 export async function measureFrames(mutated: number): Promise<Measure[]> {
-  const calm = await inScene(calmly)
-  const { witness, rssMb } = await hostileFrames(Random.any(), { mutated })
+  const calm = await inScene({ relay: ownRelay }, calmly)
+  const { witness, rssMb } = await hostileFrames(Random.any(), { mutated }, { relay: ownRelay })
   const what = `${mutated.toLocaleString('en')} hostile frames`
   return [
     against(`another session's call during ${what}, p99`, {
@@ -141,7 +142,7 @@ async function calmly(scene: Scene): Promise<number> {
 }
 
 export async function measureStalls(megabytes: number): Promise<Measure[]> {
-  const { quiet, busy, rssMbMax, rssMbBefore } = await stall(megabytes)
+  const { quiet, busy, rssMbMax, rssMbBefore } = await stall(megabytes, allReaders, { relay: ownRelay })
   const what = `readers that do not read ${megabytes} MB`
   return [
     against(`another session's call beside ${what}, p99`, {
@@ -155,8 +156,8 @@ export async function measureStalls(megabytes: number): Promise<Measure[]> {
 export async function measureDisk(): Promise<Measure[]> {
   const how = howToMount()
   if ('reason' in how) return [{ measure: 'a full disk', value: how.reason, lagMs: 0 }]
-  const floor = await inScene(storedMs)
-  const { refusalMs, resumedMs = Number.NaN } = await fillDisk(how.unshare, 6)
+  const floor = await inScene({ relay: ownRelay }, storedMs)
+  const { refusalMs, resumedMs = Number.NaN } = await fillDisk(how.unshare, 6, { relay: ownRelay })
   return [
     against('a send refused by a full disk', { value: refusalMs, floor, unit: 'ms', max: 20 }),
     against('space freed to the next send stored', { value: resumedMs, floor, unit: 'ms', max: 100 }),
@@ -182,7 +183,7 @@ interface Loris {
 
 export function measurePort(connections: number): Promise<Measure[]> {
   return withSource('test/crash/scenarios/loris.ts', ({ slowLoris }: Loris) =>
-    inScene(async (scene) => {
+    inScene({ relay: ownRelay }, async (scene) => {
       const daemon = await scene.startDaemon({ hasHttp: true })
       // What the first call loads is not counted.
       await slowLoris(scene, daemon, 0, false)

@@ -4,12 +4,12 @@
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { residentMb } from '@agent-relay/prove/harness/processes'
 import { controlSocketPath } from '@agent-relay/sdk/internal/discover'
 import { socketConnector } from '@agent-relay/sdk/wire'
 import { bareEnv, temporaryFolder } from './child.ts'
 import { median } from './figures.ts'
 import { against, type Measure } from './table.ts'
-import { residentMb } from './weights.ts'
 
 const restMs = 3_000
 const max = { one: 2, many: 2 }

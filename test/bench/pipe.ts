@@ -4,12 +4,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { launcherScript, refreshLauncher } from '@agent-relay/mcp/launcher'
+import { residentMb } from '@agent-relay/prove/harness/processes'
 import { RelayClient } from '@agent-relay/sdk'
 import { bareEnv, Child, temporaryFolder } from './child.ts'
 import { median, quantile } from './figures.ts'
 import type { RelayAnswer } from './roles/relay.ts'
 import type { Measure } from './table.ts'
-import { residentMb } from './weights.ts'
 
 type Row = Omit<Measure, 'lagMs'>
 

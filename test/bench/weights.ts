@@ -3,14 +3,15 @@
 
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { Raw } from 'agent-relay/dist/prove/harness/raw.js'
+import { residentMb } from '@agent-relay/prove/harness/processes'
+import { Raw } from '@agent-relay/prove/harness/raw'
 import { AcpWire } from 'agent-relay/dist/supervisor/control/acp-wire.js'
 import { openPty } from 'agent-relay/dist/supervisor/pty.js'
 import { bareEnv, temporaryFolder } from './child.ts'
@@ -31,10 +32,6 @@ export async function measureWeights(): Promise<Measure[]> {
     await measureTerminal(),
     ...(await measureHeap()),
   ]
-}
-
-export function residentMb(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 }
 
 interface PipeWorlds {

@@ -3,10 +3,11 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { RelayClient } from '@agent-relay/sdk'
+import { connectClient } from '@agent-relay/prove/harness/clients'
+import { bareEnv, inScene, project, type Scene, sleep } from '@agent-relay/prove/harness/processes'
 import type { Approval } from '@agent-relay/sdk/protocol'
 import { expect, test } from 'vitest'
-import { bareEnv, inScene, project, type Scene, sleep } from '../../packages/relay/src/prove/harness/processes.ts'
+import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { openPty } from '../../packages/relay/src/supervisor/pty.ts'
 import { launcher, pipeLauncher } from '../../packages/relay/tests/cli/cli-world.ts'
 import { guardMs } from '../guard.ts'
@@ -53,12 +54,10 @@ async function answer(scene: Scene, ...args: string[]): Promise<boolean> {
 }
 
 test(`hooks wait while the daemon is killed ${kills} times`, async () => {
-  await inScene(async (scene) => {
+  await inScene({ relay: ownRelay }, async (scene) => {
     const random = seeded('approvals and kills')
     let daemon = await scene.startDaemon()
-    const client = new RelayClient({ agentName: 'Hooked', socketPath: scene.socketPath, autoConnect: false, limits })
-    scene.onDispose(() => client.disconnect())
-    await client.connect()
+    const client = await connectClient(scene, 'Hooked', { limits })
     const open = async () => (await client.call('approval.list', {})).approvals
     const asked = async (command: string): Promise<Approval> => {
       await until(async () => (await open()).some(({ input }) => input === command))

@@ -1,7 +1,7 @@
 // Workspaces whose making is cut short, by a kill or a full disk: see scenarios/beginnings.ts.
 
+import { howToMount, onTmpfs } from '@agent-relay/prove/scenarios/full-disk'
 import { expect, test } from 'vitest'
-import { howToMount, onTmpfs } from '../../packages/relay/src/prove/scenarios/full-disk.ts'
 import { sized } from '../size.ts'
 import { beginOnFullDisk, killWhileBeginning } from './scenarios/beginnings.ts'
 

@@ -4,10 +4,12 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { RelayClient } from '@agent-relay/sdk'
+import { connectClient } from '@agent-relay/prove/harness/clients'
+import { inScene, sleep } from '@agent-relay/prove/harness/processes'
+import type { Random } from '@agent-relay/prove/harness/random'
+import type { RelayClient } from '@agent-relay/sdk'
 import { expect, test } from 'vitest'
-import { inScene, type Scene, sleep } from '../../packages/relay/src/prove/harness/processes.ts'
-import type { Random } from '../../packages/relay/src/prove/harness/random.ts'
+import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { git } from '../../packages/relay/tests/work/repository-world.ts'
 import { guardMs } from '../guard.ts'
 import { sized } from '../size.ts'
@@ -101,15 +103,8 @@ class Editor {
   }
 }
 
-async function connect(scene: Scene, agentName: string): Promise<RelayClient> {
-  const client = new RelayClient({ agentName, socketPath: scene.socketPath, autoConnect: false, limits })
-  scene.onDispose(() => client.disconnect())
-  await client.connect()
-  return client
-}
-
 test(`${agents} agents edit ${files} files for ${runMs / 1_000} s, and the daemon is killed`, async () => {
-  await inScene(async (scene) => {
+  await inScene({ relay: ownRelay }, async (scene) => {
     const random = seeded('eight agents, forty files')
     const cwd = mkdtempSync(join(tmpdir(), 'relay-checkout-'))
     scene.onDispose(() => rmSync(cwd, { recursive: true, force: true }))
@@ -118,8 +113,8 @@ test(`${agents} agents edit ${files} files for ${runMs / 1_000} s, and the daemo
     for (const file of names) appendFileSync(join(cwd, file), '')
     let daemon = await scene.startDaemon()
     const clients: RelayClient[] = []
-    for (let n = 0; n < agents; n++) clients.push(await connect(scene, `editor-${n}`))
-    const keeper = await connect(scene, 'keeper')
+    for (let n = 0; n < agents; n++) clients.push(await connectClient(scene, `editor-${n}`, { limits }))
+    const keeper = await connectClient(scene, 'keeper', { limits })
     const kept = async () => (await keeper.call('claim.list', {})).claims.find(({ file }) => file === keptFile)
     await keeper.call('claim.edit', { cwd, files: [keptFile] })
     const held = await kept()

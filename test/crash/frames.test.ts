@@ -1,7 +1,8 @@
 // Hostile frames, made by hand and by mutation: no crash, no effect on another session, bounded memory.
 
+import { hostileFrames } from '@agent-relay/prove/scenarios/fuzz'
 import { expect, test } from 'vitest'
-import { hostileFrames } from '../../packages/relay/src/prove/scenarios/fuzz.ts'
+import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { expectNoLeak } from '../guard.ts'
 import { sized } from '../size.ts'
 import { seeded } from './harness/seeded.ts'
@@ -9,9 +10,8 @@ import { seeded } from './harness/seeded.ts'
 const count = sized(20_000, 1_000_000)
 
 test(`${count.toLocaleString('en')} mutated frames`, async () => {
-  const { wrong, faults, witness, daemonErrors, ...figures } = await hostileFrames(seeded('mutated frames'), {
-    mutated: count,
-  })
+  const report = await hostileFrames(seeded('mutated frames'), { mutated: count }, { relay: ownRelay })
+  const { wrong, faults, witness, daemonErrors, ...figures } = report
   process.stdout.write(`frames: ${JSON.stringify({ ...figures, witness })}\n`)
   expect([...wrong, ...faults]).toEqual([])
   expect(witness.failures).toEqual([])

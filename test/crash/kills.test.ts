@@ -1,16 +1,17 @@
 // Kills of the daemon under load: nothing acknowledged is lost, nothing is shown twice, order is kept.
 
+import { killUnderLoad } from '@agent-relay/prove/scenarios/kills'
 import { expect, test } from 'vitest'
-import { killUnderLoad } from '../../packages/relay/src/prove/scenarios/kills.ts'
+import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { sized } from '../size.ts'
 import { seeded } from './harness/seeded.ts'
 
 const kills = sized(5, 200)
 
 test(`${kills} kills under load`, async () => {
-  const { faults, integrity, clientErrors, ...figures } = await killUnderLoad(seeded(`${kills} kills under load`), {
-    cycles: kills,
-  })
+  const random = seeded(`${kills} kills under load`)
+  const report = await killUnderLoad(random, { cycles: kills }, { relay: ownRelay })
+  const { faults, integrity, clientErrors, ...figures } = report
   process.stdout.write(`kills: ${JSON.stringify(figures)}\n`)
   expect(faults).toEqual([])
   expect(clientErrors).toEqual([])

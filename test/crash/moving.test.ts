@@ -2,12 +2,12 @@
 
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { inScene, project, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import { callOnce, type Frame } from '@agent-relay/prove/harness/raw'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { PostgresCluster } from '../../packages/relay/src/cluster/postgres/postgres-cluster.ts'
 import { ClusterFile, SharedFile } from '../../packages/relay/src/machine/cluster-file.ts'
-import { inScene, project, type Scene, sleep } from '../../packages/relay/src/prove/harness/processes.ts'
-import { Raw } from '../../packages/relay/src/prove/harness/raw.ts'
 import { Store } from '../../packages/relay/src/store/store.ts'
 import { PostgresServer, type PostgresWorld } from '../../packages/relay/tests/cluster/postgres-server.ts'
 import { guardMs } from '../guard.ts'
@@ -45,20 +45,15 @@ function digestOf(path: string, through = Number.POSITIVE_INFINITY): { last: num
   return { last, digest: hash.digest('hex') }
 }
 
-async function ask(scene: Scene, op: string): Promise<Raw['frames'][number]> {
-  const control = await Raw.as(join(scene.dataDir, 'control.sock'))
-  try {
-    return await control.call(op, { workspace: project, force: true })
-  } finally {
-    await control.end()
-  }
+function ask(scene: Scene, op: string): Promise<Frame> {
+  return callOnce(scene.controlPath, op, { workspace: project, force: true })
 }
 
 test('a workspace that is shared and taken back, with kills in between, loses nothing and changes no number', {
   timeout: sized(4, 40) * guardMs,
 }, async () => {
   const random = seeded('moving')
-  await inScene(async (scene) => {
+  await inScene({ relay: ownRelay }, async (scene) => {
     await (await scene.startDaemon()).end('SIGTERM')
     fill(scene.databasePath, messages, 20)
     const address = await world.join('one')

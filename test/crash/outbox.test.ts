@@ -1,11 +1,11 @@
 // The outbox of a machine that is cut off, while its daemon is killed and its connection to the database comes and goes: each message that it has
 // accepted is stored once and in its order.
 
-import { join } from 'node:path'
+import { inScene, project, sleep } from '@agent-relay/prove/harness/processes'
+import { callOnce, Raw } from '@agent-relay/prove/harness/raw'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { ClusterFile } from '../../packages/relay/src/machine/cluster-file.ts'
-import { inScene, project, type Scene, sleep } from '../../packages/relay/src/prove/harness/processes.ts'
-import { Raw } from '../../packages/relay/src/prove/harness/raw.ts'
 import { PostgresServer } from '../../packages/relay/tests/cluster/postgres-server.ts'
 import { guardMs } from '../guard.ts'
 import { isFull } from '../size.ts'
@@ -23,15 +23,6 @@ beforeAll(async () => {
 })
 afterAll(() => server?.end())
 
-async function control(scene: Scene, op: string, input: object): Promise<Raw['frames'][number]> {
-  const raw = await Raw.as(join(scene.dataDir, 'control.sock'))
-  try {
-    return await raw.call(op, input)
-  } finally {
-    await raw.end()
-  }
-}
-
 test.runIf(isFull)(
   'what was queued is stored once and in order, whatever is killed or cut meanwhile',
   {
@@ -41,13 +32,13 @@ test.runIf(isFull)(
     const random = seeded('outbox')
     const world = await server.cluster('outbox')
     const way = new Way(server.folder)
-    await inScene(async (scene) => {
+    await inScene({ relay: ownRelay }, async (scene) => {
       scene.onDispose(() => way.end())
       let daemon = await scene.startDaemon()
       const { password = '', ...address } = await world.join('one')
       new ClusterFile(scene.dataDir).write({ ...address, host: way.folder, password, machine: 'one' })
-      const isShared = async () => (await control(scene, 'workspace.share', { workspace: project, force: true })).type
-      expect(await isShared()).toBe('ACK')
+      const shared = await callOnce(scene.controlPath, 'workspace.share', { workspace: project, force: true })
+      expect(shared.type).toBe('ACK')
       const enter = () => Raw.as(scene.socketPath, 'ada')
       for (const name of ['bob', 'ada']) await (await Raw.as(scene.socketPath, name)).end()
       const kept: string[] = []

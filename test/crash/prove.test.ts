@@ -1,8 +1,8 @@
 // The verdict of `agent-relay prove` on a sound daemon, and on daemons with a planted fault: it names the broken promise, and why.
 
+import { type PromiseName, promiseNames, type Size, usualSize } from '@agent-relay/prove'
+import { whyNoStrace } from '@agent-relay/prove/harness/strace'
 import { test } from 'vitest'
-import { whyNoStrace } from '../../packages/relay/src/prove/harness/strace.ts'
-import { type PromiseName, promiseNames, type Size, usualSize } from '../../packages/relay/src/prove/promises.ts'
 import { guardMs } from '../guard.ts'
 import { isFull } from '../size.ts'
 import { type Fault, Variant } from './harness/variant.ts'

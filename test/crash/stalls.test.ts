@@ -1,7 +1,8 @@
 // Readers that do not read, and more data for them than memory should hold.
 
+import { allReaders, stall } from '@agent-relay/prove/scenarios/stalls'
 import { expect, test } from 'vitest'
-import { allReaders, stall } from '../../packages/relay/src/prove/scenarios/stalls.ts'
+import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { expectNoLeak } from '../guard.ts'
 import { isFull, sized } from '../size.ts'
 
@@ -11,7 +12,7 @@ const why = 'session.stalled'
 test(`stalled readers of ${megabytes} MB`, async () => {
   // The reader that stays away does so for 7 s.
   const readers = isFull ? allReaders : allReaders.filter((reader) => reader !== 'away')
-  const report = await stall(megabytes, readers)
+  const report = await stall(megabytes, readers, { relay: ownRelay })
   process.stdout.write(`stalls: ${JSON.stringify(report)}\n`)
   expect(report.missed).toEqual({})
   expect(report.goodbyes).toEqual({ inbox: why, events: why, calls: why, pings: why })

@@ -1,8 +1,9 @@
 // Acknowledgements under strace, and syncs that fail.
 
+import { whyNoStrace } from '@agent-relay/prove/harness/strace'
+import { traceAcks } from '@agent-relay/prove/scenarios/syncs'
 import { describe, expect, test } from 'vitest'
-import { whyNoStrace } from '../../packages/relay/src/prove/harness/strace.ts'
-import { traceAcks } from '../../packages/relay/src/prove/scenarios/syncs.ts'
+import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { isFull, sized } from '../size.ts'
 import { type FailedSyncReport, failSync } from './scenarios/failed-syncs.ts'
 
@@ -13,7 +14,7 @@ const acks = sized(50, 1_000)
 
 describe.skipIf(reason)('the disk', () => {
   test(`${acks} acknowledgements leave after the sync of their entry`, async () => {
-    const { faults, ...figures } = await traceAcks(acks)
+    const { faults, ...figures } = await traceAcks(acks, { relay: ownRelay })
     process.stdout.write(`syncs: ${JSON.stringify(figures)}\n`)
     expect(faults).toEqual([])
     expect(figures.acks).toBeGreaterThanOrEqual(acks)

@@ -2,8 +2,8 @@
 // PostgreSQL is killed, restarted and replaced by a copy that is behind: all presence information is true within 20 s, each acknowledged or
 // queued message comes once and in its order, and no read message is shown again. EVENTS=20 lets fewer happen.
 
+import { Random } from '@agent-relay/prove/harness/random'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Random } from '../../packages/relay/src/prove/harness/random.ts'
 import { guardMs } from '../guard.ts'
 import { isFull } from '../size.ts'
 import { until } from '../until.ts'

@@ -4,9 +4,10 @@
 import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { RelayClient } from '@agent-relay/sdk'
+import { connectClient } from '@agent-relay/prove/harness/clients'
+import { inScene, sleep } from '@agent-relay/prove/harness/processes'
 import { expect, test } from 'vitest'
-import { inScene, sleep } from '../../packages/relay/src/prove/harness/processes.ts'
+import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { leaveWork, makeRepository, oursIn, personsWork } from '../../packages/relay/tests/work/repository-world.ts'
 import { guardMs } from '../guard.ts'
 import { sized } from '../size.ts'
@@ -16,7 +17,7 @@ import { seeded } from './harness/seeded.ts'
 const rounds = sized(1, 10)
 
 test(`${rounds} kills under workers in worktrees, and the sweep after each`, async () => {
-  await inScene(async (scene) => {
+  await inScene({ relay: ownRelay }, async (scene) => {
     const random = seeded('workers in worktrees')
     const repository = realpathSync(mkdtempSync(join(tmpdir(), 'relay-swept-')))
     scene.onDispose(() => rmSync(repository, { recursive: true, force: true }))
@@ -25,9 +26,7 @@ test(`${rounds} kills under workers in worktrees, and the sweep after each`, asy
     const before = personsWork(repository)
     let daemon = await scene.startDaemon()
     const limits = { backoffMsMax: 100, callAwayMs: 2 * guardMs }
-    const lead = new RelayClient({ agentName: 'Lead', socketPath: scene.socketPath, autoConnect: false, limits })
-    scene.onDispose(() => lead.disconnect())
-    await lead.connect()
+    const lead = await connectClient(scene, 'Lead', { limits })
     const spawn = (name: string, script: string) =>
       lead.call('worker.spawn', {
         ...{ name, cli: 'plain', command: ['sh', '-c', script], cwd: repository, worktree: true },

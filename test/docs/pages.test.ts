@@ -63,7 +63,7 @@ test('llms.txt and the index name every how-to', () => {
 
 describe('packaging', () => {
   test('all packages have one version', () => {
-    for (const name of ['sdk', 'protocol', 'mcp', 'relay']) {
+    for (const name of ['sdk', 'protocol', 'mcp', 'prove', 'relay']) {
       const { version: own, dependencies = {} } = json(`packages/${name}/package.json`)
       const ours = Object.entries(dependencies).filter(([other]) => other.startsWith('@agent-relay/'))
       expect([own, ...ours.map(([, wanted]) => wanted)]).toEqual(Array(ours.length + 1).fill(version))

@@ -41,7 +41,10 @@ describe('the installation', () => {
   })
 
   it('has what was packed, and neither sources nor maps', () => {
-    for (const name of ['.', ...['mcp', 'protocol', 'sdk'].map((part) => `node_modules/@agent-relay/${part}`)]) {
+    for (const name of [
+      '.',
+      ...['mcp', 'protocol', 'prove', 'sdk'].map((part) => `node_modules/@agent-relay/${part}`),
+    ]) {
       const all = readdirSync(join(prefix.package, name), { recursive: true, encoding: 'utf8' })
       const files = all.filter((file) => !file.startsWith('node_modules/'))
       expect(files.filter((file) => /\.map$|tsbuildinfo|(^|\/)(src|tests)\//.test(file))).toEqual([])
@@ -71,6 +74,12 @@ describe('the installation', () => {
       expect(missing, file).toEqual([])
     }
   })
+})
+
+it('agent-relay prove, from the package that came with it', async () => {
+  const args = ['prove', '--only', 'restart', '--only', 'wake', '--json']
+  const { ok, promises } = JSON.parse(await prefix.run('agent-relay', args, prefix.directory('proving')))
+  expect([ok, promises.map(({ name }: { name: string }) => name)]).toEqual([true, ['restart', 'wake']])
 })
 
 describe('agent-relay up', () => {

@@ -1,24 +1,11 @@
-// Random numbers from a seed: the same seed gives the same run, on every machine.
+// The draws of a simulated run from its seed: the same seed gives the same run, on every machine.
 
-export class Random {
-  #state: number
+import { Random as Numbers } from '@agent-relay/prove/harness/random'
 
+export class Random extends Numbers {
   constructor(seed: number) {
     // Neighbouring seeds must not give neighbouring runs.
-    this.#state = Math.imul(seed + 1, 0x9e3779b1) >>> 0
-  }
-
-  /** mulberry32: 32 bits of state are plenty for a few thousand draws. */
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-
-  /** From 0 to `count - 1`. */
-  below(count: number): number {
-    return Math.floor(this.next() * count)
+    super(Math.imul(seed + 1, 0x9e3779b1))
   }
 
   between(least: number, most: number): number {
@@ -29,9 +16,9 @@ export class Random {
     return this.next() < share
   }
 
-  pick<T>(items: readonly T[]): T {
+  override pick<T>(items: readonly T[]): T {
     if (items.length === 0) throw new Error('nothing to pick from')
-    return items[this.below(items.length)] as T
+    return super.pick(items)
   }
 
   maybe<T>(share: number, make: () => T): T | undefined {

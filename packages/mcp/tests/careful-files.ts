@@ -1,6 +1,6 @@
 // Generated configuration files for the careful edit: hostile but valid ones, and broken ones, each from a seed. No tests.
 
-import { Random } from '../../relay/src/prove/harness/random.ts'
+import { Random } from '@agent-relay/prove/harness/random'
 
 export class Dice extends Random {
   isHit(share: number): boolean {

@@ -2,9 +2,9 @@
 
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import type { RawPipe } from '@agent-relay/prove/harness/pipe'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aWhile, until } from '../../../test/until.ts'
-import type { RawPipe } from '../../relay/src/prove/harness/pipe.ts'
 import { FakeDaemon, obliging } from './pipe-fake.ts'
 import { PipeWorld } from './pipe-world.ts'
 

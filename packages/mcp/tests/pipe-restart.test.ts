@@ -1,13 +1,13 @@
 // The real daemon is stopped, killed and started again under live pipes: nothing is lost, nothing runs twice, and names stay.
 
 import { join } from 'node:path'
+import { type RawPipe, textOf } from '@agent-relay/prove/harness/pipe'
 import { RelayClient } from '@agent-relay/sdk'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { guardMs } from '../../../test/guard.ts'
 import { isFull, sized } from '../../../test/size.ts'
 import { until } from '../../../test/until.ts'
-import { type RawPipe, textOf } from '../../relay/src/prove/harness/pipe.ts'
 import { Between } from './pipe-between.ts'
 import { call, PipeWorld } from './pipe-world.ts'
 

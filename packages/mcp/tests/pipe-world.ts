@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { RawPipe, textOf } from '@agent-relay/prove/harness/pipe'
+import { Raw } from '@agent-relay/prove/harness/raw'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { joinPipe } from '../../../scripts/join-pipe.mjs'
-import { RawPipe, textOf } from '../../relay/src/prove/harness/pipe.ts'
-import { Raw } from '../../relay/src/prove/harness/raw.ts'
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 export const daemonLauncher = at('../../relay/bin/agent-relay.cjs')

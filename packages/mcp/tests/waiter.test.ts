@@ -12,11 +12,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { Raw } from '@agent-relay/prove/harness/raw'
 import { RelayClient } from '@agent-relay/sdk'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { aWhile, until } from '../../../test/until.ts'
-import { Raw } from '../../relay/src/prove/harness/raw.ts'
 import { call, type Env, outcomeOf, PipeWorld } from './pipe-world.ts'
 
 const isLinux = process.platform === 'linux'

@@ -1,6 +1,6 @@
 // Random numbers for a test: another seed each time, which is printed, so that `RELAY_TEST_SEED` repeats a run.
 
-import { Random } from '../../../packages/relay/src/prove/harness/random.ts'
+import { Random } from '@agent-relay/prove/harness/random'
 
 export function seeded(what: string): Random {
   const { RELAY_TEST_SEED: seed } = process.env

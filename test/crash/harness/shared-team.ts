@@ -1,13 +1,13 @@
 // Machines that share a workspace, each with a daemon and an agent, on a PostgreSQL with a copy that follows it: their possible faults, and the
 // answers, messages and acknowledgements of each. No tests.
 
-import { join } from 'node:path'
+import { type DaemonProcess, project, Scene } from '@agent-relay/prove/harness/processes'
 import type { InputOf, OperationName, OutputOf } from '@agent-relay/sdk/protocol'
 import { socketConnector } from '@agent-relay/sdk/wire'
 import { expect } from 'vitest'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { withClient } from '../../../packages/relay/src/cluster/postgres/connection.ts'
 import { ClusterFile } from '../../../packages/relay/src/machine/cluster-file.ts'
-import { type DaemonProcess, project, Scene } from '../../../packages/relay/src/prove/harness/processes.ts'
 import type { PostgresServer, PostgresWorld } from '../../../packages/relay/tests/cluster/postgres-server.ts'
 import { Actor } from '../../plays/play.ts'
 import { until } from '../../until.ts'
@@ -35,7 +35,7 @@ export interface Said {
 export class Member {
   readonly name: string
   readonly agent: string
-  readonly scene = new Scene()
+  readonly scene = new Scene({ relay: ownRelay })
   readonly actor: Actor
   readonly #ground: Ground
   #daemon: DaemonProcess | undefined
@@ -99,7 +99,7 @@ export class Member {
   }
 
   async control<O extends OperationName>(op: O, input: InputOf<O>): Promise<OutputOf<O>> {
-    const link = await socketConnector(join(this.scene.dataDir, 'control.sock'))({})
+    const link = await socketConnector(this.scene.controlPath)({})
     try {
       return (await link.call(op as never, input as never, `c_${this.name}_${++this.#asked}`)) as OutputOf<O>
     } finally {

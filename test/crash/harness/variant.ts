@@ -4,10 +4,10 @@ import { execFile } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { bareEnv } from '../../../packages/relay/src/prove/harness/processes.ts'
-import type { PromiseName, Size } from '../../../packages/relay/src/prove/promises.ts'
-import type { Proof } from '../../../packages/relay/src/prove/prove.ts'
+import { fileURLToPath } from 'node:url'
+import { type PromiseName, type Proof, prove, type Size } from '@agent-relay/prove'
+import { bareEnv } from '@agent-relay/prove/harness/processes'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 
 export interface Fault {
   /** Below dist/. */
@@ -35,17 +35,21 @@ export class Variant {
   }
 
   /** As the command does it, in a size of the test's own. */
-  async prove(only: PromiseName[], size: Size, stuckMs: number): Promise<Proof[]> {
-    const module = pathToFileURL(join(this.#folder, 'dist/prove/prove.js')).href
-    const script = `
-      const { prove } = await import(${JSON.stringify(module)})
-      process.stdout.write(JSON.stringify(await prove(${JSON.stringify({ only, size, stuckMs })})))`
-    return JSON.parse((await ran(['--input-type=module', '-e', script])).stdout)
+  prove(only: PromiseName[], size: Size, stuckMs: number): Promise<Proof[]> {
+    return prove({ relay: { ...ownRelay, launcher: this.#launcher }, only, size, stuckMs })
   }
 
   /** The command itself. */
   run(args: string[]): Promise<Ran> {
-    return ran([join(this.#folder, 'bin/agent-relay.cjs'), ...args])
+    return new Promise((resolve) => {
+      const child = execFile(process.execPath, [this.#launcher, ...args], { env: bareEnv() }, (_, stdout, stderr) =>
+        resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+      )
+    })
+  }
+
+  get #launcher(): string {
+    return join(this.#folder, 'bin/agent-relay.cjs')
   }
 
   remove(): void {
@@ -57,12 +61,4 @@ interface Ran {
   code: number
   stdout: string
   stderr: string
-}
-
-function ran(args: string[]): Promise<Ran> {
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, args, { env: bareEnv() }, (_, stdout, stderr) =>
-      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
-    )
-  })
 }

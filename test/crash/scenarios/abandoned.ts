@@ -1,6 +1,6 @@
 // MCP sessions that are opened and left behind, of both eras: 2025 ones without a name, and stateless callers who each use another one.
 
-import type { DaemonProcess, Scene } from '../../../packages/relay/src/prove/harness/processes.ts'
+import type { DaemonProcess, Scene } from '@agent-relay/prove/harness/processes'
 import { type HttpAnswer, RawHttp } from '../harness/raw-http.ts'
 
 export interface Abandoned {

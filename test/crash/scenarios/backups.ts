@@ -3,21 +3,21 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { bareEnv, inScene, project, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import { callOnce, Raw } from '@agent-relay/prove/harness/raw'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { type Backup, readBackup } from '../../../packages/relay/src/daemon/backup.ts'
 import { readDatabase } from '../../../packages/relay/src/daemon/backup-file.ts'
 import { CredentialsFile } from '../../../packages/relay/src/machine/credentials-file.ts'
 import { DataDirectory } from '../../../packages/relay/src/machine/data-directory.ts'
-import { bareEnv, inScene, project, type Scene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
-import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
 import { contentsOf } from '../../../packages/relay/src/store/contents.ts'
 import { soundnessOf } from '../../../packages/relay/src/store/soundness.ts'
 import { until } from '../../until.ts'
+import { longestWait } from '../harness/longest-wait.ts'
 import { fill } from '../harness/million.ts'
 
 /** From one send or question to the next. */
 const betweenMs = 5
-const launcher = fileURLToPath(new URL('../../../packages/relay/bin/agent-relay.cjs', import.meta.url))
 
 export const cuts = ['backup', 'restore', 'import', 'export'] as const
 export type Cut = (typeof cuts)[number]
@@ -35,7 +35,7 @@ export interface CutReport {
 async function command(dataDir: string, args: string[], killMs?: number): Promise<{ code: number | null; ms: number }> {
   const from = performance.now()
   const env = { ...bareEnv(), RELAY_DATA_DIR: dataDir, HOME: dataDir }
-  const child = spawn(process.execPath, [launcher, ...args], { env, cwd: dataDir, stdio: 'ignore' })
+  const child = spawn(process.execPath, [ownRelay.launcher, ...args], { env, cwd: dataDir, stdio: 'ignore' })
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   const timer = killMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killMs)
   const code = await ended
@@ -45,7 +45,7 @@ async function command(dataDir: string, args: string[], killMs?: number): Promis
 
 /** Each kill comes at a moment of its own, most of them while it works and not while Node starts. */
 export function killWhileWorking(kills: number, messages: number): Promise<Record<Cut, CutReport>> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const at = await prepared(scene, messages)
     // At once: each works in places of its own.
     const reports = await Promise.all(cuts.map(async (cut) => [cut, await killWhile(cut, kills, scene, at)] as const))
@@ -164,12 +164,12 @@ interface BusyRound {
 
 /** A backup while somebody sends 200 messages a second: it holds all that was acknowledged before it began, and nobody waits for it. */
 export function backUpUnderLoad(messages: number, rounds: number): Promise<BusyReport> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     await (await scene.startDaemon()).end('SIGTERM')
     fill(scene.databasePath, messages, 20)
     await scene.startDaemon()
     const raw = await Raw.as(scene.socketPath, 'sender')
-    const control = await Raw.as(join(scene.dataDir, 'control.sock'))
+    const control = await Raw.as(scene.controlPath)
     const sender = new Sender(raw)
     // What is asked for the first time takes longer.
     await waiting(control, sender.reached(100))
@@ -205,14 +205,10 @@ export function backUpUnderLoad(messages: number, rounds: number): Promise<BusyR
   })
 }
 
-async function copyMeanwhile({ dataDir }: Scene, control: Raw): Promise<number> {
-  const other = await Raw.as(join(dataDir, 'control.sock'))
-  const { done, answers } = await waiting(
-    control,
-    other.call('workspace.copy', { workspace: project, to: join(dataDir, 'copy.db') }),
-  )
+async function copyMeanwhile({ controlPath, dataDir }: Scene, control: Raw): Promise<number> {
+  const input = { workspace: project, to: join(dataDir, 'copy.db') }
+  const { done, answers } = await waiting(control, callOnce(controlPath, 'workspace.copy', input))
   if (done.type !== 'ACK') throw new Error(JSON.stringify(done.payload))
-  await other.end()
   return answers
 }
 
@@ -223,23 +219,9 @@ function held(path: string, least: number, faults: string[]): Pick<BusyReport, '
   return { messages, bytes }
 }
 
-/** Asks the daemon something every few milliseconds until the work is done. */
-async function waiting<T>(control: Raw, work: Promise<T>): Promise<{ done: T; waitedMs: number; answers: number }> {
-  let [waitedMs, answers, isOver] = [0, 0, false]
-  const asking = (async () => {
-    while (!isOver) {
-      const start = performance.now()
-      await control.call('daemon.status', {})
-      waitedMs = Math.max(waitedMs, performance.now() - start)
-      if (!isOver) answers++
-      await sleep(betweenMs)
-    }
-  })()
-  const done = await work.finally(() => {
-    isOver = true
-  })
-  await asking
-  return { done, answers, waitedMs: Math.round(waitedMs * 10) / 10 }
+/** Asks what needs no disk. */
+function waiting<T>(control: Raw, work: Promise<T>): ReturnType<typeof longestWait<T>> {
+  return longestWait(() => control.call('daemon.status', {}), betweenMs, work)
 }
 
 class Sender {

@@ -2,9 +2,10 @@
 
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type DaemonProcess, inScene, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import { type Frame, Raw } from '@agent-relay/prove/harness/raw'
 import { databases } from '../../../packages/relay/src/cli/commands/doctor/data-directory.ts'
-import { type DaemonProcess, inScene, type Scene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
-import { type Frame, Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 
 export interface BeginningsReport {
   /** Those that were killed before they answered. */
@@ -15,7 +16,7 @@ export interface BeginningsReport {
 
 /** Each kill comes at a moment of its own, from the start of a beginning to well after its end. */
 export function killWhileBeginning(kills: number): Promise<BeginningsReport> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const faults: string[] = []
     let answered = 0
     let daemon = await scene.startDaemon()
@@ -60,7 +61,7 @@ export interface FullBeginningsReport {
 const sparesKb = [0, 4, 8, 16, 32, 64, 128, 256, 512, 1_024]
 
 export function beginOnFullDisk(through: (dataDir: string) => string[]): Promise<FullBeginningsReport> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const daemon = await scene.startDaemon({ through: through(scene.dataDir), isApart: true })
     const inside = `/proc/${daemon.pid}/root`
     const faults: string[] = []
@@ -101,7 +102,7 @@ function fill(path: string): void {
 }
 
 function controlOf(scene: Scene, root = ''): Promise<Raw> {
-  return Raw.as(join(root, scene.dataDir, 'control.sock'))
+  return Raw.as(join(root, scene.controlPath))
 }
 
 async function faultsOfAgain(scene: Scene, workspace: string, first: Frame): Promise<string[]> {

@@ -1,8 +1,8 @@
 // Syncs that fail: nothing is acknowledged after one.
 
 import { join } from 'node:path'
-import { History, readStored } from '../../../packages/relay/src/prove/harness/history.ts'
-import { type DaemonProcess, inScene } from '../../../packages/relay/src/prove/harness/processes.ts'
+import { History, readStored } from '@agent-relay/prove/harness/history'
+import { type DaemonProcess, inScene } from '@agent-relay/prove/harness/processes'
 import {
   acksIn,
   isOnLog,
@@ -11,8 +11,9 @@ import {
   readTrace,
   type SystemCall,
   straceArgs,
-} from '../../../packages/relay/src/prove/harness/strace.ts'
-import { load, senders } from '../../../packages/relay/src/prove/scenarios/syncs.ts'
+} from '@agent-relay/prove/harness/strace'
+import { load, senders } from '@agent-relay/prove/scenarios/syncs'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { guardMs } from '../../guard.ts'
 import { isWithin } from '../../until.ts'
 
@@ -32,7 +33,7 @@ export interface FailedSyncReport {
  * folder of a new log, and goes on if that fails: the log's own syncs do not depend on it.
  */
 export function failSync(failing: number): Promise<FailedSyncReport> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     await (await scene.startDaemon()).end('SIGTERM')
     const trace = join(scene.dataDir, 'trace')
     // Which of the two a driver calls depends on how it was compiled.
@@ -54,7 +55,7 @@ export function failSync(failing: number): Promise<FailedSyncReport> {
     if (!failed) faults.push('no sync failed')
     else if (isOnLog(failed) && !exit) faults.push('the daemon goes on')
     await (await scene.startDaemon()).end('SIGTERM')
-    const { messages, integrity } = readStored(scene.databasePath)
+    const { messages, integrity } = readStored(scene)
     if (integrity !== 'ok') faults.push(integrity)
     faults.push(...history.faultsOfStored(messages))
     const of = failed && isOnLog(failed) ? 'log' : 'folder'

@@ -16,9 +16,10 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { inScene, type Scene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
-import type { Random } from '../../../packages/relay/src/prove/harness/random.ts'
-import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
+import { inScene, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import type { Random } from '@agent-relay/prove/harness/random'
+import { callOnce, Raw } from '@agent-relay/prove/harness/raw'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { lookInto } from '../../../packages/relay/src/store/database.ts'
 import { lookAtEnd } from '../../../packages/relay/src/store/journal-end.ts'
 
@@ -66,7 +67,7 @@ export interface HarmReport {
 }
 
 export function harmAfterKills(random: Random, rounds: number): Promise<HarmReport> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const folder = join(scene.dataDir, 'copies')
     const report: HarmReport = { acked: 0, told: 0, whole: 0, faults: [] }
     const acked: string[] = []
@@ -140,9 +141,7 @@ async function sent(agent: Raw, count: number, acked: string[]): Promise<void> {
 
 /** A second workspace with messages of its own: where a copy of its files lies. */
 async function copyOfAnother(scene: Scene, folder: string): Promise<string> {
-  const control = await Raw.as(join(scene.dataDir, 'control.sock'))
-  await control.call('workspace.open', { workspace: 'other' })
-  await control.end()
+  await callOnce(scene.controlPath, 'workspace.open', { workspace: 'other' })
   const path = join(dirname(dirname(scene.databasePath)), 'other', 'relay.db')
   const agent = await agentOf(scene, join(dirname(path), 'daemon.sock'))
   await sent(agent, 20, [])

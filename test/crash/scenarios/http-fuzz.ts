@@ -1,8 +1,8 @@
 // Mutated requests to the HTTP port without end: most in their head, the others in the body of a call or of MCP, and now and then one as a
 // whole, on a connection of its own. A head costs the daemon a tenth of a body.
 
-import { corpus, Mutator } from '../../../packages/relay/src/prove/harness/mutator.ts'
-import type { Random } from '../../../packages/relay/src/prove/harness/random.ts'
+import { corpus, Mutator } from '@agent-relay/prove/harness/mutator'
+import type { Random } from '@agent-relay/prove/harness/random'
 import { RawHttp, requestOf } from '../harness/raw-http.ts'
 
 const lanes = 8

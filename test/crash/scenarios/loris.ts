@@ -2,7 +2,7 @@
 // others are gone when their time is over.
 
 import { connect, type Socket } from 'node:net'
-import { type DaemonProcess, type Scene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
+import { type DaemonProcess, type Scene, sleep } from '@agent-relay/prove/harness/processes'
 import { until } from '../../until.ts'
 import { RawHttp } from '../harness/raw-http.ts'
 

@@ -1,11 +1,12 @@
 // The HTTP port and its WebSockets under strangers and broken clients: mutated frames and requests, abandoned sessions, slow-loris.
 // At the end a minute of silence, and then the memory and descriptors that are left.
 
-import { Meter } from '../../../packages/relay/src/prove/harness/meter.ts'
-import { inScene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
-import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
-import { type Testimony, Witness } from '../../../packages/relay/src/prove/harness/witness.ts'
-import { fuzz } from '../../../packages/relay/src/prove/scenarios/fuzz.ts'
+import { Meter } from '@agent-relay/prove/harness/meter'
+import { inScene, sleep } from '@agent-relay/prove/harness/processes'
+import { Raw } from '@agent-relay/prove/harness/raw'
+import { type Testimony, Witness } from '@agent-relay/prove/harness/witness'
+import { fuzz } from '@agent-relay/prove/scenarios/fuzz'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { until } from '../../until.ts'
 import { seeded } from '../harness/seeded.ts'
 import { type Abandoned, abandonSessions } from './abandoned.ts'
@@ -43,7 +44,7 @@ export const descriptorsMoreMax = 80
 const keptMax = 1_200
 
 export function hostileNetwork(sizes: NetworkSizes): Promise<NetworkReport> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const random = seeded('hostile network')
     const daemon = await scene.startDaemon({ hasHttp: true })
     const witness = await Witness.start(scene)

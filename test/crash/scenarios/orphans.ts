@@ -3,8 +3,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { RelayClient } from '@agent-relay/sdk'
-import { inScene } from '../../../packages/relay/src/prove/harness/processes.ts'
+import { connectClient } from '@agent-relay/prove/harness/clients'
+import { inScene } from '@agent-relay/prove/harness/processes'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { isAlive } from '../../is-alive.ts'
 import { until } from '../../until.ts'
 
@@ -19,12 +20,12 @@ export interface OrphanFigures {
 }
 
 export function killWithWorkers(parents: string[], each: number): Promise<OrphanFigures> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const first = await scene.startDaemon()
     const log = join(scene.dataDir, 'pids')
     const pids = () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').map(Number) : [])
     scene.onDispose(() => pids().filter(isAlive).forEach(kill))
-    const enter = (name: string) => connect(scene.socketPath, name)
+    const enter = (name: string) => connectClient(scene, name)
     const clients = await Promise.all(parents.map(enter))
     for (const [i, client] of clients.entries())
       for (let n = 0; n < each; n++) {
@@ -49,13 +50,6 @@ export function killWithWorkers(parents: string[], each: number): Promise<Orphan
     }
     return { orphans, left, statuses, told }
   })
-}
-
-async function connect(socketPath: string, agentName: string): Promise<RelayClient> {
-  const client = new RelayClient({ agentName, socketPath, autoConnect: false })
-  client.on('error', () => {})
-  await client.connect()
-  return client
 }
 
 function kill(pid: number): void {

@@ -3,14 +3,16 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { inScene, project, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import { Raw } from '@agent-relay/prove/harness/raw'
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { makeIds } from '@agent-relay/sdk/wire'
-import { inScene, project, type Scene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
-import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { freeClosed } from '../../../packages/relay/src/store/database.ts'
 import { copyDatabase } from '../../../packages/relay/src/store/snapshot.ts'
 import { soundnessOf } from '../../../packages/relay/src/store/soundness.ts'
 import { Store } from '../../../packages/relay/src/store/store.ts'
+import { longestWait } from '../harness/longest-wait.ts'
 
 const day = 86_400_000
 const olderMs = 90 * day
@@ -124,7 +126,7 @@ export interface KillReport {
 }
 
 export function killWhilePruning(kills: number, messages: number): Promise<KillReport> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const kept = await prepared(scene, messages)
     const before = allOf(scene.databasePath)
     const report: KillReport = { kills, cutOff: 0, inTheMidst: 0, faults: [] }
@@ -176,7 +178,7 @@ function archivedFiles(scene: Scene): number {
 /** How long it took; without end, if it was killed before. */
 async function pruneOnce(scene: Scene, killMs?: number): Promise<number> {
   const daemon = await scene.startDaemon()
-  const control = await Raw.as(join(scene.dataDir, 'control.sock'))
+  const control = await Raw.as(scene.controlPath)
   const from = performance.now()
   const asked = control.call('workspace.prune', { workspace: project, olderMs }).then(({ type, payload }) => {
     if (type !== 'ACK') throw new Error(JSON.stringify(payload))
@@ -200,17 +202,14 @@ export interface BusyPrune {
 
 /** A pruning while somebody sends 200 messages a second, and somebody else asks. */
 export function pruneUnderLoad(messages: number, rounds: number): Promise<BusyPrune> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const kept = await prepared(scene, messages)
     const report: BusyPrune = { events: 0, pruneMs: 0, sent: 0, rounds: [] }
     for (let round = 0; round < rounds; round++) {
       startAgain(scene, kept)
       const daemon = await scene.startDaemon()
       const raw = await Raw.as(scene.socketPath, 'sender')
-      const [control, other] = [
-        await Raw.as(join(scene.dataDir, 'control.sock')),
-        await Raw.as(scene.socketPath, 'asker'),
-      ]
+      const [control, other] = [await Raw.as(scene.controlPath), await Raw.as(scene.socketPath, 'asker')]
       let isOver = false
       const sending = (async () => {
         for (; !isOver; report.sent++) {
@@ -218,13 +217,14 @@ export function pruneUnderLoad(messages: number, rounds: number): Promise<BusyPr
           await sleep(sendsMs)
         }
       })()
-      await longestWait(other, sleep(warmMs))
+      const waiting = <T>(work: Promise<T>) => longestWait(() => other.call('workspace.status', {}), asksMs, work)
+      await waiting(sleep(warmMs))
       const from = performance.now()
-      const during = await longestWait(other, control.call('workspace.prune', { workspace: project, olderMs }))
+      const during = await waiting(control.call('workspace.prune', { workspace: project, olderMs }))
       report.pruneMs = performance.now() - from
       report.events = Number((during.done.payload as { events?: number }).events)
-      const without = await longestWait(other, sleep(report.pruneMs))
-      report.rounds.push({ duringMs: during.ms, withoutMs: without.ms, answers: during.answers })
+      const without = await waiting(sleep(report.pruneMs))
+      report.rounds.push({ duringMs: during.waitedMs, withoutMs: without.waitedMs, answers: during.answers })
       isOver = true
       await sending
       await Promise.all([raw.end(), control.end(), other.end()])
@@ -232,22 +232,4 @@ export function pruneUnderLoad(messages: number, rounds: number): Promise<BusyPr
     }
     return report
   })
-}
-
-async function longestWait<T>(raw: Raw, work: Promise<T>): Promise<{ done: T; ms: number; answers: number }> {
-  let [ms, answers, isOver] = [0, 0, false]
-  const asking = (async () => {
-    while (!isOver) {
-      const start = performance.now()
-      await raw.call('workspace.status', {})
-      ms = Math.max(ms, performance.now() - start)
-      if (!isOver) answers++
-      await sleep(asksMs)
-    }
-  })()
-  const done = await work.finally(() => {
-    isOver = true
-  })
-  await asking
-  return { done, answers, ms: Math.round(ms * 10) / 10 }
 }

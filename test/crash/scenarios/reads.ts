@@ -1,9 +1,9 @@
 // Reads of a caller who may see little, or everything, in a workspace of a million messages: their cost, and the effect on another session.
 
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { type DaemonProcess, inScene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
-import { type Frame, Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
+import { type DaemonProcess, inScene, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import { type Frame, Raw } from '@agent-relay/prove/harness/raw'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { fill, overseer, recluse, roomOf, smallRoom } from '../harness/million.ts'
 
 /** From one call of another session to the next; how soon somebody leaves, and how long the daemon is watched then. */
@@ -49,7 +49,7 @@ const asked: Record<string, Ask> = {
 }
 
 export function reads(messages: number, conversations: number, ms: number): Promise<ReadReport> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     await (await scene.startDaemon()).end('SIGTERM')
     const from = performance.now()
     fill(scene.databasePath, messages, conversations)
@@ -75,7 +75,7 @@ export function reads(messages: number, conversations: number, ms: number): Prom
     }
     await round()
     const one = async (name: string) => await Raw.as(scene.socketPath, name)
-    const holder = await holderOf(scene.socketPath, scene.dataDir)
+    const holder = await holderOf(scene)
     const [little, much] = [await one(recluse), await one(overseer)]
     const hard: ReadReport['hard'] = {}
     const hardOnes: Record<string, [Raw, Ask]> = {
@@ -101,7 +101,7 @@ export function reads(messages: number, conversations: number, ms: number): Prom
     )
     await during('ten long searches at once', ten)
     await round()
-    const workAfterLeaving = await leave(scene.socketPath, scene.dataDir, daemon)
+    const workAfterLeaving = await leave(scene, daemon)
     other.stop()
     return { messages, fillSeconds, rounds, stalls, hard, workAfterLeaving }
   })
@@ -183,8 +183,8 @@ async function whole(raw: Raw, [op, input]: Ask): Promise<{ ms: number; calls: n
 }
 
 /** Asks forty long questions and disconnects. Resolves with the share of the next second in which the daemon worked. */
-async function leave(socketPath: string, dataDir: string, daemon: DaemonProcess): Promise<number> {
-  const leavers = await Promise.all(Array.from({ length: 5 }, () => holderOf(socketPath, dataDir)))
+async function leave(scene: Scene, daemon: DaemonProcess): Promise<number> {
+  const leavers = await Promise.all(Array.from({ length: 5 }, () => holderOf(scene)))
   for (const raw of leavers) {
     for (let i = 0; i < 8; i++) void raw.call('event.list', { since: 0, types: ['run.*'], limit: 1_000 })
   }
@@ -202,14 +202,8 @@ function workedMs({ pid }: DaemonProcess): number {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-async function holderOf(socketPath: string, dataDir: string): Promise<Raw> {
-  const { workspaces } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
-  const kept = Object.values(workspaces) as { name: string; key: string }[]
-  const key = kept.find(({ name }) => socketPath.includes(`/${name}/`))?.key
-  const raw = await Raw.open(socketPath)
-  const welcome = await raw.ask('HELLO', { name: 'owner', type: 'human', key })
-  if (welcome.type !== 'WELCOME') throw new Error(`not welcome: ${JSON.stringify(welcome)}`)
-  return raw
+function holderOf({ socketPath, key }: Scene): Promise<Raw> {
+  return Raw.as(socketPath, 'owner', { type: 'human', key })
 }
 
 const hundredths = (ms: number): number => Math.round(ms * 100) / 100

@@ -2,9 +2,10 @@
 
 import { linkSync, mkdirSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
-import { bodyOf, History, readStored } from '../../../packages/relay/src/prove/harness/history.ts'
-import { inScene, type Scene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
-import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
+import { History, readStored } from '@agent-relay/prove/harness/history'
+import { inScene, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import { load, senders } from '@agent-relay/prove/scenarios/syncs'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { guardMs } from '../../guard.ts'
 import { isWithin, until } from '../../until.ts'
 
@@ -21,50 +22,30 @@ export interface RemovalReport {
   faults: string[]
 }
 
-const senders = 8
 /** SQLite copies the log into the database when it has a thousand pages; less than half of them are different ones. */
 const logBytes = 1_000 * 4_096
 
 export function takeAway(removal: Removal, afterMs: number): Promise<RemovalReport> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const daemon = await scene.startDaemon()
     const history = new History()
     const kept = keep(scene)
-    let [isGone, ackedAfter] = [false, 0]
-    const lane = async (name: string) => {
-      const raw = await Raw.as(scene.socketPath, name)
-      while (!raw.isClosed) {
-        const send = history.invoke(name, 'to')
-        const { type, payload } = await raw.call('message.send', { to: 'to', body: bodyOf(name, 'to', send.n) })
-        if (type === 'ACK') {
-          send.outcome = 'acked'
-          if (isGone) ackedAfter++
-        } else if (type === 'ERROR') {
-          // Stored or not: it was not acknowledged, and the daemon is about to end.
-          if (payload.code !== 'store.replaced' && payload.code !== 'daemon.stopping') send.outcome = 'refused'
-          break
-        }
-      }
-      await raw.end()
-    }
-    const receiver = await Raw.as(scene.socketPath, 'to')
-    const lanes = Promise.allSettled(Array.from({ length: senders }, (_, i) => lane(`from-${i}`)))
+    const loading = load(scene, history, () => true)
     await sleep(afterMs)
     // What the log still has as well SQLite would write again, and nothing would be lost.
     const isEarly = () => removal === 'database cut' && statSync(scene.databasePath).size < logBytes / 2
     await until(() => history.acked >= senders && !isEarly())
     const ackedBefore = history.acked
-    isGone = true
     blows[removal](scene.databasePath)
     const exit = (await isWithin(guardMs, daemon.exited)) ? await daemon.exited : undefined
     if (!exit) await daemon.end()
-    await lanes
-    await receiver.end()
+    await loading
+    const ackedAfter = history.acked - ackedBefore
     const faults = exit ? [] : ['the daemon goes on']
     // Each lane has one send under way, and one batch may have been checked before the removal.
     if (ackedAfter > 2 * senders) faults.push(`${ackedAfter} were acknowledged after it`)
-    if (removal === 'log removed') faults.push(...faultsOf(history, scene.databasePath))
-    else if (!removal.endsWith('cut')) faults.push(...faultsOf(history, kept))
+    if (removal === 'log removed') faults.push(...faultsOf(history, scene))
+    else if (!removal.endsWith('cut')) faults.push(...faultsOf(history, scene, kept))
     const reason = daemon.errors.split('\n')[0] ?? ''
     return { removal, ackedBefore, ackedAfter, exitCode: exit?.code ?? null, reason, faults: faults.slice(0, 10) }
   })
@@ -86,7 +67,7 @@ function keep({ dataDir, databasePath }: Scene): string {
   return join(kept, 'relay.db')
 }
 
-function faultsOf(history: History, path: string): string[] {
-  const { messages, integrity } = readStored(path)
+function faultsOf(history: History, scene: Scene, path?: string): string[] {
+  const { messages, integrity } = readStored(scene, path)
   return [...(integrity === 'ok' ? [] : [integrity]), ...history.faultsOfStored(messages)]
 }

@@ -1,7 +1,8 @@
 // The traffic of two hours in minutes: agents come, talk and go over HTTP sessions, SSE and pipes. The daemon's memory must not grow with the count.
 
 import { connect } from 'node:net'
-import { type DaemonProcess, inScene, type Scene } from '../../../packages/relay/src/prove/harness/processes.ts'
+import { type DaemonProcess, inScene, type Scene } from '@agent-relay/prove/harness/processes'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { RawHttp } from '../harness/raw-http.ts'
 
 export interface SoakReport {
@@ -30,7 +31,7 @@ const rpc = (id: number | undefined, method: string, params: object = {}) =>
   JSON.stringify({ jsonrpc: '2.0', id, method, params })
 
 export function soak(count: number): Promise<SoakReport> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const daemon = await scene.startDaemon({ hasHttp: true })
     const failures: string[] = []
     const looks: { rssMb: number; descriptors: number }[] = []

@@ -1,9 +1,10 @@
 // SIGTERM in the middle of a thousand requests, and a thousand sessions that connect at once.
 
 import { existsSync } from 'node:fs'
-import { bodyOf, History, readStored } from '../../../packages/relay/src/prove/harness/history.ts'
-import { inScene } from '../../../packages/relay/src/prove/harness/processes.ts'
-import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
+import { bodyOf, History, readStored } from '@agent-relay/prove/harness/history'
+import { inScene } from '@agent-relay/prove/harness/processes'
+import { Raw } from '@agent-relay/prove/harness/raw'
+import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { guardMs } from '../../guard.ts'
 
 export interface StopReport {
@@ -24,7 +25,7 @@ const connections = 10
 
 /** `waiting` of the requests wait for a reply that never comes: they must not hold up the end. */
 export function stopWithCallsInFlight(inFlight: number, waiting: number): Promise<StopReport> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const daemon = await scene.startDaemon()
     const history = new History()
     const receiver = await Raw.as(scene.socketPath, 'to')
@@ -47,7 +48,7 @@ export function stopWithCallsInFlight(inFlight: number, waiting: number): Promis
     const seconds = (performance.now() - from) / 1000
     await Promise.all([...calls, ...senders.map(({ closed }) => closed), receiver.closed])
     const goodbyes = senders.filter(({ frames }) => frames.some(({ type }) => type === 'BYE')).length
-    const { messages, integrity } = readStored(scene.databasePath)
+    const { messages, integrity } = readStored(scene)
     const faults = history.faultsOfStored(messages)
     const isSocketGone = !existsSync(scene.socketPath)
     return {
@@ -74,7 +75,7 @@ export interface SessionsReport {
 }
 
 export function connectAtOnce(sessions: number): Promise<SessionsReport> {
-  return inScene(async (scene) => {
+  return inScene({ relay: ownRelay }, async (scene) => {
     const daemon = await scene.startDaemon()
     const from = performance.now()
     const raws = await Promise.all(Array.from({ length: sessions }, (_, i) => Raw.as(scene.socketPath, `session-${i}`)))

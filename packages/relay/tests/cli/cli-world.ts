@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { refreshLauncher } from '@agent-relay/mcp/launcher'
+import { Raw } from '@agent-relay/prove/harness/raw'
 import { until } from '../../../../test/until.ts'
 import { loginName } from '../../src/cli/connection.ts'
 import { execute, type Shell } from '../../src/cli/main.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
 import { isRunning } from '../../src/daemon/inspect.ts'
-import { Raw } from '../../src/prove/harness/raw.ts'
 
 export const launcher = fileURLToPath(new URL('../../bin/agent-relay.cjs', import.meta.url))
 export const pipeLauncher = fileURLToPath(new URL('../../../mcp/bin/agent-relay-mcp.cjs', import.meta.url))

@@ -3,10 +3,10 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { promiseNames } from '@agent-relay/prove'
 import { afterAll, expect, it } from 'vitest'
 import { isAlive } from '../../../../test/is-alive.ts'
 import { until } from '../../../../test/until.ts'
-import { promiseNames } from '../../src/prove/promises.ts'
 import { World } from './cli-world.ts'
 
 const world = new World()
@@ -45,6 +45,19 @@ it('what cannot be tried here is skipped with its reason, and is not said to hol
     stdout: expect.stringMatching(/^sync +skipped +strace is not installed/m),
     stderr: '0 of 1 promise held, 1 could not be tried here.\n',
   })
+})
+
+it('no other command loads its package, though all of them are asked for their options', async () => {
+  const hook = `export const resolve = (name, context, next) => {
+    if (name === '@agent-relay/prove') throw new Error('the package is loaded')
+    return next(name, context)
+  }`
+  const dataUrl = (text: string) => `data:text/javascript,${encodeURIComponent(text)}`
+  const before = `import { register } from 'node:module'; register(${JSON.stringify(dataUrl(hook))})`
+  const watched = { env: { NODE_OPTIONS: `--import=${dataUrl(before)}` } }
+  const completion = await world.launch(['completion', 'bash', '--json'], watched)
+  expect([completion.code, completion.stdout]).toEqual([0, expect.stringContaining('prove')])
+  expect((await world.launch(['prove'], watched)).stderr).toContain('the package is loaded')
 })
 
 it('an unknown promise is a mistake, and those that there are are named', async () => {

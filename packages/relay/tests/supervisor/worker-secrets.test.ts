@@ -2,10 +2,11 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { RelayClient } from '@agent-relay/sdk'
+import { connectClient } from '@agent-relay/prove/harness/clients'
+import { inScene } from '@agent-relay/prove/harness/processes'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { inScene } from '../../src/prove/harness/processes.ts'
+import { ownRelay } from '../../src/cli/own-relay.ts'
 import { allowedEnvironment, workerEnvironment } from '../../src/supervisor/launching.ts'
 import { scriptedAgent, WorkerWorld } from './worker-world.ts'
 
@@ -91,10 +92,9 @@ test('a canary in the environment, the key and the token are nowhere but where t
 test('no secret is in the log of a daemon', async () => {
   process.env.SOME_SECRET = canary
   try {
-    await inScene(async (scene) => {
+    await inScene({ relay: ownRelay }, async (scene) => {
       const daemon = await scene.startDaemon()
-      const lead = new RelayClient({ agentName: 'Lead', socketPath: scene.socketPath, autoConnect: false })
-      await lead.connect()
+      const lead = await connectClient(scene, 'Lead')
       const log = join(scene.dataDir, 'agent.log')
       const command = [process.execPath, scriptedAgent, '--log', log]
       await lead.call('worker.spawn', { name: 'Nan', cli: 'plain', command, task: 'env', cwd: '/' })

@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Random } from '@agent-relay/prove/harness/random'
 import type { Worktree } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { guardMs } from '../../../../test/guard.ts'
@@ -20,17 +21,6 @@ beforeAll(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), 'relay-random-')))
 })
 afterAll(() => rmSync(root, { recursive: true, force: true }))
-
-/** Numbers from a seed: mulberry32. */
-function randomFrom(start: number): (below: number) => number {
-  let state = start
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
-  }
-}
 
 function keeperWith(path: string): Worktrees {
   return new Worktrees({ env: { PATH: path, HOME: root }, dataDir: join(root, 'data') })
@@ -48,7 +38,7 @@ interface Hired {
 }
 
 class History {
-  readonly #random: (below: number) => number
+  readonly #random: Random
   readonly #repository: string
   readonly #before: Record<string, string>
   readonly #keeper: Worktrees
@@ -56,7 +46,7 @@ class History {
   #count = 0
 
   constructor(number: number) {
-    this.#random = randomFrom(number)
+    this.#random = new Random(number)
     this.#repository = join(root, `repository-${number}`)
     // A test that is tried again plays the same ones.
     rmSync(this.#repository, { recursive: true, force: true })
@@ -71,8 +61,8 @@ class History {
       ...[this.#spawn, this.#spawn, this.#edit, this.#edit, this.#commit, this.#leave, this.#leave],
       ...[this.#merge, this.#killedWhileMaking, this.#killedWhileLeaving, this.#discard],
     ]
-    for (let left = 5 + this.#random(5); left > 0; left--) {
-      await (steps[this.#random(steps.length)] as () => Promise<void>).call(this)
+    for (let left = 5 + this.#random.below(5); left > 0; left--) {
+      await (steps[this.#random.below(steps.length)] as () => Promise<void>).call(this)
       this.#check()
     }
     for (const each of this.#hired.filter(({ isGone }) => !isGone)) {
@@ -84,7 +74,7 @@ class History {
   }
 
   async #plan(): Promise<Hired> {
-    const name = `W${this.#random(3)}`
+    const name = `W${this.#random.below(3)}`
     const { worktree } = await this.#keeper.plan({ name, directory: this.#repository })
     const hired = { worker: `w${this.#hired.length}`, worktree, hasRun: false, files: 0, commits: 0, isGone: false }
     this.#hired.push(hired)
@@ -106,13 +96,13 @@ class History {
 
   #some(): Hired | undefined {
     const there = this.#hired.filter(({ isGone, hasRun }) => !isGone && hasRun)
-    return there[this.#random(there.length || 1)]
+    return there[this.#random.below(there.length || 1)]
   }
 
   async #edit(): Promise<void> {
     const hired = this.#some()
     if (!hired) return
-    const name = ['a.txt', 'new.txt', 'sub/b.txt', 'other/deep.txt'][this.#random(4)] as string
+    const name = ['a.txt', 'new.txt', 'sub/b.txt', 'other/deep.txt'][this.#random.below(4)] as string
     const path = join(hired.worktree.path, name)
     mkdirSync(join(path, '..'), { recursive: true })
     writeFileSync(path, `${++this.#count}\n`)
@@ -148,7 +138,7 @@ class History {
   /** Dies in the middle of making or removing a worktree, by the git that did it; the next one ends what it finds. */
   async #killed(work: (keeper: Worktrees) => Promise<unknown>): Promise<void> {
     const folder = `${this.#repository}-killed`
-    const ms = `0.00${this.#random(10)}${this.#random(10)}`
+    const ms = `0.00${this.#random.below(10)}${this.#random.below(10)}`
     mkdirSync(folder, { recursive: true })
     const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim()
     const script = `#!/bin/sh\ncase "$*" in *"worktree add"*|*" status "*) exec timeout -s KILL ${ms} ${real} "$@";; esac\nexec ${real} "$@"\n`
@@ -175,7 +165,7 @@ class History {
 
   async #discard(): Promise<void> {
     const hired = this.#some()
-    if (!hired || this.#random(3) > 0) return
+    if (!hired || this.#random.below(3) > 0) return
     await this.#keeper.discard(hired.worktree, hired)
     hired.isGone = true
   }

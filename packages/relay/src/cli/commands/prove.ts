@@ -1,6 +1,6 @@
-// `prove`: tries our promises on the user's own machine. prove/promises.ts has the promises, and is loaded by this command alone.
+// `prove`: tries our promises on the user's own machine. The promises are in the package @agent-relay/prove, which this command alone loads.
 
-import type { Proof } from '../../prove/prove.ts'
+import type { Proof } from '@agent-relay/prove'
 import { type CliCommand, CommandError, type Context, exits } from '../command.ts'
 import { awaitEnding } from '../ending.ts'
 import { counted, oneLine } from '../text.ts'
@@ -23,15 +23,16 @@ export const prove: CliCommand<ProveOptions> = {
 }
 
 async function run({ options, print }: Context<ProveOptions>): Promise<number> {
-  // Imported here because it loads the client and SQLite, which completion does not need.
-  const { promiseNames, promises } = await import('../../prove/promises.ts')
-  const { prove: tryAll } = await import('../../prove/prove.ts')
+  // Imported here because they load the client and SQLite, which completion does not need.
+  const { promiseNames, promises, prove: tryAll } = await import('@agent-relay/prove')
+  const { ownRelay } = await import('../own-relay.ts')
   const unknown = options.only?.find((name) => !(promiseNames as string[]).includes(name))
   if (unknown !== undefined)
     throw new CommandError(`There is no promise "${unknown}". There are: ${promiseNames.join(', ')}`, exits.usage)
   const ending = awaitEnding()
   let doing = ''
   const proofs = await tryAll({
+    relay: ownRelay,
     only: options.only && promiseNames.filter((name) => options.only?.includes(name)),
     signal: ending,
     onBegin: (name, n, of) => {

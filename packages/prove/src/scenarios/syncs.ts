@@ -15,8 +15,8 @@ export interface SyncReport {
 export const senders = 8
 
 /** Traces `count` acknowledgements with strace: entry written to the log, log synced, acknowledgement sent, in this order for each. */
-export function traceAcks(count: number, setting: Setting = {}): Promise<SyncReport> {
-  return inScene(async (scene) => {
+export function traceAcks(count: number, setting: Setting): Promise<SyncReport> {
+  return inScene(setting, async (scene) => {
     const trace = join(scene.dataDir, 'trace')
     const daemon = await scene.startDaemon({ through: straceArgs(trace) })
     const history = new History()
@@ -32,7 +32,7 @@ export function traceAcks(count: number, setting: Setting = {}): Promise<SyncRep
     }
     const syncs = calls.filter((call) => isSync(call) && isOnLog(call)).length
     return { acks: sent.length, syncs, faults: faults.slice(0, 10) }
-  }, setting)
+  })
 }
 
 function faultOf(id: string, calls: SystemCall[], ack: SystemCall | undefined): string | undefined {
@@ -46,6 +46,9 @@ function faultOf(id: string, calls: SystemCall[], ack: SystemCall | undefined): 
     : `no sync between its entry (line ${written.ended}) and its acknowledgement (line ${ack.began})`
 }
 
+/** Refusals after which nobody knows the outcome: the entry may be in the log, and be found there. */
+const unsureCodes = ['fault', 'store.replaced', 'daemon.stopping']
+
 /** Sends messages for as long as `goesOn`; answers the ids of the commands that were acknowledged. */
 export async function load(scene: Scene, history: History, goesOn: () => boolean): Promise<string[]> {
   const acked: string[] = []
@@ -58,8 +61,7 @@ export async function load(scene: Scene, history: History, goesOn: () => boolean
         send.outcome = 'acked'
         acked.push(id)
         scene.tell(`${acked.length} messages acknowledged`)
-        // A fault says that the outcome is not known: the entry may be in the log, and be found there.
-      } else if (type === 'ERROR' && payload.code !== 'fault') send.outcome = 'refused'
+      } else if (type === 'ERROR' && !unsureCodes.includes(payload.code)) send.outcome = 'refused'
     }
     await raw.end()
   }

@@ -1,8 +1,8 @@
 // Kills the daemon with kill -9 at random moments, while eight agents send and eight receive over the SDK; then checks the histories.
 
-import { ConnectionError, RelayClient } from '@agent-relay/sdk'
-import type { ClientLimits } from '@agent-relay/sdk/internal/client'
+import { ConnectionError, type RelayClient } from '@agent-relay/sdk'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
+import { connectClient } from '../harness/clients.ts'
 import { bodyOf, History, readStored } from '../harness/history.ts'
 import { type DaemonProcess, inScene, type Scene, type Setting, sleep } from '../harness/processes.ts'
 import type { Random } from '../harness/random.ts'
@@ -36,9 +36,9 @@ export interface KillsSize {
   drainMs?: number
 }
 
-export function killUnderLoad(random: Random, size: KillsSize, setting: Setting = {}): Promise<KillsReport> {
+export function killUnderLoad(random: Random, size: KillsSize, setting: Setting): Promise<KillsReport> {
   const { cycles, msMax = Number.POSITIVE_INFINITY, drainMs = drainMsMax } = size
-  return inScene(async (scene) => {
+  return inScene(setting, async (scene) => {
     const from = performance.now()
     const history = new History()
     let daemon = await scene.startDaemon()
@@ -58,7 +58,7 @@ export function killUnderLoad(random: Random, size: KillsSize, setting: Setting 
     }
     await load.finish(drainMs)
     await stopped(daemon)
-    const { messages, integrity } = readStored(scene.databasePath)
+    const { messages, integrity } = readStored(scene)
     return {
       cycles: kills,
       acked: history.acked,
@@ -68,7 +68,7 @@ export function killUnderLoad(random: Random, size: KillsSize, setting: Setting 
       faults: history.faults(messages),
       clientErrors: load.errors,
     }
-  }, setting)
+  })
 }
 
 async function stopped(daemon: DaemonProcess): Promise<void> {
@@ -93,16 +93,13 @@ class Load {
 
   static async start(scene: Scene, history: History, random: Random): Promise<Load> {
     const load = new Load(scene, history, random)
-    const connected = async (agentName: string, limits: Partial<ClientLimits> = eager): Promise<RelayClient> => {
-      const client = new RelayClient({ agentName, socketPath: scene.socketPath, autoConnect: false, limits })
-      scene.onDispose(() => client.disconnect())
-      client.on('error', (error) => load.errors.push(`${agentName}: ${error.message}`))
-      await client.connect()
-      return client
-    }
-    for (let i = 0; i < pairs; i++) load.#receivers.push(new Receiver(await connected(`to-${i}`), history))
+    const { errors: faults } = load
     for (let i = 0; i < pairs; i++) {
-      const client = await connected(`from-${i}`, i % 4 === 0 ? impatient : eager)
+      const client = await connectClient(scene, `to-${i}`, { limits: eager, faults })
+      load.#receivers.push(new Receiver(client, history))
+    }
+    for (let i = 0; i < pairs; i++) {
+      const client = await connectClient(scene, `from-${i}`, { limits: i % 4 === 0 ? impatient : eager, faults })
       load.#senders.push({ client, done: load.#send(client) })
     }
     return load

@@ -1,7 +1,8 @@
 // A session that keeps calling during a trial, and must not feel what is done to the daemon.
 
-import { RelayClient } from '@agent-relay/sdk'
+import type { RelayClient } from '@agent-relay/sdk'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
+import { connectClient } from './clients.ts'
 import { isSettled, type Scene, sleep } from './processes.ts'
 
 export interface Testimony {
@@ -19,31 +20,28 @@ const lastCallMsMax = waitLimitMs('prove')
 export class Witness {
   readonly #sender: RelayClient
   readonly #receiver: RelayClient
-  readonly #failures: string[] = []
+  readonly #failures: string[]
   #tookMs: number[] = []
   #sent = 0
   #received = 0
   #isOver = false
-  #done: Promise<void> = Promise.resolve()
+  readonly #done: Promise<void>
   readonly #scene: Scene
 
-  private constructor(scene: Scene) {
-    const { socketPath } = scene
+  private constructor(scene: Scene, sender: RelayClient, receiver: RelayClient, failures: string[]) {
     this.#scene = scene
-    this.#sender = new RelayClient({ agentName: 'witness-a', socketPath, autoConnect: false })
-    this.#receiver = new RelayClient({ agentName: 'witness-b', socketPath, autoConnect: false })
+    this.#sender = sender
+    this.#receiver = receiver
+    this.#failures = failures
+    for (const client of [sender, receiver])
+      client.on('disconnect', () => this.#isOver || failures.push('lost its connection'))
+    this.#done = this.#go()
   }
 
   static async start(scene: Scene): Promise<Witness> {
-    const witness = new Witness(scene)
-    scene.onDispose(() => witness.#leave())
-    for (const client of [witness.#sender, witness.#receiver]) {
-      client.on('error', (error) => witness.#failures.push(`error: ${error.message}`))
-      client.on('disconnect', () => witness.#isOver || witness.#failures.push('lost its connection'))
-      await client.connect()
-    }
-    witness.#done = witness.#go()
-    return witness
+    const faults: string[] = []
+    const sender = await connectClient(scene, 'witness-a', { faults })
+    return new Witness(scene, sender, await connectClient(scene, 'witness-b', { faults }), faults)
   }
 
   /** The calls since the last testimony, and all failures so far. */
@@ -58,13 +56,9 @@ export class Witness {
     this.#isOver = true
     if (!(await isSettled(lastCallMs, this.#done))) this.#failures.push('a call was never answered')
     if (this.#received !== this.#sent) this.#failures.push(`sent ${this.#sent}, received ${this.#received}`)
-    await this.#leave()
-    return this.testify()
-  }
-
-  async #leave(): Promise<void> {
     await this.#sender.disconnect()
     await this.#receiver.disconnect()
+    return this.testify()
   }
 
   async #go(): Promise<void> {

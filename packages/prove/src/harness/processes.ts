@@ -5,14 +5,16 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Raw } from './raw.ts'
+import { callOnce } from './raw.ts'
+import type { TriedRelay } from './tried-relay.ts'
 
 export const project = 'crash'
 /** The built file, also for tests, which run from the sources. */
-const daemonPath = fileURLToPath(new URL('../../../dist/prove/harness/daemon.js', import.meta.url))
+const daemonPath = fileURLToPath(new URL('../../dist/harness/daemon.js', import.meta.url))
 
 /** The caller's hold on a trial. */
 export interface Setting {
+  relay: TriedRelay
   /** Cuts the trial short. */
   signal?: AbortSignal
   /** Called with the progress of the trial. */
@@ -91,11 +93,8 @@ export class DaemonProcess {
     return await this.exited
   }
 
-  /** The daemon's resident memory; NaN where the kernel has no such file. */
   rssMb(): number {
-    const path = `/proc/${this.pid}/status`
-    const status = existsSync(path) ? readFileSync(path, 'utf8') : ''
-    return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024
+    return residentMb(this.pid)
   }
 
   descriptors(): number {
@@ -108,11 +107,13 @@ export class Scene {
   readonly #started: DaemonProcess[] = []
   readonly #cleanUps: (() => unknown)[] = []
   readonly #onProgress: Setting['onProgress']
+  readonly relay: TriedRelay
   readonly dataDir: string
   /** True once nothing may be started or sent any more. */
   isOver = false
 
-  constructor({ onProgress }: Setting = {}) {
+  constructor({ relay, onProgress }: Setting) {
+    this.relay = relay
     this.#onProgress = onProgress
     this.dataDir = mkdtempSync(join(tmpdir(), 'relay-prove-'))
     folders.add(this.dataDir)
@@ -132,11 +133,11 @@ export class Scene {
   } = {}): DaemonProcess {
     if (this.isOver) throw new Error('the trial is over')
     const http = hasHttp ? ['--port', '0', '--home', project] : []
-    const [command, ...args] = [...through, process.execPath, ...nodeArgs, daemonPath, ...http]
+    const [command, ...args] = [...through, process.execPath, ...nodeArgs, daemonPath, this.relay.launcher, ...http]
     const env = { ...bareEnv(), RELAY_DATA_DIR: this.dataDir }
     const child = spawn(command as string, args, { env, stdio: ['pipe', 'ignore', 'pipe'] })
     const root = isApart ? `/proc/${child.pid}/root` : ''
-    const daemon = new DaemonProcess(child, join(root, this.dataDir, 'control.sock'))
+    const daemon = new DaemonProcess(child, join(root, this.controlPath))
     this.#started.push(daemon)
     return daemon
   }
@@ -145,6 +146,11 @@ export class Scene {
     const daemon = this.spawnDaemon(options)
     await daemon.ready
     return daemon
+  }
+
+  /** The socket of the daemon's owner. */
+  get controlPath(): string {
+    return join(this.dataDir, 'control.sock')
   }
 
   get socketPath(): string {
@@ -182,7 +188,7 @@ export class Scene {
 }
 
 /** Runs `work` in a scene, which is disposed of in any case. Rejects with the signal's reason once the trial is cut short and everything has been removed. */
-export async function inScene<T>(work: (scene: Scene) => Promise<T>, setting: Setting = {}): Promise<T> {
+export async function inScene<T>(setting: Setting, work: (scene: Scene) => Promise<T>): Promise<T> {
   const { signal } = setting
   signal?.throwIfAborted()
   const scene = new Scene(setting)
@@ -200,9 +206,7 @@ export async function inScene<T>(work: (scene: Scene) => Promise<T>, setting: Se
 }
 
 async function openWorkspace(controlPath: string): Promise<void> {
-  const control = await Raw.as(controlPath)
-  const { type, payload } = await control.call('workspace.open', { workspace: project })
-  await control.end()
+  const { type, payload } = await callOnce(controlPath, 'workspace.open', { workspace: project })
   if (type !== 'ACK') throw new Error(`the workspace was not opened: ${JSON.stringify(payload)}`)
 }
 
@@ -210,6 +214,13 @@ async function openWorkspace(controlPath: string): Promise<void> {
 export function bareEnv(): NodeJS.ProcessEnv {
   const changes = /^(?:NODE_EXTRA_CA_CERTS|NODE_OPTIONS|VITEST|RELAY_.*)$/
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !changes.test(name)))
+}
+
+/** The resident memory of a process; NaN where the kernel has no such file. */
+export function residentMb(pid: number | undefined): number {
+  const path = `/proc/${pid}/status`
+  const status = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024
 }
 
 function killQuietly(pid: number, signal: NodeJS.Signals): void {

@@ -1,6 +1,6 @@
 // Asks questions, one at a time: each wakes the agent that follows its inbox, and each answer wakes the asker. Nobody asks again.
 
-import { RelayClient } from '@agent-relay/sdk'
+import { connectClient } from '../harness/clients.ts'
 import { inScene, type Setting } from '../harness/processes.ts'
 
 export interface WakesReport {
@@ -17,18 +17,12 @@ export interface WakesSize {
   wakeMs: number
 }
 
-export function askAndAnswer({ questions, wakeMs }: WakesSize, setting: Setting = {}): Promise<WakesReport> {
-  return inScene(async (scene) => {
+export function askAndAnswer({ questions, wakeMs }: WakesSize, setting: Setting): Promise<WakesReport> {
+  return inScene(setting, async (scene) => {
     await scene.startDaemon()
     const faults: string[] = []
-    const connected = async (agentName: string) => {
-      const client = new RelayClient({ agentName, socketPath: scene.socketPath, autoConnect: false })
-      scene.onDispose(() => client.disconnect())
-      client.on('error', (error) => faults.push(`${agentName}: ${error.message}`))
-      await client.connect()
-      return client
-    }
-    const [asker, answerer] = [await connected('asker'), await connected('answerer')]
+    const asker = await connectClient(scene, 'asker', { faults })
+    const answerer = await connectClient(scene, 'answerer', { faults })
     const failed = (error: Error) => scene.isOver || faults.push(`the answer was not sent: ${error.message}`)
     answerer.on('message', ({ id, content }) => {
       answerer.call('message.send', { replyTo: id, body: `answer to ${content}` }).catch(failed)
@@ -48,5 +42,5 @@ export function askAndAnswer({ questions, wakeMs }: WakesSize, setting: Setting 
     tookMs.sort((a, b) => a - b)
     const [p50Ms = Number.NaN, maxMs = Number.NaN] = [tookMs[tookMs.length >> 1], tookMs.at(-1)]
     return { questions: tookMs.length, p50Ms, maxMs, faults }
-  }, setting)
+  })
 }

@@ -1,6 +1,6 @@
 // The history of a trial: the messages that its clients sent and were shown, and the rules that these must obey together with the stored ones.
 
-import { Database } from '../../store/database.ts'
+import type { Scene } from './processes.ts'
 
 export interface Send {
   from: string
@@ -107,13 +107,10 @@ export interface StoredMessage {
 }
 
 /** The content of a database that no daemon has open: its messages in the order they were stored, and whether SQLite finds it sound. */
-export function readStored(databasePath: string): { messages: StoredMessage[]; integrity: string } {
-  const database = new Database(databasePath)
-  try {
-    const rows = database.prepare('SELECT substr(body, 1, 200) FROM messages ORDER BY seq').all()
-    const integrity = String(database.prepare('PRAGMA integrity_check').get()?.[0])
-    return { messages: rows.map(([body]) => parseBody(body as string)), integrity }
-  } finally {
-    database.close()
-  }
+export function readStored(
+  { relay, databasePath }: Scene,
+  path = databasePath,
+): { messages: StoredMessage[]; integrity: string } {
+  const { bodies, integrity } = relay.read(path)
+  return { messages: bodies.map(parseBody), integrity }
 }

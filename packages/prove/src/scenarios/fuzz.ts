@@ -34,9 +34,9 @@ export interface FramesSize {
   answerMs?: number
 }
 
-export function hostileFrames(random: Random, size: FramesSize, setting: Setting = {}): Promise<FramesReport> {
+export function hostileFrames(random: Random, size: FramesSize, setting: Setting): Promise<FramesReport> {
   const { mutated, msMax = Number.POSITIVE_INFINITY, answerMs = answerMsMax } = size
-  return inScene(async (scene) => {
+  return inScene(setting, async (scene) => {
     const until = performance.now() + msMax
     const daemon = await scene.startDaemon()
     const other = await Raw.as(scene.socketPath, 'other')
@@ -60,7 +60,7 @@ export function hostileFrames(random: Random, size: FramesSize, setting: Setting
     const exit = await ended(daemon)
     const daemonErrors = daemon.errors
     return { wrong, faults, mutated: sent, connections, seconds, rssMb, witness: testimony, exit, daemonErrors }
-  }, setting)
+  })
 }
 
 async function ended(daemon: DaemonProcess): Promise<number | null> {

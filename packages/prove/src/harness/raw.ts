@@ -68,10 +68,10 @@ export class Raw {
     })
   }
 
-  /** Connects and sends the greeting, under this name if one is given. */
-  static async as(path: string, name?: string): Promise<Raw> {
+  /** Connects and sends the greeting, under this name if one is given, and with whatever else it says. */
+  static async as(path: string, name?: string, more: object = {}): Promise<Raw> {
     const raw = await Raw.open(path)
-    const welcome = await raw.ask('HELLO', name === undefined ? {} : { name })
+    const welcome = await raw.ask('HELLO', { name, ...more })
     if (welcome.type !== 'WELCOME') throw new Error(`not welcome: ${JSON.stringify(welcome)}`)
     return raw
   }
@@ -116,5 +116,15 @@ export class Raw {
       this.#waiting.delete(frame.id)
       waiting?.(frame)
     }
+  }
+}
+
+/** One call on a connection of its own. */
+export async function callOnce(path: string, op: string, input: unknown): Promise<Frame> {
+  const raw = await Raw.as(path)
+  try {
+    return await raw.call(op, input)
+  } finally {
+    await raw.end()
   }
 }

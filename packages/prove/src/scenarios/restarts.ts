@@ -1,8 +1,8 @@
 // Stops, kills and starts the daemon under pipes and clients with calls in flight: they come back under their names, and each call runs once.
 
-import { fileURLToPath } from 'node:url'
-import { RelayClient } from '@agent-relay/sdk'
+import type { RelayClient } from '@agent-relay/sdk'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
+import { connectClient } from '../harness/clients.ts'
 import { bodyOf, History, readStored, type Send } from '../harness/history.ts'
 import { RawPipe } from '../harness/pipe.ts'
 import { bareEnv, inScene, project, type Scene, type Setting, sleep } from '../harness/processes.ts'
@@ -17,19 +17,19 @@ export interface RestartsReport {
   faults: string[]
 }
 
-const launcher = fileURLToPath(new URL('../../../bin/agent-relay.cjs', import.meta.url))
 const callsEach = 4
 /** A limit against a hang: a session is back long before. */
 const backMsMax = waitLimitMs('prove')
 const pauseMsMax = 20
 
-export function restartUnderSessions(random: Random, restarts: number, setting: Setting = {}): Promise<RestartsReport> {
-  return inScene(async (scene) => {
+export function restartUnderSessions(random: Random, restarts: number, setting: Setting): Promise<RestartsReport> {
+  return inScene(setting, async (scene) => {
     let daemon = await scene.startDaemon()
     const history = new History()
     const faults: string[] = []
     const [ada, bob] = [await openPipe(scene, 'Ada'), await openPipe(scene, 'Bob')]
-    const [cat, dan] = [await connect(scene, 'Cat', faults), await connect(scene, 'Dan', faults)]
+    const cat = await connectClient(scene, 'Cat', { faults })
+    const dan = await connectClient(scene, 'Dan', { faults })
     dan.on('message', ({ content }) => history.see('Dan', content))
     for (let n = 1; n <= restarts; n++) {
       const calls = Array.from({ length: callsEach }, async () => {
@@ -56,30 +56,22 @@ export function restartUnderSessions(random: Random, restarts: number, setting: 
     await dan.disconnect()
     const { code } = await daemon.end('SIGTERM')
     if (code !== 0) faults.push(`the last daemon ended with ${code}: ${daemon.errors}`)
-    const { messages, integrity } = readStored(scene.databasePath)
+    const { messages, integrity } = readStored(scene)
     const { sends, acked, shown } = history
     // Calls of one pipe in flight together have no order between them.
     const found = history.faults(messages).filter((fault) => !fault.includes('out of order'))
     return { restarts, calls: sends.length, acked, shown: shown.length, integrity, faults: [...faults, ...found] }
-  }, setting)
+  })
 }
 
 async function openPipe(scene: Scene, name: string): Promise<RawPipe> {
-  const { dataDir } = scene
+  const { dataDir, relay } = scene
   const env = { ...bareEnv(), HOME: dataDir, RELAY_DATA_DIR: dataDir, RELAY_PROJECT: project, RELAY_AGENT_NAME: name }
-  const pipe = new RawPipe([launcher, 'mcp', 'serve'], env, dataDir)
+  const pipe = new RawPipe([relay.launcher, 'mcp', 'serve'], env, dataDir)
   scene.onDispose(() => pipe.end())
   await pipe.initialize(name)
   await comesBack(scene, pipe, name)
   return pipe
-}
-
-async function connect(scene: Scene, agentName: string, faults: string[]): Promise<RelayClient> {
-  const client = new RelayClient({ agentName, socketPath: scene.socketPath, autoConnect: false })
-  scene.onDispose(() => client.disconnect())
-  client.on('error', (error) => faults.push(`${agentName}: ${error.message}`))
-  await client.connect()
-  return client
 }
 
 async function sendByPipe(pipe: RawPipe, send: Send): Promise<void> {

@@ -27,7 +27,7 @@ const stuckMsMax = 2 * waitLimitMs('prove')
 const faultsShown = 3
 
 /** Tries the promises. Rejects with the signal's reason, when nothing is left of what was started. */
-export async function prove(options: ProveOptions = {}): Promise<Proof[]> {
+export async function prove(options: ProveOptions): Promise<Proof[]> {
   const names = promiseNames.filter((name) => options.only?.includes(name) ?? true)
   const proofs: Proof[] = []
   for (const [i, name] of names.entries()) {
@@ -38,10 +38,11 @@ export async function prove(options: ProveOptions = {}): Promise<Proof[]> {
 }
 
 async function proofOf(name: PromiseName, options: ProveOptions): Promise<Proof> {
-  const { size = usualSize, stuckMs = stuckMsMax, signal, onProgress } = options
+  const { size = usualSize, stuckMs = stuckMsMax, relay, signal, onProgress } = options
   const promised: Promised = promises[name]
   const watch = new Watch(stuckMs)
   const setting: Setting = {
+    relay,
     signal: signal ? AbortSignal.any([signal, watch.signal]) : watch.signal,
     onProgress: (text) => {
       watch.note(text)

@@ -47,8 +47,8 @@ export function onTmpfs(unshare: string[], sizeMb: number, path: string): string
   return [...unshare, 'sh', '-c', mountAndRun, 'sh', `${sizeMb}m`, path]
 }
 
-export function fillDisk(unshare: string[], sizeMb: number, setting: Setting = {}): Promise<FullDiskReport> {
-  return inScene(async (scene) => {
+export function fillDisk(unshare: string[], sizeMb: number, setting: Setting): Promise<FullDiskReport> {
+  return inScene(setting, async (scene) => {
     mkdirSync(scene.dataDir, { recursive: true })
     const through = onTmpfs(unshare, sizeMb, scene.dataDir)
     const daemon = await scene.startDaemon({ through, isApart: true })
@@ -70,7 +70,7 @@ export function fillDisk(unshare: string[], sizeMb: number, setting: Setting = {
     for (let i = 0; i < 20; i++) await send(sender, history)
     const seen = await takeAll(receiver)
     const faults = lost(history, seen)
-    const { messages, integrity } = copyAndRead(inside(scene.databasePath), scene.dataDir)
+    const { messages, integrity } = copyAndRead(scene, inside(scene.databasePath))
     faults.push(...history.faultsOfStored(messages))
     const ackedAfter = history.acked - ackedBefore
     const daemonErrors = daemon.errors
@@ -78,7 +78,7 @@ export function fillDisk(unshare: string[], sizeMb: number, setting: Setting = {
     if (code !== 0) faults.push(`the daemon ended with ${code}`)
     const figures = { ackedBefore, ...full, failedReads, refusedWhileFull, resumedMs, ackedAfter }
     return { ...figures, integrity, faults: faults.slice(0, 10), daemonErrors }
-  }, setting)
+  })
 }
 
 async function send(sender: Raw, history: History): Promise<{ code?: string; message: string; ms: number }> {
@@ -153,8 +153,8 @@ function lost(history: History, seen: number[]): string[] {
 }
 
 /** Reads a copy of the database while the daemon still runs: the mount ends with the daemon. */
-function copyAndRead(databasePath: string, folder: string): ReturnType<typeof readStored> {
-  const copy = join(folder, 'copy.db')
+function copyAndRead(scene: Scene, databasePath: string): ReturnType<typeof readStored> {
+  const copy = join(scene.dataDir, 'copy.db')
   for (const tail of ['', '-wal']) if (existsSync(databasePath + tail)) copyFileSync(databasePath + tail, copy + tail)
-  return readStored(copy)
+  return readStored(scene, copy)
 }

@@ -30,12 +30,8 @@ const cutOffMsMax = waitLimitMs('prove')
 export const allReaders = ['inbox', 'events', 'calls', 'pings', 'away'] as const
 
 /** Stalls all readers at once on one daemon: each may cost it only a little. `away` stays away longer than the daemon waits with its goodbye. */
-export function stall(
-  offeredMb: number,
-  readers: readonly Reader[] = allReaders,
-  setting: Setting = {},
-): Promise<StallReport> {
-  return inScene(async (scene) => {
+export function stall(offeredMb: number, readers: readonly Reader[], setting: Setting): Promise<StallReport> {
+  return inScene(setting, async (scene) => {
     const daemon = await scene.startDaemon()
     const witness = await Witness.start(scene)
     const sender = await Raw.as(scene.socketPath, 'sender')
@@ -57,7 +53,7 @@ export function stall(
     const { failures } = await witness.end()
     const seconds = (performance.now() - from) / 1000
     return { offeredMb, seconds, rssMbBefore, rssMbMax, cutOff, goodbyes, missed, quiet, busy: { ...busy, failures } }
-  }, setting)
+  })
 }
 
 type Reader = (typeof allReaders)[number]
