@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isCliJoined, joinCli } from './join-cli.mjs'
 import { joinLibraries } from './join-libraries.mjs'
 import { joinPipe } from './join-pipe.mjs'
+import { removeLeftovers } from './remove-leftovers.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const lockfile = join(root, 'package-lock.json')
@@ -105,6 +106,7 @@ async function build() {
   const result = await run(process.execPath, [tsc, '-b', '--listEmittedFiles', '--pretty', 'false'])
   const joined = result.ok && [joinPipe(root), await joinLibraries(root)].includes(true)
   const isEmitted = result.output.includes('TSFILE:')
+  if (result.ok && isEmitted) removeLeftovers(root)
   const isCliOld = result.ok && !isCliJoined(root)
   if (isCliOld) await joinCli(root)
   if (result.ok && (isEmitted || !existsSync(completions))) await writeCompletions()
