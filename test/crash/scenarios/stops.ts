@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { bodyOf, History, readStored } from '@agent-relay/prove/harness/history'
 import { inScene } from '@agent-relay/prove/harness/processes'
 import { Raw } from '@agent-relay/prove/harness/raw'
+import { limits } from '@agent-relay/sdk/wire'
 import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { guardMs } from '../../guard.ts'
 
@@ -35,7 +36,7 @@ export function stopWithCallsInFlight(inFlight: number, waiting: number): Promis
     const others: Record<string, number> = {}
     const calls = Array.from({ length: inFlight }, async (_, i) => {
       const send = history.invoke(`from-${i % connections}`, 'to')
-      const wait = i >= inFlight - waiting ? { timeoutMs: 10 * guardMs } : undefined
+      const wait = i >= inFlight - waiting ? { timeoutMs: Math.min(5 * guardMs, limits.waitMsMax) } : undefined
       const input = { to: 'to', body: bodyOf(send.from, send.to, send.n), wait }
       const { type, payload } = await (senders[i % connections] as Raw).call('message.send', input)
       if (type === 'ACK') send.outcome = 'acked'

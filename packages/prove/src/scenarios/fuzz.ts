@@ -29,7 +29,7 @@ const answerMsMax = waitLimitMs('prove')
 
 export interface FramesSize {
   mutated: number
-  /** No further frame is sent after this time. */
+  /** The time for mutated frames, counted from the first one after the warm-up. */
   msMax?: number
   answerMs?: number
 }
@@ -37,7 +37,6 @@ export interface FramesSize {
 export function hostileFrames(random: Random, size: FramesSize, setting: Setting): Promise<FramesReport> {
   const { mutated, msMax = Number.POSITIVE_INFINITY, answerMs = answerMsMax } = size
   return inScene(setting, async (scene) => {
-    const until = performance.now() + msMax
     const daemon = await scene.startDaemon()
     const other = await Raw.as(scene.socketPath, 'other')
     const witness = await Witness.start(scene)
@@ -45,13 +44,13 @@ export function hostileFrames(random: Random, size: FramesSize, setting: Setting
     const wrong = await attackFrames(scene, answerMs)
     const rssMbUnkind = daemon.rssMb()
     const open = () => Raw.open(scene.socketPath)
-    const goesOn = (sent: number) => {
-      scene.tell(`${sent} of ${mutated} mutated frames`)
-      return performance.now() < until
-    }
     await fuzz(open, random, Math.ceil(mutated / 10)) // Compiled and cached from here on.
     const rssMbWarm = daemon.rssMb()
     const from = performance.now()
+    const goesOn = (sent: number) => {
+      scene.tell(`${sent} of ${mutated} mutated frames`)
+      return performance.now() < from + msMax
+    }
     const { sent, connections, faults } = await fuzz(open, random, mutated, {}, goesOn)
     const seconds = (performance.now() - from) / 1000
     const testimony = await witness.end(answerMs)
