@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { changesDisk, fileReaders, readsFiles } from './tidy-files.ts'
-import { cycles, folderCircles, repeatedLimits, strayVariables, typedLists } from './tidy-rooms.ts'
+import { cycles, folderCircles, repeatedLimits, strayVariables, strayVendors, typedLists } from './tidy-rooms.ts'
 import { measuredTime } from './tidy-time.ts'
 import { oddWords, wordsTwice, wordsWithoutFile } from './tidy-words.ts'
 
@@ -274,6 +274,7 @@ export function tidy(root: string, offenders = oldOffenders): string[] {
     ...folderCircles(graph),
     ...typedLists(all),
     ...strayVariables(all),
+    ...strayVendors(all),
     ...repeatedLimits(all),
     ...homes
       .filter(({ files }) => files.length > 1)
