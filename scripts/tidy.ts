@@ -138,7 +138,7 @@ function sources(root: string, folder: string): Source[] {
 
 function zoneOf(path: string): string {
   if (
-    /^packages\/sdk\/src\/internal\/(?:clean|clis|command-words|mentions|parse-json|permission-text|pipe-limits|printed|settings|unreachable-text|waits|wire-client)\.ts$/.test(
+    /^packages\/sdk\/src\/internal\/(?:clean|clis|command-words|mentions|opencode-permission-text|parse-json|permission-text|pipe-limits|printed|settings|unreachable-text|waits|wire-client)\.ts$/.test(
       path,
     )
   )
