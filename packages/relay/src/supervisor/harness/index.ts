@@ -14,7 +14,16 @@ import type { Harness } from './harness.ts'
 import { opencode } from './opencode.ts'
 import { plain } from './plain.ts'
 
-const byName: Record<NameWith<'worker'>, Harness> = { claude, codex, gemini, droid, opencode, copilot, goose, aider }
+const byName: Record<NameWith<'worker'>, Harness> = {
+  claude,
+  codex,
+  gemini,
+  droid,
+  opencode,
+  copilot,
+  goose,
+  aider,
+}
 
 export const harnesses: readonly Harness[] = [...clisWith('worker').map(({ name }) => byName[name]), plain, acp]
 
