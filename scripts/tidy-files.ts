@@ -16,7 +16,8 @@ export const fileReaders: Record<string, string> = {
   'packages/relay/src/machine/descriptors.ts': "the kernel's file about this process",
   'packages/relay/src/supervisor/processes.ts': "the kernel's files about a process",
   'packages/relay/src/machine/process-tree.ts': "the kernel's files about a process",
-  'packages/mcp/src/hooks/terminal-answer.cts': 'the same, and the end of a transcript, of which no more is read',
+  'packages/mcp/src/hooks/claude-terminal-answer.cts':
+    'the same, and the end of a transcript, of which no more is read',
   'packages/relay/src/supervisor/claude/transcript.ts':
     'a transcript from where it was read before, a megabyte at a time',
   'packages/mcp/src/careful/file.ts': 'opens what it has just made, exclusively',

@@ -97,10 +97,28 @@ const cliTable = 'packages/sdk/src/internal/clis.ts'
 /** A list of this many names or fewer is an example; `zed` and `cursor` are also plain words. */
 const typedNamesMax = 3
 
+function cliNames(all: readonly Source[]): string[] {
+  const table = all.find(({ path }) => path === cliTable)?.code ?? ''
+  return [...table.matchAll(/\bname: '([\w-]+)'/g)].map((match) => match[1] as string)
+}
+
+/** Matches a comparison with the quoted text in group 1 or 2, or a choice of it where there is no other. */
+const comparison = /(?:[=!]==?|\bcase|\?\?|\.(?:includes|has)\()\s*'([\w-]+)'|'([\w-]+)'\s*[=!]==?/g
+
+/** Finds files that ask for one CLI by its name, although neither they nor a folder around them bears that name: `codex/`, `claude-list.ts`. */
+export function strayVendors(all: readonly Source[]): string[] {
+  const names = cliNames(all)
+  return all.flatMap(({ path, code }) => {
+    const asked = [...code.matchAll(comparison)].map(([, after, before]) => after ?? before ?? '')
+    return [...new Set(asked)]
+      .filter((name) => names.includes(name) && !new RegExp(`/${name}[./-]`).test(path))
+      .map((name) => `${path}: asks for ${name}; make it a column of ${cliTable}, or a part of a file of that name`)
+  })
+}
+
 /** Finds arrays and texts that list the names of CLIs again, instead of being made from the table of CLIs. */
 export function typedLists(all: readonly Source[]): string[] {
-  const table = all.find(({ path }) => path === cliTable)?.code ?? ''
-  const names = [...table.matchAll(/\bname: '([\w-]+)'/g)].map((match) => match[1] as string)
+  const names = cliNames(all)
   const counted = (text: string) => names.filter((name) => new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(text)).length
   return all
     .filter(({ path }) => path !== cliTable)

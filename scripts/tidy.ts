@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { changesDisk, fileReaders, readsFiles } from './tidy-files.ts'
-import { cycles, folderCircles, repeatedLimits, strayVariables, typedLists } from './tidy-rooms.ts'
+import { cycles, folderCircles, repeatedLimits, strayVariables, strayVendors, typedLists } from './tidy-rooms.ts'
 import { measuredTime } from './tidy-time.ts'
 import { oddWords, wordsTwice, wordsWithoutFile } from './tidy-words.ts'
 
@@ -150,7 +150,7 @@ function sources(root: string, folder: string): Source[] {
 
 function zoneOf(path: string): string {
   if (
-    /^packages\/sdk\/src\/internal\/(?:clean|clis|command-words|mentions|parse-json|permission-text|pipe-limits|printed|settings|unreachable-text|waits|wire-client)\.ts$/.test(
+    /^packages\/sdk\/src\/internal\/(?:clean|clis|command-words|mentions|opencode-permission-text|parse-json|permission-text|pipe-limits|printed|settings|unreachable-text|waits|wire-client)\.ts$/.test(
       path,
     )
   )
@@ -286,6 +286,7 @@ export function tidy(root: string, offenders = oldOffenders): string[] {
     ...folderCircles(graph),
     ...typedLists(all),
     ...strayVariables(all),
+    ...strayVendors(all),
     ...repeatedLimits(all),
     ...homes
       .filter(({ files }) => files.length > 1)

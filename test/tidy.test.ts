@@ -110,6 +110,11 @@ describe('a planted fault is found', () => {
       'const a = process.env.RELAY_THING',
       /RELAY_THING is read by setting\(\)/,
     ],
+    ['a vendor asked for', `${sdk}/x.ts`, "if (cli === 'ada') f()", /x\.ts: asks for ada/],
+    ['a vendor in a switch', `${sdk}/bee/x.ts`, "switch (a) {\n  case 'ada':\n}", /x\.ts: asks for ada/],
+    ['a vendor turned around', `${sdk}/bee-x.ts`, "const a = 'ada' !== cli", /bee-x\.ts: asks for ada/],
+    ['a vendor as the default', `${sdk}/x.ts`, "const a = cli ?? 'ada'", /asks for ada/],
+    ['a vendor in a list', `${sdk}/x.ts`, "if (clis.includes('ada')) f()", /asks for ada/],
     ['CLIs listed again', `${sdk}/x.ts`, "const x = ['ada', 'bee', 'cue', 'dot']", /x\.ts: lists CLIs again/],
     [
       'a limit copied',
@@ -237,6 +242,11 @@ describe('a planted fault is found', () => {
     plant(`${sdk}/x.ts`, 'export {}\n')
     expect(tidy(root, {})).toEqual([expect.stringMatching(/must open with a sentence/)])
   })
+})
+
+test.each(['ada/x.ts', 'ada-x.ts', 'ada.ts'])('a vendor may ask for itself in %s', (path) => {
+  plant(`${sdk}/${path}`, `${opening}export const isAda = (cli: string) => cli === 'ada'\n`)
+  expect(tidy(root, {})).toEqual([])
 })
 
 describe('what is long is not always a function', () => {

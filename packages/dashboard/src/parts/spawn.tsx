@@ -1,6 +1,6 @@
 // A form that starts a worker: its CLI, task and directory.
 
-import { clisWith } from '@agent-relay/sdk/internal/clis'
+import { clisWith, defaultCli } from '@agent-relay/sdk/internal/clis'
 import { splitCommandLine } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useState } from 'react'
 import { client } from '../store/connection.ts'
@@ -14,7 +14,7 @@ const clis = [...clisWith('worker').map(({ name }) => name), 'plain']
 export function Spawn() {
   const [why, setWhy] = useState<string>()
   const [isBusy, setBusy] = useState(false)
-  const [cli, setCli] = useState('claude')
+  const [cli, setCli] = useState<string>(defaultCli)
   const spawn = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget)

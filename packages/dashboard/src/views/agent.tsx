@@ -1,5 +1,6 @@
 // Agents: the list, and one agent with its inbox, sent messages, contract and terminal; and a form that spawns a worker.
 
+import { defaultCli } from '@agent-relay/sdk/internal/clis'
 import { type Agent, type InboxMessage, type OutputOf, permissionPhrase } from '@agent-relay/sdk/internal/page'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { AgentPick } from '../parts/agent-pick.tsx'
@@ -151,7 +152,7 @@ function Ended({ agent, worker }: { agent: string; worker: ListedWorker | undefi
     <>
       <Empty
         title={worker ? 'Its program has ended' : 'No program of the daemon'}
-        command={`agent-relay spawn ${worker ? agent : 'NAME'} ${worker?.cli === 'plain' ? '--command LINE' : `--cli ${worker?.cli ?? 'claude'}`}`}
+        command={`agent-relay spawn ${worker ? agent : 'NAME'} ${worker?.cli === 'plain' ? '--command LINE' : `--cli ${worker?.cli ?? defaultCli}`}`}
       >
         {worker ? (worker.reason ?? '') : `${agent} was started by somebody else: the daemon has no terminal of it.`}
       </Empty>

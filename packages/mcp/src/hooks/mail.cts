@@ -5,7 +5,7 @@
 
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { clisWith } from '@agent-relay/sdk/internal/clis'
+import { clisWith, defaultCli, type HookForm } from '@agent-relay/sdk/internal/clis'
 import { dataDir, reachDaemon } from '@agent-relay/sdk/internal/discover'
 import { type InjectedMessage, injectionText } from '@agent-relay/sdk/internal/injection'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
@@ -18,9 +18,6 @@ import { stdinObject } from './stdin.cts'
 const stops = ['Stop', 'SubagentStop', 'AfterAgent', 'agentStop']
 /** Events at which a session begins. A new session has not seen the messages that an earlier one was shown. */
 const begins = ['SessionStart', 'sessionStart']
-
-/** Whether the hook's output is lost: Gemini CLI runs the hooks of a session that was cleared, and drops their output. */
-const isUnheard = (cli: string, cut: string | undefined) => cli === 'gemini' && cut === 'clear'
 
 /** The longest wait for the daemon: the turn waits for the hook, and a daemon answers within milliseconds or is in trouble. */
 const answerMs = waitLimitMs('hook')
@@ -35,7 +32,7 @@ const contextRoom = { limit: 8, bytesMax: 5 * 1024 }
 let late: NodeJS.Timeout | undefined
 
 /** Runs the hook, and ends the process by itself. */
-export async function mailHook(event: string, cli = 'claude'): Promise<void> {
+export async function mailHook(event: string, cli: string = defaultCli): Promise<void> {
   const { env } = process
   const form = formFor(cli)
   const identity = identityOf(env)
@@ -48,7 +45,7 @@ export async function mailHook(event: string, cli = 'claude'): Promise<void> {
   const later = new LaterBrief(path, form.isShared ? thread : undefined)
   const cut = begins.includes(event) ? cutIn(said.source) : undefined
   try {
-    if (isUnheard(cli, cut)) {
+    if (form.dropsCleared && cut === 'clear') {
       later.leave(cut)
       process.exit()
     }
@@ -66,20 +63,15 @@ export async function mailHook(event: string, cli = 'claude'): Promise<void> {
   }
 }
 
-interface Form {
+interface Form extends HookForm {
   toolPrefix: string
-  isBare: boolean
-  isFlat: boolean
   isShared: boolean
-  /** The way to wake a session: opencode's plugin passes the waiter's output on, through opencode's own interface. */
-  waking: 'rewake' | 'http'
 }
 
 /** The form of messages for the CLI's model; undefined for a CLI that runs no hooks. */
 function formFor(cli: string): Form | undefined {
   const row = clisWith('hooks').find(({ name }) => name === cli)
-  const waking = cli === 'opencode' ? 'http' : 'rewake'
-  return row && { toolPrefix: row.toolPrefix, ...row.hooks, isShared: 'sharesServer' in row, waking }
+  return row && { toolPrefix: row.toolPrefix, ...row.hooks, isShared: 'sharesServer' in row }
 }
 
 /** Prints first, then reports the messages as offered: a message that is lost in between is offered again, never counted as read. */
@@ -129,16 +121,20 @@ function print(stream: NodeJS.WriteStream, text: string, then: () => void): void
   stream.write(`${text}\n`, (error) => (error ? process.exit() : then()))
 }
 
-async function report(client: WireClient, messages: InjectedMessage[], route: 'hook' | Form['waking']): Promise<void> {
+async function report(
+  client: WireClient,
+  messages: InjectedMessage[],
+  route: 'hook' | 'rewake' | 'http',
+): Promise<void> {
   setTimeout(() => process.exit(), answerMs).unref()
   if (messages.length > 0) await client.call('inbox.offer', { route, messages: messages.map(({ id }) => id) })
   process.exit()
 }
 
-/** Wakes the session for messages. A brief alone wakes none; opencode's plugin adds it to every prompt, also to the one that wakes. */
+/** Wakes the session for messages. A brief alone wakes none; a plugin adds it to every prompt, also to the one that wakes. */
 async function rewake(client: WireClient, form: Form, later: LaterBrief): Promise<void> {
   const messages = await take(client, {})
-  const isBriefed = messages.length > 0 && form.waking === 'rewake'
+  const isBriefed = messages.length > 0 && !form.isPlugin
   await wake(client, messages, form, isBriefed ? await openingOf(client, later.after, later) : '')
 }
 
@@ -146,16 +142,16 @@ async function rewake(client: WireClient, form: Form, later: LaterBrief): Promis
 async function wake(client: WireClient, messages: InjectedMessage[], form: Form, opening = ''): Promise<void> {
   if (messages.length === 0) process.exit()
   const text = await textOf(client, messages, form, opening)
-  if (form.waking === 'http') return handOver(client, messages, text)
+  if (form.isPlugin) return handOver(client, messages, text)
   print(process.stderr, text, () => {
     // Set before the report: if the daemon has it and its answer is lost, nobody else shows the messages.
     process.exitCode = 2
-    void report(client, messages, form.waking)
+    void report(client, messages, 'rewake')
   })
 }
 
 /**
- * Hands messages to opencode's plugin, which writes a line once opencode has the text, however long that takes. Without that line nothing was
+ * Hands messages to the plugin, which writes a line once its CLI has the text, however long that takes. Without that line nothing was
  * shown, and the messages wait for the next waiter.
  */
 function handOver(client: WireClient, messages: InjectedMessage[], text: string): void {

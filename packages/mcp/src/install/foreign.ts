@@ -5,8 +5,9 @@ import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { serverName } from '@agent-relay/sdk/internal/clis'
 import { isOwnEntry, readEntry } from '../careful/index.ts'
 import { isLaunched } from '../launcher/index.ts'
-import type { Editor, InstallContext } from './editors.ts'
+import type { Editor } from './editors.ts'
 import { type FileOutcome, fileOf } from './install.ts'
+import type { InstallContext } from './paths.ts'
 
 const shownMax = 300
 

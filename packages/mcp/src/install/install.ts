@@ -11,10 +11,10 @@ import {
   snippetOf,
   Untouched,
 } from '../careful/index.ts'
-import { refreshPlugin } from '../hooks/opencode-plugin.ts'
 import type { Server } from '../launcher/index.ts'
-import { detected, type Editor, editors, type InstallContext } from './editors.ts'
+import { detected, type Editor, editors } from './editors.ts'
 import { freeHookEditors, hooksOf } from './hooks.ts'
+import type { InstallContext } from './paths.ts'
 
 export interface Wish {
   /** The names of editors, `auto` or `all`. */
@@ -89,7 +89,7 @@ function installHooks(editor: Editor, wish: Wish, around: InstallContext): FileO
   const [first] = hooks
   if (!first || !isMeant[wish.hooks]()) return []
   const outcome = attempt(editor, 'hooks', wish, around, first.file, (_, options) => {
-    if (editor.name === 'opencode' && !wish.plan) refreshPlugin(around.env)
+    if (!wish.plan) editor.hooks?.prepare?.(around.env)
     return hooks.map(({ file, keyPath, slot, value }) => putEntry(file, keyPath, slot, value, options))
   })
   if (outcome.snippet === '') {

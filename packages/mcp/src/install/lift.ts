@@ -1,14 +1,15 @@
 // A lift's relay in a project's files: one entry by its address, which every host there shares. Roles are named in each call, not here.
 
 import { putEntry, readEntry, removeEntry, Untouched } from '../careful/index.ts'
-import { type Editor, editors, type InstallContext } from './editors.ts'
+import { type Editor, editors } from './editors.ts'
 import { attempt, type FileOutcome, type Wish } from './install.ts'
+import type { InstallContext } from './paths.ts'
 
 export const liftEntryName = 'relay'
 
 /** Writes the entry into `.mcp.json`, and into the other files that the project has already. */
 export function addLiftEntries(port: number, around: InstallContext): FileOutcome[] {
-  return inFiles(around, (editor, file) => editor.name === 'claude' || around.exists(file)).map(
+  return inFiles(around, ({ makesLiftFile }, file) => makesLiftFile === true || around.exists(file)).map(
     ({ editor, file, entry }) => {
       const value = entry(`http://localhost:${port}`)
       const outcome = attempt(editor, 'server', wish, around, file, (path, options) => {

@@ -77,8 +77,9 @@ export function afterInstall(
     say(
       `No hooks were added, since nobody could be asked: a message waits until a session of ${inWords(hookless, 'or')} looks for it. To add them: ${command} install --hooks`,
     )
-  if (outcomes.some(({ what, editor }) => what === 'hooks' && editor === 'codex'))
-    say('Codex asks you to review the new hooks when it starts.')
+  for (const { name, hooks } of editors)
+    if (hooks?.review !== undefined && outcomes.some(({ what, editor }) => what === 'hooks' && editor === name))
+      say(hooks.review)
   say(`To undo: ${command} uninstall${isProject ? ' --project' : ''}`)
 }
 

@@ -12,9 +12,10 @@ import {
 } from '@agent-relay/sdk/internal/discover'
 import { readEntry, Untouched } from '../careful/index.ts'
 import { isServing, launched } from '../launcher/index.ts'
-import type { Editor, InstallContext } from './editors.ts'
+import type { Editor } from './editors.ts'
 import { commandOf } from './foreign.ts'
 import { fileOf } from './install.ts'
+import type { InstallContext } from './paths.ts'
 
 /** Toolsets of a bound entry: its session also joins channels and reads events of the workspace. */
 const boundToolsets = 'relay,workspace'

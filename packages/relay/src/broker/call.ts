@@ -1,6 +1,13 @@
 // The contracts of the broker: a call and its answer, a watch and its sink, and the parts from which a workspace is built.
 
-import { hostRoutes, type Ids, type OperationName, type Refusal } from '@agent-relay/sdk/protocol'
+import {
+  hostRoutes,
+  type Ids,
+  type OperationName,
+  type OperationRule,
+  operations,
+  type Refusal,
+} from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Reader } from '../core/sight.ts'
 import type { World } from '../core/world.ts'
@@ -63,9 +70,9 @@ export function actorOf({ by, session }: Asking): string {
 
 /** Whether the agent's CLI made the call, for example by a hook: such a call does not show that the agent has come back. */
 export function isByHost(op: OperationName, input: unknown): boolean {
+  const { byHost } = operations[op] as OperationRule
   const known: readonly unknown[] = hostRoutes
-  const isHook = op === 'agent.brief' || op === 'claim.edit' || op === 'approval.ask' || op === 'approval.settle'
-  return isHook || op === 'agent.show' || known.includes((input as { route?: unknown }).route)
+  return byHost === 'always' || (byHost === 'by route' && known.includes((input as { route?: unknown }).route))
 }
 
 export function readerOf(asking: Asking): Reader & { agent: string } {

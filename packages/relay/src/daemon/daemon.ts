@@ -12,21 +12,16 @@ import { CredentialsFile } from '../machine/credentials-file.ts'
 import { DataDirectory } from '../machine/data-directory.ts'
 import { LagMeter } from '../machine/event-loop.ts'
 import { onUsualPort } from '../machine/http-port.ts'
-import { mayListInClaude } from '../machine/vendor-homes.ts'
+import type { VendorHomes } from '../machine/vendor-homes.ts'
 import { version } from '../machine/version.ts'
 import type { RunLimits } from '../runs/limits.ts'
 import type { DaemonLock } from '../store/lock.ts'
-import { CodexThreads } from '../supervisor/codex/threads.ts'
-import { codex } from '../supervisor/harness/codex.ts'
-import { commandOf } from '../supervisor/launching.ts'
 import type { SupervisorOptions } from '../supervisor/supervisor.ts'
-import type { ProgramListener } from '../supervisor/user-program.ts'
 import type { HttpOptions, HttpWire } from '../wires/http.ts'
 import type { PageLogin } from '../wires/page-login.ts'
 import { SocketWire } from '../wires/socket.ts'
 import { AgentHosts } from './agent-hosts.ts'
 import { type Built, buildWorkspace, type Shared, sharedByAll } from './build-workspace.ts'
-import { ClaudeSessions } from './claude-sessions.ts'
 import { ClusterAccess } from './cluster-access.ts'
 import { ControlSocket } from './control-socket.ts'
 import { DemoStage } from './demo-stage.ts'
@@ -36,6 +31,7 @@ import { KnownWorkspaces } from './known-workspaces.ts'
 import { agentProcessesOf } from './open-workspace.ts'
 import { OpenWorkspaces } from './open-workspaces.ts'
 import { entryOf, type OwnedDaemon, ownerControls } from './owner-controls.ts'
+import { programSources } from './program-sources.ts'
 import type { RestLimits } from './resting.ts'
 import { servedWorkspaces } from './served-workspaces.ts'
 import { stopUnattended } from './unattended-stop.ts'
@@ -69,13 +65,8 @@ export interface DaemonOptions {
   attendedMs?: number
   /** Programs that workers may run; all, if left out. */
   harnesses?: SupervisorOptions['harnesses']
-  /** The directory of Claude Code's registry: sessions that people started are agents. Left out: none of them is. */
-  claudeHome?: string
-  /**
-   * The directory of the socket of Codex's background server: conversations that people started there are agents. Left out: only conversations with our
-   * MCP server are looked at.
-   */
-  codexHome?: string
+  /** The directories of CLIs: programs that people started are agents. Left out: only those are that have our MCP server. */
+  vendorHomes?: VendorHomes
   /** In a lift: the roles that a caller may name itself as. */
   roles?: readonly string[]
   /** Called when something of the owner's needs care, but the daemon goes on: one damaged workspace must not close the others. */
@@ -270,16 +261,10 @@ export class Daemon {
 
   /** Watches the programs that people start by hand. */
   #watchUserPrograms(): UserPrograms {
-    const { claudeHome, codexHome, isMemory, onTrouble, env = process.env } = this.#options
+    const { vendorHomes, isMemory, onTrouble, env = process.env } = this.#options
     const workspaces = this.#open
     const memory = new UserProgramMemory(isMemory ? undefined : join(this.#directory.path, 'own-sessions.json'))
-    const mayList = () => mayListInClaude(this.#directory.path)
-    const { hooks } = this.#directory
-    const threads = (listener: ProgramListener) =>
-      new CodexThreads({ home: codexHome, command: () => commandOf(codex, env) }, listener)
-    const claude = (home: string) => (listener: ProgramListener) =>
-      new ClaudeSessions({ home, memory, hooks, mayList, workspaces }, listener)
-    const sources = claudeHome === undefined ? [threads] : [claude(claudeHome), threads]
+    const sources = programSources({ homes: vendorHomes, env, memory, workspaces, directory: this.#directory })
     return new UserPrograms({ sources, memory, workspaces, onTrouble })
   }
 

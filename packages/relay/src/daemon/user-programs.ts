@@ -1,11 +1,12 @@
 // Programs of CLIs that people started by hand, as agents: each belongs to the workspace of its directory, as long as it runs. If a program has our MCP
-// server too, that server's agent is the one, and the vendor's interface is only another way to it. Each vendor's programs are found in
-// supervisor/claude and supervisor/codex.
+// server too, that server's agent is the one, and the vendor's interface is only another way to it. program-sources.ts says which
+// vendors' programs are found.
 
 import { findProjectConfig, homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import { agentNamePattern, limits } from '@agent-relay/sdk/protocol'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { nameProvisionally, settleNamed } from '../broker/presence/provisional-names.ts'
+import { sharedClis } from '../broker/sessions/session.ts'
 import type { OwnSession } from '../broker/waking/own-session-runtime.ts'
 import { bareText, refusalOf } from '../core/refusal-error.ts'
 import { CoalescedCheck } from '../machine/coalesced-check.ts'
@@ -201,7 +202,7 @@ export class UserPrograms {
       const note = ({ agent }: { agent: string }) => memory.noteAgent(member.program.conversation, name, agent)
       const given = { name: agentNameOf(wanted, cli), cli }
       const agent = session.agent ?? nameProvisionally(workspace, session, given, note)
-      if (source.cli === 'codex') workspace.sessions.calledFrom(session, conversation)
+      if (sharedClis.has(cli)) workspace.sessions.calledFrom(session, conversation)
       this.#join(member, dispatch, { id: session.id, agent }, false)
     })
   }

@@ -1,36 +1,17 @@
-// The directories where Claude Code and Codex of this user keep records of the sessions that people start, if the person lets us look; and whether our
-// agents may stand in Claude Code's list.
+// The directories in which CLIs of this user keep what they tell about the sessions that people start, if the person lets us look.
 
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 
-/** Sessions are not looked at if the setting is off, and on systems where nobody has tried it. */
-export const mayWatchSessions = (env: Env): boolean =>
-  setting(env, 'RELAY_WATCH_SESSIONS') !== 'off' && process.platform === 'linux'
+/** The variable that moves the directory of each CLI, and its usual name in the home. */
+const homes = { claude: ['CLAUDE_CONFIG_DIR', '.claude'], codex: ['CODEX_HOME', '.codex'] } as const
+export type VendorHomes = Partial<Record<keyof typeof homes, string>>
 
-const homeOf = (env: Env) => setting(env, 'HOME') ?? homedir()
-
-/** The directory of Claude Code's registry of sessions and their transcripts. */
-export function claudeHome(env: Env): string | undefined {
-  return mayWatchSessions(env) ? (setting(env, 'CLAUDE_CONFIG_DIR') ?? join(homeOf(env), '.claude')) : undefined
-}
-
-/** The directory with the socket of Codex's background server. */
-export function codexHome(env: Env): string | undefined {
-  return mayWatchSessions(env) ? (setting(env, 'CODEX_HOME') ?? join(homeOf(env), '.codex')) : undefined
-}
-
-const listFile = 'claude-list'
-
-/** Whether the person has agreed that our agents stand in Claude Code's own list. */
-export function mayListInClaude(dataDir: string): boolean {
-  return existsSync(join(dataDir, listFile))
-}
-
-/** Stores the person's choice; a running daemon follows it within seconds. */
-export function letListInClaude(dataDir: string, may: boolean): void {
-  if (may) writeFileSync(join(dataDir, listFile), '', { mode: 0o600 })
-  else rmSync(join(dataDir, listFile), { force: true })
+/** None if the setting is off, and on systems where nobody has tried it. */
+export function vendorHomes(env: Env): VendorHomes {
+  if (setting(env, 'RELAY_WATCH_SESSIONS') === 'off' || process.platform !== 'linux') return {}
+  const home = setting(env, 'HOME') ?? homedir()
+  const found = Object.entries(homes).map(([cli, [moved, usual]]) => [cli, setting(env, moved) ?? join(home, usual)])
+  return Object.fromEntries(found)
 }

@@ -21,6 +21,7 @@ import {
   serverEnvironment,
   serverName,
 } from './harness/harness.ts'
+import { harnesses } from './harness/index.ts'
 import type { TerminalOptions } from './pty.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -165,7 +166,7 @@ function freePort(): Promise<number> {
 export const workerMarker = 'RELAY_WORKER'
 
 /**
- * The variables of the daemon's environment that a worker's program may see: the names on this list and nothing else. No workspace key, nothing
+ * The variables of the daemon's environment that a worker's program may see: the names on this list, with those of all CLIs, and nothing else. No workspace key, nothing
  * that makes a program load other code (NODE_OPTIONS, LD_PRELOAD), no credentials but those of models.
  */
 const allowed = [
@@ -177,31 +178,9 @@ const allowed = [
   // proxies and certificates
   ...['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'],
   ...['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO'],
-  // Claude Code
-  ...['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_MODEL', 'CLAUDE_CONFIG_DIR'],
-  ...['CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'AWS_BEARER_TOKEN_BEDROCK'],
-  ...['CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC', 'CLAUDE_CODE_SANDBOXED', 'DISABLE_TELEMETRY', 'IS_SANDBOX'],
-  ...['DISABLE_ERROR_REPORTING', 'DISABLE_AUTOUPDATER'],
-  // Codex
-  ...['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_ORGANIZATION', 'OPENAI_PROJECT', 'CODEX_API_KEY', 'CODEX_HOME'],
-  // Gemini CLI
-  ...['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GEMINI_BASE_URL', 'GEMINI_CLI_HOME', 'GEMINI_MODEL'],
-  ...['GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION', 'GOOGLE_GENAI_USE_VERTEXAI', 'GEMINI_CLI_TRUST_WORKSPACE'],
-  // opencode, droid, and the models that several take
-  ...['OPENCODE_CONFIG', 'OPENCODE_CONFIG_DIR', 'OPENCODE_CONFIG_CONTENT', 'OPENCODE_DISABLE_AUTOUPDATE'],
-  ...['OPENCODE_DISABLE_MODELS_FETCH', 'OPENCODE_DISABLE_LSP_DOWNLOAD', 'OPENROUTER_API_KEY', 'FACTORY_API_KEY'],
-  'FACTORY_AIRGAP_ENABLED',
-  ...['MISTRAL_API_KEY', 'GROQ_API_KEY', 'DEEPSEEK_API_KEY', 'XAI_API_KEY', 'OLLAMA_HOST'],
-  // Copilot
-  ...[
-    'COPILOT_OFFLINE',
-    'COPILOT_PROVIDER_BASE_URL',
-    'COPILOT_PROVIDER_API_KEY',
-    'COPILOT_MODEL',
-    'COPILOT_GITHUB_TOKEN',
-  ],
-  // goose
-  ...['GOOSE_PROVIDER', 'GOOSE_MODEL'],
+  // models that several CLIs take
+  ...['OPENROUTER_API_KEY', 'MISTRAL_API_KEY', 'GROQ_API_KEY', 'DEEPSEEK_API_KEY', 'XAI_API_KEY', 'OLLAMA_HOST'],
+  ...harnesses.flatMap(({ variables = [] }) => variables),
 ]
 
 const allowedNames = new Set(allowed)

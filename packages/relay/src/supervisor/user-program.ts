@@ -1,6 +1,7 @@
 // The contract of a program that a person started by hand, as its vendor shows it: what it does, and how a text gets before its model, without
 // anything of ours in the program. Whether it is an agent, in which workspace and under which name, is decided in daemon/user-programs.ts.
 
+import type { CliName } from '@agent-relay/sdk/internal/clis'
 import type { Agent } from '@agent-relay/sdk/protocol'
 import type { OpenedMail, OwnSession } from '../broker/waking/own-session-runtime.ts'
 import type { Dialog } from './dialog.ts'
@@ -55,7 +56,7 @@ export interface LastWords {
 
 /** The programs of one CLI. */
 export interface ProgramSource {
-  readonly cli: 'claude' | 'codex'
+  readonly cli: CliName
   /** Matches these MCP sessions with the programs to which they belong. */
   match(sessions: readonly OwnSession[]): Matches
   /** Programs that a person uses, and programs with a session of ours, by their keys. */

@@ -2,7 +2,16 @@
 // one call are kept by agent.
 
 import { Keeper } from '@agent-relay/mcp/keeper'
-import { agentStatusOf, type Hello, limits, type Run, refusal } from '@agent-relay/sdk/protocol'
+import {
+  agentStatusOf,
+  type Hello,
+  isOperation,
+  limits,
+  type OperationRule,
+  operations,
+  type Run,
+  refusal,
+} from '@agent-relay/sdk/protocol'
 import type { Context, Hono } from 'hono'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { workspaceOfRight } from '../broker/runs/payload-links.ts'
@@ -31,11 +40,9 @@ export interface ApiCall {
   left: Promise<boolean>
 }
 
-/**
- * Operations that must not use a session that others share. A registration binds its session to a name; and an approval may be settled by the
- * session that has asked for it: any other request under the same name could close it.
- */
-const isAlone: ReadonlySet<string> = new Set(['agent.register', 'approval.ask'])
+function needsOwnSession({ operation }: ApiCall): boolean {
+  return isOperation(operation) && (operations[operation] as OperationRule).ownSession === true
+}
 
 interface Kept {
   dispatch: Dispatch
@@ -61,7 +68,7 @@ export class Api {
   async call(principal: Principal, call: ApiCall): Promise<HttpAnswer> {
     this.pending++
     try {
-      if (isAlone.has(call.operation)) return await this.#callOnce(principal, call)
+      if (needsOwnSession(call)) return await this.#callOnce(principal, call)
       // The key contains the kind of credential too: a session opened with the workspace's key ends with that key.
       const proof = principal.token !== undefined ? 'token' : principal.key !== undefined ? 'key' : 'open'
       const key = `${principal.dispatch.workspace.id}/${proof}/${principal.agent ?? ''}`

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { letListInClaude } from '../../src/machine/vendor-homes.ts'
+import { letListInClaude } from '../../src/machine/claude-list-consent.ts'
 import { ClaudeWorld, type StandIn } from './claude-world.ts'
 
 let world: ClaudeWorld

@@ -45,7 +45,7 @@ export class ClaudeWorld {
   async start(): Promise<void> {
     this.daemon = await Daemon.start({
       ...{ dataDir: this.dataDir, credentialsPath: join(this.dataDir, 'credentials.json'), opens: ['home'] },
-      claudeHome: this.home,
+      vendorHomes: { claude: this.home },
       onTrouble: (error) => this.troubles.push(error),
       onStop: () => {},
     })

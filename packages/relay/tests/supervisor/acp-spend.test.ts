@@ -3,7 +3,8 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { acp, copilot } from '../../src/supervisor/harness/acp.ts'
+import { acp } from '../../src/supervisor/harness/acp.ts'
+import { copilot } from '../../src/supervisor/harness/copilot.ts'
 import type { AcpHarness, Harness } from '../../src/supervisor/harness/harness.ts'
 import { acpAgent, WorkerWorld } from './worker-world.ts'
 

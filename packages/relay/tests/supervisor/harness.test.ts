@@ -256,7 +256,6 @@ test('gemini and copilot over ACP: their command lines, with nothing of the rela
 
 describe('all of them', () => {
   test('are found by name, and say how they are installed', () => {
-    expect(withMcp.map(({ name }) => name)).toEqual(['claude', 'codex', 'gemini', 'droid', 'opencode'])
     for (const harness of withMcp) {
       expect(harnessOf(harness.name)).toBe(harness)
       expect(harness.install).toMatch(/^npm install -g /)

@@ -17,13 +17,21 @@ interface Cli {
   readonly run?: true
   /** The prefix of our tools' names, as the CLI's model sees them. */
   readonly toolPrefix?: string
-  /**
-   * The CLI runs hooks at the boundaries of a turn. `isBare`: the CLI puts what a hook prints into tags of its own, so the text needs none of ours. `isFlat`:
-   * the context that a hook adds is a key of its answer, and not in an object for the event.
-   */
-  readonly hooks?: { readonly isBare: boolean; readonly isFlat: boolean }
+  /** The CLI runs hooks at the boundaries of a turn. */
+  readonly hooks?: HookForm
   /** One server of the CLI runs many conversations, with their MCP servers and hooks: its process alone does not tell whose they are. */
   readonly sharesServer?: true
+}
+
+export interface HookForm {
+  /** The CLI puts what a hook prints into tags of its own, so the text needs none of ours. */
+  readonly isBare: boolean
+  /** The context that a hook adds is a key of its answer, and not in an object for the event. */
+  readonly isFlat: boolean
+  /** A plugin of ours runs the hooks and passes on what they print, through the CLI's own HTTP interface. */
+  readonly isPlugin?: true
+  /** The CLI runs the hooks of a session that was cleared, and drops their output. */
+  readonly dropsCleared?: true
 }
 
 /** The name of our MCP server in the settings of every CLI. */
@@ -68,7 +76,7 @@ export const clis = [
     worker: 'mcp',
     run: true,
     toolPrefix: `mcp_${serverName}_`,
-    hooks: { isBare: true, isFlat: false },
+    hooks: { isBare: true, isFlat: false, dropsCleared: true },
   },
   {
     name: 'droid',
@@ -86,7 +94,7 @@ export const clis = [
     worker: 'mcp',
     run: true,
     toolPrefix: `${serverName}_`,
-    hooks: { isBare: false, isFlat: false },
+    hooks: { isBare: false, isFlat: false, isPlugin: true },
   },
   {
     name: 'copilot',
@@ -106,6 +114,8 @@ type Row = (typeof clis)[number]
 type Column = 'editor' | 'worker' | 'run' | 'hooks' | 'sharesServer'
 type RowWith<C extends Column> = Extract<Row, { readonly [K in C]: unknown }>
 
+export type CliName = Row['name']
+
 /** The names of the CLIs that have a column: a table by them is complete, or it does not compile. */
 export type NameWith<C extends Column> = RowWith<C>['name']
 
@@ -114,7 +124,10 @@ export function clisWith<C extends Column>(column: C): readonly RowWith<C>[] {
   return clis.filter((row): row is RowWith<C> => column in row)
 }
 
-export function cliOf<N extends Row['name']>(name: N): Extract<Row, { name: N }> {
+/** The CLI that is meant where nobody names one. */
+export const defaultCli = clis[0].name
+
+export function cliOf<N extends CliName>(name: N): Extract<Row, { name: N }> {
   return clis.find((row) => row.name === name) as Extract<Row, { name: N }>
 }
 

@@ -35,13 +35,6 @@ export function permissionText({ title = '', input, content }: PermissionCall): 
   return joined(title, plain, textsIn(content))
 }
 
-/** A permission request of opencode, by its event: a change by its diff, a command with all that its tool was given, others with the patterns too. */
-export function opencodeText({ permission, patterns, metadata }: Record<string, unknown>, input: unknown): string {
-  if (permission === 'edit') return permissionText({ input: metadata })
-  const matched = permission === 'bash' || !Array.isArray(patterns) ? [] : patterns.map(String)
-  return [...matched, permissionText({ input: input ?? metadata })].join('\n')
-}
-
 /** Leaves out `commands` where it only repeats the command as a list of one, as Copilot sends it. */
 function withoutEcho({ commands, ...given }: Record<string, unknown>): Record<string, unknown> {
   const isEcho = Array.isArray(commands) && commands.length === 1 && commands[0] === given.command

@@ -1,6 +1,7 @@
 // Provisional names, which a session was given and did not choose. The name belongs to the session as long as it lives, and is stored once its agent
 // sends or is sent something. A session that only looks around leaves nothing behind, and its name is free for the next.
 
+import { type OperationName, type OperationRule, operations } from '@agent-relay/sdk/protocol'
 import { broadcast, generalChannel } from '../../core/conversations.ts'
 import { handleOwner, readsLikeDaemon } from '../../core/handles.ts'
 import { freeNameOf } from '../../core/name-family.ts'
@@ -36,15 +37,11 @@ export function heardSince(workspace: WorkspaceCore, { heardFrom }: Provisional)
   return lastOf(workspace, generalChannel) - heardFrom.general + (lastOf(workspace, broadcast) - heardFrom.broadcast)
 }
 
-/** Read-only operations that need no agent in the tables. */
-const looks = new Set(['agent.list', 'workspace.status', 'action.list'])
-const inboxLooks = new Set(['inbox.count', 'inbox.peek', 'inbox.take'])
-
 /** Before a call, stores the provisional names in its input, and the caller's unless the call only looks. Undefined: nothing to do. */
 export function settleBefore(
   workspace: WorkspaceCore,
   session: Session,
-  operation: string,
+  operation: OperationName,
   input: object,
 ): Promise<unknown> | undefined {
   const { sessions } = workspace
@@ -81,11 +78,17 @@ async function stored(workspace: WorkspaceCore, session: Session, provisional: P
   return registered
 }
 
-function onlyLooks(workspace: WorkspaceCore, provisional: Provisional, operation: string, input: object): boolean {
-  if (looks.has(operation)) return true
+function onlyLooks(
+  workspace: WorkspaceCore,
+  provisional: Provisional,
+  operation: OperationName,
+  input: object,
+): boolean {
+  const { looks } = operations[operation] as OperationRule
+  if (looks === 'always') return true
   // Messages to everybody are in the agent's inbox too, for which it must be stored; so must an agent that waits for mail or enters a channel.
   const isPlain = !('wait' in input) && !('channel' in input)
-  return inboxLooks.has(operation) && isPlain && heardSince(workspace, provisional) === 0
+  return looks === 'at inbox' && isPlain && heardSince(workspace, provisional) === 0
 }
 
 function namesIn(input: object): string[] {

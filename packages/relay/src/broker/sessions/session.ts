@@ -35,9 +35,9 @@ export interface Session {
   readonly cli?: string
   /** The tools by which the session's model reads and answers mail, if it has any. */
   readonly mailTools?: MailTools
-  /** The conversation inside Codex that the session's tool calls come from, as they say. */
-  readonly codexThread?: string
-  /** The most likely conversation inside Codex, before the session's first call. */
+  /** The conversation that the session's tool calls say they come from, where one process of the CLI has many. */
+  readonly calledThread?: string
+  /** The most likely such conversation, before the session's first call. */
   readonly likelyThread?: string
   /** Messages in answers that have left: they count as read at the next call. */
   readonly handed: Set<string>
@@ -59,7 +59,8 @@ export function mailToolsOf(sessions: Iterable<Session>): MailTools {
   return known.find(({ inbox }) => inbox === relayMailTools.inbox) ?? known[0] ?? relayMailTools
 }
 
-const sharedClis = new Set<string | undefined>(clisWith('sharesServer').map(({ name }) => name))
+/** CLIs of which one process has many conversations. */
+export const sharedClis: ReadonlySet<string | undefined> = new Set(clisWith('sharesServer').map(({ name }) => name))
 
 /**
  * The agent that one of these processes started, the nearest first; of several the last that came. If one process has many conversations, the
@@ -72,8 +73,8 @@ export function agentAt(sessions: Session[], hosts: readonly number[], thread?: 
   const isShared = there.some(({ cli }) => sharedClis.has(cli)) && new Set(there.map(({ agent }) => agent)).size > 1
   if (!isShared) return there.at(-1)?.agent
   if (thread === undefined) return undefined
-  const calledFrom = there.findLast(({ codexThread }) => codexThread === thread)
-  const isLikely = ({ codexThread, likelyThread }: Session) => codexThread === undefined && likelyThread === thread
+  const calledFrom = there.findLast(({ calledThread }) => calledThread === thread)
+  const isLikely = ({ calledThread, likelyThread }: Session) => calledThread === undefined && likelyThread === thread
   return (calledFrom ?? there.findLast(isLikely))?.agent
 }
 

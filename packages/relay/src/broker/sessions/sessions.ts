@@ -117,8 +117,8 @@ export class Sessions implements World {
   }
 
   calledFrom(session: Session, thread: string): void {
-    if (session.codexThread === thread) return
-    changing(session).codexThread = thread
+    if (session.calledThread === thread) return
+    changing(session).calledThread = thread
     if (session.agent !== undefined) this.#tell(session.agent)
   }
 
@@ -162,7 +162,7 @@ export class Sessions implements World {
   /** The daemon's own session for the program that started this one. A server that runs many programs is found by the directory, if one alone fits. */
   openedFor({ host, directory }: Session): Session | undefined {
     const isOnlyWay = ({ agent }: Session) => agent !== undefined && this.#shown.get(agent)?.isOnlyWay
-    const isHere = (each: Session) => each.codexThread === undefined || each.directory === directory
+    const isHere = (each: Session) => each.calledThread === undefined || each.directory === directory
     const opened = this.all().filter((each) => each.host !== undefined && each.host === host && isOnlyWay(each))
     const fitting = opened.filter(isHere)
     return fitting.length === 1 ? fitting[0] : undefined

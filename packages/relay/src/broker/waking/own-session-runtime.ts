@@ -9,8 +9,8 @@ export interface OwnSession {
   /** The process that started our MCP server, and its working directory. */
   readonly host?: number
   readonly directory?: string
-  /** The conversation inside Codex, known from the first tool call on. */
-  readonly codexThread?: string
+  /** The conversation, where one process of the CLI has many; known from the first tool call on. */
+  readonly calledThread?: string
   /** The tool by which the session's model answers. */
   readonly sendTool?: string
 }

@@ -30,9 +30,9 @@ export class OwnSessions {
   /** The sessions of this CLI, without those of our own workers. */
   sessionsOf(cli: string): OwnSession[] {
     const sessions: OwnSession[] = []
-    for (const { id, agent, host, directory, codexThread, mailTools } of this.#parts.sessions.ofCli(cli))
+    for (const { id, agent, host, directory, calledThread, mailTools } of this.#parts.sessions.ofCli(cli))
       if (agent !== undefined && !this.#workers.stateOf(agent))
-        sessions.push({ id, agent, host, directory, codexThread, sendTool: mailTools?.send })
+        sessions.push({ id, agent, host, directory, calledThread, sendTool: mailTools?.send })
     return sessions
   }
 

@@ -17,11 +17,11 @@ export function codexThreadOf(
   sessions: readonly OwnSession[],
   threads: readonly CodexThread[],
 ): CodexThread | undefined {
-  if (session.codexThread !== undefined) return threads.find(({ id }) => id === session.codexThread)
-  const isSame = ({ directory, codexThread }: OwnSession) =>
-    codexThread === undefined && directory === session.directory
+  if (session.calledThread !== undefined) return threads.find(({ id }) => id === session.calledThread)
+  const isSame = ({ directory, calledThread }: OwnSession) =>
+    calledThread === undefined && directory === session.directory
   const free = threads.filter(
-    ({ id, cwd }) => cwd === session.directory && !sessions.some(({ codexThread }) => codexThread === id),
+    ({ id, cwd }) => cwd === session.directory && !sessions.some(({ calledThread }) => calledThread === id),
   )
   return free.length === 1 && sessions.filter(isSame).length === 1 ? free[0] : undefined
 }

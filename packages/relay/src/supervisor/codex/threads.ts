@@ -96,7 +96,7 @@ export class CodexThreads implements ProgramSource {
       if (!thread) for (const { id, cwd } of threads) if (cwd === session.directory) undecided.add(id)
     }
     this.#matched = new Map([...found].map(([thread, { id }]) => [id, thread]))
-    this.#seek(sessions.flatMap(({ codexThread }) => codexThread ?? []))
+    this.#seek(sessions.flatMap(({ calledThread }) => calledThread ?? []))
     return { sessions: found, undecided, notes }
   }
 
@@ -110,10 +110,10 @@ export class CodexThreads implements ProgramSource {
 
   /** A session that was matched by its directory keeps its match when others come to that directory, until a call says otherwise. */
   #withKept(sessions: readonly OwnSession[]): OwnSession[] {
-    const named = new Set(sessions.map(({ codexThread }) => codexThread))
+    const named = new Set(sessions.map(({ calledThread }) => calledThread))
     return sessions.map((session) => {
       const kept = this.#matched.get(session.id)
-      return session.codexThread !== undefined || named.has(kept) ? session : { ...session, codexThread: kept }
+      return session.calledThread !== undefined || named.has(kept) ? session : { ...session, calledThread: kept }
     })
   }
 

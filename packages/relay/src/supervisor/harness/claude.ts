@@ -30,6 +30,12 @@ const waitSeconds = 24 * 60 * 60
 export const claude: Harness = {
   ...known('claude'),
   install: 'npm install -g @anthropic-ai/claude-code',
+  variables: [
+    ...['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_MODEL', 'CLAUDE_CONFIG_DIR'],
+    ...['CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'AWS_BEARER_TOKEN_BEDROCK'],
+    ...['CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC', 'CLAUDE_CODE_SANDBOXED', 'DISABLE_TELEMETRY', 'IS_SANDBOX'],
+    ...['DISABLE_ERROR_REPORTING', 'DISABLE_AUTOUPDATER'],
+  ],
   typing: { enterDelayMs: 100 },
   exitKeys: [ctrlC, ctrlC],
   hookGraceMs: 2_000,

@@ -18,6 +18,14 @@ const ownServer = new RegExp(`mcp_servers\\.(?:${serverName}|relaycast)\\b|\\bmc
 export const codex: Harness = {
   ...known('codex'),
   install: 'npm install -g @openai/codex',
+  variables: [
+    'OPENAI_API_KEY',
+    'OPENAI_BASE_URL',
+    'OPENAI_ORGANIZATION',
+    'OPENAI_PROJECT',
+    'CODEX_API_KEY',
+    'CODEX_HOME',
+  ],
   typing: { enterDelayMs: 100 },
   exitKeys: [ctrlC, ctrlC],
   bringsOwnMcp: (args) => args.some((arg) => ownServer.test(arg)),

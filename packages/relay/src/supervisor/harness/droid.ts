@@ -13,6 +13,7 @@ const signs: Signs = {
 export const droid: Harness = {
   ...known('droid'),
   install: 'npm install -g droid',
+  variables: ['FACTORY_API_KEY', 'FACTORY_AIRGAP_ENABLED'],
   typing: { enterDelayMs: 400 },
   exitKeys: [ctrlC, ctrlC],
   // Droid uses only the last of several --settings files.

@@ -33,6 +33,10 @@ const trusted = { GEMINI_CLI_TRUST_WORKSPACE: 'true' }
 export const gemini: Harness = {
   ...known('gemini'),
   install: 'npm install -g @google/gemini-cli',
+  variables: [
+    ...['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GEMINI_BASE_URL', 'GEMINI_CLI_HOME', 'GEMINI_MODEL'],
+    ...['GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION', 'GOOGLE_GENAI_USE_VERTEXAI', 'GEMINI_CLI_TRUST_WORKSPACE'],
+  ],
   // Enter within 30 ms of the text is a newline, and was lost once at 120 ms.
   typing: { enterDelayMs: 400 },
   exitKeys: [ctrlC, ctrlC],

@@ -9,6 +9,8 @@ export interface Harness {
   readonly program: string | undefined
   /** The command that installs the program, shown when it is missing. */
   readonly install: string
+  /** Variables of the daemon's environment that the program needs, such as the keys of its models and its home: a worker sees no others. */
+  readonly variables?: readonly string[]
   /** Whether the program takes MCP servers. False: ready means a quiet screen, and answers go by `agent-relay send`. */
   readonly hasMcp: boolean
   /** Whether the user's arguments carry MCP configuration already; nothing is injected then. */

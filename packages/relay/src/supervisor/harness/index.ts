@@ -2,16 +2,28 @@
 // that speaks ACP.
 
 import { clisWith, type NameWith } from '@agent-relay/sdk/internal/clis'
-import { acp, copilot } from './acp.ts'
+import { acp } from './acp.ts'
+import { aider } from './aider.ts'
 import { claude } from './claude.ts'
 import { codex } from './codex.ts'
+import { copilot } from './copilot.ts'
 import { droid } from './droid.ts'
 import { gemini } from './gemini.ts'
+import { goose } from './goose.ts'
 import type { Harness } from './harness.ts'
 import { opencode } from './opencode.ts'
-import { aider, goose, plain } from './plain.ts'
+import { plain } from './plain.ts'
 
-const byName: Record<NameWith<'worker'>, Harness> = { claude, codex, gemini, droid, opencode, copilot, goose, aider }
+const byName: Record<NameWith<'worker'>, Harness> = {
+  claude,
+  codex,
+  gemini,
+  droid,
+  opencode,
+  copilot,
+  goose,
+  aider,
+}
 
 export const harnesses: readonly Harness[] = [...clisWith('worker').map(({ name }) => byName[name]), plain, acp]
 

@@ -27,6 +27,10 @@ type Json = Record<string, unknown>
 export const opencode: Harness = {
   ...known('opencode'),
   install: 'npm install -g opencode-ai',
+  variables: [
+    ...['OPENCODE_CONFIG', 'OPENCODE_CONFIG_DIR', 'OPENCODE_CONFIG_CONTENT', 'OPENCODE_DISABLE_AUTOUPDATE'],
+    ...['OPENCODE_DISABLE_MODELS_FETCH', 'OPENCODE_DISABLE_LSP_DOWNLOAD'],
+  ],
   typing: { enterDelayMs: 100 },
   exitKeys: [ctrlC, ctrlC],
   bringsOwnMcp: (args) => hasFlag(args, '--agent'),

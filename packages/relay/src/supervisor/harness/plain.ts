@@ -1,9 +1,9 @@
 // Any program without MCP: nothing is injected, messages are typed, and its state is known only by a quiet screen.
 
-import { ctrlC, type Harness, known } from './harness.ts'
+import { ctrlC, type Harness } from './harness.ts'
 
 /** The fields that all such programs share. `args`: the arguments that make the program a conversation. */
-function typed(args: readonly string[] = []): Omit<Harness, 'name' | 'program' | 'install'> {
+export function typed(args: readonly string[] = []): Omit<Harness, 'name' | 'program' | 'install'> {
   return {
     hasMcp: false,
     typing: { enterDelayMs: 100 },
@@ -17,11 +17,3 @@ function typed(args: readonly string[] = []): Omit<Harness, 'name' | 'program' |
 
 /** The harness of any other program; the user gives the command. */
 export const plain: Harness = { name: 'plain', program: undefined, install: '', ...typed() }
-
-export const goose: Harness = {
-  ...typed(['session']),
-  ...known('goose'),
-  install: 'brew install block-goose-cli',
-}
-
-export const aider: Harness = { ...typed(), ...known('aider'), install: 'python -m pip install aider-chat' }

@@ -1,7 +1,7 @@
 // The client of opencode's own HTTP server on loopback. The server takes messages, and reports opencode's questions: permission requests, and
 // questions of its model. Its events are read in events.ts.
 
-import { opencodeText } from '@agent-relay/sdk/internal/permission-text'
+import { opencodeText } from '@agent-relay/sdk/internal/opencode-permission-text'
 import { limits, Question, questionsMax } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { CliServer } from '../cli-server.ts'

@@ -40,6 +40,7 @@ export const actionOperations = {
     kind: 'query',
     who: 'anyone',
     network: 'open',
+    looks: 'always',
     summary: 'The actions that you may call now; without a name, those that are open to all.',
     input: z.object({
       /** Only the actions that agents are shown unasked: registered on the owner's socket or with the key. */

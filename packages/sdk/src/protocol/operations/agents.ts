@@ -9,6 +9,7 @@ export const agentOperations = {
     kind: 'command',
     who: 'anyone',
     network: 'open',
+    ownSession: true,
     summary:
       'Take a name: a new one, an offline one, or one whose token is shown. The session acts as that agent from then on.',
     input: AgentProfile.extend({
@@ -27,6 +28,7 @@ export const agentOperations = {
     kind: 'query',
     who: 'anyone',
     network: 'open',
+    looks: 'always',
     summary: 'Agents with their state, newest call first.',
     input: z.object({
       includeIdle: z.boolean().optional(),
@@ -47,6 +49,7 @@ export const agentOperations = {
     kind: 'command',
     who: 'agent',
     network: 'token',
+    byHost: 'always',
     summary:
       'Your own situation in a few lines, for a model whose memory was cut: who you are, who hired you and for what, open answers, unread messages, workers and runs.',
     /** `after`: how the memory was cut. Without it a brief comes only if it is due: the CLI has reported a cut, and nobody has told the agent yet. */
@@ -58,6 +61,7 @@ export const agentOperations = {
     kind: 'command',
     who: 'agent',
     network: 'key',
+    byHost: 'always',
     summary:
       'Say what your own session does now, as the plugin of its CLI does: it stands in lists of agents until the session ends.',
     input: z.object({ state: Doing.shape.state, for: Label.optional() }),

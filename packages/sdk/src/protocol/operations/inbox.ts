@@ -23,6 +23,8 @@ export const inboxOperations = {
     kind: 'command',
     who: 'agent',
     network: 'lift',
+    looks: 'at inbox',
+    byHost: 'by route',
     summary: 'Hand out unread messages, oldest first. They count as read at your next call.',
     input: inboxFilter.extend({
       /**
@@ -43,6 +45,7 @@ export const inboxOperations = {
     kind: 'query',
     who: 'agent',
     network: 'open',
+    looks: 'at inbox',
     summary: 'Look at the inbox; nothing is handed out.',
     input: inboxFilter,
     output: inboxPage,
@@ -59,6 +62,7 @@ export const inboxOperations = {
     kind: 'command',
     who: 'agent',
     network: 'open',
+    byHost: 'by route',
     summary:
       'Say that messages were put before you outside any answer, by a hook or a paste. They stay in the inbox until read.',
     input: z.object({
@@ -80,6 +84,7 @@ export const inboxOperations = {
     kind: 'query',
     who: 'agent',
     network: 'lift',
+    looks: 'at inbox',
     summary: 'How many unread messages a take would hand out now, by kind and by sender or channel.',
     input: z.object({}),
     output: z.object({

@@ -21,6 +21,17 @@ export interface OperationRule {
   kind: OperationKind
   who: Who
   network: Network
+  /**
+   * A program of the agent's CLI asks this, such as a hook, and not the model: the call does not show that the agent has come back. by route: where the
+   * input's route is one of `hostRoutes`.
+   */
+  byHost?: 'always' | 'by route'
+  /**
+   * The call only looks, so that an agent with a provisional name needs no row for it. at inbox: as long as nothing has come that a row is needed for.
+   */
+  looks?: 'always' | 'at inbox'
+  /** Over HTTP the call gets a session of its own: the call binds the session to a name, or other callers of the session could end what the call has opened. */
+  ownSession?: true
   summary: string
   input: z.ZodType
   output: z.ZodType

@@ -3,7 +3,7 @@
 import { credentialsPath, dataDir, type Env, homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import type { Daemon } from '../../../daemon/daemon.ts'
 import { collectWhenIdle } from '../../../machine/idle-memory.ts'
-import { claudeHome, codexHome } from '../../../machine/vendor-homes.ts'
+import { vendorHomes } from '../../../machine/vendor-homes.ts'
 import { type CliOptions, CommandError, type Context, exits } from '../../command.ts'
 import { chooseWorkspace, loginName, sayFaults, sayVersion } from '../../connection.ts'
 import { nextId } from '../../control-socket.ts'
@@ -54,7 +54,7 @@ export async function inForeground(context: Context<UpOptions>, env: Env, show: 
     Daemon.start({
       dataDir: dataDir(env),
       credentialsPath: credentialsPath(env),
-      ...(options.memory ? {} : { claudeHome: claudeHome(env), codexHome: codexHome(env) }),
+      vendorHomes: options.memory ? {} : vendorHomes(env),
       isMemory: options.memory,
       human: loginName(),
       http,

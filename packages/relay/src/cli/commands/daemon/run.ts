@@ -2,7 +2,7 @@
 
 import { credentialsPath, dataDir, homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import { collectWhenIdle } from '../../../machine/idle-memory.ts'
-import { claudeHome, codexHome } from '../../../machine/vendor-homes.ts'
+import { vendorHomes } from '../../../machine/vendor-homes.ts'
 import { version } from '../../../machine/version.ts'
 import { type Context, exits, type NamedCommand } from '../../command.ts'
 import { loginName } from '../../connection.ts'
@@ -54,7 +54,7 @@ async function beDaemon({ env, options }: Context<RunOptions>): Promise<void> {
   const daemon = await Daemon.start({
     dataDir: dataDir(env),
     credentialsPath: credentialsPath(env),
-    ...(options.memory ? {} : { claudeHome: claudeHome(env), codexHome: codexHome(env) }),
+    vendorHomes: options.memory ? {} : vendorHomes(env),
     isMemory: options.memory,
     human: loginName(),
     http: wish,

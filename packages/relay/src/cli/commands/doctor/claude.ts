@@ -1,14 +1,15 @@
 // The doctor's check of Claude Code's sessions: how many can be reached by their own sockets, and which records were left alone.
 
 import { dataDir, setting } from '@agent-relay/sdk/internal/discover'
-import { claudeHome, mayListInClaude } from '../../../machine/vendor-homes.ts'
+import { mayListInClaude } from '../../../machine/claude-list-consent.ts'
+import { vendorHomes } from '../../../machine/vendor-homes.ts'
 import { ClaudeRegistry, endedText, oursText } from '../../../supervisor/claude/registry.ts'
 import { counted, withTilde } from '../../text.ts'
 import type { Check } from './finding.ts'
 
 export const claude: Check = ({ env }) => {
   const check = 'claude sessions'
-  const home = claudeHome(env)
+  const { claude: home } = vendorHomes(env)
   if (setting(env, 'RELAY_WATCH_SESSIONS') === 'off')
     return [{ check, state: 'note', text: 'are not looked at: RELAY_WATCH_SESSIONS is off' }]
   if (home === undefined) return []

@@ -11,25 +11,14 @@ import {
   type InstallContext,
   type InstalledHook,
   installContext,
-  pluginPath,
 } from '@agent-relay/mcp/install'
 import { launcherPath } from '@agent-relay/mcp/launcher'
 import { serverName } from '@agent-relay/sdk/internal/clis'
-import { dataDir, type Env, readForeignFile } from '@agent-relay/sdk/internal/discover'
+import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { HooksFolder } from '../../../machine/hooks-folder.ts'
 import { reachControl } from '../../control-socket.ts'
 import { withTilde } from '../../text.ts'
 import type { Check, Finding } from './finding.ts'
-
-/** A settings file that is larger is not read. */
-const settingsBytesMax = 4 * 1024 * 1024
-
-/** The way in which messages reach a session with all hooks in place, by CLI. */
-const reached: Partial<Record<string, string>> = {
-  claude: 'messages wake it',
-  opencode: 'messages wake it, once it has a session',
-  codex: 'messages at its next turn',
-}
 
 /** Checks hooks only where our MCP server is installed: without it there is nobody to hand messages to. */
 export const hooks: Check = async ({ env, cwd }) => {
@@ -60,7 +49,7 @@ function findingOf(
   around: InstallContext,
   barred: Pick<Finding, 'text' | 'fix'> | undefined,
 ): Finding | undefined {
-  const { name } = editor
+  const { name, hooks } = editor
   const isFree = freeHookEditors.includes(name)
   const check = `hooks ${name}`
   const fix = `agent-relay mcp install --editor ${name}${isFree ? '' : ' --hooks'}`
@@ -76,26 +65,13 @@ function findingOf(
     const names = stale.map(({ keyPath }) => keyPath.at(-1)).join(', ')
     return note(`${file} has no hook as this version writes it for ${names}`, fix)
   }
-  if (name === 'opencode' && !around.exists(pluginPath(around.env)))
-    return note(`${file} names a plugin that is not there: ${withTilde(pluginPath(around.env), around.env.HOME)}`, fix)
-  if (name === 'codex' && !all.every((hook) => isTrusted(hook, editor.userFile(around))))
-    return note(`${file}: Codex runs no hook before you have trusted it`, 'start codex, which asks you to review them')
-  if (barred) return { check, state: 'fault', ...barred }
-  return { check, state: 'ok', text: `${file}: ${reached[name] ?? 'messages at its next turn; nothing can wake it'}` }
-}
-
-/** Whether the person trusts a hook, which Codex notes by file and event. Codex asks by itself about a hook that has changed since then. */
-function isTrusted({ file, keyPath }: InstalledHook, settings: string): boolean {
-  const event = keyPath
-    .at(-1)
-    ?.replace(/(?<=[a-z])[A-Z]/g, '_$&')
-    .toLowerCase()
-  try {
-    const text = readForeignFile(settings, { bytesMax: settingsBytesMax })?.bytes.toString() ?? ''
-    return text.includes(`[hooks.state.${JSON.stringify(`${file}:${event}:`).slice(0, -1)}`)
-  } catch {
-    return false
+  const trouble = hooks?.trouble?.(all, around)
+  if (trouble) {
+    const { text, path = '', fix: own = fix } = trouble
+    return note(`${file}${text}${withTilde(path, around.env.HOME)}`, own)
   }
+  if (barred) return { check, state: 'fault', ...barred }
+  return { check, state: 'ok', text: `${file}: ${hooks?.reach ?? 'messages at its next turn; nothing can wake it'}` }
 }
 
 /** Whether the file has the entry, with this value if one is given. A file that cannot be read is a finding of editors.ts. */

@@ -1,6 +1,7 @@
 // `lift`: several sessions with a role each, and a relay of their own between them; started by hand, or in the panes of tmux or kitty. Files that
 // load the daemon or the supervisor are imported where they are used, to keep the completion script quick.
 
+import { defaultCli } from '@agent-relay/sdk/internal/clis'
 import { loopbackFault } from '../../../machine/http-port.ts'
 import { type CliCommand, CommandError, type Context, type ExitCode, exits, type NamedCommand } from '../../command.ts'
 import { awaitEnding } from '../../ending.ts'
@@ -13,7 +14,6 @@ import type { LiftRelay } from './relay.ts'
 import type { Plan } from './window.ts'
 
 const liftPortDefault = 7331
-const cliDefault = 'claude'
 
 interface LiftOptions {
   manual?: boolean
@@ -65,7 +65,7 @@ export const lift: CliCommand<LiftOptions> = {
       text: `the port of the relay (${liftPortDefault}); 0 takes a free one`,
       number: [0, 65_535],
     },
-    cli: { flags: '--cli <name>', text: 'what runs in the panes: a CLI (claude) or the path of a program' },
+    cli: { flags: '--cli <name>', text: `what runs in the panes: a CLI (${defaultCli}) or the path of a program` },
     keep: { flags: '--keep', text: 'keep the messages of this project for its next lift, in the data directory' },
     configure: { flags: '--configure', text: "add the relay to this project's MCP files, and do no more" },
     unconfigure: { flags: '--unconfigure', text: 'take it out of them' },
@@ -84,7 +84,7 @@ export const lift: CliCommand<LiftOptions> = {
 async function run(context: Context<LiftOptions>): Promise<ExitCode> {
   const { options, print, env } = context
   const cwd = projectOf(context)
-  const { manual, tmux, kitty, port = liftPortDefault, cli = cliDefault, keep = false } = options
+  const { manual, tmux, kitty, port = liftPortDefault, cli = defaultCli, keep = false } = options
   const { rolesOf } = await import('./roles.ts')
   const roles = rolesOf(options.roles)
   if (options.configure || options.unconfigure) return configure(context, port)

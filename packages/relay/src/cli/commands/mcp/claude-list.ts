@@ -2,7 +2,8 @@
 
 import { existsSync } from 'node:fs'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
-import { claudeHome, letListInClaude, mayListInClaude } from '../../../machine/vendor-homes.ts'
+import { letListInClaude, mayListInClaude } from '../../../machine/claude-list-consent.ts'
+import { vendorHomes } from '../../../machine/vendor-homes.ts'
 import type { CliOption, Context } from '../../command.ts'
 
 export const claudeListOptions = {
@@ -16,10 +17,18 @@ export const claudeListOptions = {
 export const claudeListQuestion =
   "Show the relay's agents in Claude Code's own list (ListAgents), so that its sessions write to them by name? It writes records of its own into ~/.claude/sessions."
 
+/** Whether a command is about Claude Code. One that names no editor is about all that are found. */
+const isMeant = (editors: readonly string[] | undefined) => editors === undefined || editors.includes('claude')
+
 /** Whether to ask: Claude Code is among the editors, and its list may not have our agents yet. */
-export function asksForList({ env }: Pick<Context, 'env'>, editors: readonly string[]): boolean {
-  const home = claudeHome(env)
-  return home !== undefined && existsSync(home) && editors.includes('claude') && !mayListInClaude(dataDir(env))
+export function asksForList({ env }: Pick<Context, 'env'>, editors: readonly string[] | undefined): boolean {
+  const { claude: home } = vendorHomes(env)
+  return home !== undefined && existsSync(home) && isMeant(editors) && !mayListInClaude(dataDir(env))
+}
+
+/** Takes our agents out of the list where Claude Code's entry was taken out. */
+export function endList(context: Pick<Context, 'env' | 'print'>, editors: readonly string[] | undefined): void {
+  if (isMeant(editors)) keepList(context, false)
 }
 
 /** Stores the answer; `may` is undefined where nobody was asked. */

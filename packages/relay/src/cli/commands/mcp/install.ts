@@ -3,7 +3,7 @@
 import { clisWith, inWords } from '@agent-relay/sdk/internal/clis'
 import { type CliOption, type CliOptions, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { ownName } from '../../own-name.ts'
-import { asksForList, claudeListOptions, claudeListQuestion, keepList } from './claude-list.ts'
+import { asksForList, claudeListOptions, claudeListQuestion, endList, keepList } from './claude-list.ts'
 
 const hooked = inWords(
   clisWith('hooks').map(({ title }) => title),
@@ -94,7 +94,7 @@ async function runInstallCommand(context: Context<InstallOptions>): Promise<numb
 }
 
 async function mayList(context: Context<InstallOptions>): Promise<boolean | undefined> {
-  const { claudeList, editor = ['claude'], yes, json } = context.options
+  const { claudeList, editor, yes, json } = context.options
   if (claudeList !== undefined || yes || json || !process.stdin.isTTY || !asksForList(context, editor))
     return claudeList
   const prompts = await import('@clack/prompts')
@@ -104,8 +104,8 @@ async function mayList(context: Context<InstallOptions>): Promise<boolean | unde
 async function runUninstallCommand(context: Context<UninstallOptions>): Promise<number> {
   const { runUninstall } = await import('@agent-relay/mcp/install')
   const { exit } = await runUninstall(wishOf(context))
-  const { editor = ['claude'], dryRun } = context.options
-  if (exit === 0 && !dryRun && editor.includes('claude')) keepList(context, false)
+  const { editor, dryRun } = context.options
+  if (exit === 0 && !dryRun) endList(context, editor)
   return exit
 }
 

@@ -1,7 +1,7 @@
 // `spawn`, `release`, `pause`, `resume`, `workers`: start, end and list the programs that work for agents. Their terminals are in terminal.ts.
 
 import { resolve } from 'node:path'
-import { clisWith, inWords } from '@agent-relay/sdk/internal/clis'
+import { clisWith, defaultCli, inWords } from '@agent-relay/sdk/internal/clis'
 import { openQuoteOf, splitCommandLine } from '@agent-relay/sdk/internal/command-words'
 import { spendText } from '@agent-relay/sdk/internal/spend-text'
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
@@ -31,7 +31,7 @@ export const spawn: CliCommand<SpawnOptions> = {
   options: {
     cli: {
       flags: '--cli <name>',
-      text: `${inWords(clis, 'or')} (claude); plain is what --command means`,
+      text: `${inWords(clis, 'or')} (${defaultCli}); plain is what --command means`,
       words: [...clis, 'plain'],
     },
     task: { flags: '--task <text>', text: 'what it should do; - reads it from stdin' },
@@ -108,7 +108,7 @@ function programOf({ cli, command, acp, terminal }: SpawnOptions) {
   if (line === undefined && cli === 'plain')
     throw new CommandError('Which program? For instance: --command "aider --yes-always"', exits.usage)
   const control = acp === undefined ? (terminal ? ('pty' as const) : undefined) : ('acp' as const)
-  if (line === undefined) return { cli: cli ?? 'claude', control }
+  if (line === undefined) return { cli: cli ?? defaultCli, control }
   return { cli: acp === undefined ? 'plain' : 'acp', command: splitWords(line, flag), control }
 }
 

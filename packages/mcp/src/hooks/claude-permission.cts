@@ -1,0 +1,160 @@
+// `agent-relay-mcp hook PermissionRequest --cli claude`: Claude Code runs it while its permission dialog is open. It asks the queue of approvals, and prints the
+// answer if somebody gives one there first. If somebody answers at the terminal first, Claude Code tells nobody: the hook sees it
+// (claude-terminal-answer.cts) and tells the queue. If anything goes wrong, the hook prints nothing, and the dialog works as without us. The hook starts
+// in the time of a bare Node, like the others.
+
+import { randomBytes } from 'node:crypto'
+import { connect } from 'node:net'
+import { reachDaemon } from '@agent-relay/sdk/internal/discover'
+import { permissionText } from '@agent-relay/sdk/internal/permission-text'
+import { ApprovalLine, type Over } from './approval-line.cts'
+import { TerminalWatch } from './claude-terminal-answer.cts'
+import { hosts, identityOf } from './identity.cts'
+import { stdinText } from './stdin.cts'
+
+/** Interval between looks at the terminal. */
+const terminalLookMs = 250
+/** The hook's limit of the input; the daemon cuts it further. */
+const inputCharsMax = 256 * 1024
+/** The time for the call: a dialog waits for a person anyway, and without the call nobody could answer it from elsewhere. */
+const permissionCallMs = 30_000
+
+interface Asked {
+  tool: string
+  input: Record<string, unknown>
+  cwd: string
+  transcript: string | undefined
+  suggestions: Suggestion[]
+}
+
+/** A change of the session's permissions that Claude Code proposes. */
+interface Suggestion {
+  type: string
+  destination?: string
+  [more: string]: unknown
+}
+
+/** Runs the hook, and ends the process by itself. */
+export async function claudeAsks(): Promise<void> {
+  const asked = askedIn(await stdinText(permissionCallMs))
+  const identity = identityOf(process.env)
+  if (!asked || !identity) process.exit()
+  const watched = new TerminalWatch({ ...asked, host: hosts(process.env)[0] })
+  try {
+    const { socketPath, socket = connect(socketPath) } = await reachDaemon()
+    // The key by which the next daemon recognizes the hook; it must be impossible to guess.
+    const key = randomBytes(16).toString('hex')
+    const ask = { key, vendor: 'claude', ...shownOf(asked), ...answersOf(asked), passesWords: true }
+    const line = new ApprovalLine(socket, identity, ask)
+    const parent = process.ppid
+    const look = setInterval(() => {
+      // The host is gone, and its question with it.
+      if (process.ppid !== parent) process.exit()
+      const kind = watched.answered()
+      if (kind) line.settle({ key, how: 'terminal', kind })
+    }, terminalLookMs)
+    // Claude Code ends its hook when the person has refused, or has broken off the turn.
+    process.on('SIGTERM', () => {
+      const kind = watched.answered()
+      line.settle(kind ? { key, how: 'terminal', kind } : { key, how: 'cancelled' })
+      setTimeout(() => process.exit(), terminalLookMs)
+    })
+    const answer = decisionOf(await line.over, asked)
+    clearInterval(look)
+    if (!answer) process.exit()
+    const output = { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: answer } }
+    process.stdout.write(`${JSON.stringify(output)}\n`, () => process.exit())
+  } catch {
+    process.exit()
+  }
+}
+
+const choices = [
+  { id: 'allow', kind: 'allow' },
+  { id: 'always', kind: 'always' },
+  { id: 'deny', kind: 'deny' },
+]
+
+/** Claude Code's name for the tool by which its model asks the person, with options. */
+const questionTool = 'AskUserQuestion'
+
+interface Question {
+  question: string
+  options: { label: string; description?: string }[]
+  multiSelect?: boolean
+}
+
+/** The questions of the input; undefined if it has another form: then it is shown like any other tool's, and answered at the terminal. */
+function questionsIn({ tool, input }: Asked): Question[] | undefined {
+  const { questions } = input
+  if (tool !== questionTool || !Array.isArray(questions) || questions.length === 0) return undefined
+  const isQuestion = (each: Partial<Question> | null) =>
+    typeof each?.question === 'string' && Array.isArray(each.options) && each.options.every(isOption)
+  return questions.every(isQuestion) ? questions : undefined
+}
+
+const isOption = (each: { label?: unknown } | null) => typeof each?.label === 'string'
+
+/** The choices for the person: a question is answered by its options, never by a yes. */
+function answersOf(asked: Asked): { choices: typeof choices; questions?: object[] } {
+  const questions = questionsIn(asked)
+  if (!questions) return { choices: asked.tool === questionTool ? [] : choices }
+  return {
+    choices: [{ id: 'answer', kind: 'other' }, ...choices.filter(({ kind }) => kind === 'deny')],
+    questions: questions.map(({ question, options, multiSelect }) => ({
+      text: question,
+      options: options.map(({ label, description }) => ({ label, text: description })),
+      isMany: multiSelect === true,
+    })),
+  }
+}
+
+function askedIn(text: string): Asked | undefined {
+  try {
+    const { tool_name: tool, tool_input: input, cwd, transcript_path, permission_suggestions } = JSON.parse(text)
+    if (typeof tool !== 'string' || typeof input !== 'object' || input === null) return undefined
+    return {
+      tool,
+      input,
+      cwd: typeof cwd === 'string' ? cwd : process.cwd(),
+      transcript: typeof transcript_path === 'string' ? transcript_path : undefined,
+      suggestions: Array.isArray(permission_suggestions) ? permission_suggestions : [],
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function shownOf(asked: Asked): { tool: string; input: string; inputChars: number; directory: string } {
+  const { tool, input, cwd } = asked
+  const questions = questionsIn(asked)
+  const text = questions ? questions.map(questionText).join('\n') : permissionText({ input })
+  return { tool, input: text.slice(0, inputCharsMax), inputChars: text.length, directory: cwd }
+}
+
+function questionText({ question, options }: Question): string {
+  const shown = options.map(
+    ({ label, description }, i) => `  ${i + 1}  ${label}${description ? `: ${description}` : ''}`,
+  )
+  return [question, ...shown].join('\n')
+}
+
+/** The decision for Claude Code; undefined if nobody has answered in the queue. */
+function decisionOf({ how, kind, words, answers }: Over, asked: Asked): object | undefined {
+  if (how !== 'answered') return undefined
+  const questions = kind === 'deny' ? undefined : questionsIn(asked)
+  if (questions) {
+    const given = Object.fromEntries(questions.map(({ question }, i) => [question, answers?.[i] ?? '']))
+    return { behavior: 'allow', updatedInput: { ...asked.input, answers: given } }
+  }
+  if (kind === 'allow') return { behavior: 'allow' }
+  if (kind === 'always') return { behavior: 'allow', updatedPermissions: forSession(asked) }
+  return kind === 'deny' ? { behavior: 'deny', message: words ?? 'A person said no.' } : undefined
+}
+
+/** The permission for this session alone, as Claude Code proposes it: no file is written. Without a proposal, it allows this very call. */
+function forSession({ tool, input, suggestions }: Asked): object[] {
+  if (suggestions.length > 0) return suggestions.map((each) => ({ ...each, destination: 'session' }))
+  const rule = typeof input.command === 'string' ? { toolName: tool, ruleContent: input.command } : { toolName: tool }
+  return [{ type: 'addRules', rules: [rule], behavior: 'allow', destination: 'session' }]
+}

@@ -1,0 +1,24 @@
+// Copilot CLI: over ACP alone, with our MCP server over HTTP.
+
+import { acp } from './acp.ts'
+import { type Harness, hasFlag, known, serverName } from './harness.ts'
+
+export const copilot: Harness = {
+  ...acp,
+  ...known('copilot'),
+  install: 'npm install -g @github/copilot',
+  variables: [
+    ...['COPILOT_OFFLINE', 'COPILOT_PROVIDER_BASE_URL', 'COPILOT_PROVIDER_API_KEY', 'COPILOT_MODEL'],
+    'COPILOT_GITHUB_TOKEN',
+  ],
+  bringsOwnMcp: (args) => hasFlag(args, '--additional-mcp-config'),
+  acp: {
+    mcp: 'http',
+    launch: ({ model, args }) => ({
+      args: ['--acp', `--allow-tool=${serverName}`, ...(model === undefined ? [] : ['--model', model]), ...args],
+      env: {},
+    }),
+    isOwnTool: () => false,
+    countsConversation: true,
+  },
+}
