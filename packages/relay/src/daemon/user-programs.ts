@@ -106,7 +106,7 @@ export class UserPrograms {
         if (its === source && programs.get(program.key) === undefined) this.#leave(key)
       for (const program of programs.values()) {
         const member = this.#memberOf(source, program)
-        void this.#settle(member, matches, hosted).catch(this.#options.onTrouble)
+        void this.#settle(member, matches, hosted).catch(this.#trouble)
       }
       source.onLooked?.()
     }
@@ -214,7 +214,7 @@ export class UserPrograms {
     // The session's hooks belong to its agent even before its first call.
     if (live && hasOurTools) sessions.likelyFrom(live, conversation)
     const { agent: name } = session
-    const give = () => void this.#give(member).catch(this.#options.onTrouble)
+    const give = () => void this.#give(member).catch(this.#trouble)
     const stopMail = ownSessions.onMail((isFor) => isFor(name) && give())
     const asker = { id, name, cli: member.source.cli, cwd, livesOn: true }
     const questions = member.program.asked
@@ -231,7 +231,7 @@ export class UserPrograms {
     workspace.sessions.shows(at.agent, { doing, note, isOnlyWay: !at.hasOurTools })
     if (isReachable && note === undefined && isUsed(program, at)) at.wakes ??= workspace.ownSessions.wakes(at.agent)
     else at.wakes = void at.wakes?.()
-    void this.#ask(program, at).catch(this.#options.onTrouble)
+    void this.#ask(program, at).catch(this.#trouble)
     const { agent, session, hasOurTools } = at
     source.onPlace?.(program, {
       ...{ workspace: workspace.name, agent, session: session.id, hasOurTools },
@@ -241,6 +241,11 @@ export class UserPrograms {
     member.conversation = program.conversation
     if (!hasOurTools && before !== program.conversation && workspace.store.view.agent(agent))
       this.#options.memory.noteAgent(program.conversation, workspace.name, agent)
+  }
+
+  /** Reports a failure, unless it comes of the daemon's own end. */
+  readonly #trouble = (error: Error): void => {
+    if (!this.#isClosed) this.#options.onTrouble(error)
   }
 
   async #ask({ doing }: UserProgram, { questions, dispatch, agent }: Place): Promise<void> {
