@@ -218,6 +218,10 @@ describe('a planted fault is found', () => {
       "test('x', { timeout: 5_000 }, async () => {})",
       /limit of its own/,
     ],
+    ['a module mocked', `${relay}/../tests/x.test.ts`, "vi.mock('node:fs')", /x\.test\.ts: mocks something/],
+    ['a module mocked late', 'test/x.test.ts', "vi.doMock('./a.ts', () => fake)", /mocks something; run the real/],
+    ['a mock made before the imports', 'test/x.test.ts', 'const a = vi.hoisted(() => 1)', /mocks something/],
+    ['a client played by hand', 'test/x.test.ts', 'const client = { send: vi.fn() }', /mocks something/],
     ['an operation uncited', 'test/plays/thing.test.ts', "// 'thing.do'", /thing\.do is cited by no test/],
   ])('%s', (_name, path, text, finding) => {
     plant(path, `${opening}${text}\n`)
