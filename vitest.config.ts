@@ -61,7 +61,7 @@ export default defineConfig({
     // Longer than one wait within a test, so that what is shown is what it waited for.
     testTimeout: 2 * guardMs,
     hookTimeout: 2 * guardMs,
-    expect: { poll: { timeout: guardMs } },
+    expect: { poll: { timeout: guardMs }, requireAssertions: true },
     include: ['packages/*/tests/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: ['**/node_modules/**', '**/dist/**', 'test/{packed,real,bench,browser}/**'],
     // Loading the sources again for each file would be a fifth of the whole time. No test leaves anything in a module.
