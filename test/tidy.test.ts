@@ -211,6 +211,7 @@ describe('a planted fault is found', () => {
     ['a memory judged', `${relay}/../tests/x.test.ts`, 'expect(rssMb).toBeLessThan(80)', /measures the machine/],
     ['a short wait', 'test/x.test.ts', 'await sleep(50)', /waits by a number/],
     ['a short wait by hand', 'test/x.test.ts', 'await new Promise((go) => setTimeout(go, 50))', /waits by a number/],
+    ['a loop without a pause', 'test/x.test.ts', "while (said !== 'x') said = await ask()", /asks again at once/],
     ['a limit of its own', 'test/x.test.ts', 'await until(() => isDone, 5_000)', /has a limit of its own/],
     [
       'a test with its own limit',
