@@ -9,6 +9,7 @@ export default defineConfig({
     include: ['test/browser/**/*.test.ts'],
     globalSetup: ['test/browser/setup.ts'],
     pool: 'forks',
+    expect: { requireAssertions: true },
     maxWorkers: 1,
     testTimeout: 3 * guardMs,
     hookTimeout: 3 * guardMs,

@@ -18,10 +18,6 @@ export const alias = ['sdk', 'protocol', 'mcp', 'prove'].flatMap((folder) => {
   })
 })
 
-const exclude = ['**/node_modules/**', '**/dist/**', 'test/{packed,real,bench,browser}/**']
-/** They replace a module for all that is loaded after them. */
-const mocking = ['packages/mcp/tests/discover.test.ts', 'packages/sdk/tests/discover-order.test.ts']
-
 /** The longest, so that none of them is left to the end. vitest knows by itself only how long they took on this machine before. */
 export const longest = [
   'test/docs/commands.test.ts',
@@ -65,19 +61,10 @@ export default defineConfig({
     // Longer than one wait within a test, so that what is shown is what it waited for.
     testTimeout: 2 * guardMs,
     hookTimeout: 2 * guardMs,
-    expect: { poll: { timeout: guardMs } },
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'all',
-          include: ['packages/*/tests/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...exclude, ...mocking],
-          // Loading the sources again for each file would be a fifth of the whole time. No test leaves anything in a module.
-          isolate: false,
-        },
-      },
-      { extends: true, test: { name: 'mocking', include: mocking, exclude } },
-    ],
+    expect: { poll: { timeout: guardMs }, requireAssertions: true },
+    include: ['packages/*/tests/**/*.test.ts', 'test/**/*.test.ts'],
+    exclude: ['**/node_modules/**', '**/dist/**', 'test/{packed,real,bench,browser}/**'],
+    // Loading the sources again for each file would be a fifth of the whole time. No test leaves anything in a module.
+    isolate: false,
   },
 })

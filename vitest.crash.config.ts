@@ -37,6 +37,7 @@ export default defineConfig({
   test: {
     env: { TEST_SIZE: 'full' },
     pool: 'forks',
+    expect: { requireAssertions: true },
     // A million messages are made first.
     testTimeout: 40 * guardMs,
     hookTimeout: 4 * guardMs,

@@ -9,6 +9,7 @@ export default defineConfig({
     include: ['test/real/**/*.test.ts'],
     exclude: ['**/node_modules/**', '**/dist/**'],
     pool: 'forks',
+    expect: { requireAssertions: true },
     maxWorkers: 1,
     fileParallelism: false,
     // The first run installs a gigabyte.

@@ -24,6 +24,7 @@ const rules: [isWrong: (line: string, path: string) => boolean, fix: string][] =
       !path.startsWith('test/real/'),
     'waits by a number; wait for the event with until(), or with aWhile() for what must not come',
   ],
+  [(line) => /\bwhile \(.*\) \w+ = await /.test(line), 'asks again at once; wait for the event with until()'],
   [
     (line) => /\buntil\(.*,\s*[\d_]+\)|^\s*\}, [\d_]+\)$|\{ timeout: [\d_ *]+ \}, (?:async )?\(/.test(line),
     'has a limit of its own; the one limit is guardMs of test/guard.ts',

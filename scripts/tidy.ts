@@ -118,6 +118,9 @@ const makesStanding = /\bstandingOf\(|\bsessions\.open\(|\brank: /
 const asksRank = /\bisHolder\b|\.rank\b|[{,]\s*rank\b/
 const writesSession = /\b(?:session|standing)\.\w+\s*=(?!=)|\bObject\.assign\((?:session|standing)\b/
 
+/** Matches what puts something else in the place of a module or an object of ours. Spies, fake timers and stubbed variables of the environment may stay. */
+const mocks = /\bvi\.(?:mock|doMock|hoisted|fn)\(/
+
 interface Source {
   path: string // from the root
   text: string
@@ -296,6 +299,7 @@ export function tidy(root: string, offenders = oldOffenders): string[] {
     ...uncited(all, 'facts', factType, appliers, 'is applied by no file of the store'),
     ...uncited(all, 'refusals', tableKey, users, 'is used nowhere'),
     ...measuredTime(plays),
+    ...plays.filter(({ bare }) => mocks.test(bare)).map(({ path }) => `${path}: mocks something; run the real thing`),
     ...oddWords(root),
     ...wordsWithoutFile(root),
     ...wordsTwice(root, all),

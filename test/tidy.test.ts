@@ -216,6 +216,7 @@ describe('a planted fault is found', () => {
     ['a memory judged', `${relay}/../tests/x.test.ts`, 'expect(rssMb).toBeLessThan(80)', /measures the machine/],
     ['a short wait', 'test/x.test.ts', 'await sleep(50)', /waits by a number/],
     ['a short wait by hand', 'test/x.test.ts', 'await new Promise((go) => setTimeout(go, 50))', /waits by a number/],
+    ['a loop without a pause', 'test/x.test.ts', "while (said !== 'x') said = await ask()", /asks again at once/],
     ['a limit of its own', 'test/x.test.ts', 'await until(() => isDone, 5_000)', /has a limit of its own/],
     [
       'a test with its own limit',
@@ -223,6 +224,10 @@ describe('a planted fault is found', () => {
       "test('x', { timeout: 5_000 }, async () => {})",
       /limit of its own/,
     ],
+    ['a module mocked', `${relay}/../tests/x.test.ts`, "vi.mock('node:fs')", /x\.test\.ts: mocks something/],
+    ['a module mocked late', 'test/x.test.ts', "vi.doMock('./a.ts', () => fake)", /mocks something; run the real/],
+    ['a mock made before the imports', 'test/x.test.ts', 'const a = vi.hoisted(() => 1)', /mocks something/],
+    ['a client played by hand', 'test/x.test.ts', 'const client = { send: vi.fn() }', /mocks something/],
     ['an operation uncited', 'test/plays/thing.test.ts', "// 'thing.do'", /thing\.do is cited by no test/],
   ])('%s', (_name, path, text, finding) => {
     plant(path, `${opening}${text}\n`)

@@ -1,6 +1,7 @@
 // Waits in a test for something that happens on its own: looks again until it is so. No tests.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
 import { guardMs } from './guard.ts'
 
 const lookAgainMs = 10
@@ -20,18 +21,20 @@ export async function isWithin(ms: number, work: Promise<unknown>): Promise<bool
   return isSettled
 }
 
-/** Resolves with the milliseconds it took. */
+/** Asserts that it becomes so. Resolves with the milliseconds it took. */
 export async function until(isSo: () => unknown, limitMs = guardMs): Promise<number> {
   const start = performance.now()
   for (;;) {
     const from = performance.now()
-    if (await isSo()) break
+    const answer = await isSo()
     const now = performance.now()
-    if (now - start > limitMs) throw new Error(`not within ${limitMs} ms: ${isSo}`)
+    if (answer || now - start > limitMs) {
+      expect(answer, `not within ${limitMs} ms: ${isSo}`).toBeTruthy()
+      return now - start
+    }
     // Looking must not take the processor from what is waited for: a look that starts a program comes less often.
     await sleep(Math.min(lookAgainMsMax, Math.max(lookAgainMs, 4 * (now - from))))
   }
-  return performance.now() - start
 }
 
 /**

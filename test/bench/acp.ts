@@ -85,7 +85,7 @@ async function measureIdle(relay: Relay, lead: RelayClient, ms: number): Promise
 }
 
 /** User and system time, of which Linux counts hundredths of a second. */
-function cpuMs(pid: number): number {
+export function cpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10

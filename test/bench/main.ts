@@ -23,6 +23,7 @@ import {
 } from './hardship.ts'
 import { measureIdle } from './idle.ts'
 import { measureManyMachines } from './machines.ts'
+import { measurePage } from './page.ts'
 import { measurePerson } from './person.ts'
 import { measurePipe } from './pipe.ts'
 import { measureRuns } from './runs.ts'
@@ -56,6 +57,7 @@ const parts: Record<string, () => Promise<Measure[]>> = {
   claims: () => measureClaims(isShort ? { rounds: 10, checks: 50 } : { rounds: 40, checks: 200 }),
   pipe: () => measurePipe(isShort ? { rounds: 3, calls: 200 } : { rounds: 7, calls: 500 }),
   absent: () => measureAbsent(isShort ? 10 : 40),
+  page: () => measurePage(isShort ? { rounds: 1, seconds: 2 } : { rounds: 3, seconds: 4 }),
   texts: () => measureTexts(isShort ? 5 : 25),
   weights: () => measureWeights(),
   stops: () => measureStops(isShort ? 1 : 5),

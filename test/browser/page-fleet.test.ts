@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { until } from '../until.ts'
 import { found, inChromium } from './chromium.ts'
 import { PageWorld } from './page-world.ts'
 
@@ -79,7 +80,7 @@ describe.skipIf(found.path === undefined)(`who does what, ${inChromium}`, () => 
     await world.show('agent', 'Brief', 'terminal')
     await page.getByText('Its program has ended').waitFor()
     await page.locator('.screen', { hasText: 'last words' }).waitFor()
-    await page.locator('.agent-head').getByText('exited: its program ended with code 4').waitFor()
+    await until(() => page.locator('.agent-head').getByText('exited: its program ended with code 4').isVisible())
   })
 
   it('archives one that has ended from its row, after asking once more', async () => {

@@ -4,6 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LaptopAndBox, workspace } from '../../packages/relay/tests/cluster/laptop-and-box.ts'
 import { guardMs } from '../guard.ts'
+import { until } from '../until.ts'
 import { found, inChromium } from './chromium.ts'
 import { axePath, complaintsOf, findingsOn, launch } from './page-world.ts'
 
@@ -42,7 +43,7 @@ describe.skipIf(found.path === undefined)(`machines, ${inChromium}`, () => {
     await row('laptop').getByText('here', { exact: true }).waitFor()
     await place.allow(place.laptop, 'box', 'approve')
     await row('box').getByText('may approve here').waitFor()
-    await row('box').getByText('agent-relay machine allow box release').waitFor()
+    await until(() => row('box').getByText('agent-relay machine allow box release').isVisible())
   })
 
   it.each([1280, 390])('fit %i pixels and everybody can use them', async (width) => {

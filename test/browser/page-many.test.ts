@@ -49,10 +49,12 @@ describe.skipIf(found.path === undefined)(`a large workspace on the page, ${inCh
     const { workMs } = await workMeter(page)
     const start = [await workMs(), Date.now()] as const
     await world.show('talk', '#many')
-    await page.locator('.message .text', { hasText: `${manyMessages - 1} ` }).waitFor()
+    const newest = page.locator('.message .text', { hasText: `${manyMessages - 1} ` })
+    await newest.waitFor()
     const [openWork, openMs] = [(await workMs()) - start[0], Date.now() - start[1]]
     const before = await workMs()
     const taken = await page.evaluate(scrollThrough)
+    expect(await newest.count()).toBe(0)
     const ownMs = ((await workMs()) - before) / taken.length
     say(
       `100,000 messages: open in ${openMs} ms (${Math.round(openWork)} ms of work); scrolling ${taken.length} frames, p50 ${at(taken, 0.5).toFixed(1)} ms, ` +

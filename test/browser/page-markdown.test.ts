@@ -101,7 +101,7 @@ describe.skipIf(found.path === undefined)(`Markdown on the page, ${inChromium}`,
     await page.setViewportSize({ width: 1280, height: 860 })
     await ann.messages.send('#general', '**Done**: see [it](https://a.example), `x`\n- one')
     await world.show('now')
-    await page.locator('.latest-item').getByText('Done: see it, x one', { exact: true }).waitFor()
+    await until(() => page.locator('.latest-item').getByText('Done: see it, x one', { exact: true }).isVisible())
   })
 
   it.each(Object.entries(hostileMarkdown))('%s is only text, and drawn', async (name, text) => {

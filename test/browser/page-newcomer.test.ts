@@ -45,7 +45,7 @@ describe.skipIf(found.path === undefined)(`the page for a newcomer, ${inChromium
     }
     await world.show('now')
     await page.getByText('npx --no agent-relay mcp install').waitFor()
-    await page.getByRole('link', { name: 'Spawn a first worker' }).waitFor()
+    await until(() => page.getByRole('link', { name: 'Spawn a first worker' }).isVisible())
   })
 
   it('plays the demo where it is asked for, in a workspace of its own', async () => {
@@ -57,7 +57,7 @@ describe.skipIf(found.path === undefined)(`the page for a newcomer, ${inChromium
     await world.show('talk', '#build')
     await page.locator('.message', { hasText: 'Tested and approved: 1.4 is out.' }).waitFor()
     await page.goto(`${world.http.url}/w/home/`)
-    await page.getByText('No agent has come yet').waitFor()
+    await until(() => page.getByText('No agent has come yet').isVisible())
   })
 
   it('shows where the keyboard is, on the whole way through', async () => {

@@ -106,7 +106,7 @@ describe.skipIf(found.path === undefined)(`talking on the page, ${inChromium}`, 
     await world.show('talk', '@Eve,Hooked', taken)
     await row.hover()
     await row.locator('.fate').click()
-    await row.getByText('held', { exact: true }).waitFor()
+    await until(() => row.getByText('held', { exact: true }).isVisible())
   })
 
   it('refuses a picture, and says what to do instead', async () => {

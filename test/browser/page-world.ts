@@ -5,14 +5,12 @@ import { fileURLToPath } from 'node:url'
 import { controlSocketPath } from '@agent-relay/sdk/internal/discover'
 import { socketConnector } from '@agent-relay/sdk/wire'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { openPty } from '../../packages/relay/src/supervisor/pty.ts'
 import { HttpWorld } from '../../packages/relay/tests/wires/http-world.ts'
 import type { RelayConnectOptions } from '../../packages/sdk/src/browser.ts'
 import { connectRelay, type Relay } from '../../packages/sdk/src/index.ts'
 import { guardMs } from '../guard.ts'
 import { found } from './chromium.ts'
-
-const launcher = fileURLToPath(new URL('../../packages/relay/bin/agent-relay.cjs', import.meta.url))
+import { printedLink } from './link.ts'
 
 export type View = 'now' | 'talk' | 'agent' | 'runs' | 'actions' | 'recorder' | 'everywhere'
 
@@ -69,16 +67,8 @@ export class PageWorld {
     return world
   }
 
-  /** As `agent-relay dashboard` prints it, for a person at a terminal: while agents run here, nobody else gets one. */
-  async link(): Promise<string> {
-    const { dir } = this.http
-    const args = [launcher, 'dashboard', '--no-open', '--json', '--project', 'home']
-    const env = { PATH: process.env.PATH ?? '', HOME: dir, RELAY_DATA_DIR: dir }
-    const terminal = await openPty({ file: process.execPath, args, cwd: dir, env, cols: 1_000, rows: 24 })
-    const pieces: Uint8Array[] = []
-    terminal.onData((data) => pieces.push(data))
-    await new Promise<void>((resolve) => terminal.onExit(() => resolve()))
-    return JSON.parse(Buffer.concat(pieces).toString()).url
+  link(): Promise<string> {
+    return printedLink(this.http.dir, 'home')
   }
 
   /** What only the owner may ask. */

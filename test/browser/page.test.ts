@@ -23,6 +23,22 @@ describe.skipIf(found.path === undefined)(`the page, ${inChromium}`, () => {
     await model?.close()
   })
 
+  it('loads at first no more than 250 KB, compressed', async () => {
+    const context = await world.browser.newContext()
+    const page = await context.newPage()
+    const session = await context.newCDPSession(page)
+    await session.send('Network.enable')
+    let bytes = 0
+    session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      bytes += encodedDataLength
+    })
+    await page.goto(await world.link(), { waitUntil: 'networkidle', timeout: guardMs })
+    await page.locator('.view-now').waitFor()
+    expect(bytes).toBeLessThanOrEqual(250 * 1024)
+    expect(bytes).toBeGreaterThan(0)
+    await context.close()
+  })
+
   it('shows what an MCP client says, and brings the answer into its inbox, with receipts that move', async () => {
     const { page, http, me } = world
     const mcp = await http.client('2025', { ...http.as('Mia') })

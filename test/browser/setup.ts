@@ -7,13 +7,13 @@ import type { TestProject } from 'vitest/node'
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
 export default function setup(project: TestProject): void {
-  const found = find() ?? install()
+  const found = findChromium() ?? install()
   if (typeof found === 'string') return project.provide('chromium', { path: found })
   process.stderr.write(`The browser tests are skipped: ${found.why}\n`)
   project.provide('chromium', found)
 }
 
-function find(): string | undefined {
+export function findChromium(): string | undefined {
   const { CHROMIUM_PATH } = process.env
   return [...(CHROMIUM_PATH === undefined ? [] : [CHROMIUM_PATH]), ...places].find((path) => existsSync(path))
 }
@@ -26,5 +26,5 @@ function install(): string | { why: string } {
     const [first] = String((error as { stderr?: unknown }).stderr ?? (error as Error).message).split('\n')
     return { why: `Chromium is not here, and could not be installed (${first}).` }
   }
-  return find() ?? { why: 'Chromium was installed, but not where it is looked for; set CHROMIUM_PATH.' }
+  return findChromium() ?? { why: 'Chromium was installed, but not where it is looked for; set CHROMIUM_PATH.' }
 }

@@ -22,6 +22,7 @@ export interface Part {
   token?: string
   key?: string
   type?: 'agent' | 'human'
+  cli?: string
   strict?: boolean
   handle?: string
   role?: 'lead'

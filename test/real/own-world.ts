@@ -19,6 +19,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RelayClient } from '@agent-relay/sdk'
 import type { Agent } from '@agent-relay/sdk/protocol'
+import { expect } from 'vitest'
 import { Output } from '../../packages/relay/src/supervisor/output.ts'
 import { openPty } from '../../packages/relay/src/supervisor/pty.ts'
 import { installNode } from '../../scripts/install-node.mjs'
@@ -109,7 +110,7 @@ export class OwnWorld {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
-    if (code !== 0) throw new Error(`${program.join(' ')} ended with ${code}`)
+    expect(code, `the exit code of ${program.join(' ')}`).toBe(0)
     const used = said.trim().split('\n').at(-1) ?? ''
     const cpuMs = [...used.matchAll(/(\d+)m([\d.]+)s/g)].reduce(
       (sum, [, m, s]) => sum + 60_000 * Number(m) + 1_000 * Number(s),

@@ -1,6 +1,6 @@
 // The tests that play many seeds of a simulator. No tests of its own.
 
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 
 /** `SIM_SEED=7` plays that seed alone, `SIM_SEEDS=1000` a thousand from it (or from 1) on. */
 export function testSeeds(play: (seed: number) => Promise<void>, seedsDefault: number, seedsPerTest: number): void {
@@ -11,7 +11,7 @@ export function testSeeds(play: (seed: number) => Promise<void>, seedsDefault: n
   for (let i = 0; i < seeds.length; i += seedsPerTest) {
     const some = seeds.slice(i, i + seedsPerTest)
     test(`seeds ${some[0]} to ${some.at(-1)}`, async () => {
-      for (const seed of some) await play(seed)
+      for (const seed of some) await expect(play(seed)).resolves.toBeUndefined()
     })
   }
 }

@@ -40,7 +40,7 @@ test('a reader that takes nothing is cut off when its time is over', async () =>
   stopClock()
   const { response, seen } = endless(new Uint8Array(10_000), 20)
   const reader = (bounded(response, limits).body as ReadableStream<Uint8Array>).getReader()
-  while (seen.pieces < 20) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => seen.pieces === 20)
   vi.advanceTimersByTime(limits.stalledMs - 1)
   expect(seen.isCancelled).toBe(false)
   vi.advanceTimersByTime(1)

@@ -3,6 +3,7 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { guardMs } from '../../../test/guard.ts'
+import { until } from '../../../test/until.ts'
 import { call, PipeWorld } from './pipe-world.ts'
 
 describe.each(['socket', 'HTTP'])('over the %s', (way) => {
@@ -89,8 +90,7 @@ describe.each(['socket', 'HTTP'])('over the %s', (way) => {
   test('an awaited reply, and a wait that ends without one', async () => {
     const wait = { await_response: true, timeout_ms: guardMs }
     const waiting = call(ada, 'relay_send', { to: 'Bob', message: 'which branch?', ...wait })
-    let inbox = ''
-    while (!inbox.includes('which branch?')) inbox = await call(bob, 'relay_inbox')
+    await until(async () => (await call(bob, 'relay_inbox')).includes('which branch?'))
     await call(bob, 'relay_send', { to: 'Ada', message: 'main' })
     expect(await waiting).toMatch(/^Response from Bob: main\nid: m_\w+$/)
     const silence = { to: 'Bob', message: 'still there?', await_response: true, timeout_ms: 100 }
@@ -102,8 +102,7 @@ describe.each(['socket', 'HTTP'])('over the %s', (way) => {
     const off = new AbortController()
     const params = { name: 'relay_send', arguments: { to: 'Bob', message: 'never mind', await_response: true } }
     const waiting = ada.callTool(params, { signal: off.signal })
-    let inbox = ''
-    while (!inbox.includes('never mind')) inbox = await call(bob, 'relay_inbox')
+    await until(async () => (await call(bob, 'relay_inbox')).includes('never mind'))
     off.abort(new Error('no longer needed'))
     await expect(waiting).rejects.toThrow('no longer needed')
     expect(await call(ada, 'relay_status')).toContain('Agent Name: Ada')

@@ -177,8 +177,7 @@ describe('what was handed out', () => {
     async asks(message: string): Promise<number> {
       const wait = { await_response: true, timeout_ms: 5 * guardMs }
       const id = this.bob.postCall('relay_send', { to: 'Ada', message, ...wait })
-      let inbox = ''
-      while (!inbox.includes(message)) inbox = await inboxOf(ada)
+      await until(async () => (await inboxOf(ada)).includes(message))
       return id
     }
 

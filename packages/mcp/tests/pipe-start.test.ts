@@ -278,7 +278,6 @@ describe('how it ends', () => {
     await pipe.ended
     const other = world.pipe({ RELAY_AGENT_NAME: 'Ole' })
     await other.initialize()
-    let who = 'Nel'
-    while (who.includes('Nel')) who = await other.call('relay_who')
+    await until(async () => !(await other.call('relay_who')).includes('Nel'))
   })
 })

@@ -1,23 +1,35 @@
 // The cost of the tools for every agent: the list as a host gets it, pinned word by word, and its size. Every model reads a change of it.
 
+import { WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { Client } from '@modelcontextprotocol/client'
 import { InMemoryTransport } from '@modelcontextprotocol/server'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PlayClock } from '../../../test/plays/clock.ts'
+import { ProcessHouse } from '../../../test/plays/houses.ts'
 import { createServer, type Tool, toolsets, toolsOf } from '../src/index.ts'
 import { instructionsFor } from '../src/instructions.ts'
 
-async function listing() {
+let house: ProcessHouse
+let bob: WorkspaceClient
+/** It has our server for Bob. */
+const host = new Client({ name: 'test', version: '1' })
+const clock = new PlayClock()
+beforeAll(async () => {
+  house = new ProcessHouse(clock)
+  await house.open('main')
+  bob = new WorkspaceClient(house.connector('main'), { agentName: 'Bob', autoConnect: false })
+  await bob.connect()
   const [near, far] = InMemoryTransport.createLinkedPair()
-  // Nobody offers an action.
-  const relay = { call: async () => ({ actions: [] }), watch: () => ({ stop() {} }) }
-  const server = createServer(relay as never, { version: '0' })
-  await server.connect(far)
-  const client = new Client({ name: 'test', version: '1' })
-  await client.connect(near)
-  const list = await client.listTools()
-  await client.close()
-  return list.tools
-}
+  await createServer(bob, { version: '0', agentName: 'Bob' }).connect(far)
+  await host.connect(near)
+})
+afterAll(async () => {
+  await host.close()
+  await bob.disconnect()
+  await house.close()
+})
+
+const listing = async () => (await host.listTools()).tools
 
 test('names, descriptions and input schemas of toolset relay', async () => {
   const tools = await listing()
@@ -31,34 +43,22 @@ test('names, descriptions and input schemas of toolset relay', async () => {
 })
 
 test('the answer of a tool carries the brief that is due, in the place of the unread line', async () => {
-  const [near, far] = InMemoryTransport.createLinkedPair()
-  const asked: string[] = []
-  const answers: Record<string, object> = {
-    'action.list': { actions: [] },
-    'agent.list': { agents: [] },
-    'inbox.count': { total: 1, kinds: {}, sources: { Ann: 1 }, newest: 7, briefDue: true },
-    'agent.brief': { text: 'Relay brief: you are Bob.' },
-    'inbox.take': { messages: [], more: 0 },
+  const ann = await house.connector('main')({ name: 'Ann' })
+  await ann.call('message.send', { to: 'Bob', body: 'hello' }, 'c_hello')
+  const { briefs } = house.dispatch('main').workspace
+  const brief = 'Relay brief: you are Bob.'
+  for (const [name, end] of Object.entries({
+    relay_who: `\n\n${brief}\n1 unread: Ann. Call relay_inbox.`,
+    relay_inbox: `hello\n\n${brief}`,
+  })) {
+    briefs.isNowDue('Bob', 'compact')
+    const { content } = await host.callTool({ name, arguments: {} })
+    const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('')
+    expect(text.slice(text.indexOf(end))).toBe(end)
+    expect(text.split('unread').length).toBeLessThanOrEqual(2)
+    await clock.passes(5_000)
   }
-  const relay = {
-    agentName: 'Bob',
-    watch: () => ({ stop() {} }),
-    call: async (op: string) => {
-      asked.push(op)
-      return answers[op] ?? {}
-    },
-  }
-  const turn = { ...relay, answered() {}, lost() {} }
-  const server = createServer(relay as never, { version: '0', turn: () => turn as never })
-  await server.connect(far)
-  const client = new Client({ name: 'test', version: '1' })
-  await client.connect(near)
-  for (const name of ['relay_who', 'relay_inbox']) {
-    const { content } = await client.callTool({ name, arguments: {} })
-    expect(JSON.stringify(content)).toMatch(/^(?!.*1 unread).*Relay brief: you are Bob\./)
-  }
-  expect(asked.filter((op) => op === 'agent.brief')).toHaveLength(2)
-  await client.close()
+  await ann.close()
 })
 
 test('names are short and plain, and every tool has a title and all four hints', async () => {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   controlSocketPath,
   credentialsPath,
@@ -31,6 +31,8 @@ beforeEach(() => {
   env = { HOME: join(place.directory, 'home'), RELAY_DATA_DIR: data }
 })
 afterEach(async () => {
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
   place.remove()
 })
@@ -60,6 +62,20 @@ function configure(directory: string, config: unknown): void {
 const socketOf = (project: string): string => socketPathOf(data, project, env)
 
 describe('discoverSocket', () => {
+  it('looks at the environment and the working directory of its process, unless it is given others', async () => {
+    for (const name of ['RELAY_SOCKET', 'RELAY_PROJECT']) vi.stubEnv(name, undefined)
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+    vi.spyOn(process, 'cwd').mockReturnValue(cwd)
+    expect(discoverSocket()).toBeNull()
+    const socketPath = await live(socketOf('shop'))
+    configure(cwd, { project: 'shop' })
+    expect(discoverSocket()).toEqual({ socketPath, project: 'shop', source: 'cwd' })
+    vi.stubEnv('RELAY_PROJECT', 'shop')
+    expect(discoverSocket()).toEqual({ socketPath, project: 'shop', source: 'env' })
+    vi.stubEnv('RELAY_SOCKET', await live(join(place.directory, 'a.sock')))
+    expect(discoverSocket()?.socketPath).toBe(join(place.directory, 'a.sock'))
+  })
+
   it('takes RELAY_SOCKET, labelled with RELAY_PROJECT', async () => {
     const socketPath = await live(join(place.directory, 'a.sock'))
     env.RELAY_SOCKET = socketPath
@@ -350,4 +366,17 @@ describe('paths', () => {
       ]),
     )
   })
+})
+
+it('is the same module where CommonJS requires it, without a warning and without zod', () => {
+  const program = `const names = Object.keys(require('@agent-relay/sdk/internal/discover'))
+    console.log(JSON.stringify({ names, loaded: Object.keys(require.cache) }))`
+  const { stdout, stderr } = spawnSync(process.execPath, ['-e', program], {
+    cwd: import.meta.dirname,
+    encoding: 'utf8',
+  })
+  expect(stderr).toBe('')
+  const { names, loaded } = JSON.parse(stdout) as { names: string[]; loaded: string[] }
+  expect(names).toEqual(expect.arrayContaining(['findDaemon', 'reachDaemon', 'discoverSocket', 'setting']))
+  expect(loaded.filter((path) => /[/\\]zod[/\\]/.test(path))).toEqual([])
 })

@@ -106,7 +106,9 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
     server?.end()
   })
 
-  test.each(Object.keys(checks))('%s', (name) => checks[name]?.(() => machines.open(), sized(5, 400)))
+  test.each(Object.keys(checks))('%s', (name) =>
+    expect(checks[name]?.(() => machines.open(), sized(5, 400))).resolves.toBeUndefined(),
+  )
 
   test('keys that no append can meet any more are forgotten, and hints come through', async () => {
     const daemon = new PostgresCluster(await world.join('pruner'))

@@ -22,7 +22,7 @@ function openSqlite(): OpenJournal {
 }
 
 describe('the journal in SQLite', () => {
-  test.each(Object.keys(checks))('%s', (name) => checks[name]?.(openSqlite))
+  test.each(Object.keys(checks))('%s', (name) => expect(checks[name]?.(openSqlite)).resolves.toBeUndefined())
 })
 
 describe('the suite finds a journal that', () => {

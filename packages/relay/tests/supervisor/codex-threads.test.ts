@@ -340,12 +340,12 @@ test('a server that could not be found, for it was slow, is looked for again', a
   writeFileSync(program, script.replace(/\necho '\{.*/, '\nexit 1'))
   await world.session('Bob', '/work')
   await vi.advanceTimersByTimeAsync(300)
-  while (world.asked().length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => world.asked().length > 0)
   writeFileSync(program, script)
-  while (world.connections === 0) {
+  await until(async () => {
     await vi.advanceTimersByTimeAsync(1_000)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
+    return world.connections > 0
+  })
   expect(world.asked().length).toBeGreaterThan(1)
 })
 

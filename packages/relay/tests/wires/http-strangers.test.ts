@@ -153,6 +153,7 @@ describe('/ws before HELLO', () => {
     if (isCut) for (let i = 0; i < 5; i++) ws.send(piece, { fin: false })
     else ws.send(Buffer.alloc(limits.helloBytesMax + 1, 'x'))
     await closed
+    expect(frames.map(({ type }) => type)).not.toContain('WELCOME')
     if (isCut) expect(frames[0]).toMatchObject({ type: 'BYE', payload: { refusal: { code: 'frame.too-large' } } })
   })
 
