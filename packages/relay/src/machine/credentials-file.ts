@@ -1,11 +1,12 @@
-// The owner's file of workspace keys. The daemon puts each new key there, the CLI reads it; broker/sessions/credentials.ts makes the keys.
+// The owner's file of workspace keys. The daemon stores each new key in this file, and the CLI reads it; broker/sessions/credentials.ts makes the keys.
 
 import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
 import { RefusalError } from '../core/refusal-error.ts'
+import { syncFile, syncFolder } from './sync.ts'
 
-/** Maximum size of the file, enough for some 10,000 workspaces. */
+/** Maximum size of the credentials file, enough for some 10,000 workspaces. */
 const credentialsBytesMax = 4 * 1024 * 1024
 
 interface Kept {
@@ -31,7 +32,7 @@ export class CredentialsFile {
     return this.#read().workspaces[workspaceId]?.key
   }
 
-  /** The keys of all workspaces of this name: two data directories may share one file. */
+  /** Returns the keys of all workspaces of this name: two data directories may share one credentials file, and each may have a workspace of the name. */
   keysNamed(name: string): string[] {
     const all = Object.values(this.#read().workspaces)
     return all.filter((workspace) => workspace.name === name).map(({ key }) => key)
@@ -48,13 +49,13 @@ export class CredentialsFile {
     return all.flatMap(([id, kept]) => (kept.name === name && kept.dataDir === dataDir ? id : []))
   }
 
-  /** The name under which this data directory has the workspace. */
+  /** Returns the name under which this data directory has the workspace; undefined if it does not have it. */
   nameOf(workspaceId: string, dataDir: string): string | undefined {
     const kept = this.#read().workspaces[workspaceId]
     return kept && isIn(kept, dataDir) ? kept.name : undefined
   }
 
-  /** Another data directory that has this workspace under another key, if there is one: keeping our key would lose that one. */
+  /** Finds another data directory that has this workspace under another key; undefined if none does. Storing our key would overwrite that key. */
   otherPlace(workspaceId: string, key: string, dataDir: string): { dataDir: string; name: string } | undefined {
     const kept = this.#read().workspaces[workspaceId]
     if (kept?.dataDir === undefined || isIn(kept, dataDir) || kept.key === key) return undefined
@@ -89,12 +90,15 @@ export class CredentialsFile {
     const draft = `${this.path}.${process.pid}.tmp`
     writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
     chmodSync(draft, 0o600)
+    // A key is kept before it is valid: after a power cut, a workspace whose key is not in this file would lock its owner out.
+    syncFile(draft)
     renameSync(draft, this.path)
+    syncFolder(dirname(this.path))
   }
 
   /**
-   * Reads the file. One that cannot be read as ours is not ours to overwrite: the error names it. It is read with the care for foreign files: a
-   * repository's `.relay/config.json` can name the socket beside which a file of keys is looked for.
+   * Reads the file, or throws an error that names it: a file that is not in our format is not ours to overwrite. The file is read with the checks for foreign
+   * files, since a repository's `.relay/config.json` can name the socket beside which a credentials file is looked for.
    */
   #read(): CredentialsContent {
     let text: string | undefined
@@ -114,12 +118,12 @@ export class CredentialsFile {
   }
 }
 
-/** A copy without a prototype, so that no id finds an inherited property. */
+/** Copies the table without a prototype, so that no workspace id finds an inherited property. */
 function bare(workspaces: Record<string, Kept>): Record<string, Kept> {
   return Object.assign(Object.create(null), workspaces)
 }
 
-/** Whether the workspace lies in this data directory. If the file does not say, assume that it does: better to ask its owner than to replace what was lost. */
+/** Whether the workspace lies in this data directory. If the file does not say, the answer is yes: better to ask the owner than to replace a lost workspace. */
 function isIn({ dataDir }: Kept, directory: string): boolean {
   return dataDir === undefined || dataDir === directory
 }

@@ -1,4 +1,4 @@
-// `/api`: the operations table over plain HTTP, and runs in the words of the agent_* tools. Every call stands alone; sessions that must outlast
+// The HTTP routes below `/api`: every operation of the protocol, and runs in the words of the agent_* tools. Each call stands alone; sessions that must outlast
 // one call are kept by agent.
 
 import { Keeper } from '@agent-relay/mcp/keeper'
@@ -22,7 +22,7 @@ import type { PortConnections } from './port-connections.ts'
 import { failed, type HttpAnswer, type HttpEnv, jsonBody } from './requests.ts'
 
 export interface ApiLimits {
-  /** An agent that has made no call for this long counts as gone. */
+  /** Time without a call after which an agent counts as gone. */
   idleMs: number
   sessionsMax: number
 }
@@ -32,11 +32,11 @@ export const apiLimits: Readonly<ApiLimits> = { idleMs: 30 * 60_000, sessionsMax
 export interface ApiCall {
   operation: string
   input: unknown
-  /** The caller's own id for the call, so that a repeat runs once. */
+  /** The caller's own id for the call, so that a repeated call runs once. */
   id?: string
-  /** Aborted when the caller is gone: a wait for a reply ends. */
+  /** Aborted when the caller is gone; a wait for a reply then ends. */
   abandoned: AbortSignal
-  /** True when the whole answer has left. */
+  /** Resolves with whether the whole answer has left. */
   left: Promise<boolean>
 }
 
@@ -54,22 +54,14 @@ export class Api {
   pending = 0
 
   constructor({ idleMs, sessionsMax }: ApiLimits = apiLimits) {
-    this.#sessions = new Keeper({
-      idleMs,
-      countMax: sessionsMax,
-      end: ({ dispatch, opening }) =>
-        void opening.then(
-          (session) => dispatch.workspace.sessions.end(session),
-          () => {},
-        ),
-    })
+    this.#sessions = new Keeper({ idleMs, countMax: sessionsMax, end })
   }
 
   async call(principal: Principal, call: ApiCall): Promise<HttpAnswer> {
     this.pending++
     try {
       if (needsOwnSession(call)) return await this.#callOnce(principal, call)
-      // The key contains the kind of credential too: a session opened with the workspace's key ends with that key.
+      // The key under which a session is kept contains the kind of credential, since a session opened with the workspace's key ends with that key.
       const proof = principal.token !== undefined ? 'token' : principal.key !== undefined ? 'key' : 'open'
       const key = `${principal.dispatch.workspace.id}/${proof}/${principal.agent ?? ''}`
       const kept = this.#sessions.get(key) ?? this.#open(key, principal)
@@ -88,7 +80,10 @@ export class Api {
 
   #open(key: string, principal: Principal): Kept {
     const kept = { dispatch: principal.dispatch, opening: open(principal) }
-    if (!this.#sessions.put(key, kept)) throw new RefusalError('fault', { why: 'too many callers at once; try again.' })
+    if (!this.#sessions.put(key, kept)) {
+      end(kept)
+      throw new RefusalError('fault', { why: 'too many callers at once; try again.' })
+    }
     const drop = () => this.#sessions.drop(key, kept)
     kept.opening.then(({ ended }) => ended.addEventListener('abort', drop), drop)
     return kept
@@ -104,9 +99,18 @@ export class Api {
   }
 }
 
+/** Ends a session, once it is open. */
+function end({ dispatch, opening }: Kept): void {
+  const { sessions } = dispatch.workspace
+  void opening.then(
+    (session) => sessions.end(session),
+    () => {},
+  )
+}
+
 /**
- * Opens a session for a caller. With a name it acts only as that agent, since all who may act as that agent share it. Without, it has the rights
- * of the credential.
+ * Opens a session for a caller. If the caller names an agent, the session acts only as that agent, since all who may act as that agent share the session.
+ * Otherwise the session has the rights of the credential.
  */
 async function open({ dispatch, door, agent, key, token }: Principal): Promise<Session> {
   const hello: Hello = { name: agent, key, token }
@@ -128,7 +132,7 @@ async function answer(dispatch: Dispatch, session: Session, call: ApiCall): Prom
   return { status: 200, body: output as object }
 }
 
-/** `POST /api/<operation>`, and `/api/agents`. */
+/** Mounts the routes `POST /api/<operation>` and `/api/agents`. */
 export function mountApi(app: Hono<HttpEnv>, api: Api): void {
   const ask: AskApi = (c, operation, input) => {
     const { principal, left } = c.var
@@ -138,7 +142,7 @@ export function mountApi(app: Hono<HttpEnv>, api: Api): void {
   mountAgents(app, ask)
   app.post('/api/:operation', async (c) => {
     const operation = c.req.param('operation')
-    // `run.complete` alone carries a payload.
+    // `run.complete` has a higher limit, since it alone carries a payload.
     const bytesMax = operation === 'run.complete' ? limits.lineBytesMax : limits.requestBytesMax
     const { status, body } = await ask(c, operation, await jsonBody(c, operation, bytesMax))
     return Response.json(body, { status })
@@ -180,7 +184,10 @@ function mountAgents(app: Hono<HttpEnv>, ask: AskApi): void {
   })
 }
 
-/** Serves a payload by its own address (broker/runs/payload-links.ts), without asking for a key. With a credential it is a request like any other. */
+/**
+ * Serves a run's payload by an address with a right of its own (broker/runs/payload-links.ts), without asking for a key. A request with a credential is left to
+ * the next route, like any other.
+ */
 export function mountPayloadLinks(app: Hono<HttpEnv>, callers: Callers, connections: PortConnections): void {
   app.get('/api/agents/:id/payload', async (c, next) => {
     const right = c.req.query('right')
@@ -199,7 +206,7 @@ function payloadResponse(bytes: Uint8Array): Response {
     'content-type': 'text/plain; charset=utf-8',
     'content-encoding': 'gzip',
     'content-length': String(bytes.length),
-    // The address may contain a right of its own.
+    // The response must not be cached, nor its address passed on: the address may contain a right to read the payload.
     'cache-control': 'no-store',
     'referrer-policy': 'no-referrer',
     vary: 'accept-encoding',
@@ -208,7 +215,7 @@ function payloadResponse(bytes: Uint8Array): Response {
   return new Response(bytes as Uint8Array<ArrayBuffer>, { headers })
 }
 
-/** Whether the header accepts gzip: with a weight above zero, by its name or by `*`; the name takes precedence over the star. */
+/** Whether an Accept-Encoding header accepts gzip: with a weight above zero, by its name or by `*`; the name takes precedence over the star. */
 export function takesGzip(header: string | undefined): boolean {
   const weights = new Map<string, number>()
   for (const part of (header ?? '').split(',')) {

@@ -405,3 +405,27 @@ test('a wait ends with the reply, or when its caller hangs up', async () => {
   await aWhile()
   expect(world.troubles).toEqual([])
 })
+
+test('a caller for whom there is no room leaves no session behind', async () => {
+  const small = await HttpWorld.start({ apiLimits: { idleMs: 60_000, sessionsMax: 1 } })
+  onTestFinished(() => small.stop())
+  for (const name of ['Ada', 'Bob']) await small.token(name)
+  const { sessions } = (await small.daemon.open('home')).workspace
+  const waits = new AbortController()
+  const waiting = fetch(`${small.url}/api/inbox.take`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${small.key}`, 'x-relay-agent': 'Ada' },
+    body: JSON.stringify({ wait: 600_000 }),
+    signal: waits.signal,
+  }).catch(() => {})
+  await until(() => sessions.isLive('Ada'))
+  const refused = await small.api('inbox.count', {}, { 'x-relay-agent': 'Bob' })
+  expect(refused).toMatchObject({
+    status: 500,
+    body: { error: { message: expect.stringContaining('too many callers') } },
+  })
+  await until(() => !sessions.isLive('Bob'))
+  waits.abort()
+  await waiting
+  expect((await small.api('inbox.count', {}, { 'x-relay-agent': 'Bob' })).status).toBe(200)
+})
