@@ -20,7 +20,7 @@ import Now from './views/now.tsx'
 import Talk from './views/talk.tsx'
 import './app.css'
 
-/** Now and Talk come with the page; the code of every other view is fetched when it is first shown. */
+/** The views "Now" and "Talk" are part of the first download; the code of every other view is fetched when that view is first opened. */
 const shown = new Map<string, ComponentType>(Object.entries({ now: Now, talk: Talk }))
 const others = import.meta.glob<{ default: ComponentType }>(['./views/*.tsx', '!./views/{now,talk}.tsx'])
 for (const [path, load] of Object.entries(others)) shown.set(path.slice('./views/'.length, -'.tsx'.length), lazy(load))
@@ -75,7 +75,7 @@ function Shown({ view }: { view: PageAddress['view'] }) {
   )
 }
 
-/** Each workspace has its own address, so choosing one loads that page. */
+/** The menu of workspaces. Each workspace has its own address, so choosing a workspace loads that page. */
 function Workspaces() {
   const { workspace, workspaces } = useCell(connection)
   const { view } = usePageAddress()

@@ -1,4 +1,4 @@
-// The login: shown without a session, with the reason and the command that opens the page.
+// The login form, for a browser without a valid session: shows why, and the command that prints a login link.
 
 import { type FormEvent, useState } from 'react'
 import { Failure } from './parts/bits.tsx'

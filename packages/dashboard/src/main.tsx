@@ -1,4 +1,4 @@
-// Starts the page: first the stores, then the views.
+// Entry point of the dashboard: starts the stores, which hold the page's state, and then draws the views.
 
 import './style/base.css'
 import { createRoot } from 'react-dom/client'

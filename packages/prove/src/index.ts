@@ -1,4 +1,4 @@
-// The public names of `@agent-relay/prove`, for `agent-relay prove`. Tests also use the harness and the scenarios, which have addresses of their own.
+// The public exports of `@agent-relay/prove`, for the command `agent-relay prove`. Tests also import the harness and the scenarios, at subpaths of the package.
 
 export type { TriedRelay } from './harness/tried-relay.ts'
 export { type PromiseName, promiseNames, promises, type Size, usualSize } from './promises.ts'

@@ -1,4 +1,5 @@
-// The promises, one row each: the trial that shows whether it holds on this machine, and what counts as broken. prove.ts runs them.
+// The table of promises that the relay makes. Each row has the trial that shows whether the promise holds on this machine, and what counts as broken. prove.ts
+// runs the trials.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import type { Setting } from './harness/processes.ts'
@@ -12,7 +13,7 @@ import { allReaders, stall } from './scenarios/stalls.ts'
 import { traceAcks } from './scenarios/syncs.ts'
 import { askAndAnswer, type WakesSize } from './scenarios/wakes.ts'
 
-/** The size of each trial. */
+/** How large each trial is. */
 export interface Size {
   kills: KillsSize
   answers: number
@@ -23,7 +24,7 @@ export interface Size {
   wakes: WakesSize
 }
 
-/** The size for users: about a minute on two quiet cores. */
+/** The default size: all trials together take about a minute on two quiet cores. */
 export const usualSize: Size = {
   kills: { cycles: 15, msMax: 20_000 },
   answers: 100,
@@ -34,7 +35,7 @@ export const usualSize: Size = {
   wakes: { questions: 100, wakeMs: waitLimitMs('prove') },
 }
 
-/** The result of a trial: a figure to compare, and each fault as a sentence. Or the reason why it could not be tried here. */
+/** The result of a trial: a figure to compare with other runs, and each fault as a sentence; or the reason why the trial could not run on this machine. */
 export type TrialResult = { figure: string; faults: string[] } | { skipped: string }
 
 export interface Promised {
@@ -42,7 +43,7 @@ export interface Promised {
   look(size: Size, setting: Setting): Promise<TrialResult>
 }
 
-/** The memory that readers which do not read may cost: 40 to 58 MB were measured, and once 73, depending on when memory is collected. */
+/** The most memory in MB that stalled readers may cost the daemon: 40 to 58 MB were measured, and once 73, depending on when memory is collected. */
 const readersCostMbMax = 96
 const refusedMin = 20
 

@@ -1,4 +1,4 @@
-// Tries the promises one after the other, each on daemons of its own in a private directory, and says which hold. The trials are in promises.ts.
+// Tries the promises one after the other, each on daemons of its own in a private directory, and reports which hold. The trials themselves are in promises.ts.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import type { Setting } from './harness/processes.ts'
@@ -6,27 +6,27 @@ import { type Promised, type PromiseName, promiseNames, promises, type Size, usu
 
 export interface Proof {
   name: PromiseName
-  /** Null where the promise could not be tried. */
+  /** Whether the promise holds; null if it could not be tried on this machine. */
   holds: boolean | null
   figure: string
-  /** The reason for skipping it, or the faults that were found. */
+  /** Why the promise was not tried, or the faults that were found. */
   why?: string
 }
 
 export interface ProveOptions extends Setting {
   only?: readonly PromiseName[]
   size?: Size
-  /** A promise whose trial reports nothing for so long counts as broken. */
+  /** A trial that reports no progress for this long counts as broken. */
   stuckMs?: number
   /** Called when promise number `n` of all `of` begins. */
   onBegin?(name: PromiseName, n: number, of: number): void
 }
 
-/** Longer than any one wait of a trial, so that the trial itself says what did not come. */
+/** Longer than any single wait inside a trial, so that usually the trial itself reports what did not come. */
 const stuckMsMax = 2 * waitLimitMs('prove')
 const faultsShown = 3
 
-/** Tries the promises. Rejects with the signal's reason, when nothing is left of what was started. */
+/** Tries the promises. If it is aborted, rejects with the signal's reason once every daemon has ended and every file is removed. */
 export async function prove(options: ProveOptions): Promise<Proof[]> {
   const names = promiseNames.filter((name) => options.only?.includes(name) ?? true)
   const proofs: Proof[] = []
@@ -64,7 +64,7 @@ async function proofOf(name: PromiseName, options: ProveOptions): Promise<Proof>
   }
 }
 
-/** Gives up a trial that reports nothing any more. */
+/** Aborts a trial that has reported no progress for too long. */
 class Watch {
   readonly #stuck = new AbortController()
   readonly #timer: NodeJS.Timeout

@@ -1,4 +1,5 @@
-// The SDK's entry point for web pages: the relay over the platform's own WebSocket. Nothing here, or beneath it, imports `node:` or `ws`.
+// The SDK's entry point for web pages: connects to the relay over the browser's own WebSocket. Neither this file nor anything that it imports may import
+// `node:` or `ws`.
 
 import { WorkspaceClient } from './client/client.ts'
 import { type Renamed, renamedText } from './client/shapes.ts'
@@ -8,9 +9,9 @@ import { type ConnectOptions, clientOptions, connected } from './relay/connect.t
 import type { Relay } from './relay/relay.ts'
 
 export interface RelayConnectOptions extends ConnectOptions {
-  /** The relay's HTTP address, `http://127.0.0.1:8101`. The page's own origin must be on the relay's list: `--allow-origin`. */
+  /** The relay's HTTP address, such as `http://127.0.0.1:8101`. The relay must allow the page's own origin (`--allow-origin`). */
   url: string
-  /** The workspace to use, where the relay asks for no key and has several. */
+  /** The workspace to use, needed if the relay asks for no key and has several workspaces. */
   workspace?: string
   open?: WebSocketOpener
   connect?: Connector

@@ -1,13 +1,13 @@
-// The errors that callers of the SDK see, and the function that turns refusals into them. The refusals themselves are in protocol/refusals.ts. Loaded by the
-// stdio pipe, so it imports types alone.
+// The errors that users of the SDK see, and the function that turns the daemon's refusals into errors. The refusals are in protocol/refusals.ts. The MCP stdio
+// pipe, a process that must start fast, loads this file, so it imports only types.
 
 import type { RefusalDetails } from './protocol/refusals.ts'
 
 export interface RelayErrorOptions {
-  /** A refusal's code, or one of the SDK's own: `daemon.not-running`, `connection.lost`, `workspace.ambiguous`. */
+  /** The code of the daemon's refusal, or one of the SDK's own codes: `daemon.not-running`, `connection.lost`, `workspace.ambiguous`. */
   code?: string
   details?: RefusalDetails
-  /** Whether the same call may succeed later without being changed. */
+  /** Whether the same call may succeed later unchanged. */
   retry?: boolean
   cause?: unknown
 }
@@ -67,7 +67,7 @@ export class TimeoutError extends RelayError {
   }
 }
 
-/** The link is lost or could not be made. The call may have run: repeat it under the same id. */
+/** The connection to the daemon was lost or could not be made. The call may have run; to repeat it safely, send it under the same id. */
 export class ConnectionError extends RelayError {
   constructor(message: string, options: RelayErrorOptions = {}) {
     super(`Connection error: ${message}`, { code: 'connection.lost', retry: true, ...options })
@@ -75,7 +75,7 @@ export class ConnectionError extends RelayError {
   }
 }
 
-/** A refusal as it comes over a wire: a newer daemon may use codes that this SDK does not know. */
+/** A refusal as the daemon sends it; a newer daemon may use codes that this SDK does not know. */
 export interface RefusalLike {
   code: string
   message: string
@@ -83,7 +83,7 @@ export interface RefusalLike {
   details?: RefusalDetails
 }
 
-/** Turns a refusal into an error, of the class for its code. The text stays the refusal's own, because it says the fix. */
+/** Turns a refusal into an error of the class for its code. The refusal's own text is kept, because it says how to fix the problem. */
 export function errorFrom(refusal: RefusalLike): RelayError {
   const { code, message, retry = false, details = {} } = refusal
   const options = { code, retry, details }

@@ -1,4 +1,4 @@
-// The public names of the SDK on every platform. Programs that speak the protocol use wire.ts; what only our own packages use is in internal/.
+// The public exports of the SDK on every platform. Programs that speak the wire protocol themselves use wire.ts; exports for our own packages are in internal/.
 
 export type { ReceivedMessage } from './client/shapes.ts'
 export {

@@ -1,23 +1,23 @@
-// Every limit of the client's own side, unit last. Limits that both ends of a wire agree on are in protocol/limits.ts.
+// The limits on the client's own side; each name ends with its unit. Limits on which client and daemon must agree are in protocol/limits.ts.
 
 export interface ClientLimits {
-  /** The first reconnect waits about this long, each further one about twice as long as the one before. */
+  /** The first wait before a reconnect; each further wait is about twice as long. */
   backoffMsMin: number
-  /** No reconnect waits longer than this. */
+  /** The longest wait before a reconnect. */
   backoffMsMax: number
-  /** Calls wait for a lost daemon this long and then fail. A restart takes well under a second. */
+  /** How long calls wait for a lost daemon before they fail. A restart takes well under a second. */
   callAwayMs: number
-  /** A call that was lost with this many links is not sent again: it may be what kills the daemon. */
+  /** A call that was lost with this many connections is not sent again: the call itself may be what kills the daemon. */
   callTriesMax: number
-  /** Number of shown messages whose ids are remembered. A repeat comes within the ten minutes of an offer, or not at all. */
+  /** How many ids of shown messages are remembered, to recognise repeats. A repeat comes within ten minutes after the message was offered, or not at all. */
   shownMax: number
-  /** Shown messages are marked read together, at most this much later. */
+  /** How long shown messages may wait until they are marked as read together. */
   readBatchMs: number
-  /** At most this many shown messages are marked read at once. */
+  /** The most shown messages that are marked as read at once. */
   readBatchMax: number
-  /** The inbox is followed this much longer after the last listener left: the next `once` may be on its way. */
+  /** How long the inbox is still followed after the last listener has left: the next `once` may follow soon. */
   followGraceMs: number
-  /** A goodbye waits this long for the last read marks to be stored. */
+  /** How long closing the client waits for the last read marks to be stored. */
   goodbyeMs: number
 }
 
@@ -33,7 +33,7 @@ export const clientLimits: Readonly<ClientLimits> = {
   goodbyeMs: 1_000,
 }
 
-/** Limit for the answer to HELLO. A daemon answers at once; one that accepts the connection and says nothing is another program. */
+/** How long the answer to HELLO may take. A daemon answers at once; a program that accepts the connection and says nothing is not a daemon. */
 export const welcomeMs = 5_000
-/** A connection whose other end does not close in turn counts as gone after this. */
+/** A connection whose other end does not close in turn counts as gone after this time. */
 export const lingerMs = 1_000

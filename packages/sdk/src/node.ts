@@ -1,4 +1,4 @@
-// RelayClient and connectRelay for programs in Node: they find their daemon by themselves unless they are told how to connect.
+// RelayClient and connectRelay for Node programs. Both find the daemon by themselves, unless they are told how to connect.
 
 import { WorkspaceClient } from './client/client.ts'
 import { type ClientOptions, type Renamed, renamedText } from './client/shapes.ts'
@@ -9,7 +9,7 @@ import { type ConnectOptions, clientOptions, connected } from './relay/connect.t
 import type { Relay } from './relay/relay.ts'
 
 export interface RelayClientOptions extends ClientOptions, DefaultConnectorOptions {
-  /** Replaces the link over the Unix socket, for instance by one in process. */
+  /** Replaces the connection over the Unix socket, for instance by one in the same process. */
   connect?: Connector
 }
 
@@ -19,20 +19,20 @@ export class RelayClient extends WorkspaceClient {
   }
 }
 
-/** Warns as Node itself does: on stderr, and not with `--no-warnings`. */
+/** Prints the warning as Node prints its own: on stderr, and not with `--no-warnings`. */
 function warn(renamed: Renamed): void {
   process.emitWarning(renamedText(renamed), { type: 'AgentRelayWarning', code: 'AGENT_RELAY_RENAMED' })
 }
 
 export interface RelayConnectOptions extends ConnectOptions, DefaultConnectorOptions {
-  /** The relay's HTTP address, `http://127.0.0.1:8101`, to connect over WebSocket with a key or token. */
+  /** The relay's HTTP address, such as `http://127.0.0.1:8101`, to connect over WebSocket with a key or token. */
   url?: string
-  /** The workspace to use, where the relay at `url` asks for no key and has several. */
+  /** The workspace to use, needed if the relay at `url` asks for no key and has several workspaces. */
   workspace?: string
   connect?: Connector
 }
 
-/** Connects over the Unix socket of the daemon that discovery finds, unless `url` or another way is given. */
+/** Connects over the Unix socket of the daemon that discovery finds, unless `url` or `connect` says otherwise. */
 export function connectRelay(options: RelayConnectOptions = {}): Promise<Relay> {
   const { url, workspace } = options
   const link = url === undefined ? {} : { connect: websocketConnector(url, { workspace }) }

@@ -1,4 +1,4 @@
-// One row in the list of agents.
+// One row in the list of agents: a link to the agent's own view.
 
 import { type Branch, type ListedWorker, stateOf } from '../store/fleet.ts'
 import { linkTo } from '../store/page-address.ts'

@@ -1,5 +1,5 @@
-// An approval and its choices. A choice that allows something is held for a moment, in which it can be taken
-// back, and a denial may carry words for the model.
+// An approval (an agent's question that only a person may answer) and its buttons. A choice that allows something is sent after a short delay, in which the
+// person can take it back; a denial may carry words for the model.
 
 import { permissionPhrase } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
@@ -20,7 +20,7 @@ import { diffLines } from './code.tsx'
 import './needs.css'
 import './screen.css'
 
-/** The time in which a wrong choice can be noticed and taken back. */
+/** How long a chosen answer waits before it is sent, so that the person can notice a wrong click and take it back. */
 const heldMs = 1_500
 
 const names: Record<ApprovalChoice['kind'], string> = {
@@ -45,7 +45,7 @@ const howsDone: Readonly<Record<string, string>> = {
   restart: 'Over: the daemon was started again.',
 }
 
-/** The outcome of a finished approval whose row still stands. */
+/** The outcome of a finished approval, for a row that stays in the list while the pointer is over the list. */
 export function Ended({ approval: { id } }: { approval: Approval }) {
   const closing = useCell(closings).get(id)
   const { agent: me } = useCell(connection)
@@ -66,7 +66,7 @@ const hiddenText = ({ chars, lines = 0 }: NonNullable<Approval['hidden']>): stri
   return count === 1 ? `1 more ${name} is not shown.` : `${count.toLocaleString('en')} more ${name}s are not shown.`
 }
 
-/** The text of the request itself; agent and tool stand in the row. Long text is fetched on demand. */
+/** The text of an approval's request. The agent and the tool are shown by the row around this component; a long text is fetched on demand. */
 export function ApprovalText({ approval }: { approval: Approval }) {
   const [whole, setWhole] = useState<Approval>()
   const [why, setWhy] = useState<string>()
@@ -75,7 +75,7 @@ export function ApprovalText({ approval }: { approval: Approval }) {
   const fetchWhole = (): void => void wholeApproval(approval).then(setWhole, (error: Error) => setWhy(error.message))
   return (
     <>
-      {/* A choice's questions stand below, with their options. */}
+      {/* An approval with questions shows them below, with their options. */}
       {approval.questions === undefined && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard
         <pre className="screen" tabIndex={0}>
@@ -110,8 +110,8 @@ export function ApprovalTools({ approval }: { approval: Approval }) {
       setWhy(error.message)
     })
   }
-  // If the row goes away first, the held choice is cancelled, and the person decides again.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each choice
+  // If the row disappears during the delay, the chosen answer is cancelled, and the person decides again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the timer starts once for each chosen answer
   useEffect(() => {
     if (!held) return
     const timer = setTimeout(() => answer(held), heldMs)
@@ -167,7 +167,7 @@ function Buttons({ approval, onPress }: { approval: Approval; onPress(choice: Ap
   )
 }
 
-/** The key of a choice: only the first choice of a kind has one, and only if the request is shown in full. */
+/** Returns the keyboard shortcut of a choice. Only the first choice of a kind has a shortcut, and "allow" only if the request is shown in full. */
 function keyFor(choice: ApprovalChoice, { choices, hidden }: Approval): string | undefined {
   const { kind } = choice
   if (kind === 'allow' && hidden) return undefined
@@ -192,7 +192,7 @@ function Deny({ choice, why, onSend, onClose }: DenyProps) {
   return (
     <form className="need-deny" onSubmit={send}>
       <input
-        // biome-ignore lint/a11y/noAutofocus: it opens because the person asked for it
+        // biome-ignore lint/a11y/noAutofocus: the field opens because the person asked for it
         autoFocus
         aria-label="Why not"
         placeholder="Why not, or what to do instead (may be left empty)"

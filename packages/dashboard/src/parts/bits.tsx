@@ -1,4 +1,4 @@
-// Small pieces that all views use: state, tag, face, count, empty place, failure, long text.
+// Small components that all views use: an agent's state, tags, initials, counts, placeholders for empty lists, failures, long text.
 
 import { clean } from '@agent-relay/sdk/internal/page'
 import { type ReactNode, useMemo, useState } from 'react'
@@ -23,7 +23,7 @@ export function State({ state, since }: { state: StateText; since?: string }) {
   )
 }
 
-/** Two letters of a name, easy to find in a column. */
+/** The initials of an agent: two letters are easy to find in a column. */
 export function Face({ name }: { name: string }) {
   const words = name.split(/[^A-Za-z0-9]+/).filter(Boolean)
   const letters = words.length > 1 ? `${words[0]?.[0]}${words[1]?.[0]}` : (words[0] ?? '?').slice(0, 2)
@@ -38,7 +38,7 @@ export function Kind({ kind }: { kind: string }) {
   return kind === 'free' ? null : <span className={`tag kind-${kind}`}>{kind}</span>
 }
 
-/** A number. `isQuiet` marks counts of other agents, so that the person's own stand out. */
+/** A number badge. `isQuiet` marks counts of other agents, so that the person's own counts stand out. */
 export function Count({ value, label, isQuiet = false }: { value: number; label: string; isQuiet?: boolean }) {
   if (value === 0) return null
   return (
@@ -48,7 +48,7 @@ export function Count({ value, label, isQuiet = false }: { value: number; label:
   )
 }
 
-/** An empty place: what usually stands there, and commands to try next, ready to be copied. */
+/** The placeholder of an empty list: what the list usually shows, and commands to try next, ready to be copied. */
 export function Empty(props: { title: string; children?: ReactNode; command?: string; other?: string }) {
   const { title, children, command, other } = props
   return (
@@ -102,7 +102,7 @@ export function IconButton(props: {
 const foldedLinesMax = 18
 const charsMax = 2_400
 
-/** Plain text, never markup; folded if long. */
+/** Plain text, never parsed as markup; a long text is folded. */
 export function LongText({ text: given, className = '' }: { text: string; className?: string }) {
   const text = useMemo(() => clean(given), [given])
   const [isOpen, setOpen] = useState(false)

@@ -1,14 +1,14 @@
-// Replaces a part of the page that failed with a text to report; the rest stays usable.
+// Error boundary: replaces a part of the page that failed to draw with a text to report; the rest of the page stays usable.
 
 import { Component, type ReactNode } from 'react'
 
 interface BoundaryProps {
-  /** The name of the part, for people. */
+  /** The name of the wrapped part of the page, shown to people. */
   name: string
   children: ReactNode
 }
 
-/** An error boundary that tries again when its `key` changes; each view has its own key. */
+/** An error boundary that tries to draw again when its React `key` changes; each view has its own key. */
 export class Boundary extends Component<BoundaryProps, { error?: Error }> {
   override state: { error?: Error } = {}
 

@@ -1,4 +1,4 @@
-// One event in detail, and for a message the chain of causes around it.
+// One journal event in detail, and for a message the chain of causes around the message.
 
 import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'

@@ -1,5 +1,5 @@
-// The chain of causes around a message as a picture: a column for each agent or channel, and from top to bottom its messages, receipts and
-// calls. The list beside it says the same in words, and has the keys.
+// The chain of causes around a message as a picture: one column for each agent or channel, and from top to bottom the messages, receipts and action calls. The
+// list beside the picture says the same in words, and can be used with the keyboard.
 
 import type { Message, RelayEvent } from '@agent-relay/sdk/internal/page'
 import { fieldsOf } from '../store/concerns.ts'
@@ -10,7 +10,7 @@ import { previewOf } from './markdown-tree.ts'
 import './chain-picture.css'
 
 const [columnPx, rowPx, headPx, nameChars] = [86, 24, 24, 12]
-/** Limits of the picture: more columns could not be told apart. Agents without a column are only in the list. */
+/** Limits of the picture: more columns could not be told apart. Agents without a column appear only in the list beside the picture. */
 const [columnsMax, rowsMax] = [8, 40]
 
 interface Step {
@@ -71,7 +71,7 @@ function Row({ step: { seq, from, to, text, look, isHere }, columns, y, width }:
   const start = columns.get(from)
   const ends = to.flatMap((name) => columns.get(name) ?? [])
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the list beside it does the same by keyboard
+    // biome-ignore lint/a11y/noStaticElementInteractions: the list beside the picture does the same by keyboard
     <g className={`chain-step is-${look}`} onClick={() => go('recorder', [seq])}>
       <title>{text}</title>
       <rect className={isHere ? 'chain-here' : 'chain-row'} x="0" y={y - rowPx / 2} width={width} height={rowPx} />
@@ -86,7 +86,7 @@ function Row({ step: { seq, from, to, text, look, isHere }, columns, y, width }:
   )
 }
 
-/** A channel is one column, since it may have hundreds of members. */
+/** Turns a message into a row of the picture. A channel is one column, since a channel may have hundreds of members. */
 function stepOfMessage({ id, seq, from, to, channel, body }: Message): Step {
   const places = channel === undefined ? [to].flat().map((name) => (name === '*' ? 'everyone' : name)) : [channel]
   return {

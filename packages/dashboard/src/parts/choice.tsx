@@ -1,4 +1,4 @@
-// An agent's questions with options: the person chooses one, several where a question allows it, or writes an answer.
+// An agent's questions with options: the person chooses one option, or several if the question allows it, or writes an answer.
 
 import { type FormEvent, useState } from 'react'
 import type { Question } from '../store/approvals.ts'

@@ -7,10 +7,10 @@ import { Colours, type ColourThread } from './colours.ts'
 import type { CodeNode } from './highlight.ts'
 import './code.css'
 
-/** Longer code stays uncoloured: drawing it as plain text takes long enough. */
+/** Code longer than this stays uncoloured: drawing it as plain text takes long enough. */
 const colouredCharsMax = 10_000
 
-/** The colouring thread starts with the first code that has a language. */
+/** The worker thread that finds colours; it starts with the first code block that has a language. */
 const colours = new Colours(
   () => new Worker(new URL('./colours-thread.ts', import.meta.url), { type: 'module' }) as ColourThread,
 )
@@ -46,7 +46,7 @@ function Coloured({ code, language }: { code: string; language: string }) {
   return nodes ? coloured(nodes) : code
 }
 
-/** Passes the parts of a text as single children, which need no keys: the parts keep their places. */
+/** Passes the parts of a text as separate children, which need no React keys, because the parts never change their order. */
 const inOrder = (parts: readonly ReactNode[]): ReactNode => createElement(Fragment, null, ...parts)
 
 const coloured = (nodes: readonly CodeNode[]): ReactNode =>
@@ -61,7 +61,7 @@ const lineKinds: [start: RegExp, className: string][] = [
   [/^-/, 'diff-removed'],
 ]
 
-/** Neighbouring lines of one kind are drawn together: a long diff is some hundred elements, not as many as it has lines. */
+/** Draws neighbouring diff lines of the same kind as one element, so that a long diff is some hundred elements, not as many as it has lines. */
 export function diffLines(text: string): ReactNode {
   const runs: { className: string | undefined; lines: string[] }[] = []
   for (const line of text.split('\n')) {

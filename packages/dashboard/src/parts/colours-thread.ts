@@ -1,4 +1,4 @@
-// The thread in which the colours of code are found, one text after the other. See colours.ts.
+// The worker thread that finds the colours of code, one text after the other. See colours.ts.
 
 import type { AskedColours, FromThread } from './colours.ts'
 import { highlighted } from './highlight.ts'

@@ -1,5 +1,5 @@
-// Finds the colours of code in a thread of its own: for some texts the grammars take time quadratic in the length, and a message must not
-// hold up the page. A text that takes too long gets no colours. The grammars are in highlight.ts; the thread is colours-thread.ts.
+// Finds the colours of code in a worker thread: for some texts the grammars take time quadratic in the length, and a message must not block the page. A text
+// that takes too long gets no colours. The grammars are in highlight.ts; the thread is colours-thread.ts.
 
 import type { CodeNode } from './highlight.ts'
 
@@ -13,7 +13,7 @@ export interface AskedColours {
 
 export type FromThread = { isReady: true } | { nodes: readonly CodeNode[] | undefined }
 
-/** The members of a browser's Worker that are used here. */
+/** The members of a browser's Worker that this file uses. */
 export interface ColourThread {
   onmessage: ((event: { data: FromThread }) => void) | null
   onerror: ((event: never) => void) | null
@@ -37,7 +37,7 @@ export class Colours {
     this.#start = start
   }
 
-  /** Returns undefined if the language is unknown or the colours take too long. */
+  /** Finds the colours of a text; undefined if the language is unknown or the search takes too long. */
   of(asked: AskedColours): Promise<readonly CodeNode[] | undefined> {
     return new Promise((done) => {
       this.#waiting.push({ asked, done })
@@ -45,7 +45,7 @@ export class Colours {
     })
   }
 
-  /** Sends one text at a time, so that the limit of time ends the text it was set for. Loading the thread does not count. */
+  /** Sends one text at a time to the thread, so that the time limit always ends the text for which it was set. Loading the thread does not count. */
   #next(): void {
     const [first] = this.#waiting
     if (!first) return
@@ -67,7 +67,7 @@ export class Colours {
     return thread
   }
 
-  /** Ends the thread, which may never finish its text; the next text gets a new one. */
+  /** Ends the thread, which may never finish its text; the next text gets a new thread. */
   #giveUp(): void {
     this.#thread?.terminate()
     this.#thread = undefined

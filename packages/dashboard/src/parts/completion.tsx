@@ -11,7 +11,7 @@ const shownMax = 6
 export interface Completion {
   names: readonly string[]
   chosen: number
-  /** Returns true if the list has used the key. */
+  /** Handles a key press; returns true if the list of names has used the key. */
   press(event: KeyboardEvent): boolean
   choose(name: string): void
 }
@@ -24,7 +24,7 @@ export function useCompletion(
   const { agents } = useCell(fleet)
   const { agent: me } = useCell(connection)
   const [chosen, setChosen] = useState(0)
-  /** The text at which the list was closed; it opens again with the next letter. */
+  /** The text of the field when the list was closed with Escape; the list opens again when the text changes. */
   const [closedAt, setClosedAt] = useState<string>()
   const caret = field.current?.selectionStart ?? text.length
   const begun = /(?:^|[\s(])@([\w.-]*)$/.exec(text.slice(0, caret))?.[1]
@@ -42,7 +42,7 @@ export function useCompletion(
     const start = caret - (begun ?? '').length
     onText(`${text.slice(0, start)}${name} ${text.slice(caret)}`)
     setChosen(0)
-    // Puts the caret behind the name once the field holds it.
+    // Moves the caret behind the inserted name, once the field holds that name.
     requestAnimationFrame(() => {
       field.current?.focus()
       field.current?.setSelectionRange(start + name.length + 1, start + name.length + 1)

@@ -1,4 +1,4 @@
-// The field where the person writes a message: its kind, its text, and the message it answers. Enter sends, Shift+Enter starts a new line.
+// The field where the person writes a message, with the message's kind, its text and the message that it answers. Enter sends, Shift+Enter starts a new line.
 
 import { TimeoutError } from '@agent-relay/sdk/internal/page'
 import { type ClipboardEvent, type KeyboardEvent, useRef, useState } from 'react'
@@ -17,10 +17,13 @@ import './composer.css'
 const kinds = ['free', 'question', 'directive', 'status'] as const
 type MessageKind = (typeof kinds)[number]
 
-/** The conversation in which the person wrote last: its list scrolls to the new message. A message in a thread is seen there. */
+/**
+ * The conversation in which the person wrote last; its message list scrolls to the new message. A message in a thread does not change this value, because it is
+ * seen in the thread.
+ */
 export const written = new Cell<{ conversation: string } | undefined>(undefined)
 
-/** The recipients of a message in a conversation; undefined if the person is not in it. */
+/** Returns the recipients of a message in a conversation; undefined if the person is not a member of the conversation. */
 function addressOf(conversation: string, me: string): string | string[] | undefined {
   if (!conversation.startsWith('@')) return conversation
   const members = conversation.slice(1).split(',')
@@ -40,7 +43,7 @@ export function Composer({ conversation, thread }: { conversation: string; threa
   return <Field conversation={conversation} to={to} thread={thread} isOutside={isOutside} />
 }
 
-/** Replaces the field in a conversation between other agents. To speak with them, the person opens a conversation with one of them. */
+/** Replaces the text field in a conversation between other agents, with links that open a conversation of the person with one of those agents. */
 function Outside({ conversation, me }: { conversation: string; me: string }) {
   return (
     <p className="bar composer-note muted">
@@ -61,11 +64,11 @@ interface FieldProps {
   conversation: string
   to: string | string[]
   thread?: string
-  /** The person is not in the channel yet; writing joins it. */
+  /** Whether the person has not joined the channel yet; sending a message joins the channel. */
   isOutside: boolean
 }
 
-/** The state of the field: its text, and sending it. */
+/** The state of the text field, and the function that sends its text. */
 function useSending({ conversation, to, thread, isOutside }: FieldProps) {
   const draft = draftOf(`${conversation} ${thread ?? ''}`)
   const [kind, setKind] = useState<MessageKind>('free')
@@ -89,7 +92,7 @@ function useSending({ conversation, to, thread, isOutside }: FieldProps) {
       await client.sendAndWait(to, body, { ...options, timeoutMs: answerMs })
     } catch (error) {
       if (error instanceof TimeoutError) return setWhy('Nobody has answered yet. The message stays where it is.')
-      // Nothing is lost: the text and its reply go back into the field.
+      // After a failed send, the text and the message that it answers go back into the field, so that nothing is lost.
       if (answered) answering.set({ conversation, message: answered })
       draft.set(draft.value === '' ? body : `${body}\n${draft.value}`)
       setWhy((error as Error).message)
@@ -100,7 +103,7 @@ function useSending({ conversation, to, thread, isOutside }: FieldProps) {
   return { draft, kind, setKind, isAwaiting, setAwaiting, waitsSince, why, setWhy, answered, send }
 }
 
-/** The longest wait for a reply: longer than most agents think, shorter than a forgotten page is open. */
+/** The longest wait for a reply: longer than most agents think, shorter than a forgotten page stays open. */
 const answerMs = 10 * 60_000
 
 const noPictures =
@@ -168,7 +171,7 @@ interface Waits {
   setAwaiting(isAwaiting: boolean): void
 }
 
-/** The option to wait for a reply, only for a message to one agent: nobody in particular answers a message to all. */
+/** The option to wait for a reply. Offered only for a message to one agent, since nobody in particular answers a message to many. */
 function AwaitReply({ to, waiting: { isAwaiting, setAwaiting } }: { to: string | string[]; waiting: Waits }) {
   if (Array.isArray(to) || /^[#*]/.test(to)) return null
   return (

@@ -1,4 +1,4 @@
-// Hands a text to the person as a file.
+// Offers a text to the person as a file download.
 
 const kept = 10_000
 

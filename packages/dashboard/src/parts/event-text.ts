@@ -1,5 +1,5 @@
-// An event in a few words, as short as the page shows it. The words are in sdk/internal/event-text.ts; store/concerns.ts finds the agents and
-// the conversation of an event.
+// Describes a journal event in a few words, as short as the page shows it. The words come from sdk/internal/event-text.ts; store/concerns.ts finds the agents
+// and the conversation of an event.
 
 import { eventWords } from '@agent-relay/sdk/internal/event-text'
 import { cleanLine, type RelayEvent } from '@agent-relay/sdk/internal/page'
@@ -7,7 +7,7 @@ import { previewOf } from './markdown-tree.ts'
 
 const [shown, quoted] = [160, 70]
 
-/** `bodies` holds the texts of nearby messages, so that a delivery or a reaction can quote its message. */
+/** Describes an event in one line. `bodies` holds the texts of nearby messages, so that a delivery or a reaction can quote its message. */
 export function eventText(event: RelayEvent, bodies?: ReadonlyMap<string, string>): string {
   const { type, by, fact } = event
   if (event.type === 'message.created') {

@@ -1,4 +1,4 @@
-// Problems that keep other workspaces from being opened, each with a fix: a database that was cut, is gone, or belongs to another workspace.
+// Lists the problems that keep other workspaces from being opened, each with a fix: a database that is damaged, missing, or belongs to another workspace.
 
 import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'

@@ -1,4 +1,4 @@
-// Shows the list of keys.
+// The overlay that lists the keyboard shortcuts.
 
 import { isHelpOpen, keyTexts } from '../store/keys.ts'
 import { IconButton } from './bits.tsx'

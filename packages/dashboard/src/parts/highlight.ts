@@ -1,4 +1,4 @@
-// Colours code with highlight.js and the languages that agents write most. Only the thread of colours.ts loads this file, since it may take long.
+// Colours code with highlight.js, in its common languages. Only the worker thread of colours.ts loads this file, since colouring may take long.
 
 import { common, createLowlight } from 'lowlight'
 
@@ -6,10 +6,10 @@ export type CodeNode = string | { className: string; children: CodeNode[] }
 
 const lowlight = createLowlight(common)
 
-/** Code in more pieces is shown without colours: drawing them would hold up the page. */
+/** Code with more coloured pieces than this is shown without colours: drawing the pieces would block the page. */
 const piecesMax = 5_000
 
-/** Returns undefined if the language is unknown or the code has too many pieces. */
+/** Colours a text; returns undefined if the language is unknown or the code has too many pieces. */
 export function highlighted(code: string, language: string): readonly CodeNode[] | undefined {
   const name = language.toLowerCase()
   if (!lowlight.registered(name)) return undefined

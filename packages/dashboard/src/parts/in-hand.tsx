@@ -1,4 +1,4 @@
-// Files in hand: each agent with the files that it is editing, and its task. Hidden while nobody claims a file.
+// The claimed files: each agent with the files that it is editing, and its task. Hidden while nobody claims a file.
 
 import { cleanLine, type OutputOf } from '@agent-relay/sdk/internal/page'
 import { useEffect } from 'react'
@@ -12,11 +12,11 @@ import './in-hand.css'
 
 type Claims = OutputOf<'claim.list'>['claims']
 
-/** The claims that are shown of one agent; more are only counted. */
+/** How many claims of one agent are shown; the rest are only counted. */
 const filesShown = 8
 
 const claims = new Cell<Claims>([])
-/** The list is also polled: a claim whose time has passed ends without an event. */
+/** Reloads the claims. They are also polled: a claim whose time has passed ends without an event. */
 const refresh = new Refresh(async () => claims.set((await client.call('claim.list', {})).claims), {
   ...{ minMs: 1_000, idleMs: 30_000 },
 })

@@ -1,4 +1,4 @@
-// Shows a value as the text of its JSON.
+// Shows a value as indented JSON text.
 
 import { LongText } from './bits.tsx'
 

@@ -1,4 +1,4 @@
-// The timeline as lanes: one for each agent or conversation, one column for each event, and a line from the sender to the recipients.
+// The recorder's timeline: one lane for each agent or conversation, one column for each event, and a line from a message's sender to its recipients.
 
 import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { type PointerEvent, useLayoutEffect, useRef } from 'react'
@@ -8,7 +8,7 @@ import './lanes.css'
 
 const [columnPx, lanePx, topPx, lanesMax] = [13, 22, 10, 12]
 
-/** A range of events, with both ends included. */
+/** A selected range of events by index; both ends are included. */
 export type Stretch = readonly [first: number, last: number]
 
 interface LanesProps {
@@ -21,7 +21,7 @@ interface LanesProps {
   onStretch(stretch: Stretch | undefined): void
 }
 
-/** Dragging over the timeline chooses a stretch of it. */
+/** Pointer handlers with which dragging over the timeline selects a range of events. */
 function useBrush(count: number, widthPx: number, onStretch: LanesProps['onStretch']) {
   const begun = useRef<number>(undefined)
   const at = ({ currentTarget, clientX }: PointerEvent<SVGSVGElement>): number =>
@@ -37,7 +37,7 @@ function useBrush(count: number, widthPx: number, onStretch: LanesProps['onStret
       onStretch([Math.min(from, to), Math.max(from, to)])
     },
     onPointerUp: (event: PointerEvent<SVGSVGElement>) => {
-      // A plain click on an event chooses it, and no stretch.
+      // A click without dragging chooses an event and clears the selected range.
       if (begun.current === at(event)) onStretch(undefined)
       begun.current = undefined
     },
@@ -84,7 +84,7 @@ export function Lanes({ events, current, by, zoom, stretch, onChoose, onStretch 
             if (from === undefined) return null
             const others = by === 'agent' && event.message ? partiesOf(event).map((name) => places.get(name)) : []
             return (
-              // biome-ignore lint/a11y/noStaticElementInteractions: the list beside it does the same by keyboard
+              // biome-ignore lint/a11y/noStaticElementInteractions: the list of events beside the timeline does the same by keyboard
               <g
                 key={eventKey(event)}
                 className={`mark ${familyOf(event)} ${i > current ? 'is-ahead' : ''}`}
@@ -121,7 +121,7 @@ interface MarkProps {
   isMessage: boolean
 }
 
-/** A point in the lane of its author, with a line to each lane of its recipients. */
+/** An event as a point in its author's lane, with a line to the lane of each recipient. */
 const Mark = ({ x, from, others, isMessage }: MarkProps) => (
   <>
     {others.map((to) =>

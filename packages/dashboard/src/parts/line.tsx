@@ -1,4 +1,4 @@
-// The state of the connection: agent and delay while it is up, or the time since it was lost.
+// The state of the page's connection: the person's agent and the delay while connected, or the time since the connection was lost.
 
 import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'

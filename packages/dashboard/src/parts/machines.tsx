@@ -1,4 +1,4 @@
-// Machines that share this workspace: whether each can be reached, its agents, and its permissions here. Hidden for a workspace of one machine.
+// The machines that share this workspace: whether each can be reached, its agents, and its permissions on this machine. Hidden for a workspace of one machine.
 
 import { type OutputOf, requestKinds } from '@agent-relay/sdk/internal/page'
 import { useEffect } from 'react'
@@ -15,7 +15,7 @@ type Listed = OutputOf<'machine.list'>
 type Shown = Listed['machines'][number]
 
 const reachLookMs = 5_000
-/** The agents that are shown of one machine; more are only counted. */
+/** How many agents of one machine are shown; the rest are only counted. */
 const agentsShown = 12
 
 const listed = new Cell<Listed>({ machines: [] })
@@ -25,11 +25,11 @@ connection.listen(() => connection.value.phase === 'up' && refresh.hint())
 async function ask(): Promise<void> {
   const before = listed.value.trouble
   listed.set(await client.call('machine.list', {}))
-  // The list of workspaces shows the same trouble, for a login that may see it.
+  // The list of workspaces shows the same trouble, to a login that may see it, so that list is loaded again.
   if (listed.value.trouble !== before) await findWorkspaces()
 }
 
-/** Polls the list, since a machine may come or go without an event. */
+/** Loads the list of machines and then polls it, since a machine may come or go without an event. */
 function follow(): () => void {
   refresh.hint()
   const look = (): void => {
@@ -106,7 +106,7 @@ function StateText({ machine: { state, version, seenAt, revokedAt } }: { machine
   return state
 }
 
-/** Links to the agents that are connected or may be. */
+/** Links to a machine's agents that are not offline; the others are only counted. */
 function Agents({ agents }: Pick<Shown, 'agents'>) {
   const there = agents.filter(({ status }) => status !== 'offline')
   const shown = there.slice(0, agentsShown)
@@ -125,7 +125,7 @@ function Agents({ agents }: Pick<Shown, 'agents'>) {
   )
 }
 
-/** The permissions of another machine here, with the command that changes them: only a machine's owner can, and not on this page. */
+/** What another machine may ask of this machine, with the command that changes it: only this machine's owner can change that, and not on this page. */
 function May({ name, may }: { name: string; may: NonNullable<Shown['may']> }) {
   const missing = requestKinds.filter((kind) => !may.includes(kind))
   const [aim, change] =

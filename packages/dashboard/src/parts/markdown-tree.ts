@@ -4,38 +4,38 @@
 import { clean, cleanLine } from '@agent-relay/sdk/internal/page'
 import MarkdownIt from 'markdown-it'
 
-/** `kind` is the token's name without `_open`. */
+/** A node of the Markdown tree. `kind` is the name of the parser's token without `_open`. */
 export interface MarkdownNode {
   kind: string
   tag: string
   text: string
   attrs: Readonly<Record<string, string>>
-  /** The language of a fence. */
+  /** The text after a code fence's opening marks, which begins with the language. */
   info: string
   children: MarkdownNode[]
 }
 
-/** Limits of a text: a longer one, or one with more nodes, is shown as it was written, since drawing it would hold up the page. */
+/** Limits of drawn Markdown: a text that is longer or has more nodes is shown as it was written, since drawing it would block the page. */
 const [markdownCharsMax, nodesMax] = [32 * 1024, 8_000]
-/** The depth limit: deeper nodes are drawn at their parent's level. */
+/** The deepest level of Markdown nodes; deeper nodes are drawn at their parent's level. */
 const depthMax = 40
-/** The size of a folded text: whole blocks, then the lines of the last block, up to about this much. */
+/** The size of a folded text in lines and characters: whole blocks, as many as fit. */
 const [foldedLines, foldedChars] = [18, 2_400]
-/** A text that exceeds the folded size by less than this is not folded. */
+/** A text that is longer than the folded size by at most this many lines is not folded. */
 const slackLines = 6
-/** Characters that are searched for the end of a folded text. */
+/** How many characters of a long text are searched for the place where its folded form ends. */
 const headChars = 4_096
-/** A longer line is taken to be wrapped. */
+/** The assumed width of a line on the page in characters, used to estimate how often a longer line wraps. */
 const lineChars = 110
 
 const parser = new MarkdownIt({ linkify: true, breaks: true })
 type MarkdownToken = ReturnType<typeof parser.parse>[number]
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false })
 
-/** The signs of Markdown: a text without any of them looks the same with and without Markdown. */
+/** Characters that may be Markdown: a text without any of them looks the same with and without Markdown. */
 const signs = /[`*_[\]<>#|~\\&!]|^ {0,3}(?:[-+=]|\d{1,9}[.)])|^(?: {4}|\t)|:\/\/|\n\s*\n/m
 
-/** Returns undefined for a text that is to be shown as it was written. */
+/** Parses a text as Markdown; returns undefined for a text that is to be shown as it was written. */
 export function markdownOf(text: string): MarkdownNode[] | undefined {
   if (text.length > markdownCharsMax || !signs.test(text)) return undefined
   const tokens = parser.parse(text, {})
@@ -71,7 +71,7 @@ function nodeOf(token: MarkdownToken): MarkdownNode {
   return { kind: type.replace(/_open$/, ''), tag, text: content, attrs, info: info.trim(), children: [] }
 }
 
-/** The beginning of a long text, up to the end of a block; undefined for a short text. */
+/** Returns the beginning of a long text, up to the end of a block; undefined for a short text. */
 export function foldedOf(text: string): string | undefined {
   const lines = text.slice(0, headChars).split('\n')
   const isWhole = text.length <= headChars
@@ -86,7 +86,7 @@ export function foldedOf(text: string): string | undefined {
   return kept.join('\n').slice(0, foldedChars).trimEnd()
 }
 
-/** The approximate number of lines on the page. */
+/** Estimates how many lines a text takes on the page. */
 export const weightOf = (lines: readonly string[]): number =>
   lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / lineChars)), 0)
 
@@ -94,7 +94,7 @@ const previewChars = 300
 const keptPreviews = new Map<string, string>()
 const keptPreviewsMax = 2_000
 
-/** The text on one line, without the signs of Markdown: for lists. */
+/** The beginning of a text on one line, without Markdown's characters, for use in lists. */
 export function previewOf(text: string): string {
   const head = text.slice(0, previewChars)
   if (!signs.test(head)) return cleanLine(head)

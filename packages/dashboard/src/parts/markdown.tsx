@@ -1,5 +1,5 @@
-// Markdown drawn as elements of our own choosing, so that nothing in it can be more than text, a link or code. Long
-// text is folded at the end of a block. The parser is in markdown-tree.ts.
+// Draws Markdown with a fixed set of elements, so that nothing in a text can become more than text, a link or code. Long text is folded at the end of a block.
+// The parser is in markdown-tree.ts.
 
 import { clean } from '@agent-relay/sdk/internal/page'
 import { createElement, Fragment, type ReactNode, useMemo, useState } from 'react'
@@ -34,11 +34,11 @@ export function Markdown({ text: given, className = '' }: { text: string; classN
   )
 }
 
-/** Passes the nodes as single children, which need no keys: the nodes of a text keep their places. */
+/** Passes the Markdown nodes as separate children, which need no React keys, because the nodes of a text never change their order. */
 const drawn = (nodes: readonly MarkdownNode[]): ReactNode =>
   createElement(Fragment, null, ...nodes.map((node) => createElement(Drawn, { node })))
 
-/** Nodes that become an element around their children. */
+/** Kinds of Markdown nodes that become an HTML element around their children. */
 const simple = new Set(['paragraph', 'strong', 'em', 's', 'blockquote', 'bullet_list', 'thead', 'tbody', 'tr'])
 
 function Drawn({ node }: { node: MarkdownNode }) {
@@ -56,7 +56,7 @@ function Drawn({ node }: { node: MarkdownNode }) {
     case 'hr':
       return <hr />
     case 'heading':
-      // The first levels belong to the page's own headings.
+      // Headings in a text begin at h4: h1 to h3 belong to the page itself.
       return createElement(`h${Math.min(6, Number(tag.slice(1)) + 3)}`, { className: `is-${tag}` }, drawn(children))
     case 'ordered_list':
       return <ol start={Number(node.attrs.start ?? 1)}>{drawn(children)}</ol>
@@ -81,14 +81,14 @@ function Drawn({ node }: { node: MarkdownNode }) {
   }
 }
 
-/** The checkbox of a task, at the beginning of an item's text. */
+/** The checkbox of a task list item, such as `[x] `, at the beginning of the item's text. */
 const box = /^\[([ xX])\] /
 
 function Item({ nodes }: { nodes: MarkdownNode[] }) {
   const [first, ...rest] = nodes
   const words = first?.children[0]
   const found = first?.kind === 'paragraph' && words?.kind === 'text' ? box.exec(words.text) : null
-  // The text of a list item is drawn without its paragraph.
+  // The paragraph inside a list item is drawn as its bare text.
   const inner = (node: MarkdownNode): readonly MarkdownNode[] => (node.kind === 'paragraph' ? node.children : [node])
   if (!first || !words || !found) return <li>{drawn(first ? [...inner(first), ...rest] : rest)}</li>
   const isDone = found[1] !== ' '
@@ -103,7 +103,7 @@ function Item({ nodes }: { nodes: MarkdownNode[] }) {
   )
 }
 
-/** Shows the target of a link, as its text or behind it. Only web and mail addresses can be opened. */
+/** A link that always shows its target, as its text or behind the text. Only web and mail addresses can be opened. */
 function Link({ address, said, nodes }: { address: string; said: string; nodes?: readonly MarkdownNode[] }) {
   const text = nodes ? drawn(nodes) : said
   const url = urlOf(address)
@@ -114,7 +114,7 @@ function Link({ address, said, nodes }: { address: string; said: string; nodes?:
       </>
     )
   const place = url.host || url.pathname
-  // A user name before the host looks like another host.
+  // In `https://good.com@evil.com` the user name looks like a host, so an address with a user name always shows its real host too.
   const isSaid = !url.username && (said === place || (urlOf(said)?.host === place && !urlOf(said)?.username))
   return (
     <a href={url.href} title={url.href} target="_blank" rel="noopener noreferrer">

@@ -1,4 +1,4 @@
-// A conversation of any length: draws only the rows in sight, loads messages as needed, and stays at the end while the reader is there.
+// The message list of a conversation of any length: draws only the rows in view, loads messages as needed, and stays at the end while the reader is at the end.
 
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
@@ -14,10 +14,10 @@ import { dayText } from './time.tsx'
 import './message-list.css'
 
 const [overscanRows, startPx, endPx] = [6, 8, 60]
-/** Heights of the style sheet, which they must match: a row whose height is guessed right is laid out once. */
+/** Row heights for the virtual list's guess; they must match the style sheet, because a row whose height is guessed right is laid out only once. */
 const [linePx, headPx, runOnPx] = [20, 52, 24]
 
-/** One constant function: with a new one the list would measure every row again. */
+/** A constant function: given a new function at each render, the virtual list would measure every row again. */
 const getItemKey = (index: number): number => index + 1
 
 function guessPx(history: History, n: number): number {
@@ -97,7 +97,7 @@ function Rows({ history, target }: { history: History; target: string | undefine
   )
 }
 
-/** Keeps the list at its end while the reader is there, and counts new messages while the reader is elsewhere. */
+/** Keeps the list scrolled to its end while the reader is at the end, and counts the messages that come while the reader is elsewhere. */
 function useEnd(
   scroller: { current: HTMLDivElement | null },
   history: History,
@@ -108,15 +108,15 @@ function useEnd(
   const { last } = history
   const isAtEnd = useRef(isBegun)
   const [missed, setMissed] = useState(0)
-  // Keeps a reader who is at the end there: when rows are added, and when rows turn out higher than guessed.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the height is the reason to look
+  // Keeps a reader at the end of the list there, when rows are added and when rows turn out higher than guessed.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the height is the reason to scroll
   useLayoutEffect(() => {
     const element = scroller.current
     if (element && isAtEnd.current) element.scrollTop = element.scrollHeight
   }, [height, last])
-  // Measures for a reader who is elsewhere: a list that fits never scrolls, so no scroll event comes. Not for every height: asking for the
-  // layout of each row that is drawn would cost more than drawing it.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: news and a landing are the reasons to look
+  // Checks whether a reader who was not at the end is at the end after all: a list that fits on the screen never scrolls, so no scroll event would say so. This
+  // does not run for every change of height, because reading the layout for each drawn row would cost more than drawing the row.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new message or a jump to a message is the reason to measure
   useLayoutEffect(() => {
     if (!isAtEnd.current) follow()
   }, [last, marked])
@@ -158,7 +158,7 @@ function Place({ history, n, isMarked }: { history: History; n: number; isMarked
   )
 }
 
-/** Scrolls to the message that the address names, wherever it is. */
+/** Scrolls to the message that the page's address names, wherever in the conversation it is. */
 function useLanding(history: History, target: string | undefined, land: (n: number) => void): void {
   const landing = useRef(land)
   landing.current = land
@@ -174,11 +174,11 @@ function useLanding(history: History, target: string | undefined, land: (n: numb
   }, [history, target])
 }
 
-/** Marks messages in sight as read. */
+/** Marks the messages in view as read. */
 function useRead(history: History, low: number, high: number): void {
   const version = useCell(history.version)
   const { phase } = useCell(connection)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: news may have come for the same rows
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the messages in the same rows may have changed
   useEffect(() => {
     const look = (): void => {
       if (phase !== 'up' || !document.hasFocus()) return

@@ -1,4 +1,4 @@
-// One message: sender, time, kind and text; its reactions, receipts and buttons.
+// One message of a conversation: sender, time, kind and text; its reactions, receipts and buttons.
 
 import type { HistoryMessage } from '@agent-relay/sdk/internal/page'
 import { memo, useState } from 'react'
@@ -12,18 +12,18 @@ import { Fate, Receipts } from './receipts.tsx'
 import { Clock, minuteText } from './time.tsx'
 import './message-row.css'
 
-/** The message that the composer answers, by conversation. */
+/** The message that the person is replying to, with its conversation. */
 export const answering = new Cell<{ conversation: string; message: HistoryMessage } | undefined>(undefined)
 
 const emojis = ['👍', '👀', '✅', '❓', '🎉', '❌']
-/** Messages of one sender within this time are shown under one name. */
+/** Messages that one sender writes within this time of each other are shown under one name. */
 const togetherMs = 120_000
 
 interface RowProps {
   message: HistoryMessage
   before: HistoryMessage | undefined
   conversation: string
-  /** The message that this one answers, if it is loaded. */
+  /** The message to which this row's message replies, if that message is loaded. */
   answered: HistoryMessage | undefined
   isMarked: boolean
 }

@@ -1,4 +1,4 @@
-// Needs you: one row for each thing that waits for the person, with its subject and its buttons.
+// The list "Needs you": one row for each thing that waits for the person, with its subject and its buttons.
 
 import { permissionPhrase } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from 'react'
@@ -23,7 +23,7 @@ export function Needs() {
   const later = useCell(snoozed)
   const [isHeld, setHeld] = useState(false)
   const rows = useRef<HTMLUListElement>(null)
-  // `pointerleave` is not enough: a button that is removed under the pointer swallows it.
+  // `pointerleave` is not enough: when a button is removed from under the pointer, the event never comes.
   useEffect(() => {
     if (!isHeld) return
     const look = ({ target }: PointerEvent): void => setHeld(rows.current?.contains(target as Node) ?? false)
@@ -65,11 +65,11 @@ function NotifyMe() {
 
 interface Held {
   need: ShownNeed
-  /** The need is answered or gone. */
+  /** Whether the need was answered or has ended by itself. */
   isOver: boolean
 }
 
-/** No row moves while the pointer is over the list: finished rows stay, new ones come at the end. */
+/** Freezes the list while the pointer is over it, so that no row moves: finished rows stay, and new rows come at the end. */
 function useHeld(list: readonly ShownNeed[], isHeld: boolean): readonly Held[] {
   const before = useRef<readonly Held[]>([])
   const now = new Map(list.map((need) => [need.key, need]))
@@ -84,7 +84,7 @@ function useHeld(list: readonly ShownNeed[], isHeld: boolean): readonly Held[] {
   return shown
 }
 
-/** The verb after an agent's name; an approval has its own text. */
+/** The verb after an agent's name, by the kind of need; an approval has its own text. */
 export const saying: Record<ShownNeed['kind'], string> = {
   approval: 'waits for your answer',
   blocked: 'is blocked',
@@ -93,7 +93,7 @@ export const saying: Record<ShownNeed['kind'], string> = {
   mention: 'writes to you',
 }
 
-/** The text of a finished row that still stands. */
+/** What a finished row of the list "Needs you" says, by the kind of need. */
 const overTexts: Record<ShownNeed['kind'], string> = {
   approval: 'Closed.',
   blocked: 'It goes on.',
@@ -107,7 +107,7 @@ function Row({ need, isOver }: Held) {
   const { agent: me } = useCell(connection)
   const [isWriting, setWriting] = useState(() => message !== undefined && draftOf(`reply ${need.key}`).value !== '')
   const box = useRef<HTMLLIElement>(null)
-  // A finished row keeps its height, so that the rows below it do not move.
+  // A row whose need is over keeps its height, so that the rows below it do not move.
   const height = useRef(0)
   useLayoutEffect(() => {
     if (!isOver) height.current = box.current?.getBoundingClientRect().height ?? 0
@@ -192,7 +192,7 @@ function Tools({ need, onReply }: { need: ShownNeed; onReply(): void }) {
   )
 }
 
-/** True if only the terminal can answer: the link then leads to its keyboard. */
+/** Whether a need can be answered only in the agent's terminal; the row's link then opens the terminal with typing switched on. */
 const isAtTerminal = ({ kind, approval }: ShownNeed): boolean => kind === 'blocked' || approval?.choices.length === 0
 
 function addressOf(need: ShownNeed): string {
@@ -201,7 +201,7 @@ function addressOf(need: ShownNeed): string {
   return linkTo('agent', [who, 'terminal'], isAtTerminal(need) ? { type: '1' } : {})
 }
 
-/** The field for a reply: Enter sends, Shift+Enter starts a new line, Escape closes and keeps the text. */
+/** The reply field of a row: Enter sends, Shift+Enter starts a new line, Escape closes the field and keeps the text. */
 function Reply({ need, onClose }: { need: ShownNeed; onClose(): void }) {
   const { key, who, message } = need
   const draft = draftOf(`reply ${key}`)
@@ -235,7 +235,7 @@ function Reply({ need, onClose }: { need: ShownNeed; onClose(): void }) {
     void send()
   }
   const field = useRef<HTMLTextAreaElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each thing that is answered
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the field takes the focus once for each need
   useEffect(() => field.current?.focus({ preventScroll: true }), [key])
   return (
     <form className="bar need-reply" onSubmit={(event) => void send(event)}>

@@ -1,4 +1,4 @@
-// The palette's choices, made from the page's state, and the search among them. Drawing and keys are in palette.tsx.
+// The choices of the command palette, made from the page's state, and the search among them. Drawing and keys are in palette.tsx.
 
 import type { Agent, Conversation } from '@agent-relay/sdk/internal/page'
 import { client, connection, logOut, playDemo } from '../store/connection.ts'
@@ -14,12 +14,12 @@ import { actsOn, perform } from '../store/worker-acts.ts'
 import { previewOf } from './markdown-tree.ts'
 
 export interface Choice {
-  /** Unique among all choices. */
+  /** The text of the choice, unique among all choices. */
   name: string
   hint?: string
-  /** Keys that do the same without the palette. */
+  /** The keyboard shortcut that does the same without the palette. */
   keys?: string
-  /** The choice cannot be undone: the palette asks once more. */
+  /** Whether the choice cannot be undone; the palette then asks once more. */
   isFinal?: boolean
   run(): unknown
 }
@@ -100,7 +100,7 @@ const onAgent = ({ name, status }: Agent, me: string): Choice[] => [
   { name: `Give ${name} a contract`, run: () => go('runs', [], { start: '1', agent: name }) },
 ]
 
-/** The choices with every word of the text in the name or beside it; names that begin with the words come first. */
+/** Finds the choices whose name or hint contains every word of the text; names that begin with the first word come first. */
 export function fitting(choices: readonly Choice[], text: string): readonly Choice[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const [first] = words

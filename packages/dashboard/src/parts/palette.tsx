@@ -1,4 +1,4 @@
-// The palette (Ctrl+K): every place and every action by its name, with the keys that do the same.
+// The command palette (Ctrl+K): every place and every action by its name, with the keyboard shortcuts that do the same.
 
 import { type KeyboardEvent, useEffect, useId, useMemo, useState } from 'react'
 import { useCell } from '../store/cell.ts'
@@ -52,7 +52,7 @@ export function Palette() {
   )
 }
 
-/** The state of the palette: its text, the fitting choices, the selected one. */
+/** The state of the palette: its text, the choices that fit the text, the selected choice. */
 function usePalette() {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
@@ -72,7 +72,7 @@ function usePalette() {
     if (choice.isFinal && asked !== choice.name) return setAsked(choice.name)
     setAsked(undefined)
     setWhy(undefined)
-    // Closes only after success: a failure is shown in the palette.
+    // The palette closes only after the choice has succeeded, because it shows the failure otherwise.
     Promise.resolve(choice.run()).then(close, (error: Error) => setWhy(error.message))
   }
   const press = (event: KeyboardEvent): void => {
@@ -110,7 +110,7 @@ interface RowProps {
 
 function Row({ id, choice: { name, hint, keys }, isChosen, isAsked, onTake }: RowProps) {
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the keys
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the text field above the list handles the keys
     <div
       ref={(element) => {
         if (isChosen) element?.scrollIntoView({ block: 'nearest' })

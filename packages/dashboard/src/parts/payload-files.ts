@@ -1,14 +1,14 @@
-// Splits a payload into files if it is git's diff, or JSON that names files. Drawing is in payload.tsx.
+// Splits the payload of a run into files, if the payload is a git diff or JSON that names files. Drawing is in payload.tsx.
 
 export interface PayloadFile {
   path: string
   text: string
 }
 
-/** Further files are not listed: the whole payload can be downloaded. */
+/** How many files of a payload are listed; the download has all of them. */
 const filesMax = 500
 
-/** Returns undefined for a payload that is one text. */
+/** Returns the files of a payload; undefined for a payload that is a single text. */
 export function filesOf(payload: string): readonly PayloadFile[] | undefined {
   const files = diffsOf(payload) ?? namedIn(parsed(payload))
   return files && files.length > 0 ? files.slice(0, filesMax) : undefined
@@ -20,7 +20,7 @@ function diffsOf(payload: string): PayloadFile[] | undefined {
   return parts.map((text) => ({ path: pathOfDiff(text), text }))
 }
 
-/** The file's path after the change; for a removed file, the path before it. */
+/** Finds the file's path after the change; for a removed file, the path before the change. */
 function pathOfDiff(diff: string): string {
   const [, now] = /^\+\+\+ b\/(.+)$/m.exec(diff) ?? []
   const [, before] = /^--- a\/(.+)$/m.exec(diff) ?? []
@@ -28,7 +28,7 @@ function pathOfDiff(diff: string): string {
   return now ?? before ?? named ?? '?'
 }
 
-/** Reads `{"files": {"a.ts": "…"}}`, `{"files": [{"path": "a.ts", "content": "…"}]}`, or either of them without `files`. */
+/** Reads the files from `{"files": {"a.ts": "…"}}`, `{"files": [{"path": "a.ts", "content": "…"}]}`, or the value of `files` alone. */
 function namedIn(value: unknown): PayloadFile[] | undefined {
   const given = isRecord(value) && 'files' in value ? value.files : value
   if (Array.isArray(given)) {
@@ -37,7 +37,7 @@ function namedIn(value: unknown): PayloadFile[] | undefined {
   }
   if (!isRecord(given)) return undefined
   const entries = Object.entries(given)
-  // Without `files` only names that look like paths count: otherwise any record of texts would match.
+  // In an object without `files`, all keys must look like paths: otherwise any object whose values are texts would match.
   const isMeant = given !== value || entries.every(([path]) => /[^/\s]\.\w+$|\//.test(path))
   const isText = entries.every(([, text]) => typeof text === 'string')
   return isMeant && isText ? entries.map(([path, text]) => ({ path, text: text as string })) : undefined

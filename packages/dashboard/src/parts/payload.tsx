@@ -1,4 +1,4 @@
-// The payload of a run: fetched on request, shown file by file, as JSON or as text, and saved as a file if wanted.
+// The payload of a run: fetched on request, and shown file by file, as JSON or as text. The person can save it as a file.
 
 import { cleanLine, sizeText } from '@agent-relay/sdk/internal/page'
 import { useMemo, useState } from 'react'
@@ -53,10 +53,10 @@ function Shown({ run, text }: { run: string; text: string }) {
   )
 }
 
-/** Longer text would block the page; the download has all of it. */
+/** How much of a file is shown: longer text would block the page; the download has all of it. */
 const shownChars = 100_000
 
-/** Draws its content only once opened: a payload may have hundreds of files. */
+/** One file of a payload. Its content is drawn only once it is opened, since a payload may have hundreds of files. */
 function OneFile({ file: { path, text }, isOpen }: { file: PayloadFile; isOpen: boolean }) {
   const [isShown, setShown] = useState(isOpen)
   const [, language = ''] = /\.(\w+)$/.exec(path) ?? []
@@ -72,7 +72,7 @@ function OneFile({ file: { path, text }, isOpen }: { file: PayloadFile; isOpen: 
   )
 }
 
-/** The text as indented JSON; undefined if it is not JSON. */
+/** Returns the text as indented JSON; undefined if the text is not JSON. */
 function asJson(text: string): string | undefined {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)

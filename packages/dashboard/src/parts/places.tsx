@@ -1,4 +1,4 @@
-// The list of conversations: channels, the person's own, then those between agents.
+// The list of conversations: first channels, then the person's own conversations, then those between other agents.
 
 import type { Conversation } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, memo, useState } from 'react'
@@ -46,7 +46,7 @@ function pick(list: readonly Conversation[] | undefined, test: (each: Conversati
   return (list ?? []).filter(test)
 }
 
-/** Memoized, since a list has hundreds of rows. */
+/** One conversation in the list. Memoized, since the list may have hundreds of rows. */
 const Place = memo(function Place({ place, isChosen }: { place: Conversation; isChosen: boolean }) {
   const { name, last, unread } = place
   const { agent: me } = useCell(connection)
@@ -68,7 +68,7 @@ const Place = memo(function Place({ place, isChosen }: { place: Conversation; is
   )
 })
 
-/** A form that opens a conversation with an agent, with everyone, or a channel, which is created if missing. */
+/** A form that opens a conversation with an agent or with everyone, or joins a channel, which is created if missing. */
 function NewPlace() {
   const { agent: me } = useCell(connection)
   const { agents } = useCell(fleet)

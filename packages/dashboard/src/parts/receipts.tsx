@@ -1,4 +1,4 @@
-// Receipts of a message: one word under it and, on request, each recipient with times and routes.
+// The receipts of a message: one word under the message and, on request, each recipient with times and routes.
 
 import type { HistoryMessage, Receipt } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
@@ -37,7 +37,7 @@ export function Fate({ message, conversation, isOpen, onToggle }: FateProps) {
   )
 }
 
-/** An unread message is late after this time: a connected agent reads sooner. */
+/** A message that is unread for this long is marked as late: a connected agent reads sooner. */
 const lateMs = 10 * 60_000
 
 const isLate = (message: HistoryMessage): boolean =>
@@ -93,7 +93,7 @@ export function Receipts({ id }: { id: string }) {
   )
 }
 
-/** The people who have seen the message; programs are in the table below. */
+/** The people who have seen a message; the table below has every recipient, programs too. */
 function SeenBy({ receipts }: { receipts: readonly Receipt[] }) {
   const { agents } = useCell(fleet)
   const people = new Set(agents.flatMap(({ name, type }) => (type === 'human' ? [name] : [])))

@@ -1,4 +1,4 @@
-// Saves a stretch of the journal as a file, and opens such a file in place of the journal.
+// Saves a range of journal events as a file, and opens such a file in the recorder in place of the journal.
 
 import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { useRef, useState } from 'react'
@@ -23,14 +23,14 @@ export function RecordingTools({ events }: { events: readonly RelayEvent[] }) {
     setWhy(undefined)
     if (!chosen) return
     openRecording(chosen).then(
-      // Shows the whole file: its stretch was chosen when it was saved.
+      // Shows all types of events in the file: its events were chosen when the file was saved.
       () => refine('recorder', [], { types: '*' }),
       (error) => setWhy(error.message),
     )
   }
   const choose = (): void => {
     if (!field.current) return
-    // Lets the same file be opened twice.
+    // Resets the file field: otherwise choosing the same file again would cause no event.
     field.current.value = ''
     field.current.click()
   }

@@ -1,9 +1,9 @@
-// A form made from a JSON Schema: fields where possible, JSON as text for the rest. The daemon checks the values.
+// A form made from a JSON Schema: a field for each value if possible, JSON as text for the rest. The daemon checks the values.
 
 import { useId } from 'react'
 
 type Schema = Record<string, unknown>
-/** The fields' values: typed text, a switch, or the fields of an object. */
+/** What the person has entered: text, the state of a switch, or the fields of an object. */
 export type Draft = string | boolean | { [name: string]: Draft }
 
 type FieldKind = 'object' | 'choice' | 'switch' | 'number' | 'text' | 'json'
@@ -35,7 +35,7 @@ export function draftOf(schema: Schema): Draft {
   return typeof schema.default === 'string' ? schema.default : JSON.stringify(schema.default)
 }
 
-/** The value of a filled form. Throws if a field cannot be parsed. An empty field that is not required is left out. */
+/** Reads the value of a filled form; throws if a field cannot be parsed. An empty field that is not required is left out. */
 export function readDraft(schema: Schema, draft: Draft): unknown {
   const kind = kindOf(schema)
   if (kind === 'object') {

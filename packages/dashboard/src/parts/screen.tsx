@@ -1,4 +1,4 @@
-// The end of a worker's screen as text: its open dialog, or its last lines.
+// The last lines of a worker's terminal as text, which include an open dialog.
 
 import { clean } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
@@ -7,7 +7,7 @@ import './screen.css'
 
 const screenLines = 12
 
-/** Draws nothing without a screen. */
+/** Shows the end of a worker's terminal; draws nothing if the terminal cannot be read or is empty. */
 export function Screen({ name }: { name: string }) {
   const [text, setText] = useState('')
   useEffect(() => {

@@ -1,4 +1,4 @@
-// Search over every message, with filters; a result links to the message in its conversation.
+// Full-text search over all messages, with filters; a result links to the message in its conversation.
 
 import { type Message, searchMessages } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
@@ -18,7 +18,7 @@ const typingRestMs = 150
 const foundMax = 50
 
 interface Found {
-  /** The question that these results answer. */
+  /** The search text and filters that these results belong to, as one string. */
   question: string
   messages: readonly Message[]
   more: number
@@ -71,7 +71,7 @@ function land(message: Message): void {
 
 const questionOf = (text: string, from: string, channel: string): string => JSON.stringify([text, from, channel])
 
-/** Opens the first result on Enter; if pressed early, waits for the results of the current text. */
+/** Opens the first result when Enter is pressed; if Enter comes early, waits for the results of the current text. */
 function useFirst(found: Found | undefined, question: string): (event: FormEvent) => void {
   const [entered, setEntered] = useState<string>()
   useEffect(() => {

@@ -1,10 +1,10 @@
-// Lets the terminal's styles through a policy that forbids inline ones, without loosening the policy.
+// Lets the terminal's styles through a content security policy that forbids inline styles, without loosening the policy.
 //
 // xterm writes its colours and sizes into <style> elements and into `style` attributes of its spans, which `style-src 'self'` blocks.
-// Both are given another way that the policy allows, because only the page's own script can use it: a constructed style sheet in place
-// of the element, and the CSSOM in place of the attribute.
+// This file replaces both by means that only the page's own script can use, and that the policy therefore allows: a constructed style sheet for the element,
+// and the CSSOM for the attribute.
 
-/** Style elements that are made while `work` runs become sheets. The terminal makes all of its own when it is opened. */
+/** Turns the style elements that are created while `work` runs into constructed sheets. The terminal creates all of its style elements when it is opened. */
 export function withSheltered(work: () => void): void {
   document.createElement = ((tag: string, options?: ElementCreationOptions) =>
     tag === 'style' ? sheetElement() : create(tag, options)) as typeof document.createElement
@@ -19,7 +19,7 @@ function create(tag: string, options?: ElementCreationOptions): HTMLElement {
   return Document.prototype.createElement.call(document, tag, options)
 }
 
-/** A stand-in for a style element: its text becomes a sheet, which goes when the element goes. */
+/** A stand-in for a style element: its text becomes a constructed style sheet, which is removed together with the element. */
 function sheetElement(): HTMLElement {
   const element = create('span')
   const sheet = new CSSStyleSheet()
@@ -40,7 +40,10 @@ function sheetElement(): HTMLElement {
   return element
 }
 
-/** Changes all spans: the terminal makes its own as it draws, and a script that sets an attribute may as well set the style. */
+/**
+ * Lets `setAttribute('style', …)` of every span set the style through the CSSOM. That loosens nothing: a script that can set an attribute can set the style
+ * too.
+ */
 export function shelterSpans(): void {
   HTMLSpanElement.prototype.setAttribute = function (name: string, value: string): void {
     if (name === 'style') this.style.cssText = value

@@ -1,4 +1,4 @@
-// The tokens and cost of an agent, a worker or a run: short in a row, with details under the pointer.
+// The tokens and cost of an agent, a worker or a run: short in a row, with details in a tooltip.
 
 import { countText, type Spend, usdText } from '@agent-relay/sdk/internal/page'
 

@@ -1,4 +1,4 @@
-// A form that gives an agent a contract.
+// A form that starts a run: it gives an agent a contract, which is a text that says what to do.
 
 import { runHarnesses } from '@agent-relay/sdk/internal/clis'
 import { type FormEvent, useEffect, useState } from 'react'
@@ -12,7 +12,7 @@ import './form.css'
 
 type HarnessName = (typeof runHarnesses)[number]
 
-/** The form's first values: those of the run to start again, or the chosen agent. */
+/** The form's first values: those of the earlier run that is started again, or the chosen agent. */
 interface Begun {
   harness: HarnessName
   contract?: string
@@ -20,7 +20,7 @@ interface Begun {
   agent?: string
 }
 
-/** The form's first values; undefined while the contract of the earlier run is fetched. */
+/** Returns the values with which the form starts; undefined while the contract of the run to repeat is fetched. */
 function useBegun(): Begun | undefined {
   const { query } = usePageAddress()
   const [again, agent] = [query.get('again'), query.get('agent') ?? undefined]

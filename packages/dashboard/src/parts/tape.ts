@@ -1,4 +1,4 @@
-// The tape under the recorder's head: a window of events, where the head stands in it, and the clock that moves it while it plays.
+// The part of the journal that the recorder shows: a window of events, the current position (the head), and the clock that moves the head while playing.
 
 import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
@@ -10,7 +10,7 @@ import { eventsAfter, eventsAt, eventsUpTo, type Filter } from '../store/recorde
 import { recording } from '../store/recording.ts'
 
 const [windowBefore, windowAfter, windowMax] = [150, 150, 400]
-/** The longest pause between two events while playing; longer ones are cut to this. */
+/** The longest pause between two events while playing; longer pauses are cut to this. */
 const gapMsMax = 2_000
 
 export interface Tape {
@@ -29,7 +29,7 @@ export interface Tape {
 interface Loaded {
   events: readonly RelayEvent[]
   current: number
-  /** The journal goes on behind the window. */
+  /** Whether the journal has more events after the window. */
   hasMore: boolean
   isKnown: boolean
 }
@@ -47,7 +47,7 @@ export function useTape(seq: number | undefined, filter: Filter): Tape {
   const load = useCallback(
     async (seq: number | undefined) => {
       const turn = ++asked.current
-      // The last number is known once the client is connected.
+      // `lastSeq`, the number of the last journal entry, is known once the client is connected.
       if (seq === undefined && !file) await client.connect()
       const around = seq ?? file?.events.at(-1)?.seq ?? lastSeq.value
       const loaded = await windowAround(around, seq, wanted)
@@ -56,7 +56,7 @@ export function useTape(seq: number | undefined, filter: Filter): Tape {
     [wanted, file],
   )
   const loadedBy = useRef<typeof load>(undefined)
-  // Follows the address. Within the window, and with the same filter, only the head moves.
+  // Follows the page's address. If the event is in the loaded window and the filter is the same, only the head moves; otherwise a new window is loaded.
   useEffect(() => {
     const { events, current } = held.current
     const at = events[current]?.seq === seq ? current : events.findIndex((event) => event.seq === seq)
@@ -88,12 +88,12 @@ export function useTape(seq: number | undefined, filter: Filter): Tape {
   }
 }
 
-/** The events before and after a number; with `seq`, the head stands on that one. */
+/** Loads the events before and after a journal number; the head stands on the event `seq`, or on the last event before the number if `seq` is unset. */
 async function windowAround(around: number, seq: number | undefined, filter: Filter): Promise<Loaded> {
   const [upTo, after, named] = await Promise.all([
     eventsUpTo(around, filter, windowBefore),
     eventsAfter(around, filter, windowAfter),
-    // The default filter leaves out many events; a link to a moment shows that moment all the same.
+    // The default filter leaves out many events; a link to a certain event shows that event even if the filter leaves it out.
     seq === undefined || filter.types !== '' ? [] : eventsAt(seq),
   ])
   const before = upTo.some((event) => event.seq === seq) ? upTo : [...upTo, ...named]
@@ -102,7 +102,7 @@ async function windowAround(around: number, seq: number | undefined, filter: Fil
   return { events: [...before, ...after.events], current, hasMore: after.next !== undefined, isKnown: true }
 }
 
-/** Moves one event forward or back. At the end of the window the next events are loaded, and those at the other end dropped. */
+/** Moves the head one event forward or back. At an edge of the window the next events are loaded, and events at the opposite edge dropped. */
 async function move(
   { events, current, hasMore }: Loaded,
   by: number,
@@ -131,7 +131,7 @@ async function move(
   }
 }
 
-/** Waits between two events as long as there was between them, divided by the speed. */
+/** Plays the events: waits between two of them as long as there was between them, divided by the speed. */
 function usePlaying(
   isPlaying: boolean,
   speed: number,

@@ -1,4 +1,5 @@
-// A worker's terminal, with its output so far. Keys go to it only after a switch, so that nobody types into an agent by mistake.
+// A worker's terminal, with its output so far. Key presses are sent to the worker only while typing is switched on, so that nobody types into an agent by
+// mistake.
 
 import { boundRepeats } from '@agent-relay/sdk/internal/page'
 import { FitAddon } from '@xterm/addon-fit'
@@ -36,7 +37,7 @@ const dark = { background: '#101113', foreground: '#dfe1e5', cursor: '#4cc2d4', 
 
 export function TerminalView({ name }: { name: string }) {
   const { query } = usePageAddress()
-  // A link to the terminal's dialog turns typing on.
+  // A link that leads to an open dialog switches typing on.
   const [isTyping, setTyping] = useState(query.has('type'))
   const [text, setText] = useState('')
   const [why, setWhy] = useState<string>()
@@ -54,7 +55,7 @@ export function TerminalView({ name }: { name: string }) {
     held.terminal.options.cursorBlink = isTyping
     if (!isTyping) return
     held.terminal.focus()
-    // Only a person who types sets the terminal's size.
+    // The worker's terminal is resized only when a person starts typing, and not when somebody only watches.
     fitInto(held)
     client.call('worker.resize', { name, cols: held.terminal.cols, rows: held.terminal.rows }).catch(() => {})
     const keys = held.terminal.onData((data) => {
@@ -97,12 +98,12 @@ interface Shown {
   search: SearchAddon
 }
 
-/** Programs draw for 80 columns: on a narrow screen the terminal scrolls instead of wrapping. */
+/** The least width of the shown terminal: programs draw for 80 columns, so on a narrow screen the terminal scrolls instead of wrapping. */
 const colsMin = 80
 
 function fitInto({ terminal, fit }: Pick<Shown, 'terminal' | 'fit'>): void {
   const size = fit.proposeDimensions()
-  // The size is NaN while the terminal is hidden.
+  // While the terminal is hidden, the proposed size is NaN.
   if (size && size.cols > 0 && size.rows > 0) terminal.resize(Math.max(colsMin, size.cols), size.rows)
 }
 
@@ -136,7 +137,7 @@ function useTerminal(
     shown.current = { terminal, fit, search }
     const watch = new ResizeObserver(() => fitInto({ terminal, fit }))
     watch.observe(element)
-    // Every new connection sends all output again.
+    // Each time the connection is made again, the daemon sends the whole output again, so the screen is cleared first.
     let isAnew = true
     const stop = client.follow('worker.follow', {
       input: () => {

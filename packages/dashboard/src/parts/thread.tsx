@@ -1,4 +1,4 @@
-// One thread beside its conversation, and a field to answer in it.
+// One thread shown beside its conversation, with a field to answer in the thread.
 
 import type { Message } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'

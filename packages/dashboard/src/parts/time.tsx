@@ -1,4 +1,4 @@
-// Times as people read them: a clock for today, a date before it, and how long ago something was.
+// Times as people read them: the time of day for today, the date too for earlier days, and how long ago something happened.
 
 import { lastHeardText } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
@@ -22,7 +22,7 @@ export function clockText(ts: string | number): string {
 
 const minutes = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false })
 
-/** A formatter that is made once: toLocaleString makes one for each call, and a page shows many times. */
+/** A formatter that is created once: `toLocaleString` creates one for each call, and a page shows many times. */
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
 export function minuteText(ts: string): string {
@@ -34,7 +34,7 @@ export function dayText(ts: string): string {
   return date.toDateString() === new Date().toDateString() ? 'Today' : day.format(date)
 }
 
-/** A time of day: to the minute for reading; `isExact`: to the second for measuring. */
+/** A time of day, to the minute. With `isExact`, to the second, for measuring. */
 export function Clock({ ts, isExact = false }: { ts: string; isExact?: boolean }) {
   const date = new Date(ts)
   const isToday = date.toDateString() === new Date().toDateString()
@@ -72,12 +72,12 @@ export function Ago({ ts }: { ts?: string }) {
   )
 }
 
-/** A text such as `last heard of 3 min ago`. */
+/** Shows how long ago a machine was last heard of: `last heard of 3 min ago`. */
 export function LastHeard({ ts }: { ts?: string }) {
   return lastHeardText(ts, useCell(now))
 }
 
-/** A debounced copy of a value. */
+/** Returns a debounced copy of a value, which changes once the value has stayed the same for `ms`. */
 export function useRested<T>(value: T, ms: number): T {
   const [rested, setRested] = useState(value)
   useEffect(() => {

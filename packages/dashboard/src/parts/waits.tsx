@@ -1,4 +1,5 @@
-// Arrows beside the rows, from a waiting agent to the awaited one. All rows have the same height, so an arrow's place is computed, not measured.
+// Arrows beside the agents' rows, from each waiting agent to the agent it waits for. All rows have the same height, so an arrow's position is computed, not
+// measured.
 
 import type { Branch } from '../store/fleet.ts'
 import './waits.css'
@@ -29,7 +30,7 @@ export function Waits({ rows }: { rows: readonly Branch[] }) {
   )
 }
 
-/** The arrow's path between two rows, through a lane of its own: two arrows in one lane could not be told apart. */
+/** The SVG path of an arrow between two rows. Arrows are drawn at different distances from the rows, since arrows on the same line could not be told apart. */
 function curve(from: number, to: number, i: number): string {
   const [y1, y2] = [(from + 0.5) * rowPx + 4, (to + 0.5) * rowPx - 4]
   const x = gutterPx - 12 - (i % 4) * lanePx

@@ -1,4 +1,4 @@
-// A worker's changes in its worktree, as git's diff with its colours.
+// A worker's changes in its git worktree, as a coloured diff.
 
 import { clean } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
@@ -8,7 +8,7 @@ import { Copy, Empty, Failure } from './bits.tsx'
 import { diffLines } from './code.tsx'
 import './work-diff.css'
 
-/** Longer diffs are cut here; `agent-relay diff` prints all. */
+/** How many characters of a diff are shown; `agent-relay diff` prints all of it. */
 const shownChars = 200_000
 
 export function WorkDiff({ worker: { name, worktree } }: { worker: ListedWorker }) {
@@ -16,7 +16,7 @@ export function WorkDiff({ worker: { name, worktree } }: { worker: ListedWorker 
   const [isCut, setCut] = useState(false)
   const [why, setWhy] = useState<string>()
   const ask = (): void => {
-    // Asks by branch, since an earlier worker of the same name may have left a worktree too.
+    // Asks by branch, since an earlier worker of the same name may have left a worktree of its own.
     client.call('worker.diff', { name: worktree?.branch ?? name }).then(
       (answer) => {
         setWhy(undefined)
@@ -26,7 +26,7 @@ export function WorkDiff({ worker: { name, worktree } }: { worker: ListedWorker 
       (error) => setWhy(error.message),
     )
   }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once, and when the person asks again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: git is asked once, and when the person asks again
   useEffect(ask, [])
   if (why) return <Failure text={why} />
   if (text === undefined) return <p className="hello muted">Asking git …</p>

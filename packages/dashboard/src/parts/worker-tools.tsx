@@ -1,4 +1,5 @@
-// Buttons for an agent and its program, in its row and in its own view. Actions that cannot be undone ask once more in the same place.
+// Buttons that pause, resume, release, retry or archive an agent, in its row and in its own view. An action that cannot be undone asks once more in the same
+// place.
 
 import type { Agent } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
@@ -6,7 +7,7 @@ import type { ListedWorker } from '../store/fleet.ts'
 import { actsOn, perform, type WorkerAct } from '../store/worker-acts.ts'
 import './worker-tools.css'
 
-/** The question "really?" expires, so that a later click is no answer to it. */
+/** How long the question "really?" is shown, so that a later click does not count as an answer to it. */
 const sureMs = 4_000
 
 interface WorkerToolsProps {

@@ -1,4 +1,4 @@
-// The actions that are offered now, and the latest calls of actions: one entry for each call, with its outcome.
+// The actions (typed functions) that programs offer, and the latest calls of actions: one entry for each call, with its outcome.
 
 import type { ActionInfo, EventOf, RelayEvent } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
@@ -13,23 +13,23 @@ export interface ActionCall {
   seq: number
   ts: string
   inputBytes: number
-  /** Unset while the call is running. */
+  /** The outcome of the call. Unset while the call is running. */
   outcome?: { isOk: boolean; durationMs: number; outputBytes: number; code?: string; message?: string }
 }
 
 export const actions = new Cell<readonly ActionInfo[] | undefined>(undefined)
-/** The latest calls, newest first. */
+/** The latest action calls, newest first. */
 export const calls = new Cell<readonly ActionCall[]>([])
 
 const shownCallsMax = 200
 const callTypes = ['action.invoked', 'action.completed']
 const pageEvents = 1_000
-/** The steps of the first look, in entries back: further only where too little was found. */
+/** How far back in the journal the latest calls are searched, in entries; each longer search is made only if the one before found too few calls. */
 const lookBacks = [1_000, 5_000, 20_000]
 
-/** Follows the actions while the view is open. */
+/** Keeps the actions and their latest calls up to date while the view "Actions" is open. */
 export function followActions(): () => void {
-  /** Events that came during the first request: its answer may be older. */
+  /** Events that arrive during the first request, whose answer may be older than these events. */
   const news: RelayEvent[] = []
   let isFollowed = true
   ask()
@@ -60,7 +60,7 @@ function ask(): void {
   )
 }
 
-/** Finds the newest calls by going back in steps: the daemon lists from a number on, oldest first. */
+/** Finds the newest calls by searching further and further back, because the daemon lists events from a given number on, oldest first. */
 async function latest(last: number): Promise<RelayEvent[]> {
   let found: RelayEvent[] = []
   for (const back of lookBacks) {
@@ -80,7 +80,7 @@ async function after(since: number): Promise<RelayEvent[]> {
   }
 }
 
-/** Adds events to the calls. An event that comes twice changes nothing; an outcome is left out if the call's beginning was not seen. */
+/** Adds events to the list of calls. An event that comes twice changes nothing; an outcome is left out if the beginning of its call was not seen. */
 function joined(before: readonly ActionCall[], events: readonly RelayEvent[]): ActionCall[] {
   const byId = new Map(before.toReversed().map((call) => [call.id, call]))
   for (const event of events) {

@@ -1,4 +1,4 @@
-// The open approvals: actions that wait for somebody's permission. The list is requested again with each of their events.
+// The open approvals: actions that wait for somebody's permission. The list is requested again at each approval event.
 
 import type { Approval, EventOf, RelayEvent } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
@@ -19,7 +19,7 @@ export interface Closing {
 }
 
 const closingsMax = 100
-/** Outcomes of the approvals that ended while the page was open, by id. */
+/** The outcomes of the approvals that ended while the page was open, by approval id. */
 export const closings = new Cell<ReadonlyMap<string, Closing>>(new Map())
 
 const refresh = new Refresh(ask, { minMs: 100, idleMs: 15_000 })
@@ -43,12 +43,12 @@ async function ask(): Promise<void> {
   approvals.set(keepSame(approvals.value, answer.approvals, ({ id }) => id))
 }
 
-/** Fetches the approval with all of its stored input. */
+/** Fetches an approval with the whole stored input, which the list cuts short. */
 export async function wholeApproval({ id }: Approval): Promise<Approval> {
   return (await client.call('approval.show', { id })).approval
 }
 
-/** Answers an approval. The digest ties the answer to the input that the person was shown. */
+/** Answers an approval. The digest ties the answer to the input that the person has seen. */
 export async function answerApproval(
   { id, digest }: Approval,
   choice: string,

@@ -1,4 +1,4 @@
-// A value that views can watch. The whole state library of the page.
+// A value that components can watch: the whole state library of the page.
 
 import { useCallback, useSyncExternalStore } from 'react'
 

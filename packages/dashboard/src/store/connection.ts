@@ -1,29 +1,29 @@
-// Login and the one connection to the daemon: the code of a printed link, the session behind the cookie, the client over its WebSocket.
+// Login, and the page's one connection to the daemon: the one-time code of a printed link, the session cookie, the client over WebSocket.
 
 import { type RelayError, WorkspaceClient, websocketConnector } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
 import { chosenWorkspace, pathOf } from './own-place.ts'
 
-/** locked: no valid session. away: the connection is lost, and the page reconnects. */
+/** locked: no valid login session. away: the connection is lost, and the page reconnects. */
 export type Phase = 'entering' | 'locked' | 'up' | 'away'
 
 export interface ConnectionState {
   phase: Phase
   workspace: string
-  /** The workspaces that this login opens. */
+  /** The workspaces that this login may open. */
   workspaces: readonly string[]
-  /** The reasons why other workspaces cannot be opened. */
+  /** Why other workspaces cannot be opened, one text for each. */
   faults: readonly string[]
-  /** The person's agent. */
+  /** The name of the agent as which the person on this page acts; empty if the person can only look. */
   agent: string
   version: string
   isOpen: boolean
-  /** Whether this login may have the demo played. */
+  /** Whether this login may start the demo. */
   hasDemo: boolean
-  /** When the connection was lost. */
+  /** When the connection was lost. Unset while connected. */
   since?: number
   why?: string
-  /** The command that prints a link to this page. */
+  /** The CLI command that prints a login link for this page. */
   linkCommand: string
 }
 
@@ -43,7 +43,7 @@ function inWorkspace(sign: '?' | '&'): string {
   return chosenWorkspace === undefined ? '' : `${sign}workspace=${encodeURIComponent(chosenWorkspace)}`
 }
 
-/** The client's session comes from the cookie, so HELLO says nothing about it. */
+/** The client of this page. The cookie carries the login session, so the HELLO frame contains no credential. */
 export const client = new WorkspaceClient(websocketConnector(`${location.origin}/ws?page=1${inWorkspace('&')}`), {
   autoConnect: false,
 })
@@ -59,7 +59,7 @@ export async function enter(): Promise<void> {
     change({ phase: 'away', since: Date.now() })
     void lockIfOut()
   })
-  // Handles a session that ended while the daemon was away: the person logs in again.
+  // Handles a login session that ended while the daemon was away: the person has to log in again.
   client.on('error', (error) => {
     if (!client.connected) void open(error)
   })
@@ -68,7 +68,10 @@ export async function enter(): Promise<void> {
   await open()
 }
 
-/** A refused WebSocket looks like an unreachable one: only /session tells whether the daemon is away or the login has ended. */
+/**
+ * Shows the login if the session has ended. A refused WebSocket looks the same as an unreachable one; only `/session` tells whether the daemon is away or the
+ * login has ended.
+ */
 async function lockIfOut(): Promise<void> {
   while (connection.value.phase === 'away') {
     const answer = await session()
@@ -85,7 +88,7 @@ const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, a
 const session = (place = inWorkspace('?')): Promise<Response | undefined> =>
   fetch(`/session${place}`, { headers }).catch(() => undefined)
 
-/** The reason, if the login is valid, but not for this workspace. */
+/** If the login is valid, but not for this workspace, returns a text that says which workspace the login opens. */
 async function onlyOther(): Promise<string | undefined> {
   const answer = chosenWorkspace === undefined ? undefined : await session('')
   if (!answer?.ok) return undefined
@@ -93,7 +96,7 @@ async function onlyOther(): Promise<string | undefined> {
   return `This login opens ${location.origin}${pathOf(workspace)}, and not ${chosenWorkspace}.`
 }
 
-/** Requests the list of workspaces again: one may have been made since. */
+/** Requests the list of workspaces again, because a workspace may have been created meanwhile. */
 export async function findWorkspaces(): Promise<void> {
   const answer = await session()
   if (!answer?.ok) return
@@ -110,7 +113,7 @@ async function open(after?: RelayError): Promise<void> {
     }
     if (answer?.ok) {
       const { workspace, workspaces, faults = [], agent = '', isOpen = false, hasDemo = false } = await answer.json()
-      // The browser keeps values by the page's path, so the page starts again at the workspace's own path.
+      // The browser stores values by the page's path, so the page is loaded again at the path of the workspace.
       if (chosenWorkspace === undefined) return location.replace(`${pathOf(workspace)}${location.hash}`)
       change({ workspace, workspaces, faults, agent, isOpen, hasDemo })
       try {
@@ -124,7 +127,10 @@ async function open(after?: RelayError): Promise<void> {
   }
 }
 
-/** Learns the command that prints a link: a lift has its own. */
+/**
+ * Takes over the command that prints a login link, as the daemon's refusal gives it: a daemon of a lift (a shared piece of work with its own relay) has its own
+ * command.
+ */
 async function learnCommand(refused: Response): Promise<string> {
   const told = await refused.json().catch(() => undefined)
   const { linkCommand } = connection.value
@@ -133,10 +139,10 @@ async function learnCommand(refused: Response): Promise<string> {
   return command
 }
 
-/** Proves that the page itself asks: a page of another origin cannot send this header without a preflight. */
+/** Proves that the page itself makes the request: a page of another origin cannot send this header without a CORS preflight. */
 const headers = { 'X-Relay-Page': '1' }
 
-/** Exchanges the one-time code of the link for the cookie, and removes it from the address. Returns why it was refused. */
+/** Exchanges the one-time code in the page's address for the session cookie, and removes the code from the address. Returns why the code was refused. */
 async function redeem(): Promise<string | undefined> {
   const address = new URL(location.href)
   const code = address.searchParams.get('code')
@@ -153,13 +159,13 @@ export async function show(code: string): Promise<string | undefined> {
     body: JSON.stringify({ code }),
   }).catch(() => undefined)
   if (answer?.ok) return undefined
-  // The daemon's own text for this refusal is for people without any code.
+  // The daemon's own text for this refusal is meant for people who have no code at all.
   if (answer?.status === 401) return `This code was used or is too old. For a new one: ${await learnCommand(answer)}`
   const told = await answer?.json().catch(() => undefined)
   return told?.error?.message ?? 'The daemon does not answer.'
 }
 
-/** Plays the demo in a workspace of its own, and goes there. */
+/** Starts the demo in a workspace of its own, and opens that workspace. */
 export async function playDemo(): Promise<void> {
   const answer = await fetch('/demo', { method: 'POST', headers }).catch(() => undefined)
   const told = await answer?.json().catch(() => undefined)

@@ -1,4 +1,4 @@
-// The conversations, each with its last message and how many the person has not read.
+// The list of conversations, each with its last message and the number of messages that the person has not read.
 
 import type { Conversation, EventOf, RelayEvent } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
@@ -7,7 +7,7 @@ import { onEvents } from './events.ts'
 import { keepSame, Refresh } from './refresh.ts'
 
 export const conversations = new Cell<readonly Conversation[] | undefined>(undefined)
-/** The number of older conversations, which the list leaves out. */
+/** The number of older conversations, which the daemon's answer leaves out. */
 export const olderConversations = new Cell(0)
 
 const shownConversationsMax = 500
@@ -27,7 +27,7 @@ async function ask(): Promise<void> {
 
 const told = /^(channel|conversation|agent)\./
 
-/** Takes in all events at once: after a rush they come by the thousand. */
+/** Takes in all events of a batch at once: after a busy moment events come by the thousand. */
 function take(events: readonly RelayEvent[]): void {
   const spoken = events.filter((event): event is EventOf<'message.created'> => event.type === 'message.created')
   const isHint = ({ type, fact }: RelayEvent): boolean => told.test(type) || isMine(fact)
@@ -49,7 +49,7 @@ function take(events: readonly RelayEvent[]): void {
 
 const isMine = (fact: Record<string, unknown>): boolean => fact.agent === connection.value.agent
 
-/** The conversation with the new message, shown at once; the next answer of the daemon corrects it. */
+/** Adds a new message to its conversation at once; the daemon's next answer corrects the estimate. */
 function withWord(found: Conversation, { fact, message }: EventOf<'message.created'>): Conversation {
   const { body, ...head } = message
   const isNews = found.joined && message.from !== connection.value.agent
@@ -61,14 +61,14 @@ function withWord(found: Conversation, { fact, message }: EventOf<'message.creat
   }
 }
 
-/** A new conversation, made from its name: a pair's or group's name lists the members, so its first message is shown at once. */
+/** Makes a new conversation from its name, so that its first message is shown at once. Works for a pair or group only, whose name lists the members. */
 function begun(name: string): Conversation | undefined {
   if (!isDirect(name)) return undefined
   const members = name.slice(1).split(',')
   return { name, members, messages: 0, unread: 0, joined: members.includes(connection.value.agent) }
 }
 
-/** The title of a conversation: for a pair the other agent, or both if the person is neither of them. */
+/** The title of a conversation: for a pair, the other agent's name, or both names if the person is not one of the two. */
 export function titleOf(name: string, me: string): string {
   if (name === '*') return 'Everyone'
   if (!name.startsWith('@')) return name
@@ -80,7 +80,7 @@ export function isDirect(name: string): boolean {
   return name.startsWith('@')
 }
 
-/** The name of a message's conversation, as the daemon has it. */
+/** Returns the name of the conversation that a message belongs to, by the same rules as the daemon. */
 export function conversationOf({
   channel,
   from,

@@ -1,4 +1,4 @@
-// Texts that the person has begun to write, by their destination. This browser keeps them until they are sent, over a reload too.
+// Unsent texts, by the place where they would be sent. The browser keeps them until they are sent, also when the page is reloaded.
 
 import { Cell } from './cell.ts'
 import { keepHere, keptAs } from './own-place.ts'

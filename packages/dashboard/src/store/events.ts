@@ -1,4 +1,4 @@
-// The events of the workspace: one watch for the whole page. A single event is handed on at once, many at a time together.
+// The events of the workspace: one watch for the whole page. A single event is passed to the listeners at once; many events are passed on together.
 
 import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
@@ -9,11 +9,11 @@ type Listener = (events: readonly RelayEvent[]) => void
 const listeners = new Set<Listener>()
 let waiting: RelayEvent[] = []
 let isPlanned = false
-/** Intervals at which many events are handed on: thirty times a second is more than an eye can read, and nobody reads a hidden page. */
+/** How often collected events are passed on: thirty times a second is more than an eye can follow, and nobody reads a hidden page. */
 const [rushMs, hiddenMs] = [33, 250]
 let flushedAt = 0
 
-/** The number of the last entry that was seen. */
+/** The number of the last journal entry that the page has seen. */
 export const lastSeq = new Cell(0)
 
 export function onEvents(listener: Listener): () => void {
@@ -21,7 +21,7 @@ export function onEvents(listener: Listener): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Keeps `lastSeq` up to date. Call it before connecting: each welcome carries the last number, and the first welcome comes only once. */
+/** Keeps `lastSeq` up to date. Call this before connecting: the daemon's welcome carries the last number, and the first welcome comes only once. */
 export function followLastSeq(): void {
   client.on('ready', ({ seq }) => lastSeq.set(Math.max(seq, lastSeq.value)))
 }

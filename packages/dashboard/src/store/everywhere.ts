@@ -1,4 +1,4 @@
-// The person's needs in every workspace that this login opens: one connection to each, as long as the view is open.
+// The person's needs (things that wait for the person) in every workspace that this login opens, over one connection to each while the view is open.
 
 import { type Need, WorkspaceClient, websocketConnector } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
@@ -6,21 +6,21 @@ import { connection } from './connection.ts'
 
 export interface OtherWorkspace {
   name: string
-  /** The number of agents that are there now; undefined until the workspace answers. */
+  /** The number of agents that are present; undefined until the workspace has answered. */
   present?: number
   needs: readonly Need[]
-  /** The number of further needs, which are not listed. */
+  /** The number of further needs that are not listed. */
   more: number
   why?: string
 }
 
 export const everywhere = new Cell<readonly OtherWorkspace[]>([])
 
-/** A limit, because looking at a workspace at rest opens it. */
+/** The most workspaces that are followed: looking at an idle workspace makes the daemon open it. */
 const workspacesMax = 20
 const lookMs = 3_000
 
-/** Follows the workspaces while the view is open. */
+/** Follows all workspaces of the login while the view "Everywhere" is open. */
 export function followEverywhere(): () => void {
   const names = connection.value.workspaces.slice(0, workspacesMax)
   everywhere.set(names.map((name) => ({ name, needs: [], more: 0 })))

@@ -1,4 +1,5 @@
-// The agents, their status and their programs, requested again when something changes. Also how long the daemon takes to answer.
+// The agents, their status and their workers (the programs that the daemon runs for them), requested again when something changes; and how long the daemon
+// takes to answer.
 
 import { type Agent, type AgentState, agentState, type OutputOf } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
@@ -6,18 +7,18 @@ import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
 import { keepSame, Refresh } from './refresh.ts'
 
-/** A worker with the first line of its task. */
+/** A worker as the daemon lists it, with the first line of its task. */
 export type ListedWorker = OutputOf<'worker.list'>['workers'][number]
 
 export interface Fleet {
   isKnown: boolean
   agents: readonly Agent[]
-  /** The newest program of each name. */
+  /** The newest worker of each agent, by the agent's name. */
   workers: ReadonlyMap<string, ListedWorker>
 }
 
 export const fleet = new Cell<Fleet>({ isKnown: false, agents: [], workers: new Map() })
-/** The time of the last request, there and back. */
+/** The round-trip time of the last request. */
 export const lagMs = new Cell<number | undefined>(undefined)
 
 const refresh = new Refresh(ask, { minMs: 750, idleMs: 3_000 })
@@ -38,7 +39,7 @@ async function ask(): Promise<void> {
   const { value: before } = fleet
   const agents = keepSame(before.agents, listed.agents, ({ name }) => name)
   const newest = new Map<string, ListedWorker>()
-  // The workers of archived agents are left out.
+  // Workers of archived agents are left out.
   const known = new Set(agents.map(({ name }) => name))
   for (const worker of keepSame([...before.workers.values()], workers, ({ id }) => id))
     if (known.has(worker.name) && !newest.has(worker.name)) newest.set(worker.name, worker)
@@ -50,7 +51,7 @@ export type Tone = 'good' | 'calm' | 'busy' | 'warn' | 'bad' | 'off'
 export interface StateText {
   tone: Tone
   text: string
-  /** Something that only a person can fix. */
+  /** Whether the agent is in a state that only a person can end. */
   needsYou: boolean
 }
 
@@ -59,7 +60,7 @@ const tones: Record<AgentState['kind'], Tone> = {
   ...{ busy: 'busy', idle: 'calm', active: 'good', offline: 'off' },
 }
 
-/** One agent's state in a word. `last`: its newest program, which may have ended. */
+/** Describes an agent's state in a word. `last` is the agent's newest worker, which may have ended. */
 export function stateOf(agent: Agent, last?: ListedWorker): StateText {
   const { kind, text, needsPerson: needsYou } = agentState(agent)
   if (kind === 'offline' && last?.status === 'exited')
@@ -67,7 +68,7 @@ export function stateOf(agent: Agent, last?: ListedWorker): StateText {
   return { tone: needsYou ? 'bad' : tones[kind], text, needsYou }
 }
 
-/** The time since which the agent is in its state, if known. */
+/** The time since which the agent is in its state; undefined if unknown. */
 export function sinceOf(
   { waitingFor, worker, status, blocked, machineSeenAt }: Agent,
   last?: ListedWorker,
@@ -83,7 +84,10 @@ export interface Branch {
   depth: number
 }
 
-/** Workers under their lead, leads in the daemon's order. A row that waits or is stuck stays where it is: people remember the place. */
+/**
+ * Lists the agents as a tree: each worker under its lead, leads connected first and then by name. A row that waits or is stuck keeps its place, because people
+ * remember places.
+ */
 export function treeOf(agents: readonly Agent[]): Branch[] {
   const byName = new Map(agents.map((agent) => [agent.name, agent]))
   const children = new Map<string, Agent[]>()
@@ -99,15 +103,15 @@ export function treeOf(agents: readonly Agent[]): Branch[] {
     seen.add(agent.name)
     return [{ agent, depth }, ...(children.get(agent.name) ?? []).flatMap((child) => walk(child, depth + 1))]
   }
-  // Agents that name each other as parent have no root: they come last.
+  // Agents that name each other as parent are under no root: they come last.
   return [...roots, ...agents].flatMap((agent) => walk(agent, 0))
 }
 
-/** Whether the agent is there, was there when its machine was last heard of, or has a running program. Other agents are folded away. */
+/** Whether the agent is present: it is online, or was when its machine was last heard of, or its program runs. Other agents are folded away. */
 export const isPresent = ({ status, worker, lastCallAt }: Agent): boolean =>
   worker !== undefined || (status === 'unreachable' ? lastCallAt !== undefined : status !== 'offline')
 
-/** The names of the agents that pass, and of their leads: without its lead a worker would hang under another agent. */
+/** Returns the names of the agents that pass the test, and of their leads: without its lead, a worker's row would appear under another agent. */
 export function withLeads(agents: readonly Agent[], test: (agent: Agent) => boolean): ReadonlySet<string> {
   const byName = new Map(agents.map((agent) => [agent.name, agent]))
   const kept = new Set<string>()
@@ -117,7 +121,7 @@ export function withLeads(agents: readonly Agent[], test: (agent: Agent) => bool
   return kept
 }
 
-/** Connected agents first, then by name, so that rows stay where they are. */
+/** Orders agents: connected agents first, then by name, so that rows keep their places. */
 function byPlace(a: Agent, b: Agent): number {
   const away = (agent: Agent): number => (agent.status === 'offline' ? 1 : 0)
   return away(a) - away(b) || a.name.localeCompare(b.name)

@@ -1,4 +1,4 @@
-// One conversation's messages by their numbers, loaded as they are looked at, and kept up to date by events.
+// The messages of one conversation by number: loaded when the person looks at them, and kept up to date by events.
 
 import type { EventOf, HistoryMessage, OutputOf, RelayEvent } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
@@ -6,14 +6,14 @@ import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
 
 const pageSize = 100
-/** Pages kept; the ones looked at longest ago go first. */
+/** The most pages of messages kept in memory; the pages looked at longest ago are dropped first. */
 const keptPagesMax = 60
-/** Events kept while pages are loading: an answer may be older than events that came meanwhile. */
+/** The most events kept while pages are loading: a loaded page may be older than events that came meanwhile. */
 const newsMax = 500
 
 export class History {
   readonly name: string
-  /** Counts up at each change. */
+  /** A change counter: views that watch it are drawn again. */
   readonly version = new Cell(0)
   last = 0
   isKnown = false
@@ -40,7 +40,7 @@ export class History {
     return n === undefined ? undefined : this.#messages.get(n)
   }
 
-  /** Loads the newest page; also after the connection was lost, because events may have been missed. */
+  /** Loads the newest page. Called again after the connection was lost, because events may have been missed. */
   async open(): Promise<void> {
     try {
       this.#put(await client.call('message.list', { conversation: this.name, limit: pageSize }))
@@ -52,7 +52,7 @@ export class History {
     this.#changed()
   }
 
-  /** Loads the messages from `low` to `high` that are not there yet. */
+  /** Loads those messages from number `low` to `high` that are missing. */
   ensure(low: number, high: number): void {
     const [first, final] = [
       Math.floor((Math.max(1, low) - 1) / pageSize),
@@ -67,7 +67,7 @@ export class History {
     }
   }
 
-  /** The number of a message anywhere in this conversation; loads the messages around it. */
+  /** Finds the number of a message anywhere in this conversation, and loads the messages around it. */
   async find(id: string): Promise<number | undefined> {
     const known = this.#places.get(id)
     if (known !== undefined) return known
@@ -104,7 +104,7 @@ export class History {
     this.#pages.set(page, 'loading')
     const [low, high] = [page * pageSize, (page + 1) * pageSize]
     try {
-      // A page of large bodies comes in several answers.
+      // The daemon answers a page of long messages in several parts.
       for (let after = low; after < high; ) {
         const answer = await client.call('message.list', {
           conversation: this.name,
@@ -163,7 +163,7 @@ export class History {
     const receipt = isMine || !isMember ? undefined : ('stored' as const)
     this.#messages.set(n, { ...message, n, offered: 0, read: 0, receipt })
     this.#places.set(message.id, n)
-    // A page that has filled up meanwhile is dropped when it is old, like any other.
+    // A page that new messages have filled up counts as loaded, so it can be dropped like any other page.
     const page = Math.floor((n - 1) / pageSize)
     if (n % pageSize === 0 && this.#isWhole(page)) {
       this.#pages.set(page, 'there')

@@ -1,5 +1,5 @@
-// The keyboard: Ctrl+K opens the palette, `?` lists the keys, `/` searches, `g` and a letter goes to a view. Keys do nothing here while
-// somebody types into a field, or once a window over the page was asked for: from then on they are meant for that window.
+// Keyboard shortcuts: Ctrl+K opens the palette, `?` lists the shortcuts, `/` searches, `g` and a letter goes to a view. Apart from Ctrl+K, they do nothing
+// while somebody types into a field, or from the moment an overlay was asked for: later keys are meant for the overlay.
 
 import { Cell } from './cell.ts'
 import { go, pageAddress } from './page-address.ts'
@@ -8,7 +8,7 @@ import { menu } from './views.ts'
 export const isHelpOpen = new Cell(false)
 export const isSearchOpen = new Cell(false)
 export const isPaletteOpen = new Cell(false)
-/** The approval that the next `a` allows; a single `a` allows nothing. */
+/** The id of the approval that a second press of `a` would allow; a single `a` allows nothing. */
 export const armed = new Cell<string | undefined>(undefined)
 
 export const keyTexts: [keys: string, text: string][] = [
@@ -30,7 +30,7 @@ const chordMs = 1_200
 let isChord = false
 let timer: ReturnType<typeof setTimeout> | undefined
 
-/** A first `a` is forgotten after this time. */
+/** How long a first press of `a` counts. */
 const armedMs = 4_000
 let disarming: ReturnType<typeof setTimeout> | undefined
 
@@ -39,7 +39,7 @@ function isTyping(target: EventTarget | null): boolean {
   return element?.closest?.('input, textarea, select, [contenteditable], .xterm') != null
 }
 
-/** Whether a key is for the page: not one that is typed into a field, or into a window that is open or about to open. */
+/** Whether a key press is meant for the page, and not for a text field, nor for an overlay that is open or about to open. */
 export function isForPage({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
   const isWindow = [isPaletteOpen, isHelpOpen, isSearchOpen].some((isOpen) => isOpen.value)
   return !(ctrlKey || metaKey || altKey || isWindow || isTyping(target))
@@ -74,7 +74,7 @@ export function followKeys(): void {
   })
 }
 
-/** Ctrl+K works in every field, except in a terminal, which has its own. */
+/** Whether the key press is Ctrl+K, which works in every field, except in a terminal, where Ctrl+K has its own meaning. */
 function isPaletteKey({ key, ctrlKey, metaKey, altKey, shiftKey, target }: KeyboardEvent): boolean {
   const isChosen = key.toLowerCase() === 'k' && ctrlKey !== metaKey && !altKey && !shiftKey
   return isChosen && (target as HTMLElement | null)?.closest?.('.xterm') == null
@@ -104,7 +104,7 @@ function single(event: KeyboardEvent): void {
   }
 }
 
-/** Moves the focus along the items that the view marks with `data-item`. */
+/** Moves the focus along the items that the view marks with the attribute `data-item`. */
 function step(by: number): void {
   const within = document.querySelector('dialog[open]') ?? document
   const items = [...within.querySelectorAll<HTMLElement>('[data-item]')]
@@ -114,7 +114,7 @@ function step(by: number): void {
   next?.scrollIntoView({ block: 'nearest' })
 }
 
-/** Clicks the part of the focused item that is marked for the key; without a focused item, `r` takes the first that can be answered. */
+/** Clicks the button of the focused item that is marked for this key. Without a focused item, `r` takes the first item that can be answered. */
 function act(event: KeyboardEvent, key: 'open' | 'reply' | 'deny'): void {
   const part = partFor(key)
   if (!part) return
@@ -128,7 +128,7 @@ function partFor(key: string): HTMLElement | null | undefined {
   return within?.querySelector<HTMLElement>(`[data-key="${key}"]`)
 }
 
-/** The first `a` arms the row, which then asks for a second one; a key that is held down counts once. */
+/** Handles the key `a`: the first press arms the focused row, which then asks for a second press; a key that is held down counts once. */
 function allow(event: KeyboardEvent): void {
   const part = partFor('allow')
   const id = part?.dataset.approval

@@ -1,5 +1,5 @@
-// The person's needs, as the daemon lists them, the same in every browser; and how the page announces them while nobody looks at it: by the
-// title's count and, where allowed, by a notification. Snoozed needs are in put-off.ts.
+// The person's needs (things that wait for the person) as the daemon lists them, the same in every browser; and how the page announces them while nobody looks
+// at it: by a count in the title and, if allowed, by a notification. Snoozed needs are in put-off.ts.
 
 import { isSaidTo, type Message, type Need, permissionPhrase, type RelayEvent } from '@agent-relay/sdk/internal/page'
 import { type Approval, approvals } from './approvals.ts'
@@ -11,12 +11,12 @@ import { fleet } from './fleet.ts'
 import { isPutOff, putOff } from './put-off.ts'
 import { keepSame, Refresh } from './refresh.ts'
 
-/** A need with the approval itself in place of its id. */
+/** A need that carries the approval itself in place of its id. */
 export interface ShownNeed extends Omit<Need, 'approval'> {
   approval?: Approval
 }
 
-/** The needs by urgency, the oldest first among equals: a new one does not push down what the person looks at. */
+/** The needs by urgency, and the oldest first among equals, so that a new need does not push down the one that the person looks at. */
 export const needs = new Cell<readonly ShownNeed[]>([])
 /** The number of snoozed needs. */
 export const snoozed = new Cell(0)
@@ -53,7 +53,7 @@ async function ask(): Promise<void> {
   look()
 }
 
-/** Dismisses a need without an answer, as far as its row shows it: messages that have come since stay. */
+/** Dismisses a need without an answer, up to the message that its row shows: messages that came later stay. */
 export function dismiss({ key, message }: ShownNeed): void {
   listed = listed.filter((need) => need.key !== key)
   look()
@@ -67,7 +67,7 @@ function look(): void {
   const open = new Map(approvals.value.map((approval) => [approval.id, approval]))
   const all = listed.flatMap(({ approval: id, ...need }): ShownNeed[] => {
     if (id === undefined) return [need]
-    // An approval that was answered just now leaves the list of approvals before its need goes.
+    // After an answer, the approval disappears before its need does: the need is not shown in between.
     const approval = open.get(id)
     return approval ? [{ ...need, approval }] : []
   })
@@ -93,7 +93,7 @@ function announce({ type, fact, message }: RelayEvent): void {
   if (!mayAnnounce()) return
   if (type === 'worker.changed' && fact.status === 'blocked')
     notify(`${fact.worker} is blocked`, fact.reason ?? 'a dialog is open', `#/agent/${fact.worker}/terminal`)
-  // A dialog on a screen was already announced as a blocked worker.
+  // A dialog on a worker's screen was already announced as a blocked worker.
   if (type === 'approval.opened' && fact.tool !== 'dialog')
     notify(`${fact.agent} ${permissionPhrase(fact).wants}`, fact.input.slice(0, textChars), '#/now')
   if (message && isForMe(message))
@@ -104,7 +104,10 @@ function announce({ type, fact, message }: RelayEvent): void {
     )
 }
 
-/** Whether the page may announce: only while it does not have the focus, since a page behind another window may be visible but is not looked at. */
+/**
+ * Whether the page may show notifications: only while it does not have the focus, since a page behind another window may be visible although nobody looks at
+ * it.
+ */
 function mayAnnounce(): boolean {
   return !document.hasFocus() && 'Notification' in window && Notification.permission === 'granted'
 }

@@ -1,6 +1,6 @@
-// The workspace of this tab: it is in the path, so that several tabs can have several, and the browser keeps values for each of them apart.
+// The workspace of this browser tab. The page's path names it, so that each tab can have its own workspace, and the browser's storage is separate for each.
 
-/** Undefined at `/`, which means the workspace that the login was made for. */
+/** The workspace in the page's path; undefined at `/`, which means the workspace that the login was made for. */
 export const chosenWorkspace = nameIn(location.pathname)
 
 function nameIn(path: string): string | undefined {
@@ -15,10 +15,10 @@ function nameIn(path: string): string | undefined {
 
 export const pathOf = (workspace: string): string => `/w/${encodeURIComponent(workspace)}/`
 
-/** The key under which this browser keeps a value of this workspace. */
+/** Returns the `localStorage` key for a value of this workspace. */
 export const keptAs = (what: string): string => `agent-relay.${chosenWorkspace ?? ''}.${what}`
 
-/** Keeps a value in this browser; a value for which there is no room lasts only as long as the page is open. */
+/** Keeps a value in the browser's storage. If the storage is full or refused, the value lasts only while the page is open. */
 export function keepHere(place: string, text: string): void {
   try {
     localStorage.setItem(place, text)

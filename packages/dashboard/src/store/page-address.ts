@@ -1,12 +1,12 @@
-// The page's address: everything that can be linked to is behind the #.
+// The page's address: everything that can be linked to is in the part after `#`.
 
 import { Cell, useCell } from './cell.ts'
 import { findView, type ViewName } from './views.ts'
 
 export interface PageAddress {
-  /** nowhere: the address names no view. */
+  /** The view that the address names; `nowhere` if it names none. */
   view: ViewName | 'nowhere'
-  /** The parts of the path after the view, decoded. */
+  /** The parts of the address's path after the view, decoded. */
   parts: string[]
   query: URLSearchParams
 }
@@ -31,7 +31,7 @@ addEventListener('hashchange', () => pageAddress.set(read()))
 
 export const usePageAddress = (): PageAddress => useCell(pageAddress)
 
-/** Replaces half characters, which any file may hold and `encodeURIComponent` refuses. */
+/** Replaces lone surrogates (halves of a character): they may come from any file, and `encodeURIComponent` throws on them. */
 const wellFormed = (part: string | number): string => String(part).replace(/\p{Cs}/gu, '\ufffd')
 
 export function linkTo(
@@ -48,7 +48,7 @@ export function go(view: ViewName, parts: readonly (string | number)[] = [], que
   location.hash = linkTo(view, parts, query)
 }
 
-/** Changes the address without a step in the browser's history. */
+/** Changes the page's address without adding a step to the browser's history. */
 export function refine(
   view: ViewName,
   parts: readonly (string | number)[] = [],

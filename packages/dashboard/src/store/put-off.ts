@@ -1,4 +1,4 @@
-// Needs that the person has snoozed on this browser: each comes back by itself.
+// Needs (things that wait for the person) that were snoozed in this browser: each is shown again when its time is over.
 
 import { Cell } from './cell.ts'
 import { keepHere, keptAs } from './own-place.ts'
@@ -7,7 +7,7 @@ const place = keptAs('put-off')
 const putOffMax = 500
 export const snoozeMs = 3_600_000
 
-/** The end of each snooze, by the need's key. */
+/** When each snooze ends, by the need's key, in ms since 1970. */
 export const putOff = new Cell<ReadonlyMap<string, number>>(read())
 
 export function putOffUntil(key: string, until: number): void {

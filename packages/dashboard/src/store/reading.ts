@@ -1,10 +1,10 @@
-// Marks the messages that the person has seen as read: several together, and each message once.
+// Marks the messages that the person has seen as read, several in one call, and each message once.
 
 import { client } from './connection.ts'
 
 const readBatchMs = 150
 const readBatchMax = 500
-/** Beyond this many the list of marked messages starts again: marking a message twice does no harm. */
+/** The most ids of marked messages that are remembered; then the list starts empty again, since marking a message twice does no harm. */
 const askedMax = 10_000
 const asked = new Set<string>()
 const waiting: string[] = []
@@ -32,7 +32,7 @@ async function flush(): Promise<void> {
   try {
     await client.call('inbox.read', { messages })
   } catch {
-    // The messages are still unread, and will be marked when they are seen again.
+    // After a failed call the messages are still unread; they are marked when they are next in view.
     for (const id of messages) asked.delete(id)
   }
 }

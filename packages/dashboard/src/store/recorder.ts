@@ -1,4 +1,4 @@
-// The journal in windows: the events around a number, those before and after it, and the number of a time.
+// Reads the journal in windows: the events before or after a journal number, the events at a number, and the number that belongs to a time.
 
 import type { Message, OutputOf, RelayEvent } from '@agent-relay/sdk/internal/page'
 import { fieldsOf, partiesOf, placeOf } from './concerns.ts'
@@ -8,18 +8,18 @@ import { recording } from './recording.ts'
 export interface Filter {
   agent: string
   conversation: string
-  /** A family of facts, such as `message.*`; empty for the main types, `*` for all. */
+  /** A family of event types, such as `message.*`; empty for the main families, `*` for all. */
   types: string
 }
 
-/** The main types: without joins, tokens, offers and the like. */
+/** The event types shown by default; joins, tokens, message deliveries and the like are left out. */
 const mainTypes = ['message.*', 'approval.*', 'worker.*', 'run.*']
 
 function typesOf({ types }: Filter): string[] | undefined {
   return types === '*' ? undefined : types === '' ? mainTypes : [types]
 }
 
-/** All events of the opened file that pass the filter. */
+/** All events of the opened recording file that pass the filter. */
 function inRecording(filter: Filter): RelayEvent[] {
   const families = typesOf(filter)?.map((type) => type.replace(/\*$/, ''))
   const isWanted = ({ type }: RelayEvent): boolean => families?.some((family) => type.startsWith(family)) ?? true
@@ -27,10 +27,10 @@ function inRecording(filter: Filter): RelayEvent[] {
 }
 
 const pageEntries = 400
-/** A search with a filter that few events pass stops after this many pages. */
+/** How many pages a search reads at most, for a filter that few events pass. */
 const searchedPagesMax = 12
 
-/** Events in order, from `since` on (exclusive); `next` is where to go on, undefined at the journal's end. */
+/** Returns events in order, those after the number `since`. `next` is the number to continue from; undefined at the journal's end. */
 export async function eventsAfter(
   since: number,
   filter: Filter,
@@ -53,7 +53,7 @@ export async function eventsAfter(
   return { events: found, next: at }
 }
 
-/** At most `wanted` events up to `seq` (inclusive), the newest of them. */
+/** Returns the newest events up to and including the number `seq`, at most `wanted`. */
 export async function eventsUpTo(seq: number, filter: Filter, wanted: number): Promise<RelayEvent[]> {
   if (recording.value)
     return inRecording(filter)
@@ -70,14 +70,17 @@ export async function eventsUpTo(seq: number, filter: Filter, wanted: number): P
   return found.slice(-wanted)
 }
 
-/** The events of the entry that an address names, whatever the filter leaves out. */
+/** Returns all events of the journal entry that the page's address names, whatever the filter leaves out. */
 export async function eventsAt(seq: number): Promise<RelayEvent[]> {
   if (recording.value) return recording.value.events.filter((event) => event.seq === seq)
   const { events } = await client.call('event.list', { since: seq - 1, limit: 1 })
   return events.filter((event) => event.seq === seq)
 }
 
-/** The last entry that was written at or before a time, found by halving. After the clock was set back a time has several places: this is one of them. */
+/**
+ * Finds, by binary search, the last entry written at or before a time. If the clock was set back, a time has several places in the journal; this returns one of
+ * them.
+ */
 export async function seqAt(time: number, last: number): Promise<number> {
   if (recording.value) return recording.value.events.findLast(({ ts }) => Date.parse(ts) <= time)?.seq ?? 0
   let [low, high] = [0, last]
@@ -99,15 +102,18 @@ export function isOf(event: RelayEvent, { agent, conversation }: Filter): boolea
 }
 
 export interface Causes {
-  /** The chain of messages that this message answers, the oldest first. */
+  /** The messages that led to this message, each the answer to the one before, oldest first. */
   answered: Message[]
-  /** The consequences of the message, in order. */
+  /** What the message led to, in order. */
   after: RelayEvent[]
 }
 
 const [answeredMax, thenEntries] = [12, 1_000]
 
-/** The chain around one message: up along the messages it answers, down along its deliveries, the actions called because of it, and the replies. */
+/**
+ * Finds the chain of causes around one message: backwards along the messages that it answers, forwards along its deliveries, the actions called because of it,
+ * and the replies.
+ */
 export async function causesOf(message: Message): Promise<Causes> {
   if (recording.value) return causesIn(recording.value.events, message)
   const answered: Causes['answered'] = []
@@ -133,7 +139,7 @@ function causesIn(events: readonly RelayEvent[], message: Message): Causes {
 }
 
 function consequencesOf(id: string, events: readonly RelayEvent[]): RelayEvent[] {
-  /** Agents that have read the message and not answered yet: the actions they call meanwhile count as its consequences. */
+  /** Agents that have read the message and not answered yet: an action that they call meanwhile counts as a consequence of the message. */
   const readers = new Set<unknown>()
   const calls = new Set<unknown>()
   return events.filter((event) => {

@@ -1,4 +1,4 @@
-// Saves a stretch of the journal as a file of one event per line, as `agent-relay workspace export --events` does, and opens such a file on any page.
+// Saves a range of the journal as a file with one event per line, as `agent-relay workspace export --events` does, and opens such a file on any page.
 
 import { limits, parseJson, type RelayEvent, recordingLine } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
@@ -8,18 +8,18 @@ export interface OpenedRecording {
   events: readonly RelayEvent[]
 }
 
-/** The file that the recorder shows in place of this workspace's journal. */
+/** The opened file, which the recorder shows in place of this workspace's journal. Undefined if no file is open. */
 export const recording = new Cell<OpenedRecording | undefined>(undefined)
 
-/** Limits of a file: more would fill the page's memory. */
+/** The largest file that is opened: more would fill the page's memory. */
 const [fileBytesMax, fileEventsMax] = [64 * 1024 * 1024, 200_000]
 
-/** The events as text. `isBare`: without the words of messages and the like, for a report that strangers read. */
+/** The events as the text of a recording file. `isBare` leaves out what people and agents have written, for a report that strangers read. */
 export function recordingText(events: readonly RelayEvent[], isBare: boolean): string {
   return events.map((event) => recordingLine(event, isBare)).join('')
 }
 
-/** Opens a recording. Throws an error for people that says what is wrong with the file. */
+/** Opens a recording file. Throws an error whose text tells people what is wrong with the file. */
 export async function openRecording(file: File): Promise<void> {
   if (file.size > fileBytesMax) throw new Error('This file is too large: a recording has at most 64 MB.')
   const lines = (await file.text()).split('\n').filter((line) => line.trim() !== '')
@@ -33,7 +33,10 @@ export async function openRecording(file: File): Promise<void> {
   recording.set({ name: file.name, events: [...events].sort((a, b) => a.seq - b.seq) })
 }
 
-/** Reads one line; undefined if it is no event. The file may come from anybody, so the type and length of every field that a view reads are checked. */
+/**
+ * Reads one line of a recording; undefined if the line is no event. The file may come from anybody, so the type and length of every field that a view reads are
+ * checked.
+ */
 function eventOf(line: string): RelayEvent | undefined {
   const event = parsed(line)
   if (!isRecord(event) || !isRecord(event.fact) || !Number.isSafeInteger(event.seq)) return undefined
@@ -58,7 +61,7 @@ const isName = (value: unknown): value is string => isText(value, limits.idChars
 const isPlace = (value: unknown): value is string => isText(value, limits.conversationCharsMax)
 const isTime = (value: unknown): value is string => isName(value) && !Number.isNaN(Date.parse(value))
 
-/** The line as JSON; undefined if it does not parse, or nests deeper than any event. */
+/** Parses a line as JSON; undefined if the line is not JSON, or nests deeper than any event does. */
 function parsed(line: string): unknown {
   try {
     return parseJson(line)

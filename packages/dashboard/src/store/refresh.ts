@@ -1,17 +1,17 @@
-// Requests a list again, but not too often: when something hints at a change, and now and then without a hint.
+// Requests a list again when something hints at a change, and now and then without a hint, but not too often.
 
 import { connection } from './connection.ts'
 
 export interface RefreshOptions {
-  /** The shortest time between two requests. */
+  /** The shortest time between two requests for the list. */
   minMs: number
-  /** The longest time between two requests while the page is visible. Unset: requests come only after hints. */
+  /** The longest time between two requests for the list while the page is visible. Unset: requests come only after hints. */
   idleMs?: number
 }
 
-/** A slow list is requested less often: it rests for this many times as long as the request took. */
+/** A list that is slow to load is requested less often: the pause is this many times as long as the request took. */
 const slowListFactor = 20
-/** The longest such rest: one slow moment must not leave the page out of date for long. */
+/** The longest pause after a slow request: one slow moment must not leave the page out of date for long. */
 const restMaxMs = 4_000
 const hiddenFactor = 5
 
@@ -52,7 +52,7 @@ export class Refresh {
     try {
       if (connection.value.phase === 'up') await this.#ask()
     } catch {
-      // The daemon is away, or refused: the connection shows that, and the next request corrects the list.
+      // The daemon is away or has refused the request: the page shows the state of the connection, and the next request corrects the list.
     }
     this.#restMs = Math.min(restMaxMs, (performance.now() - this.#askedAt) * slowListFactor)
     this.#isAsking = false
@@ -60,7 +60,9 @@ export class Refresh {
   }
 }
 
-/** Keeps the former object of each unchanged item, so that it is not drawn again. A list comes often, and little of it changes. */
+/**
+ * Keeps the former object of each item that has not changed, so that React does not draw the item again. Lists are requested often, and little in them changes.
+ */
 export function keepSame<T>(before: readonly T[], now: readonly T[], keyOf: (item: T) => string): readonly T[] {
   const known = new Map(before.map((item) => [keyOf(item), item]))
   return now.map((item) => {

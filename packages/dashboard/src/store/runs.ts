@@ -1,4 +1,4 @@
-// The runs, newest first, requested again when their events come and while one is running; and the payload of a run.
+// The list of runs, newest first, requested again at run events and while a run is running; and the payload of a run.
 
 import type { OutputOf } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
@@ -6,16 +6,16 @@ import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
 import { go } from './page-address.ts'
 
-/** A run with the first line of its contract as its title. */
+/** A run as the daemon lists it, with the first line of its contract as its title. */
 export type TitledRun = OutputOf<'run.list'>['runs'][number]
 
 export const runs = new Cell<readonly TitledRun[] | undefined>(undefined)
 
 const runsMax = 200
-/** A running run's output is polled, since no event tells of it. */
+/** How often the runs are requested while one is running: its output grows without an event. */
 const outputLookMs = 1_000
 
-/** Follows the runs while the view is open. */
+/** Keeps the list of runs up to date while the view is open. */
 export function followRuns(): () => void {
   const ask = (): void => {
     if (connection.value.phase !== 'up') return
@@ -29,7 +29,7 @@ export function followRuns(): () => void {
     if (!document.hidden && runs.value?.some(({ status }) => status === 'running')) ask()
   }, outputLookMs)
   const stop = onEvents((events) => {
-    // The spend of a run's last answer may be reported after the run's end.
+    // A run's final spend may be reported after the run has ended.
     if (events.some(({ type }) => type.startsWith('run.') || type === 'spend.noted')) ask()
   })
   return () => {
@@ -38,13 +38,13 @@ export function followRuns(): () => void {
   }
 }
 
-/** Starts an ended run's contract again, with the same harness and place, and opens the new run. `again`: the run's id or its agent's name. */
+/** Starts a new run with an ended run's contract, harness and place, and opens the new run. `again` is the earlier run's id or its agent's name. */
 export async function retryRun(again: string): Promise<void> {
   const { id } = await client.call('run.start', { again })
   go('runs', [id])
 }
 
-/** The payload of a run, unpacked, as text. */
+/** Fetches the payload of a run, and returns the unpacked text. */
 export async function payloadOf(run: string): Promise<string> {
   const { gzip } = await client.call('run.payload', { run })
   const bytes = Uint8Array.from(atob(gzip), (char) => char.charCodeAt(0))

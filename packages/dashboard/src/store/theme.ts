@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, unless the person chose. Kept in this browser.
+// The light or dark theme: the system's, unless the person chose one. The browser keeps the choice.
 
 import { Cell } from './cell.ts'
 import { keepHere } from './own-place.ts'
@@ -9,7 +9,7 @@ const place = 'agent-relay.theme'
 const wish = matchMedia('(prefers-color-scheme: dark)')
 
 export const theme = new Cell<Theme>((localStorage.getItem(place) as Theme | null) ?? 'system')
-/** Whether the page is dark now. */
+/** Whether the page is drawn dark. */
 export const isDark = new Cell(false)
 
 function apply(): void {

@@ -1,21 +1,21 @@
-// The table of views. The address, the menu, the keys and the palette are made from it. A view's component is the default export of
-// views/NAME.tsx, and its style is beside it.
+// The table of the page's views. The address, the menu, the keyboard shortcuts and the palette are made from this table. A view's component is the default
+// export of views/NAME.tsx, with its style sheet beside it.
 
 import { useCell } from './cell.ts'
 import { conversations } from './conversations.ts'
 import { needs } from './needs.ts'
 
 interface ViewRow {
-  /** The view's name, which is also its path in the address. */
+  /** The view's name, which is also the first part of its address. */
   name: string
-  /** The view's place in the menu; a view without one is not in it. */
+  /** The view's entry in the menu. Unset if the view is not in the menu. */
   link?: {
     title: string
-    /** The key that is pressed after `g`. */
+    /** The key that opens the view, pressed after `g`. */
     key: string
-    /** The path of an SVG of 24 by 24. */
+    /** The path of the view's SVG icon, 24 by 24. */
     picture: string
-    /** A number beside the link, with its meaning. */
+    /** A number shown beside the menu entry, with its meaning. */
     count?: { use(): number; label: string }
   }
 }

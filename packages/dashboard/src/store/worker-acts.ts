@@ -1,4 +1,4 @@
-// The person's buttons for an agent and its program, by their state: the same list for the agent's own view, its row and the palette.
+// What a person can do with an agent and its program, depending on their state. The agent's own view, its row and the palette offer the same list.
 
 import { type Agent, RelayError } from '@agent-relay/sdk/internal/page'
 import { client } from './connection.ts'
@@ -8,14 +8,14 @@ import { retryRun } from './runs.ts'
 export interface WorkerAct {
   name: string
   op: 'worker.pause' | 'worker.resume' | 'worker.release' | 'worker.retry' | 'agent.retire'
-  /** The act cannot be undone: the page asks once more. */
+  /** Whether the act cannot be undone; the page then asks once more. */
   isFinal: boolean
 }
 
 const pause: WorkerAct = { name: 'Pause', op: 'worker.pause', isFinal: false }
 const resume: WorkerAct = { name: 'Resume', op: 'worker.resume', isFinal: false }
 const release: WorkerAct = { name: 'Release', op: 'worker.release', isFinal: true }
-/** Gives the worker its task again, as it was. */
+/** Starts an ended worker again with the same task. */
 const retry: WorkerAct = { name: 'Retry', op: 'worker.retry', isFinal: false }
 /** Removes the agent from every list; its messages stay. */
 const archive: WorkerAct = { name: 'Archive', op: 'agent.retire', isFinal: true }
@@ -29,7 +29,7 @@ export async function perform({ op }: WorkerAct, name: string): Promise<void> {
   try {
     await client.call(op, { name })
   } catch (error) {
-    // The worker carried out a run: the run is repeated.
+    // The worker was started for a run, so the run is started again instead.
     if (!(error instanceof RelayError) || error.code !== 'worker.of-run') throw error
     await retryRun(name)
   }

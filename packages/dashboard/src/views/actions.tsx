@@ -1,4 +1,4 @@
-// Actions: the list that programs offer, a form for each made from its schema, the result of a call, and the latest calls.
+// The view "Actions": the actions (typed functions) that programs offer, a form for each, made from its schema, the result of a call, and the latest calls.
 
 import { type ActionEnvelope, type ActionInfo, clean, cleanLine, sizeText } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'

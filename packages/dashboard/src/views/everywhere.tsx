@@ -1,4 +1,4 @@
-// Everywhere: all workspaces with everything that waits for the person, and links to it.
+// The view "Everywhere": all workspaces with everything that waits for the person, and links to each.
 
 import { cleanLine, type Need } from '@agent-relay/sdk/internal/page'
 import { useEffect } from 'react'
@@ -75,7 +75,7 @@ function Row({ workspace, need }: { workspace: string; need: Need }) {
   )
 }
 
-/** Approvals are answered on Now, which shows them in full. */
+/** Links a need to the place where it is answered. An approval leads to the view "Now", which shows approvals in full. */
 function addressOf({ kind, who, message }: Need): string {
   if (message) return linkTo('talk', [conversationOf(message), message.id])
   return kind === 'approval' ? linkTo('now') : linkTo('agent', [who, 'terminal'])

@@ -1,4 +1,4 @@
-// Now: first everything that needs the person, then every agent with its state and its waits, the machines, and the latest messages.
+// The view "Now": first everything that needs the person, then every agent with its state and whom it waits for, the machines, and the latest messages.
 
 import { type Conversation, cleanLine } from '@agent-relay/sdk/internal/page'
 import { memo, useMemo, useState } from 'react'
@@ -102,7 +102,7 @@ function Agents() {
   )
 }
 
-/** First steps for a newcomer. */
+/** First steps for a newcomer, shown while the workspace has no agents. */
 function Welcome() {
   const { hasDemo } = useCell(connection)
   const [why, setWhy] = useState<string>()
@@ -138,7 +138,7 @@ interface RowProps {
   word: string | undefined
 }
 
-/** Memoized, since there may be hundreds of rows. */
+/** One agent in the list. Memoized, since the list may have hundreds of rows. */
 const Row = memo(function Row({ branch: { agent, depth }, isMe, worker, word }: RowProps) {
   const [why, setWhy] = useState<string>()
   const model = cleanLine([agent.cli, agent.model].filter(Boolean).join(' · '))
@@ -195,7 +195,7 @@ function isSameRow(a: RowProps, b: RowProps): boolean {
   return isSameAgent && a.isMe === b.isMe && a.worker === b.worker && a.word === b.word
 }
 
-/** The last message of each agent, if it is also the last one of its conversation. */
+/** Finds each agent's last message, as far as it is also the last message of its conversation. */
 function lastWords(list: readonly Conversation[]): Map<string, string> {
   const words = new Map<string, string>()
   for (const { last } of list) if (last && !words.has(last.from)) words.set(last.from, previewOf(last.preview))

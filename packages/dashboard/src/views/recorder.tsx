@@ -1,4 +1,4 @@
-// The flight recorder: the journal as a timeline that can be filtered, jumped in, stepped through and played again.
+// The view "Recorder", the flight recorder: the journal as a timeline that can be filtered, jumped in, stepped through and played again.
 
 import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { useEffect, useMemo, useRef, useState } from 'react'
@@ -55,8 +55,8 @@ export default function Recorder() {
   const chosen = events[current]
   useKeys(tape)
   const chosenEvents = stretch ? events.slice(stretch[0], stretch[1] + 1) : events
-  // Clears the stretch, which is given as indexes of these events.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other events are the reason
+  // The selected range is given as indexes of `events`, so other events end the selection.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the events is the reason to run
   useEffect(() => setStretch(undefined), [events])
   return (
     <div className="recorder">

@@ -1,4 +1,4 @@
-// Runs: contracts given to agents, with status and results; a form that starts one.
+// The view "Runs": contracts given to agents, with status and results, and a form that starts a run.
 
 import { clean, type Run } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
@@ -213,7 +213,7 @@ function Contract({ run }: { run: string }) {
   )
 }
 
-/** The agent's current run, or else its latest. */
+/** Shows the agent's current run, or its latest run if none is running. */
 export function AgentRuns({ agent }: { agent: string }) {
   useEffect(() => followRuns(), [])
   const list = useCell(runs)?.filter((run) => run.agent === agent)

@@ -1,4 +1,4 @@
-// Talk: the conversations, the chosen one as a chat, and the open thread.
+// The view "Talk": the list of conversations, the chosen conversation as a chat, and the open thread.
 
 import { useEffect, useRef } from 'react'
 import { Empty, IconButton } from '../parts/bits.tsx'
@@ -38,7 +38,7 @@ export default function Talk() {
   )
 }
 
-/** Without a conversation in the address, opens the latest unread one; a narrow screen shows the list first. */
+/** If the address names no conversation, opens the latest one with unread messages; on a narrow screen the list stays open instead. */
 function useNewestUnread(isChosen: boolean): void {
   const list = useCell(conversations)
   const isDecided = useRef(false)

@@ -1,4 +1,4 @@
-// Clients of the SDK, which leave with the scene.
+// Makes SDK clients for a trial's scene, which disconnects them when it ends.
 
 import { RelayClient } from '@agent-relay/sdk'
 import type { ClientLimits } from '@agent-relay/sdk/internal/client'
@@ -6,7 +6,7 @@ import type { Scene } from './processes.ts'
 
 interface Wishes {
   limits?: Partial<ClientLimits>
-  /** Takes what the client reports as an error outside of any call. */
+  /** Collects the errors that the client reports outside of any call. */
   faults?: string[]
 }
 

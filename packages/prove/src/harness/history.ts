@@ -1,11 +1,11 @@
-// The history of a trial: the messages that its clients sent and were shown, and the rules that these must obey together with the stored ones.
+// The history of a trial: the messages that its clients sent and were shown, and the rules that these and the stored messages must obey together.
 
 import type { Scene } from './processes.ts'
 
 export interface Send {
   from: string
   to: string
-  /** The number of the send for its sender and recipient, counting up; part of the body. */
+  /** A counter for each sender and recipient, which is part of the message's body. */
   n: number
   outcome: 'unknown' | 'acked' | 'refused'
 }
@@ -30,7 +30,7 @@ export class History {
   readonly shown: Shown[] = []
   readonly #numbers = new Map<string, number>()
 
-  /** Notes a send before it is made; its outcome is unknown until the caller sets it. */
+  /** Records a send before the message is sent; the outcome is `unknown` until the caller sets it. */
   invoke(from: string, to: string): Send {
     const pair = pairOf(from, to)
     const n = (this.#numbers.get(pair) ?? 0) + 1
@@ -49,7 +49,7 @@ export class History {
     return this.sends.filter(({ outcome }) => outcome === 'acked').length
   }
 
-  /** Every broken rule as a sentence; a correct history has none. */
+  /** Describes every broken rule in a sentence; a correct history has none. At most 20 are returned. */
   faults(stored: StoredMessage[]): string[] {
     return [...this.faultsOfStored(stored), ...this.#faultsOfShown(stored)].slice(0, 20)
   }
@@ -106,7 +106,7 @@ export interface StoredMessage {
   n: number
 }
 
-/** The content of a database that no daemon has open: its messages in the order they were stored, and whether SQLite finds it sound. */
+/** Reads a database that no daemon has open: its messages in the order in which they were stored, and whether SQLite finds the file sound. */
 export function readStored(
   { relay, databasePath }: Scene,
   path = databasePath,

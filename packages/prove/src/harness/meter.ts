@@ -1,4 +1,4 @@
-// Measures the peak memory of a daemon between start and stop of the meter.
+// Measures the peak memory of a daemon, from the meter's start to its stop.
 
 import type { DaemonProcess } from './processes.ts'
 

@@ -1,4 +1,4 @@
-// Makes frames as a hostile or broken client would send them: valid ones, damaged in one to four places, the same for the same seed.
+// Makes frames as a hostile or broken client would send them: valid frames, damaged in one to four places. The same seed gives the same frames.
 
 import type { Random } from './random.ts'
 import { frameOf } from './raw.ts'
@@ -63,14 +63,14 @@ export class Mutator {
     this.#corpus = texts
   }
 
-  /** The next damaged frame: one or more lines, always with a newline at the end. Newlines in the middle make two broken frames of one. */
+  /** Returns the next damaged frame, which always ends with a newline. A newline in the middle turns a frame into two broken ones. */
   next(): Buffer {
     let bytes: Buffer = Buffer.from(this.#pick())
     for (let left = 1 + this.#random.below(4); left > 0; left--) bytes = this.#damage(bytes)
     return bytes.at(-1) === 10 ? bytes : Buffer.concat([bytes, Buffer.from('\n')])
   }
 
-  /** Picks a valid frame. A second HELLO and a BYE end the connection, and the frames behind them are not read: so they are rare. */
+  /** Picks a valid frame. A second HELLO or a BYE ends the connection, and the daemon does not read the frames after it, so these two are picked rarely. */
   #pick(): string {
     const picked = this.#random.pick(this.#corpus)
     return /"(HELLO|BYE)"/.test(picked) && this.#random.next() < 0.9 ? this.#pick() : picked
@@ -110,7 +110,7 @@ export class Mutator {
     return copy
   }
 
-  /** Replaces a whole JSON value by another. The frame stays valid JSON, so that it reaches the rules behind the parser. */
+  /** Replaces a whole JSON value by another value. The frame stays valid JSON, so that it reaches the checks behind the parser. */
   #replaceValue(bytes: Buffer): Buffer {
     const text = bytes.toString('latin1')
     const values = [...text.matchAll(/(?<=[:[,])("(?:\\.|[^"\\])*"|\d+|true|false)(?=[,\]}])/g)]
@@ -120,7 +120,7 @@ export class Mutator {
     return Buffer.from(text.slice(0, from) + this.#random.pick(poison) + text.slice(from + found[0].length), 'latin1')
   }
 
-  /** Gives the frame a fresh id, so that its command runs: a repeated id gets the answer of before. */
+  /** Gives the frame a fresh id, so that its command runs: a command with a known id is not run again, but gets its first answer. */
   #freshId(bytes: Buffer): Buffer {
     const id = `c_${this.#random.below(2 ** 31).toString(36)}`
     return Buffer.from(bytes.toString('latin1').replace(/"id":"[^"]*"/, `"id":"${id}"`), 'latin1')

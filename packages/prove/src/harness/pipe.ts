@@ -1,9 +1,9 @@
-// A real MCP pipe, as an editor or CLI starts it, whose lines are written and read by hand.
+// A real MCP pipe process, started as an editor or CLI starts it, whose JSON-RPC lines a test writes and reads by hand.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are looked into as they come
+// biome-ignore lint/suspicious/noExplicitAny: tests read any field of an answer
 type Json = any
 type Id = number | string | null
 
@@ -47,7 +47,7 @@ export class RawPipe {
     return this.#id++
   }
 
-  /** The first line that answers this id; a line with an error if the pipe ends before. */
+  /** Waits for the first line that answers this id; if the pipe ends first, the line is an error. */
   answer(id: Id): Promise<Json> {
     const found = this.lines.find((line) => isAnswer(line, id))
     if (found !== undefined) return Promise.resolve(found)

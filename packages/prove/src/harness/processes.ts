@@ -1,4 +1,4 @@
-// The daemons and folders of a trial: each daemon is ended by its own process id, and each folder removed, also when the trial fails or is cut short.
+// The daemon processes and folders of a trial. Each daemon is ended by its own process id and each folder is removed, also if the trial fails or is cut short.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -9,13 +9,13 @@ import { callOnce } from './raw.ts'
 import type { TriedRelay } from './tried-relay.ts'
 
 export const project = 'crash'
-/** The built file, also for tests, which run from the sources. */
+/** The built JavaScript file; tests start it too, although they themselves run from the sources. */
 const daemonPath = fileURLToPath(new URL('../../dist/harness/daemon.js', import.meta.url))
 
-/** The caller's hold on a trial. */
+/** What the caller of a trial passes in: the relay to try, and the means to cancel and to watch the trial. */
 export interface Setting {
   relay: TriedRelay
-  /** Cuts the trial short. */
+  /** Aborting this signal cuts the trial short. */
   signal?: AbortSignal
   /** Called with the progress of the trial. */
   onProgress?(text: string): void
@@ -26,7 +26,10 @@ export interface Exit {
   signal: NodeJS.Signals | null
 }
 
-/** A process that runs out of time, or is told twice to end, has no chance to clean up: everything that is left then goes with it. */
+/**
+ * Started daemons that still live. If this process runs out of time or is told twice to end, it cannot clean up in the usual way: its exit handler then kills
+ * these daemons and removes the folders.
+ */
 const alive = new Set<DaemonProcess>()
 const folders = new Set<string>()
 process.on('exit', () => {
@@ -37,15 +40,15 @@ process.on('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
 })
 
-/** A started daemon: alive, but not necessarily ready. */
+/** A daemon process that was started: it lives, but is not necessarily ready. */
 export class DaemonProcess {
   readonly child: ChildProcess
   readonly exited: Promise<Exit>
-  /** Resolves when the workspace is open; rejects if the daemon ends before. */
+  /** Resolves when the daemon has opened the workspace; rejects if the daemon ends before. */
   readonly ready: Promise<void>
-  /** The daemon's own process id, which is not the child's under strace. */
+  /** The daemon's own process id. Under strace, the child process is strace, so the two ids differ. */
   pid: number | undefined
-  /** The address of the daemon's HTTP; empty if it serves none. */
+  /** The daemon's HTTP address; empty if the daemon serves no HTTP. */
   url = ''
   #log = ''
 
@@ -54,7 +57,7 @@ export class DaemonProcess {
     this.pid = child.pid
     alive.add(this)
     child.once('exit', () => alive.delete(this))
-    // The event `close` comes after the last output, unlike `exit`.
+    // `close` comes after the process's last output; `exit` may come before it.
     this.exited = new Promise((resolve) => child.once('close', (code, signal) => resolve({ code, signal })))
     this.ready = new Promise((resolve, reject) => {
       child.once('exit', (code, signal) => reject(new Error(`ended (${signal ?? code}): ${this.errors}`)))
@@ -69,11 +72,11 @@ export class DaemonProcess {
         openWorkspace(controlPath).then(resolve, reject)
       })
     })
-    // A rejection that nobody waits for is not an error of the trial.
+    // Without this handler, a trial that does not await `ready` would end with an unhandled rejection.
     this.ready.catch(() => {})
   }
 
-  /** The daemon's log, without the lines of every start and stop. */
+  /** The daemon's log without the lines that every start and stop writes; empty if nothing went wrong. */
   get errors(): string {
     const usual = /^\S+ (agent-relay \S+ runs, .*|stopping|stopped)$/
     return this.#log
@@ -102,14 +105,14 @@ export class DaemonProcess {
   }
 }
 
-/** The daemons and files of a trial; `dispose` ends and removes all of them. */
+/** The daemons and files of one trial; `dispose` ends the daemons and removes the files. */
 export class Scene {
   readonly #started: DaemonProcess[] = []
   readonly #cleanUps: (() => unknown)[] = []
   readonly #onProgress: Setting['onProgress']
   readonly relay: TriedRelay
   readonly dataDir: string
-  /** True once nothing may be started or sent any more. */
+  /** Whether the trial is over: from then on nothing may be started or sent. */
   isOver = false
 
   constructor({ relay, onProgress }: Setting) {
@@ -119,12 +122,15 @@ export class Scene {
     folders.add(this.dataDir)
   }
 
-  /** Reports that something has happened; a trial that is silent for long counts as stuck. */
+  /** Reports progress; a trial that reports nothing for long counts as stuck. */
   tell(text: string): void {
     this.#onProgress?.(text)
   }
 
-  /** Starts a daemon. `through` is a program that runs it, such as strace with its options; `isApart` if that gives it a file system of its own. */
+  /**
+   * Starts a daemon. `through` is a program that runs the daemon, such as strace with its options; `isApart` says that this program gives the daemon a file
+   * system of its own.
+   */
   spawnDaemon({
     through = [] as string[],
     nodeArgs = [] as string[],
@@ -148,7 +154,7 @@ export class Scene {
     return daemon
   }
 
-  /** The socket of the daemon's owner. */
+  /** The daemon's control socket, which is for the daemon's owner alone. */
   get controlPath(): string {
     return join(this.dataDir, 'control.sock')
   }
@@ -161,7 +167,7 @@ export class Scene {
     return join(this.dataDir, 'projects', project, 'relay.db')
   }
 
-  /** The workspace's key, from its owner's file. */
+  /** The key of the trial's workspace, read from the owner's credentials file. */
   get key(): string {
     const { workspaces } = JSON.parse(readFileSync(join(this.dataDir, 'credentials.json'), 'utf8'))
     return (
@@ -177,7 +183,7 @@ export class Scene {
     this.isOver = true
     for (const daemon of this.#started) {
       daemon.kill('SIGKILL')
-      // Under strace, the child is the tracer, another process than the daemon.
+      // Under strace, the child process is strace itself and not the daemon.
       if (daemon.child.exitCode === null && daemon.child.signalCode === null) daemon.child.kill('SIGKILL')
     }
     await Promise.all(this.#started.map(({ exited }) => exited))
@@ -187,7 +193,10 @@ export class Scene {
   }
 }
 
-/** Runs `work` in a scene, which is disposed of in any case. Rejects with the signal's reason once the trial is cut short and everything has been removed. */
+/**
+ * Runs `work` in a new scene (the daemons and files of a trial), and disposes of the scene in any case. If the trial is cut short, rejects with the signal's
+ * reason after everything has been removed.
+ */
 export async function inScene<T>(setting: Setting, work: (scene: Scene) => Promise<T>): Promise<T> {
   const { signal } = setting
   signal?.throwIfAborted()
@@ -210,13 +219,13 @@ async function openWorkspace(controlPath: string): Promise<void> {
   if (type !== 'ACK') throw new Error(`the workspace was not opened: ${JSON.stringify(payload)}`)
 }
 
-/** This process's environment, without the variables that would change a daemon or lead to another one. */
+/** Returns this process's environment without the variables that would change a daemon's behaviour or lead a client to another daemon. */
 export function bareEnv(): NodeJS.ProcessEnv {
   const changes = /^(?:NODE_EXTRA_CA_CERTS|NODE_OPTIONS|VITEST|RELAY_.*)$/
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !changes.test(name)))
 }
 
-/** The resident memory of a process; NaN where the kernel has no such file. */
+/** The resident memory of a process in MB; NaN on systems without `/proc`. */
 export function residentMb(pid: number | undefined): number {
   const path = `/proc/${pid}/status`
   const status = existsSync(path) ? readFileSync(path, 'utf8') : ''
@@ -227,11 +236,11 @@ function killQuietly(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // The process has ended by itself.
+    // The process has already ended.
   }
 }
 
-/** Whether the work settles in time. */
+/** Whether the promise settles within `ms`. */
 export async function isSettled(ms: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>((resolve) => {

@@ -1,4 +1,4 @@
-// Random numbers from a seed: the same seed gives the same numbers.
+// Pseudo-random numbers from a seed: the same seed gives the same numbers.
 
 export class Random {
   readonly seed: number
@@ -9,12 +9,12 @@ export class Random {
     this.#state = this.seed
   }
 
-  /** Random numbers from another seed each time. */
+  /** A generator with a different seed each time. */
   static any(): Random {
     return new Random(Date.now() % 1_000_000_007)
   }
 
-  /** A number in [0, 1), from mulberry32, which is small and good enough to choose by. */
+  /** Returns a number in [0, 1). The algorithm is mulberry32, which is small and good enough for choosing test data. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let t = this.#state
@@ -23,7 +23,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296
   }
 
-  /** A whole number in [0, below). */
+  /** Returns a whole number in [0, below). */
   below(below: number): number {
     return Math.floor(this.next() * below)
   }

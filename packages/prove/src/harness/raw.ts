@@ -1,10 +1,10 @@
-// A client that keeps to no protocol: it writes any bytes to the socket or over a WebSocket, and keeps every line that comes back.
+// A client that enforces no protocol: writes any bytes to the daemon's socket or over a WebSocket, and keeps every line that the daemon sends.
 
 import { connect, type Socket } from 'node:net'
 import { makeIds } from '@agent-relay/sdk/wire'
 import WebSocket from 'ws'
 
-/** One source of ids for all connections: an id that an agent has used before names the command of that time. */
+/** One source of ids for all connections: if an agent used an id again, the daemon would take the frame for a repetition of the earlier command. */
 const ids = makeIds()
 
 export interface Frame {
@@ -56,7 +56,7 @@ export class Raw {
     })
   }
 
-  /** Connects over `/ws`, where each write is one message. */
+  /** Connects to the daemon's WebSocket at `/ws`, where each write is one WebSocket message. */
   static openWebSocket(url: string): Promise<Raw> {
     return new Promise((resolve, reject) => {
       const ws = new WebSocket(`${url.replace('http', 'ws')}/ws`, { perMessageDeflate: false })
@@ -68,7 +68,7 @@ export class Raw {
     })
   }
 
-  /** Connects and sends the greeting, under this name if one is given, and with whatever else it says. */
+  /** Connects and sends the HELLO frame, with the agent's name if one is given, and with the further fields in `more`. */
   static async as(path: string, name?: string, more: object = {}): Promise<Raw> {
     const raw = await Raw.open(path)
     const welcome = await raw.ask('HELLO', { name, ...more })
@@ -82,7 +82,7 @@ export class Raw {
     else this.socket.write(bytes)
   }
 
-  /** Sends a frame and waits for its answer; LOST if the connection ends first. */
+  /** Sends a frame and waits for the daemon's answer. If the connection ends first, the result is a frame of the made-up type LOST. */
   ask(type: string, payload: unknown, id = ids('c')): Promise<Frame> {
     const answered = this.answer(id)
     this.write(frameOf(type, id, payload))
@@ -93,7 +93,7 @@ export class Raw {
     return this.ask('CALL', { op, input }, id)
   }
 
-  /** The next frame with this id. */
+  /** Waits for the next frame with this id. */
   answer(id: string): Promise<Frame> {
     if (this.isClosed) return Promise.resolve({ v: 1, type: 'LOST', id, payload: {} })
     return new Promise((resolve) => this.#waiting.set(id, resolve))
@@ -119,7 +119,7 @@ export class Raw {
   }
 }
 
-/** One call on a connection of its own. */
+/** Makes one call on a connection of its own. */
 export async function callOnce(path: string, op: string, input: unknown): Promise<Frame> {
   const raw = await Raw.as(path)
   try {

@@ -1,27 +1,30 @@
-// Reads the system calls of a daemon from strace: writes and syncs of the log file, and what left by the sockets.
+// Reads a daemon's system calls from strace's output: writes and syncs of the database's log file, and what the daemon sent over sockets.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/** The reason why strace cannot trace here, for a skipped test; undefined where it can. */
+/** Returns why strace cannot trace on this machine, for the message of a skipped test; undefined if it can. */
 export function whyNoStrace(): string | undefined {
   const tried = spawnSync('strace', ['-f', '-e', 'trace=fdatasync', process.execPath, '-e', '0'], { encoding: 'utf8' })
   if (tried.error) return `strace is not installed (${tried.error.message})`
   return tried.status === 0 ? undefined : `strace cannot trace here: ${tried.stderr.trim().split('\n').at(-1)}`
 }
 
-/** The command line of strace. Whole pages of the log are printed, so that a command's id can be found in what was written. */
+/**
+ * Returns the command line of strace. Strings are printed up to 70,000 characters, so that a command's id can be found in the pages that were written to the
+ * log.
+ */
 export function straceArgs(output: string, ...more: string[]): string[] {
   const calls = 'trace=pwrite64,pwritev,write,writev,sendto,sendmsg,fsync,fdatasync'
   return ['strace', '-f', '-y', '-s', '70000', '-e', calls, ...more, '-o', output]
 }
 
 export interface SystemCall {
-  /** The place of the call in the order of all beginnings and ends. */
+  /** Line numbers in the trace, which order the beginnings and ends of all calls. */
   began: number
   ended: number
   name: string
-  /** The path or socket that the first argument stands for. */
+  /** The path or socket behind the file descriptor in the first argument. */
   file: string
   text: string
   result: string
@@ -30,7 +33,7 @@ export interface SystemCall {
 const begun = /^(\d+)\s+(\w+)\((?:(\d+)<([^>]*)>)?/
 const resumed = /^(\d+)\s+<\.\.\. (\w+) resumed>/
 
-/** The calls of a trace, in the order in which they ended. A call that never ended is left out. */
+/** Reads the system calls of a trace, in the order in which they ended; a call that never ended is left out. */
 export function readTrace(path: string): SystemCall[] {
   const calls: SystemCall[] = []
   const unfinished = new Map<string, SystemCall>()
@@ -61,7 +64,7 @@ export const isSync = ({ name }: SystemCall): boolean => name === 'fsync' || nam
 export const isOnLog = ({ file }: SystemCall): boolean => file.endsWith('relay.db-wal')
 export const isToSocket = ({ file }: SystemCall): boolean => /^(socket|UNIX|unix)/i.test(file)
 
-/** The ids of the commands acknowledged by this call. */
+/** Finds the ids of the commands that this system call acknowledged to a client. */
 export function acksIn({ text }: SystemCall): string[] {
   return [...text.matchAll(/\\"type\\":\\"ACK\\",\\"id\\":\\"([\w-]+)\\"/g)].map((match) => match[1] as string)
 }

@@ -1,15 +1,15 @@
-// The relay that is tried, as its caller describes it: this package loads nothing of the relay.
+// The relay under test, as the caller describes it: this package itself imports nothing of the relay.
 
 export interface TriedRelay {
-  /** The file that Node runs as `agent-relay`. */
+  /** The path of the file that Node runs as `agent-relay`. */
   launcher: string
   /** Reads a database that no daemon has open. */
   read(databasePath: string): Content
 }
 
 interface Content {
-  /** The first 200 characters of each message, in the order in which they were stored. */
+  /** The first 200 characters of each message's body, in the order in which the messages were stored. */
   bodies: string[]
-  /** What SQLite says about the whole file: `ok`, or what is damaged. */
+  /** The result of SQLite's integrity check of the whole file: `ok`, or what is damaged. */
   integrity: string
 }

@@ -1,4 +1,4 @@
-// A session that keeps calling during a trial, and must not feel what is done to the daemon.
+// A witness: a pair of clients that keep calling the daemon during a trial, to show that they do not notice what else is done to the daemon.
 
 import type { RelayClient } from '@agent-relay/sdk'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
@@ -13,10 +13,10 @@ export interface Testimony {
   maxMs: number
 }
 
-/** A limit for the last call, against a hang. */
+/** How long the witness waits for its last call at the end of the trial, so that a hang is reported. */
 const lastCallMsMax = waitLimitMs('prove')
 
-/** Sends to a second agent of its own and takes the messages, again and again, with a short rest. */
+/** Sends messages to a second agent and takes them from its inbox, again and again with a short rest, and measures the calls. */
 export class Witness {
   readonly #sender: RelayClient
   readonly #receiver: RelayClient
@@ -44,7 +44,7 @@ export class Witness {
     return new Witness(scene, sender, await connectClient(scene, 'witness-b', { faults }), faults)
   }
 
-  /** The calls since the last testimony, and all failures so far. */
+  /** Returns the measured calls since the last report, and all failures so far. */
   testify(): Testimony {
     const sorted = this.#tookMs.sort((a, b) => a - b)
     this.#tookMs = []

@@ -1,4 +1,5 @@
-// Frames that are cut, joined, too large, too deep, not UTF-8 or meant to pollute: answered or refused, and the connection goes on.
+// Attacks with frames that are cut, joined, too large, too deep, not UTF-8 or meant to pollute prototypes: the daemon must answer or refuse each, and the
+// connection must go on.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { limits } from '@agent-relay/sdk/wire'
@@ -7,7 +8,7 @@ import { type Frame, frameOf, Raw } from '../harness/raw.ts'
 
 const MiB = 1024 * 1024
 
-/** The attacks by name. Each resolves to a text about what went wrong, or to nothing. `raw` is a connection that acts as an agent. */
+/** The attacks by name. `raw` is a connection that acts as an agent. Each attack resolves to a text that says what went wrong, or to undefined. */
 export const frameAttacks: Record<string, (raw: Raw, socketPath: string) => Promise<string | undefined>> = {
   async 'cut at every byte'(raw) {
     const text = frameOf('CALL', 'cut', { op: 'message.send', input: { to: 'other', body: 'ä€😀 "\\n"' } })
@@ -83,7 +84,7 @@ export const frameAttacks: Record<string, (raw: Raw, socketPath: string) => Prom
       if (wrong) return wrong
     }
     for (const depth of [500_000, 20_000, limits.jsonDepthMax, 20]) {
-      // JSON that is too deep is refused before it is parsed, the rest by the rules of the operation.
+      // Too deep JSON is refused before it is parsed; nesting within the limit is refused by the operation's own rules.
       const [id, code] = depth >= limits.jsonDepthMax ? ['-', 'frame.invalid'] : ['deep', 'input.invalid']
       const nested = `${'['.repeat(depth)}${']'.repeat(depth)}`
       for (const field of ['to', 'body', 'wait', 'thread', 'other']) {

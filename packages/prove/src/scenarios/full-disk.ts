@@ -1,4 +1,4 @@
-// Fills the disk of a daemon: a small tmpfs in a mount namespace of its own, so that nothing is left mounted whatever happens.
+// Fills the disk of a daemon: a small tmpfs in a mount namespace of its own, so that nothing stays mounted, whatever happens.
 
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,13 +10,13 @@ import { Raw } from '../harness/raw.ts'
 
 export interface FullDiskReport {
   ackedBefore: number
-  /** The refusal that the sender got, and how long it took. */
+  /** The refusal that the sender got when the disk was full, and how long the refusal took. */
   refusal: string
   refusalMs: number
-  /** Reads that failed while the disk was full. */
+  /** Read operations that failed while the disk was full. */
   failedReads: string[]
   refusedWhileFull: number
-  /** The time from freeing space to the next acknowledgement; undefined if none came. */
+  /** The time in ms from freeing disk space to the next acknowledged message; undefined if none was acknowledged. */
   resumedMs: number | undefined
   ackedAfter: number
   integrity: string
@@ -26,7 +26,7 @@ export interface FullDiskReport {
 
 const mountAndRun = 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"'
 
-/** The command that mounts a file system for one process here, or the reason why that is not possible. */
+/** Returns the command that mounts a file system for one process on this machine, or the reason why that is impossible. */
 export function howToMount(): { unshare: string[] } | { reason: string } {
   let reason = ''
   for (const unshare of [
@@ -42,7 +42,7 @@ export function howToMount(): { unshare: string[] } | { reason: string } {
   return { reason: `no tmpfs can be mounted here: ${reason}` }
 }
 
-/** The command that runs a program with a small disk of its own at `path`. */
+/** Returns the command that runs a program with a small disk of its own mounted at `path`. */
 export function onTmpfs(unshare: string[], sizeMb: number, path: string): string[] {
   return [...unshare, 'sh', '-c', mountAndRun, 'sh', `${sizeMb}m`, path]
 }
@@ -61,7 +61,7 @@ export function fillDisk(unshare: string[], sizeMb: number, setting: Setting): P
     const full = await sendUntilFull(scene, sender, history)
     const failedReads = await read(sender, receiver)
     const refusedWhileFull = await countRefused(sender, history, 20)
-    // The search index is filled when the daemon is idle, and finds the disk full too.
+    // The daemon fills its search index when it is idle; this wait lets the index meet the full disk too.
     await sleep(700)
     failedReads.push(...(await read(sender, receiver)))
     const ackedBefore = history.acked
@@ -105,7 +105,7 @@ async function sendUntilFull(
   throw new Error('the disk never filled')
 }
 
-/** The failures of reads, which must work while nothing can be written. */
+/** Calls several read operations, which must work while nothing can be written, and returns those that fail. */
 async function read(sender: Raw, receiver: Raw): Promise<string[]> {
   const answers = await Promise.all([
     receiver.call('inbox.peek', { limit: 5 }),
@@ -115,7 +115,7 @@ async function read(sender: Raw, receiver: Raw): Promise<string[]> {
     sender.call('workspace.status', {}),
     sender.call('channel.list', {}),
   ])
-  // The index of a search is filled before it answers, and may not fit: the refusal says so then, and harms nothing.
+  // A search first fills its index, which may not fit on the full disk: a refusal that says so is not a failure.
   const searched = await sender.call('message.search', { text: 'from' })
   if (searched.type === 'ERROR' && !/full/.test(searched.payload.message)) answers.push(searched)
   return answers.filter(({ type }) => type !== 'ACK').map(({ type, payload }) => `${type} ${payload?.message}`)
@@ -152,7 +152,7 @@ function lost(history: History, seen: number[]): string[] {
   return seen.length === there.size ? missing : [...missing, 'found twice in the inbox']
 }
 
-/** Reads a copy of the database while the daemon still runs: the mount ends with the daemon. */
+/** Reads a copy of the database while the daemon still runs, because the daemon's tmpfs disappears when the daemon ends. */
 function copyAndRead(scene: Scene, databasePath: string): ReturnType<typeof readStored> {
   const copy = join(scene.dataDir, 'copy.db')
   for (const tail of ['', '-wal']) if (existsSync(databasePath + tail)) copyFileSync(databasePath + tail, copy + tail)

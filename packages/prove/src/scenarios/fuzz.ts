@@ -1,4 +1,4 @@
-// Sends mutated frames to a live daemon, while another session goes on as if nothing happened.
+// Sends damaged (mutated) frames to a live daemon, while another session goes on as if nothing happened.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { Mutator } from '../harness/mutator.ts'
@@ -9,13 +9,15 @@ import { type Testimony, Witness } from '../harness/witness.ts'
 import { frameAttacks } from './frames.ts'
 
 export interface FramesReport {
-  /** The faults found by the hand-made frames. */
+  /** The faults that the hand-made hostile frames have found. */
   wrong: string[]
   faults: string[]
   mutated: number
   connections: number
   seconds: number
-  /** The daemon's memory: before anything, after the hand-made frames, after a tenth of the mutated ones, after all. */
+  /**
+   * The daemon's memory at four times: before the trial, after the hand-made frames, after the first tenth of the mutated frames (the warm-up), and after all.
+   */
   rssMb: Record<'before' | 'unkind' | 'warm' | 'after', number>
   witness: Testimony
   exit: number | null
@@ -24,12 +26,12 @@ export interface FramesReport {
 
 const lanes = 8
 const perBatch = 25
-/** A limit against a hang: a busy machine may need five times as long. */
+/** How long an answer may take before it counts as a hang; a busy machine may need five times the usual time. */
 const answerMsMax = waitLimitMs('prove')
 
 export interface FramesSize {
   mutated: number
-  /** The time for mutated frames, counted from the first one after the warm-up. */
+  /** How long mutated frames are sent, counted from the first frame after the warm-up. */
   msMax?: number
   answerMs?: number
 }
@@ -44,7 +46,7 @@ export function hostileFrames(random: Random, size: FramesSize, setting: Setting
     const wrong = await attackFrames(scene, answerMs)
     const rssMbUnkind = daemon.rssMb()
     const open = () => Raw.open(scene.socketPath)
-    await fuzz(open, random, Math.ceil(mutated / 10)) // Compiled and cached from here on.
+    await fuzz(open, random, Math.ceil(mutated / 10)) // A warm-up: afterwards the daemon's code is compiled and its caches are full.
     const rssMbWarm = daemon.rssMb()
     const from = performance.now()
     const goesOn = (sent: number) => {
@@ -101,7 +103,7 @@ export async function fuzz(
       let answers = 0
       raw.onFrame = ({ type, payload }) => {
         answers++
-        // A refusal is an answer; a fault is our own failure to understand what came.
+        // A refusal is a proper answer; the code `fault` means that the daemon did not foresee the frame.
         if (type === 'ERROR' && payload.code === 'fault') faults.add(payload.message)
       }
       if ((await raw.ask('HELLO', { name, ...credential })).type === 'WELCOME') {
@@ -110,7 +112,7 @@ export async function fuzz(
           const pong = raw.answer(`done-${batch}`)
           for (let i = 0; i < perBatch; i++) raw.write(mutator.next())
           raw.write(frameOf('PING', `done-${batch}`, {}))
-          // In a batch that ended the connection, only the frames that were answered count as sent.
+          // If the connection ended during a batch of frames, only the frames that were answered count as sent.
           const { type } = await pong
           sent += type === 'PONG' ? perBatch : Math.min(perBatch, answers)
         }

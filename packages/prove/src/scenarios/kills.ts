@@ -1,4 +1,4 @@
-// Kills the daemon with kill -9 at random moments, while eight agents send and eight receive over the SDK; then checks the histories.
+// Kills the daemon with kill -9 at random moments while eight agents send and eight receive over the SDK, and then checks the histories of messages.
 
 import { ConnectionError, type RelayClient } from '@agent-relay/sdk'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
@@ -19,19 +19,19 @@ export interface KillsReport {
 
 const pairs = 8
 const loadMsMax = 400
-/** The share of daemons that are killed before they are ready: a start that is cut short must do no harm. */
+/** The share of daemons that are killed before they are ready: an interrupted start must do no harm. */
 const earlyShare = 0.15
 const earlyMsMax = 250
-/** Once nothing has been shown for this long after the last send, the rest never will be. */
+/** If no message has been shown for this long after the last send, the missing messages count as lost. */
 const drainMsMax = waitLimitMs('prove')
-/** A daemon that lives for a moment is only reached by clients that reconnect at once. */
+/** Client limits for a quick reconnect: a daemon that lives only for a moment is reached only by clients that reconnect at once. */
 const eager = { backoffMsMax: 100 }
-/** A client that does not repeat a lost call leaves an unknown outcome. */
+/** Client limits without repeated calls: such a client leaves sends with an unknown outcome. */
 const impatient = { ...eager, callTriesMax: 1 }
 
 export interface KillsSize {
   cycles: number
-  /** No further kill after this time. */
+  /** No daemon is killed after this time. */
   msMax?: number
   drainMs?: number
 }
@@ -105,7 +105,7 @@ class Load {
     return load
   }
 
-  /** Lets receivers switch between listening and asking. */
+  /** Lets about half of the receivers switch between listening for messages and asking for them. */
   changeWays(): void {
     for (const receiver of this.#receivers) if (this.#random.next() < 0.5) receiver.changeWay()
   }
@@ -114,13 +114,13 @@ class Load {
     this.#isOver = true
     await Promise.all(this.#senders.map(({ done }) => done))
     await this.#drain(drainMs)
-    // A send with an unknown outcome may be stored too, and a message that is shown twice would be shown now.
+    // A send with an unknown outcome may have been stored too. This wait lets such a message, or a second delivery of a message, still arrive.
     await sleep(500)
     for (const receiver of this.#receivers) await receiver.stop()
     for (const { client } of this.#senders) await client.disconnect()
   }
 
-  /** Waits until everything that was acknowledged is shown, or nothing more comes. */
+  /** Waits until every acknowledged message is shown to its receiver, or until no more messages come. */
   async #drain(drainMs: number): Promise<void> {
     const { acked, sends, shown } = this.#history
     const isAllShown = () => {
@@ -135,7 +135,7 @@ class Load {
     }
   }
 
-  /** Keeps several sends in flight, so that a kill finds some of them half done. */
+  /** Keeps several sends in flight, so that a kill interrupts some of them halfway. */
   async #send(client: RelayClient): Promise<void> {
     const name = client.agentName as string
     const lane = async () => {
@@ -155,7 +155,7 @@ class Load {
   }
 }
 
-/** A receiver that listens or asks, never both at once: these are two streams, and there is no order between them. */
+/** A receiver that either listens for messages or asks for them, never both at once: these are two streams, without an order between them. */
 class Receiver {
   readonly #client: RelayClient
   readonly #history: History

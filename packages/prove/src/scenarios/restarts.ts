@@ -1,4 +1,5 @@
-// Stops, kills and starts the daemon under pipes and clients with calls in flight: they come back under their names, and each call runs once.
+// Stops, kills and restarts the daemon under MCP pipes and SDK clients with calls in flight: the sessions must come back under their names, and each call must
+// run once.
 
 import type { RelayClient } from '@agent-relay/sdk'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
@@ -18,7 +19,7 @@ export interface RestartsReport {
 }
 
 const callsEach = 4
-/** A limit against a hang: a session is back long before. */
+/** How long a session may take to reconnect before it counts as hung; usually it is back much sooner. */
 const backMsMax = waitLimitMs('prove')
 const pauseMsMax = 20
 
@@ -58,7 +59,7 @@ export function restartUnderSessions(random: Random, restarts: number, setting: 
     if (code !== 0) faults.push(`the last daemon ended with ${code}: ${daemon.errors}`)
     const { messages, integrity } = readStored(scene)
     const { sends, acked, shown } = history
-    // Calls of one pipe in flight together have no order between them.
+    // Calls that are in flight together on one pipe have no order, so "out of order" is no fault in this trial.
     const found = history.faults(messages).filter((fault) => !fault.includes('out of order'))
     return { restarts, calls: sends.length, acked, shown: shown.length, integrity, faults: [...faults, ...found] }
   })
@@ -85,13 +86,13 @@ async function sendByClient(client: RelayClient, send: Send): Promise<void> {
     await client.send(send.to, bodyOf(send.from, send.to, send.n))
     send.outcome = 'acked'
   } catch {
-    // The call may have been carried out.
+    // The outcome stays unknown: the daemon may have carried out the call.
   }
 }
 
 /**
- * Waits until the pipe is connected again, and answers a fault if it is not. The first session of a daemon loads the MCP server, which may take
- * longer than a call waits.
+ * Waits until an MCP pipe is connected again; returns a fault if it does not reconnect. A daemon's first session loads the MCP server, which may take longer
+ * than a call waits.
  */
 async function comesBack(scene: Scene, pipe: RawPipe, name: string): Promise<string[]> {
   let text = ''
@@ -113,7 +114,7 @@ async function readAll(pipe: RawPipe, history: History): Promise<void> {
   }
 }
 
-/** Waits until the receiving client has been shown all messages that were acknowledged to their sender. */
+/** Waits until the receiving client has been shown all messages whose senders got an acknowledgement. */
 async function drain(scene: Scene, { sends, shown }: History): Promise<void> {
   const due = sends.filter(({ to, outcome }) => to === 'Dan' && outcome === 'acked').length
   const from = performance.now()
@@ -121,6 +122,6 @@ async function drain(scene: Scene, { sends, shown }: History): Promise<void> {
     if (scene.isOver) return
     await sleep(20)
   }
-  // Messages that are stored without an acknowledgement are shown too.
+  // Gives messages that were stored without an acknowledgement time to be shown too.
   await sleep(300)
 }

@@ -1,4 +1,5 @@
-// Readers stop reading while far more is offered than memory should hold: they are cut off with a reason, and find everything on return.
+// Readers stop reading while the daemon offers far more than its memory should hold: the daemon must cut them off with a reason, and they must find every
+// message when they come back.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { bodyOf, parseBody } from '../harness/history.ts'
@@ -10,26 +11,31 @@ import { type Testimony, Witness } from '../harness/witness.ts'
 export interface StallReport {
   offeredMb: number
   seconds: number
-  /** The daemon's peak memory: while the same traffic has readers that read, and while they stall. */
+  /** The daemon's peak memory: first with the same traffic and readers that read, then while the readers stall. */
   rssMbBefore: number
   rssMbMax: number
-  /** Seconds until each reader was cut off. */
+  /** Seconds until the daemon cut off each reader. */
   cutOff: Record<string, number>
-  /** The code of each reader's goodbye, as far as it could still be read. */
+  /** The refusal code in the daemon's goodbye to each reader, as far as the reader could still read it. */
   goodbyes: Record<string, string | undefined>
-  /** The messages that each reader found missing, twice or out of order when it came back. */
+  /** Per reader: the messages that were missing, doubled or out of order when the reader came back. */
   missed: Record<string, string | undefined>
-  /** The calls of another session: without a stalled reader, and with them. */
+  /** The calls of an independent session: first without stalled readers, then with them. */
   quiet: Testimony
   busy: Testimony
 }
 
 const bodyBytes = 100_000
-/** A limit against a hang: the daemon waits ten seconds for a reader that takes nothing, and a busy machine adds to it. */
+/**
+ * How long cutting off a reader may take before the trial fails: the daemon waits ten seconds for a reader that takes nothing, and a busy machine adds to that.
+ */
 const cutOffMsMax = waitLimitMs('prove')
 export const allReaders = ['inbox', 'events', 'calls', 'pings', 'away'] as const
 
-/** Stalls all readers at once on one daemon: each may cost it only a little. `away` stays away longer than the daemon waits with its goodbye. */
+/**
+ * Stalls all readers at once on one daemon, since each may cost the daemon only a little memory. The reader `away` stays away longer than the daemon waits with
+ * its goodbye.
+ */
 export function stall(offeredMb: number, readers: readonly Reader[], setting: Setting): Promise<StallReport> {
   return inScene(setting, async (scene) => {
     const daemon = await scene.startDaemon()
@@ -38,7 +44,7 @@ export function stall(offeredMb: number, readers: readonly Reader[], setting: Se
     const count = Math.ceil((offeredMb * 1e6) / bodyBytes)
     const calm = new Meter(daemon)
     const quiet = await calmly(scene, sender, witness, Math.max(300, Math.min(1_000, count)))
-    // The peak, as later: what a single look finds depends on when memory was last collected.
+    // The peak memory, which is compared with the peak of the stalled phase: a single reading would depend on when memory was last collected.
     const rssMbBefore = calm.stop()
     const meter = new Meter(daemon)
     const stalled = await Promise.all(readers.map((name) => Raw.as(scene.socketPath, name)))
@@ -58,7 +64,7 @@ export function stall(offeredMb: number, readers: readonly Reader[], setting: Se
 
 type Reader = (typeof allReaders)[number]
 
-/** Sends the same traffic to a reader that reads. The daemon's memory and the calls of the witness are the measure for later. */
+/** Sends the same traffic to a reader that does read. The daemon's memory and the speed of the witness's calls are then the measure for the stalled phase. */
 async function calmly(scene: Scene, sender: Raw, witness: Witness, count: number): Promise<Testimony> {
   const reader = await Raw.as(scene.socketPath, 'calm')
   reader.onFrame = () => {}
@@ -70,7 +76,7 @@ async function calmly(scene: Scene, sender: Raw, witness: Witness, count: number
   return witness.testify()
 }
 
-/** Makes a reader ask for a lot in its own way, and take nothing of it. */
+/** Makes a reader request a lot of data, each reader by different operations, and read none of it. */
 function stopReading(raw: Raw, reader: Reader, count: number): void {
   raw.socket.pause()
   if (reader === 'inbox' || reader === 'away') raw.write(frameOf('CALL', 'f', { op: 'inbox.follow', input: {} }))
@@ -82,7 +88,7 @@ function stopReading(raw: Raw, reader: Reader, count: number): void {
         raw.write(frameOf('CALL', `c${count}`, { op: 'inbox.peek', input: { limit: 500 } }))
     }, 5)
   }
-  // Small questions with small answers: answers that we do not read must stop the daemon from reading more questions.
+  // Small requests with small answers: since we do not read the answers, the daemon must stop reading further requests.
   if (reader === 'pings') raw.write(frameOf('PING', 'p', {}).repeat(100_000))
 }
 
@@ -102,7 +108,7 @@ async function offer(scene: Scene, sender: Raw, channel: string, count: number):
   await Promise.all(Array.from({ length: 8 }, lane))
 }
 
-/** Asks the daemon who is online: a reader that it has cut off is not. That reader then reads on, because the daemon waits some seconds with its goodbye. */
+/** Asks the daemon who is online: a reader that it has cut off is not. Such a reader then reads on, because the daemon waits some seconds with its goodbye. */
 async function waitForCutOff(scene: Scene, asker: Raw, stalled: Raw[], readers: readonly Reader[], from: number) {
   const cutOff: Record<string, number> = {}
   const goodbyes: Record<string, string | undefined> = {}
@@ -123,7 +129,10 @@ async function waitForCutOff(scene: Scene, asker: Raw, stalled: Raw[], readers: 
   return { cutOff, goodbyes }
 }
 
-/** Lets a reader read on. In time it hears why it was cut off; the one that stays away finds its connection ended. */
+/**
+ * Lets a reader continue reading. A reader that comes in time receives the reason why it was cut off; the reader `away` comes too late, and finds its
+ * connection ended.
+ */
 async function readOn(raw: Raw, reader: Reader, goodbyes: Record<string, string | undefined>): Promise<void> {
   if (reader === 'away') await sleep(7_000)
   raw.onFrame = ({ type, payload }) => {

@@ -1,4 +1,4 @@
-// Checks whether acknowledgements tell the truth about the disk: each leaves after its entry was synced.
+// Checks that an acknowledgement tells the truth about the disk: it must leave the daemon only after the journal entry was synced.
 
 import { join } from 'node:path'
 import { bodyOf, History } from '../harness/history.ts'
@@ -14,7 +14,7 @@ export interface SyncReport {
 
 export const senders = 8
 
-/** Traces `count` acknowledgements with strace: entry written to the log, log synced, acknowledgement sent, in this order for each. */
+/** Traces `count` acknowledgements with strace. For each, the order must be: entry written to the log, log synced, acknowledgement sent. */
 export function traceAcks(count: number, setting: Setting): Promise<SyncReport> {
   return inScene(setting, async (scene) => {
     const trace = join(scene.dataDir, 'trace')
@@ -46,10 +46,10 @@ function faultOf(id: string, calls: SystemCall[], ack: SystemCall | undefined): 
     : `no sync between its entry (line ${written.ended}) and its acknowledgement (line ${ack.began})`
 }
 
-/** Refusals after which nobody knows the outcome: the entry may be in the log, and be found there. */
+/** Refusal codes that leave the outcome unknown: the entry may be in the log, and may be found there later. */
 const unsureCodes = ['fault', 'store.replaced', 'daemon.stopping']
 
-/** Sends messages for as long as `goesOn`; answers the ids of the commands that were acknowledged. */
+/** Sends messages while `goesOn` returns true; returns the ids of the acknowledged commands. */
 export async function load(scene: Scene, history: History, goesOn: () => boolean): Promise<string[]> {
   const acked: string[] = []
   const lane = async (name: string) => {
@@ -66,7 +66,7 @@ export async function load(scene: Scene, history: History, goesOn: () => boolean
     await raw.end()
   }
   const receiver = await Raw.as(scene.socketPath, 'to').catch(() => undefined)
-  // A daemon that ends while the senders connect welcomes nobody.
+  // Connections may fail here: a daemon that ends while the senders connect welcomes nobody.
   if (receiver) await Promise.allSettled(Array.from({ length: senders }, (_, i) => lane(`from-${i}`)))
   await receiver?.end()
   return acked

@@ -1,11 +1,11 @@
-// Asks questions, one at a time: each wakes the agent that follows its inbox, and each answer wakes the asker. Nobody asks again.
+// Asks questions, one at a time: each question wakes the agent that follows its inbox, and each answer wakes the asker. No message is sent again.
 
 import { connectClient } from '../harness/clients.ts'
 import { inScene, type Setting } from '../harness/processes.ts'
 
 export interface WakesReport {
   questions: number
-  /** The time from a question to its answer. */
+  /** The time from a question to its answer: the median, and below it the longest. */
   p50Ms: number
   maxMs: number
   faults: string[]
@@ -13,7 +13,7 @@ export interface WakesReport {
 
 export interface WakesSize {
   questions: number
-  /** An answer that takes longer counts as lost. */
+  /** How long an answer may take before it counts as lost. */
   wakeMs: number
 }
 

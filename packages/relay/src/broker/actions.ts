@@ -1,4 +1,5 @@
-// Calls of actions: carries each to the session that offers the action, and its result back to the caller, within the call's time.
+// Carries calls of actions (functions that a program offers to agents): each call goes to the session that offers the action, and its result back to the
+// caller, within the call's time.
 
 import {
   type ActionEnvelope,
@@ -31,13 +32,13 @@ export class Actions {
   readonly #hub: Hub
   readonly #clock: Clock
   readonly #sessions: Sessions
-  /** The deadlines of calls under way. A repeated call keeps the deadline of the first. */
+  /** The deadlines of action calls under way. A repeated call keeps the deadline of the first. */
   readonly #deadlines = new Map<string, Alarm>()
   readonly #ids: Ids
   readonly #world: World
-  /** The callers of calls under way, for the daemon's own actions. */
+  /** The callers of action calls under way, for actions that the daemon itself offers. */
   readonly #callers = new Map<string, Session>()
-  /** Sessions whose actions are withdrawn when they end. */
+  /** Sessions that offer actions, which are withdrawn when the session ends. */
   readonly #providers = new WeakSet<Session>()
 
   constructor({ store, engine, hub, sessions, clock, ids, world }: Parts) {
@@ -54,7 +55,7 @@ export class Actions {
     this.#world = world
   }
 
-  /** Ends actions and calls of an earlier daemon of this machine, whose sessions are gone. */
+  /** Ends the actions and calls that an earlier daemon of this machine left, whose sessions are gone. */
   async begin(): Promise<void> {
     const { view } = this.#store
     const isHere = ({ machine }: { machine?: string }) => machine === this.#sessions.machine
@@ -70,11 +71,11 @@ export class Actions {
     const offered = { ...input, authority: authorityOf(session.standing) }
     const reply = await this.#engine.submit({ rule: 'action.register', input: offered, ...named })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    // The session may have ended before the action was written: its actions end with it.
+    // The session may have ended before its action was stored: a session's actions end with it.
     const withdraw = () => void this.#submitWithdraw([session.id])
     if (session.ended.aborted) withdraw()
     else if (!reply.repeat && !this.#providers.has(session)) {
-      // One listener, however many actions the session offers.
+      // Each session gets one listener, however many actions it offers.
       this.#providers.add(session)
       session.ended.addEventListener('abort', withdraw, { once: true })
     }
@@ -93,14 +94,14 @@ export class Actions {
     return { actions }
   }
 
-  /** Calls an action. Ends with an envelope whatever happens; a caller that stops waiting asks for the result later. */
+  /** Calls an action. Resolves with a result envelope, whatever happens; a caller that stops waiting asks for the result later. */
   async invoke(asking: Asking, input: ParsedInputOf<'action.invoke'>): Promise<ActionEnvelope> {
     const { by, session, abandoned } = asking
     const { name, timeoutMs } = input
     const inputJson = jsonOf(input.input, 'action.invoke')
     const submitted = { name, inputJson, inputBytes: bytesOf(inputJson), timeoutMs }
     const mint = this.#ids('act')
-    // Kept before the commit, because the provider hears of the call before this function continues.
+    // The caller is kept before the commit, because the provider hears of the call before this function continues.
     this.#callers.set(mint, session)
     try {
       const asked = { rule: 'action.invoke', input: submitted, by, session: session.id, mint } as const
@@ -114,7 +115,7 @@ export class Actions {
     }
   }
 
-  /** The session that made a call under way; undefined once nobody waits for it. */
+  /** Returns the session that made an action call under way; undefined once nobody waits for the result. */
   callerOf(invocation: string): Session | undefined {
     return this.#callers.get(invocation)
   }
@@ -142,7 +143,7 @@ export class Actions {
     return reply.outcome as OutputOf<'action.answer'>
   }
 
-  /** Each call goes to its provider's session once: a provider that comes back does not get it again. */
+  /** Sends action calls to the session that offers the actions, each call once: a provider that comes back does not get a call again. */
   follow(session: Session, sink: Sink): Watch {
     const waiting: string[] = []
     const send = () => {
@@ -180,7 +181,7 @@ export class Actions {
     }
   }
 
-  /** Resolves when the call is over, or when nobody waits for it any more: the call's time goes on then, and the call still ends. */
+  /** Resolves when the action call is over, or when nobody waits for its result any more: the call's time goes on then, and the call still ends. */
   #completion(id: string, abandoned: AbortSignal, ms: number | undefined): Promise<void> {
     return new Promise((resolve) => {
       const running = this.#store.view.invocation(id)

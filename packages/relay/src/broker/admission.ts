@@ -1,4 +1,4 @@
-// Opens sessions and registers agents. This file checks credentials; standing.ts decides a session's standing, and the rules decide its name.
+// Opens sessions and registers agents. This file checks credentials; sessions/standing.ts decides a session's rights, and the rules in core/ decide its name.
 
 import {
   daemonName,
@@ -20,7 +20,7 @@ import { type Credentials, hashOf, newSecret } from './sessions/credentials.ts'
 import { mailToolsOf, type Session } from './sessions/session.ts'
 import { type SessionOrigin, standingOf } from './sessions/standing.ts'
 
-/** The checked fields of a HELLO; the profile of the agent is checked when it is registered. */
+/** The fields of a client's HELLO that are checked here; the agent's profile is checked when the agent is registered. */
 const shownHello = z.object({
   key: z.string().optional(),
   token: z.string().optional(),
@@ -32,10 +32,10 @@ const shownHello = z.object({
   thread: z.string().max(limits.idCharsMax).optional(),
 })
 
-/** The longest accepted list of a hook's ancestor processes: there may be a shell or two between it and the program that started it. */
+/** Maximum number of a hook's ancestor processes in its HELLO: there may be a shell or two between a hook and the program that started it. */
 const hostsMax = 16
 
-/** Checks a HELLO from an untrusted client. */
+/** Checks the HELLO of an untrusted client, and returns it. */
 export function helloOf(payload: unknown): Hello {
   const hello = typeof payload === 'object' && payload !== null ? payload : {}
   const { error } = shownHello.safeParse(hello)
@@ -43,7 +43,7 @@ export function helloOf(payload: unknown): Hello {
   throw new RefusalError('frame.invalid', { why: `HELLO: ${issuesText(error.issues)}` })
 }
 
-/** Checks a key and returns its hash. An unknown key and another workspace's key get the same refusal. */
+/** Checks a workspace key and returns its hash. An unknown key and another workspace's key get the same refusal. */
 export function authenticate({ credentials }: { credentials: Credentials }, key: string): string {
   if (credentials.isKey(key)) return hashOf(key)
   throw new RefusalError('auth.denied', { why: 'the workspace key is not valid here.' })
@@ -55,7 +55,7 @@ interface Opening {
   daemon: { version: string; roles?: readonly string[] }
 }
 
-/** Opens a session, over any wire. All decisions made here hold for the session's whole life. */
+/** Opens a session, over any kind of connection. All decisions made here hold for the session's whole life. */
 export async function openSession(
   opening: Opening,
   origin: SessionOrigin,
@@ -90,8 +90,8 @@ export async function openSession(
 }
 
 /**
- * Whether the caller's name is believed without proof. On a port that asks for nothing this holds for models and single calls, so that the same
- * name stays the same agent. A program's connection has its name to itself instead, and a second one of that name gets a number.
+ * Whether the caller's name is believed without proof. On a port that asks for no credential this holds for models and single calls, so that the same name
+ * stays the same agent. The connection of a program has its name to itself instead, and a second program of that name gets a number.
  */
 function isTakenAtItsWord({ door, kind, isStateless }: SessionOrigin, { name, token, key }: Hello): boolean {
   const asksForNothing = door === 'open' || door === 'lift'
@@ -100,7 +100,10 @@ function isTakenAtItsWord({ door, kind, isStateless }: SessionOrigin, { name, to
   )
 }
 
-/** Refuses names that no proof supports: on a lift only its declared roles are agents, and nobody is a person by their word. */
+/**
+ * Refuses names that may not be taken without proof: on the port of `agent-relay lift` only the declared roles are agents, and nobody is a person by their
+ * word.
+ */
 function assertNameAllowed({ workspace, daemon }: Opening, { door }: SessionOrigin, { name = '', type }: Hello): void {
   if (door === 'lift' && !daemon.roles?.includes(name))
     throw new RefusalError('auth.denied', {
@@ -125,13 +128,13 @@ async function introduce(
   return register(workspace, session, parse('agent.register', { ...profile, name }), { proof })
 }
 
-/** The agent's tool for sending; undefined if it is the usual one. */
+/** Returns the agent's tool for sending; undefined if it is the usual `relay_send`. */
 function sendToolOf(sessions: WorkspaceCore['sessions'], agent: string): string | undefined {
   const { send } = mailToolsOf(sessions.ofAgent(agent))
   return send === relayMailTools.send ? undefined : send
 }
 
-/** Joins the agent of the hook's host without a token: a process of the owner's account could read the token anyway. */
+/** Binds a hook's session to the agent of the CLI that runs the hook, without a token: a process of the owner's account could read the token anyway. */
 function joinHost(
   { sessions }: WorkspaceCore,
   session: Session,
@@ -147,11 +150,11 @@ function joinHost(
 }
 
 interface Registration {
-  /** Further proof for the name. key: the session showed the key with the name when it opened. word: no proof is needed. */
+  /** Further proof for the name. `key`: the session showed the workspace key with the name when it opened. `word`: no proof is needed. */
   proof?: 'key' | 'word'
-  /** The end of the token that is issued. */
+  /** The time at which the token that is issued ends; unset if it does not. */
   tokenUntil?: number
-  /** The session did not choose the name, and may take another later. */
+  /** Whether the daemon chose the name for the session, which may then take another later. */
   isGiven?: boolean
 }
 
@@ -180,7 +183,7 @@ export async function register(
   const proven = hasKey || proof === 'word' || token !== undefined || session.agent === profile.name
   return inTurn(workspace, profile.name, async () => {
     const fresh = newSecret('at')
-    // The agent keeps the id that others were told, and the mail to everybody since the session came.
+    // An agent with a provisional name keeps the id that others were told, and the messages to everybody since its session came.
     const { provisional } = session
     const { id: mint, heardFrom } = provisional?.profile.name === profile.name ? provisional : {}
     const reply = await engine.submit({
@@ -196,15 +199,15 @@ export async function register(
         givesUp: session.isNameGiven ? session.agent : undefined,
       },
       mint,
-      // In a shared workspace only its home machine speaks as the agent; the name that is given may be another.
+      // In a shared workspace only an agent's home machine speaks as the agent, and the name that is given may belong to an agent of another machine.
       by: sessions.machine === undefined ? profile.name : daemonName,
-      // The cause is never the caller's id: a stranger who overheard that must not be bound to the answer it got.
+      // The cause (the command's id) is never the id that the caller chose: a stranger who overheard that id must not be bound to the answer that it got.
       cause: workspace.ids('c'),
     })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     refuseRevoked(session)
     const { agent, id, issued, because } = reply.outcome as Named
-    // The session may have chosen a name while the given one was being stored: its own choice stays.
+    // The session may have chosen a name while the name that it was given was being stored: its own choice stays.
     if (isGiven && session.agent !== profile.name) return { agent, id }
     sessions.bind(session, agent)
     if (isGiven) sessions.nameIsGiven(session)
@@ -213,7 +216,7 @@ export async function register(
   })
 }
 
-/** The outcome of the rule for registrations. */
+/** The outcome of the rule `agent.register`. */
 type Named = {
   agent: string
   id: string
@@ -222,8 +225,8 @@ type Named = {
 }
 
 /**
- * After a restart the daemon has forgotten the messages that this session was handed; the holds in the tables still tell. Messages of an answer that
- * never arrived are let go, so that the next taker gets them; a reply belongs to some call that waited, and the tables do not say which.
+ * After a restart the daemon has forgotten which messages this session was handed, but the holds in the database still tell. Messages of an answer that never
+ * arrived are released, so that the next taker gets them. So is a reply to a wait: it belongs to some call that waited, and the database does not say which.
  */
 async function recall({ store, engine, ids, reads }: WorkspaceCore, session: Session, agent: string): Promise<void> {
   const { unanswered } = session
@@ -251,7 +254,9 @@ export function refuseRevoked({ ended }: Session): void {
   if (ended.reason instanceof RefusalError) throw ended.reason
 }
 
-/** Runs registrations of one name family one after another: the second is decided when the first is bound and counts as live. */
+/**
+ * Runs registrations of one name family (`Ada`, `Ada-2`, …) one after another: the second is decided when the first is bound to its session and counts as live.
+ */
 async function inTurn<T>(
   { sessions: { registering } }: WorkspaceCore,
   name: string,

@@ -1,4 +1,4 @@
-// The contracts of the broker: a call and its answer, a watch and its sink, and the parts from which a workspace is built.
+// The interfaces of the broker: a call and its answer, a watch and its sink, and the parts from which a workspace is built.
 
 import {
   hostRoutes,
@@ -26,49 +26,49 @@ import type { OtherMachines } from './sharing.ts'
 /** A call without its input, as its handler sees it. */
 export interface Asking {
   session: Session
-  /** The agent that asks; empty only for operations that anyone may ask. */
+  /** The name of the agent that asks; empty only for operations that anyone may ask. */
   by: string
   /** The call's own id, which makes a repeat recognisable. */
   id: string
-  /** A digest of the operation and its input: the same id with another digest is refused. Unset if the daemon itself asks. */
+  /** Makes a digest of the operation and its input: the same id with another digest is refused. Unset if the daemon itself asks. */
   digest?: () => string
   /** Aborted when nobody waits for the answer any more. */
   abandoned: AbortSignal
-  /** Set by the handler: messages that leave with the answer. */
+  /** The ids of messages that leave with the answer; set by the handler. */
   handed?: readonly string[]
 }
 
 export interface Answer<T = unknown> {
   output: T
-  /** Messages that leave with the answer. The wire reports whether it has left: only then were they received. */
+  /** The ids of messages that leave with the answer. The connection reports whether the answer has left: only then were the messages received. */
   handed?: readonly string[]
 }
 
-/** Serves a connection that has introduced itself. */
+/** Serves a connection whose client has introduced itself (HELLO). */
 export interface Service {
   welcome: object
   call(op: string, input: unknown, id: string, abandoned?: AbortSignal): Promise<Answer>
   watch(op: string, input: unknown, sink: Sink): Watch
-  /** Called when the answer with these messages has left. */
+  /** Called when the answer that contains these messages has left. */
   received?(handed: readonly string[]): void
   leave(): void
   /** Aborted when the daemon itself ends the connection; the reason is a RefusalError. */
   ended?: AbortSignal
 }
 
-/** The cause of a call's command: the journal names a command after the call that asked for it. */
+/** Returns the cause of the command that a call submits: the journal names a command after the call that asked for it. */
 export function causeOf({ id, digest }: Pick<Asking, 'id' | 'digest'>): { cause: string; digest?: () => string } {
   return { cause: id, digest }
 }
 
-/** The name under which the caller acts, even if its session has none. */
+/** Returns the name under which the caller acts, even if its session acts as no agent; refuses a caller without any. */
 export function actorOf({ by, session }: Asking): string {
   const actor = by === '' ? namelessActor(session.standing) : by
   if (actor === undefined) throw new RefusalError('agent.required')
   return actor
 }
 
-/** Whether the agent's CLI made the call, for example by a hook: such a call does not show that the agent has come back. */
+/** Whether the agent's CLI made the call and not the agent's model, for example by a hook: such a call does not show that the agent has come back. */
 export function isByHost(op: OperationName, input: unknown): boolean {
   const { byHost } = operations[op] as OperationRule
   const known: readonly unknown[] = hostRoutes
@@ -79,17 +79,17 @@ export function readerOf(asking: Asking): Reader & { agent: string } {
   return { agent: actorOf(asking), standing: asking.session.standing }
 }
 
-/** Where a watch sends its items: the wire's side. */
+/** The receiving end of a watch, on the side of the connection. */
 export interface Sink {
-  /** Whether more may be sent now. If not, the wire calls `drained` on the watch as soon as it may. */
+  /** Whether more may be sent now. If not, the connection calls `drained` on the watch as soon as more may be sent. */
   isReady(): boolean
   item(item: unknown): void
   end(refusal: Refusal): void
 }
 
-/** Something that keeps sending to a sink until it is stopped. */
+/** A watch, which keeps sending items to its sink until it is stopped. */
 export interface Watch {
-  /** The number of a journal entry: the watch covers every later one. */
+  /** The number of a journal entry: the watch covers every later entry. */
   readonly seq: number
   drained(): void
   stop(): void
@@ -109,7 +109,7 @@ export interface WorkspaceCore {
   readonly otherMachines: OtherMachines
 }
 
-/** The core, and what most parts of a workspace need besides. */
+/** The core of a workspace, with two facts about the present that most of its parts need. */
 export interface Parts extends WorkspaceCore {
   /** Information that is not in the database and that the rules may use, such as who is connected. */
   readonly world: World
@@ -123,10 +123,10 @@ export interface DaemonInfo {
   uptimeMs(): number
   lag(): { p50: number; p99: number; max: number }
   socketPath(workspace: string): string
-  /** The address of the HTTP server; undefined while there is none. */
+  /** Returns the address of the HTTP server; undefined while there is none. */
   url?(): string | undefined
-  /** The processes of agents; see sessions/person.ts. */
+  /** The processes in which connected agents run; see sessions/person.ts. */
   agentProcesses: AgentProcesses
-  /** The roles of a lift's daemon: each call over its port names one of these agents. */
+  /** The roles of a daemon of `agent-relay lift`: each call over its port names one of these agents. Unset on any other daemon. */
   roles?: readonly string[]
 }

@@ -1,4 +1,4 @@
-// Dispatches every call of every wire: checks that the operation exists, that the session may ask it, and that the input fits the schema. Then
+// Dispatches every call of every kind of connection: checks that the operation exists, that the session may ask it, and that the input fits the schema. Then
 // the handler from the table in handlers.ts answers.
 
 import {
@@ -39,12 +39,15 @@ export class Dispatch implements Context {
     this.daemon = daemon
   }
 
-  /** Opens a session for a HELLO, as the agent that it may act as. A door alone stands for a program's connection. */
+  /**
+   * Opens a session for a HELLO, as the agent that the client may act as. A door alone, without the other facts of an origin, stands for a program's
+   * connection.
+   */
   hello(origin: SessionOrigin | Door, hello: Hello): Promise<{ session: Session; welcome: Welcome }> {
     return openSession(this, typeof origin === 'string' ? { door: origin, kind: 'program' } : origin, hello)
   }
 
-  /** Opens a session and serves a connection on it. */
+  /** Opens a session, and returns the service for its connection. */
   async serve(origin: SessionOrigin | Door, hello: Hello): Promise<Service> {
     const { session, welcome } = await this.hello(origin, hello)
     return {
@@ -72,17 +75,17 @@ export class Dispatch implements Context {
     const parsed = parse(name, input)
     const settling = settleBefore(this.workspace, session, name, parsed)
     if (settling) await settling
-    // A model's calls are grouped into turns, which `comeBack` settles.
+    // A model's calls come in turns; `comeBack` marks the messages of earlier answers as read for a whole turn.
     const settled = session.standing.kind === 'model' || isByHost(name, parsed) ? undefined : this.#settle(session)
     const digest = () => digestOf(name, input)
     const asking: Asking = { session, by: session.agent ?? '', id, digest, abandoned }
-    // A command is queued behind the settling, so it does not have to wait. A query reads the tables, so it waits.
+    // A command is queued behind the marking as read, so it does not have to wait. A query reads the tables, so it waits.
     if (settled && operations[name].kind === 'query') await settled
     const output = await this.#answer(name, asking, parsed)
     return { output, handed: asking.handed }
   }
 
-  /** Runs the handler. One that may take long answers in steps, in turn with all other reads, until nobody waits for the answer any more. */
+  /** Runs the operation's handler. A handler that may take long answers in steps, in turn with all other reads, until nobody waits for the answer any more. */
   #answer<O extends WorkspaceCall>(op: O, asking: Asking, input: ParsedInputOf<O>): OutputOf<O> | Promise<OutputOf<O>> {
     const pace = new Budget()
     const answer = handlers[op](this, asking, input, pace)
@@ -111,7 +114,7 @@ export class Dispatch implements Context {
     return op
   }
 
-  /** Settles a model's next turn: messages of its earlier answers count as read. Not if the same turn is asked again: its answer was lost. */
+  /** Begins a model's next turn: messages of its earlier answers count as read. They do not if the same turn is asked again, since then its answer was lost. */
   async comeBack(session: Session, id: string): Promise<void> {
     const { store } = this.workspace
     const isRepeat = session.agent !== undefined && store.answered(session.agent, id) !== undefined
@@ -131,7 +134,7 @@ export class Dispatch implements Context {
       })
   }
 
-  /** Notes that the answer with these messages has left. */
+  /** Records that the answer that contains these messages has left. */
   received(session: Session, handed: readonly string[] = []): void {
     for (const message of handed) session.handed.add(message)
   }
@@ -145,7 +148,7 @@ export class Dispatch implements Context {
   }
 }
 
-/** Refuses an operation if the session has not shown enough for it over the network. */
+/** Refuses an operation that a session may ask over the network only with more rights than it has shown. */
 export function assertReaches({ store }: Workspace, standing: Standing, op: OperationName): void {
   const { network } = operations[op] as OperationRule
   if (network === 'spawn') assertMaySpawn(standing, store.view.policy())

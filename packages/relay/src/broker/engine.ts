@@ -1,4 +1,4 @@
-// The contract of the engine, through which every change goes. Commands go in; each is answered once it is stored, or with a refusal.
+// The interface of the engine, through which every change of a workspace goes. Commands go in; each is answered once it is stored, or with a refusal.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { RuleInput, RuleName } from '../core/decide.ts'
@@ -13,45 +13,48 @@ export interface Submission<R extends RuleName> {
   by: string
   /** The sender's own id for this command: the same pair of `by` and `cause` runs once. */
   cause: string
-  /** A digest of the operation and its input; made only when it is stored or compared. */
+  /** Makes a digest of the operation and its input; called only when the digest is stored or compared. */
   digest?: () => string
   session?: string
-  /** An id made elsewhere, for a message that goes to several workspaces. */
+  /** The id for the new thing, if it was made elsewhere, as for a message that goes to several workspaces. */
   mint?: string
 }
 
-/** The answer to a command. `repeat`: the command had been carried out before, and this is its former answer. */
+/** The answer to a command. `repeat`: the command was carried out before, and this is its former answer. */
 export type Reply = { seq: number; outcome: Outcome; repeat: boolean; found?: Waiting[] } | { refusal: Refusal }
 
 export interface Engine {
-  /** True while no command waits to be decided: a good moment for work that can wait. */
+  /** Whether no command waits to be decided: a good moment for work that can wait. */
   readonly isIdle: boolean
   submit<R extends RuleName>(submission: Submission<R>): Promise<Reply>
-  /** Makes one commit that carries out no command, such as a slice of a pruning. Only where this machine alone writes the journal. */
+  /** Makes one commit that carries out no command, such as a slice of a pruning. Unset if other machines write the journal too. */
   tidy?<T>(work: () => T extends Promise<unknown> ? never : T): T
-  /** The bytes of an entry that another machine has written, fetched on demand. */
+  /** Fetches the payload bytes of an entry that another machine has written. */
   payload?(seq: number): Promise<Uint8Array | undefined>
-  /** The reason why this machine of a shared workspace cannot go on with the others, for now or until somebody acts. */
+  /** The reason why this machine cannot go on with the other machines of a shared workspace, for now or until somebody acts. Unset if it can. */
   readonly trouble?: Pick<SharedTrouble, 'stopped' | 'cutOff'>
-  /** Called before closing: tells others what they still have to know, if that takes little time. */
+  /** Called before closing: tells other machines what they still have to know, if that takes little time. */
   leave?(): Promise<void>
-  /** Decides nothing more: waiting and later commands are answered with this refusal. */
+  /** Ends the engine: waiting and later commands are answered with this refusal. */
   close(refused: Refusal): void
 }
 
-/** The ids that commands make begin with a letter or word for their kind. */
+/** Prefixes of the ids that commands make: a letter or word for the kind of thing. */
 export const mintPrefixes: Partial<Record<RuleName, string>> = {
   'message.send': 'm',
   'action.invoke': 'act',
   'worker.spawn': 'wk',
   'run.start': 'run',
-  // The id of the message that tells of the run's end.
+  // For `run.complete` and `run.stop`, the id is that of the message that tells of the run's end.
   'run.complete': 'm',
   'run.stop': 'm',
   'notice.tell': 'm',
 }
 
-/** The refusal of an id that was used for another call: the former answer would tell the sender that something was stored which was not. */
+/**
+ * Returns the refusal of an id that was used for another call, whose former answer would tell the sender that something was stored which was not. Undefined if
+ * it is the same call.
+ */
 export function reuseOf(
   { rule, digest }: Answered,
   asked: { rule: string; cause: string; digest?: () => string },

@@ -1,5 +1,5 @@
-// Facts as events: in pages, as a stream that skips none and never runs ahead of its reader, and as a glance, which shows a person the newest a few
-// times a second and counts the rest. core/facts/table.ts decides who sees which.
+// Shows the facts of the journal as events: in pages, as a stream that skips none and never runs ahead of its reader, and as a glance, which shows a person the
+// newest events a few times a second and counts the rest. core/facts/table.ts decides who sees which facts.
 
 import { daemonName, type Entry, type Fact, limits, type OutputOf, type RelayEvent } from '@agent-relay/sdk/protocol'
 import { seesFact, typesTo } from '../core/facts/table.ts'
@@ -13,34 +13,34 @@ import type { Sink, Watch } from './call.ts'
 import type { Hub } from './hub.ts'
 import { Budget, type LongReads, type Pace } from './long-reads.ts'
 
-/** Interval of glances: nobody reads faster. A single event is shown at once. */
+/** Interval at which a glance shows new events: nobody reads faster. A single event is shown at once. */
 const glanceMs = 100
-/** The number of entries read at once in a walk through all of them. One entry may hold a thousand facts. */
+/** Number of journal entries read at once in a walk through all of them. One entry may hold a thousand facts. */
 const entriesPerRead = 16
-/** Up to this many entries are looked through one by one: that is quicker than finding those that concern the reader. */
+/** Maximum number of journal entries that are looked through one by one: that is quicker than finding those that concern the reader. */
 const nearEntriesMax = 256
 const factsPerStep = 64
 
-/** The number of entries shown to a follower before other reads get their turn, or before it rests. */
+/** Number of journal entries shown to a follower before other reads get their turn, or before the follower rests. */
 const entriesPerPage = 200
-/** While the daemon is busy, a follower rests this many times as long as its last page took, so that it costs senders only a few percent. */
+/** How many times as long as its last page took a follower rests while the daemon is busy, so that it costs senders only a few percent. */
 const restFactor = 15
-/** The longest rest: a page may have taken long because the processor was busy with other programs. */
+/** The longest rest of a follower: its last page may have taken long because the processor was busy with other programs. */
 const restMsMax = 250
-/** The time without a commit after which a follower that is behind catches up as fast as it can. */
+/** Time without a commit after which a follower that is behind catches up as fast as it can. */
 const noCommitMs = 50
 
-/** The types of facts by audience. Messages are found by their conversations. */
+/** The types of facts by audience. Messages are left out, since they are found by their conversations. */
 const factTypes = {
   everyone: typesTo('everyone'),
   agents: typesTo('agents'),
   readers: typesTo('readers').filter((type) => type !== 'message.created'),
 }
 
-/** The types of events that show the notes of other machines. */
+/** The types of events into which the delivery reports (notes) of other machines are turned. */
 const notedTypes = ['delivery.offered', 'delivery.read']
 
-/** The progress of a watch. It continues a walk that it has begun as soon as its sink takes more. */
+/** The progress of a watch, which continues a walk through the journal that it has begun as soon as its sink takes more. */
 interface WatchProgress {
   position: number
   to?: number
@@ -48,7 +48,7 @@ interface WatchProgress {
 }
 
 export interface EventsAsked {
-  /** Events after this number, oldest first. Without it, the newest events. */
+  /** Asks for events after this entry's number, oldest first. Unset if the newest events are wanted. */
   since?: number
   before?: number
   types?: string[]
@@ -67,7 +67,7 @@ export class Events {
     this.#reads = reads
   }
 
-  /** A page of events, bounded in bytes. It ends between entries, never inside one; `next` continues it without a gap or a repeat. */
+  /** Returns a page of events, bounded in bytes. The page ends between journal entries, never inside one; `next` continues it without a gap or a repeat. */
   *list(reader: Reader, { since, before, types, limit }: EventsAsked, pace: Pace): Steps<OutputOf<'event.list'>> {
     const last = this.#store.journal.lastSeq
     const isUpward = since !== undefined
@@ -111,7 +111,7 @@ export class Events {
         () => {
           restUntil = performance.now() + Math.min(restMsMax, budget.spentMs * restFactor)
           isReading = false
-          // Otherwise the sink calls `drained` when it takes more.
+          // If the sink takes no more now, it calls `drained` when it does.
           if (sink.isReady()) plan()
         },
         (error) => {
@@ -122,8 +122,8 @@ export class Events {
         },
       )
     }
-    // Catching up runs in steps and shares its time with every other read. While much is being committed there are rests between pages, and
-    // each page takes everything that has come meanwhile: it costs little more than a single event.
+    // Catching up runs in steps and shares its time with every other read. While much is being committed the follower rests between pages, and each page takes
+    // everything that has come meanwhile: such a page costs little more than a single event.
     const plan = () => {
       if (isReading || stopped.signal.aborted || progress.position >= this.#store.journal.lastSeq) return
       isReading = true
@@ -151,7 +151,8 @@ export class Events {
   /** Shows the newest events on a screen, and how many were left out. */
   glance(reader: Reader, since: number, types: string[] | undefined, newest: number, sink: Sink): Watch {
     const { journal } = this.#store
-    // Facts that this machine decided by itself have no number; they are shown when their note has one.
+    // Entries with facts that this machine decided by itself have no number; these facts are shown when the note that reports them to other machines has a
+    // number.
     const isWanted = ({ seq, facts }: Entry) => seq > 0 && facts.some((fact) => holds(fact, types))
     const missed = journal.read(Math.max(since, journal.lastSeq - newest), newest)
     const earlier = { since, count: journal.lastSeq - since - missed.length, entries: missed.filter(isWanted) }
@@ -159,7 +160,7 @@ export class Events {
     return glance({ hub: this.#hub, earlier, isWanted, show, newest, sink })
   }
 
-  /** Sends one page. It ends when the sink takes no more, or at the end of the journal. */
+  /** Sends one page of events. The page ends when the sink takes no more, or at the end of the journal. */
   *#catchUp(reader: Reader, progress: WatchProgress, types: string[] | undefined, sink: Sink): Steps<void> {
     progress.to ??= this.#store.journal.lastSeq
     progress.walk ??= this.#entries(reader, { after: progress.position, to: progress.to, isUpward: true }, types)
@@ -178,7 +179,7 @@ export class Events {
     }
   }
 
-  /** The entries that may hold something for the reader, in order; undefined where the walk may pause. */
+  /** Yields the journal entries that may hold something for the reader, in order, and undefined where the walk may pause. */
   *#entries(
     reader: Reader,
     range: EntryRange,
@@ -235,7 +236,10 @@ function isOf(types: string[] | undefined, type: string): boolean {
   return types === undefined || types.some((pattern) => matches(pattern, type))
 }
 
-/** The events of a fact: a note becomes its deliveries, any other fact is one event. `by` is set if it is not the entry's writer. */
+/**
+ * Returns the events of a fact: a note of another machine becomes one event for each delivery in it, any other fact is one event. `by` is set if it is not the
+ * entry's writer.
+ */
 function shownAs(fact: Fact): { fact: Fact; by?: string }[] {
   if (fact.type !== 'deliveries.noted') return [{ fact }]
   const { agent: by } = fact
@@ -267,7 +271,7 @@ function withoutSecrets(fact: Fact): Record<string, unknown> {
 
 interface GlanceOptions {
   hub: Hub
-  /** The newest entries since the watcher last looked, and how many were left out. */
+  /** The newest journal entries since the watcher last looked, and the number of entries that were left out. */
   earlier: { since: number; count: number; entries: Entry[] }
   newest: number
   sink: Sink
@@ -289,7 +293,7 @@ function glance({ hub, earlier, newest, sink, isWanted, show }: GlanceOptions): 
   }
   const draw = () => {
     timer = undefined
-    // The terminal takes nothing now. The sink calls `drained` when it does; until then only the count grows.
+    // The watcher's terminal takes nothing now. The sink calls `drained` when it does; until then only the count grows.
     if (!sink.isReady()) return
     lookedAt = performance.now()
     trim()
@@ -323,7 +327,7 @@ function glance({ hub, earlier, newest, sink, isWanted, show }: GlanceOptions): 
   return { seq: earlier.since, drained: plan, stop: halt }
 }
 
-/** The event that tells how many were left out. It is no fact and not in the journal; `agent-relay events --since` shows the rest. */
+/** Makes the event that tells how many events were left out. It is no fact and not in the journal; `agent-relay events --since` shows the missing events. */
 function skippedEvent({ since, count, last }: { since: number; count: number; last: number }): RelayEvent {
   const ts = new Date().toISOString()
   return { seq: last, ts, by: daemonName, type: 'events.skipped', fact: { count, since } }

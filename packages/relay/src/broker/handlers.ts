@@ -1,5 +1,5 @@
-// The table of handlers: for each operation the function that answers it. The compiler finds a missing one. dispatch.ts decides before whether a
-// session may ask.
+// The table of handlers: for each operation the function that answers it. The compiler finds a missing handler. dispatch.ts decides before whether a session
+// may ask the operation.
 
 import {
   type CallName,
@@ -31,10 +31,10 @@ import type { Session } from './sessions/session.ts'
 import { listSpend } from './workers/spend.ts'
 import type { Context } from './workspace.ts'
 
-/** Calls that a workspace answers; the others are the daemon's own (daemon/control-socket.ts). */
+/** Names of the calls that a workspace answers; the daemon itself answers all other calls (daemon/control-socket.ts). */
 export type WorkspaceCall = Exclude<CallName, OwnerCallName>
 
-/** Answers one call: at once, later, or in steps where it may take long. */
+/** Answers one call: at once, later, or in steps if the answer may take long. */
 export type Handler<O extends WorkspaceCall> = (
   context: Context,
   asking: Asking,
@@ -42,7 +42,7 @@ export type Handler<O extends WorkspaceCall> = (
   pace: Pace,
 ) => OutputOf<O> | Promise<OutputOf<O>> | Steps<OutputOf<O>>
 
-/** Begins one watch. */
+/** Begins one watch, which sends items to the sink until it is stopped. */
 export type Follower<O extends WatchName> = (
   context: Context,
   session: Session,
@@ -174,7 +174,7 @@ export const followers: { readonly [O in WatchName]: Follower<O> } = {
     { since = store.journal.lastSeq, types, newest },
     sink,
   ) => {
-    // Only the key's holder may learn how many events were left out: most of them may be invisible to anyone else.
+    // Only the holder of the workspace's key may learn how many events were left out: most of them may be invisible to anyone else.
     const isGlance = newest !== undefined && seesAll(session)
     const follow = (to: Sink) =>
       isGlance ? events.glance(session, since, types, newest, to) : events.follow(session, since, types, to)
@@ -190,12 +190,12 @@ export function isWatch(op: string): op is WatchName {
   return Object.hasOwn(followers, op)
 }
 
-/** Operations whose rule takes the input as it is. */
+/** Operations whose rule in core/ takes the operation's input unchanged. */
 type Plain = {
   [O in WorkspaceCall & RuleName]: ParsedInputOf<O> extends RuleInput<O> ? O : never
 }[WorkspaceCall & RuleName]
 
-/** The rule decides, and its outcome is the answer. */
+/** Makes a handler that submits the input to the rule of the same name, and answers with the rule's outcome. */
 function byRule<O extends Plain>(rule: O) {
   return async ({ workspace: { engine } }: Context, asking: Asking, input: ParsedInputOf<O>): Promise<OutputOf<O>> =>
     outcomeOf<O>(await engine.submit({ rule, input: input as RuleInput<O>, ...namesOf(asking) }))

@@ -1,4 +1,4 @@
-// Tells listeners that entries were committed. This is a hint and never the truth: a listener reads the tables, so losing a hint loses nothing.
+// Tells listeners that journal entries were committed. Such a hint is never the truth: a listener reads the tables, so losing a hint loses nothing.
 
 import type { Entry } from '@agent-relay/sdk/protocol'
 
@@ -22,7 +22,7 @@ export class Hub {
   }
 }
 
-/** Tells each listener. One that fails, by a damaged page of the database for example, has only lost a hint; the others are still told. */
+/** Tells each listener. A listener that fails, by a damaged page of the database for example, has only lost a hint; the others are still told. */
 export function tellEach<T>(listeners: Iterable<(news: T) => void>, news: T, onTrouble: (error: Error) => void): void {
   for (const listener of listeners) {
     try {

@@ -22,11 +22,11 @@ export interface LocalEngineOptions {
   clock: Clock
   ids: Ids
   world: World
-  /** Called if the disk failed under a commit: nobody knows what the file holds, so this process must write nothing more. */
+  /** Called if the disk failed during a commit: nobody knows what the file holds, so this process must write nothing more. */
   onFatal(error: Error): void
 }
 
-/** The most commands in one commit: replies should not wait for a whole flood. */
+/** Maximum number of commands in one commit: replies should not wait for a whole flood. */
 const commitBatchMax = 256
 
 export class LocalEngine implements Engine {
@@ -87,7 +87,7 @@ export class LocalEngine implements Engine {
         for (const { submission } of batch) replies.push(this.#carryOut(submission, entries))
       })
     } catch (error) {
-      // Nothing of this batch was answered. Try them one at a time, so that one bad command does not fail the others. But never after a failed
+      // Nothing of this batch was answered. Its commands are tried one at a time, so that one bad command does not fail the others. But never after a failed
       // sync: the system may have dropped the pages that it could not write, and would report success now.
       if (batch.length > 1 && !isFatal(error)) return batch.forEach((each) => void this.#commit([each]))
       const failed = this.#failed(error as Error)
@@ -101,7 +101,7 @@ export class LocalEngine implements Engine {
   #carryOut(submission: Submission<RuleName>, entries: JournalEntry[]): Reply {
     const { store, clock, ids, world } = this.#options
     const { rule, input, by, cause, session, digest } = submission
-    // The clock's time is used even if it is earlier than that of the entry before: only `seq` orders.
+    // The clock's time is used even if it is earlier than that of the entry before: only `seq` gives the order of entries.
     const at = clock.now()
     const mint = submission.mint ?? ids(mintPrefixes[rule] ?? 'a')
     const command: Command<never> = { input: input as never, by, at, mint, session, world }

@@ -1,22 +1,22 @@
-// Reads that may take long share one slice of time per turn of the event loop: a caller that reads a lot delays only itself.
+// Runs reads that may take long in one shared slice of time per turn of the event loop: a caller that reads a lot delays only itself.
 
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Steps } from '../core/steps.ts'
 
 /**
- * The time of all reads together in one turn of the event loop. Another session's call needs several turns: with 4 ms its longest took 34 ms at a
- * million messages, with 2 ms it takes 22, and the reads themselves are no slower.
+ * The time of all reads together in one turn of the event loop. A call of another session needs several turns: at a million messages the longest call took 34
+ * ms with a slice of 4 ms, and takes 22 ms with 2 ms, and the reads themselves are no slower.
  */
 export const sliceMs = 2
-/** The working time after which a read answers with its results so far and a cursor. */
+/** Working time after which a read answers with its results so far and a cursor. */
 const budgetMs = 250
 
 export interface Pace {
-  /** True when the budget is used up: time to answer with a cursor. */
+  /** Whether the read's time is used up, so that it should answer with a cursor. */
   readonly isSpent: boolean
 }
 
-/** The working time of one read. */
+/** Measures the working time of one read against its limit. */
 export class Budget implements Pace {
   readonly #ms: number
   #spentMs = 0
@@ -34,7 +34,7 @@ export class Budget implements Pace {
     return this.spentMs >= this.#ms
   }
 
-  /** Starts the clock; the time that a read waits for others does not count. */
+  /** Starts counting; the time that a read waits for other reads does not count. */
   start(): void {
     this.#since = performance.now()
   }
@@ -46,7 +46,7 @@ export class Budget implements Pace {
 }
 
 export class LongReads {
-  /** Reads that have not had a turn yet; they go first, since most need only one. */
+  /** Reads that have not had a turn yet; they go first, since most reads need only one. */
   readonly #fresh = new Set<Read>()
   readonly #long = new Set<Read>()
   #isPlanned = false
@@ -56,7 +56,7 @@ export class LongReads {
     return this.#fresh.size + this.#long.size
   }
 
-  /** Resolves with the result of the steps. Takes no further step once `abandoned`. */
+  /** Runs a read in steps, and resolves with its result. Takes no further step once `abandoned`. */
   run<T>(steps: Steps<T>, budget: Budget, abandoned: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const giveUp = () => {
@@ -89,8 +89,8 @@ export class LongReads {
   }
 
   /**
-   * Gives new reads at most half of the slice: a flood of them must not stop the others for good. One of each kind has its turn even if a single
-   * step has used the slice up.
+   * Gives new reads at most half of the slice, so that a flood of them does not stop the long reads for good. One read of each kind has its turn even if a
+   * single step has used the slice up.
    */
   #turn(): void {
     const from = performance.now()
@@ -129,7 +129,7 @@ class Read {
     this.#reject = reject
   }
 
-  /** Takes at least one step. Returns true when the read is over. */
+  /** Takes at least one step of the read. Returns whether the read is over. */
   proceed(until: number): boolean {
     this.#budget.start()
     try {

@@ -1,4 +1,5 @@
-// The sharing of a workspace that lives on this machine alone: its engine decides here, and it has no other machines to hear of, to ask or to answer.
+// Implements sharing.ts for a workspace that lives on this machine alone: its engine decides here, and it has no other machines to hear of, to ask or to
+// answer.
 
 import { LocalEngine } from './local-engine.ts'
 import type { OtherMachines, Sharing } from './sharing.ts'

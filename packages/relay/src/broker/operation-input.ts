@@ -1,4 +1,4 @@
-// The input of an operation: read by its schema, and digested, so that the id of one call cannot be taken for another.
+// Reads the input of an operation by its schema, and digests it, so that the id of one call cannot be taken for another.
 
 import { hash } from 'node:crypto'
 import { issuesText, type OperationName, operations, type ParsedInputOf } from '@agent-relay/sdk/protocol'
@@ -11,19 +11,19 @@ export function parse<O extends OperationName>(op: O, input: unknown): ParsedInp
   throw new RefusalError('input.invalid', { operation: op, why: issuesText(result.error.issues) })
 }
 
-/** The length of a digest, 132 bits: two different inputs never have the same digest by chance. */
+/** The length of a digest in characters, 132 bits: two different inputs never have the same digest by chance. */
 const digestChars = 22
 
 /**
- * A digest of the caller's own words, without the daemon's additions: secrets made for a call, defaults of another version and looked-up names are
- * not part of it. Neither is `wait`: a caller who asks again waits for the rest of the time.
+ * Digests the caller's own input, without the daemon's additions: secrets made for a call, defaults of another version and looked-up names are not part of the
+ * digest. Neither is `wait`: a caller who asks again waits for the rest of the time.
  */
 export function digestOf(operation: string, input: unknown): string {
   const { wait: _, ...said } = (input ?? {}) as Record<string, unknown>
   return hash('sha256', `${operation} ${canonical(said)}`, 'base64url').slice(0, digestChars)
 }
 
-/** The value as text, with sorted keys, and each text as it is, after its length: quoting a body as JSON takes longer than digesting it. */
+/** Writes a value as text, with sorted keys, and each string as it is, after its length: quoting a message's body as JSON takes longer than digesting it. */
 function canonical(value: unknown): string {
   if (typeof value === 'string') return `${value.length}:${value}`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'

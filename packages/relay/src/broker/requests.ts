@@ -1,5 +1,6 @@
-// Requests between the machines of a shared workspace. Only its own machine may answer an approval or release a worker, so another machine asks it to.
-// The asked machine first checks its own file of permissions, whose default is no, and then decides by the same rule as for its own people.
+// Requests between the machines of a shared workspace. Only the machine where an agent runs may answer its approval or release its worker, so another machine
+// asks that machine to. The asked machine first checks its own file of permissions, whose default is no, and then decides by the same rule as for its own
+// people.
 
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import {
@@ -20,7 +21,7 @@ import { digestOf, parse } from './operation-input.ts'
 import { daemonStanding, type Standing, tokenStanding } from './sessions/standing.ts'
 import type { OtherMachines } from './sharing.ts'
 
-/** The operations that may be requested, each with the permission that it needs. */
+/** The operations that one machine may request of another, each with the permission that it needs. */
 const kinds = {
   'approval.answer': 'approve',
   'worker.release': 'release',
@@ -28,7 +29,7 @@ const kinds = {
   'worker.resume': 'release',
 } as const satisfies Record<string, RequestKind>
 
-/** Whether and how the words of an answer reach the model. */
+/** Whether and how the words that a person adds to an answer reach the agent's model. */
 export type Told = Pick<OutputOf<'approval.answer'>, 'wordsReach' | 'wordsAs'>
 
 export type RequestName = keyof typeof kinds
@@ -38,19 +39,19 @@ const nameCharsMax = 200
 
 const Request = z.object({
   op: z.enum(Object.keys(kinds) as [RequestName, ...RequestName[]]),
-  /** The call's id, so that a repeated request is carried out once. */
+  /** The id of the call, so that a repeated request is carried out once. */
   id: z.string().min(1).max(nameCharsMax),
   /** The asker's name; unset for a person without one. */
   name: z.string().min(1).max(nameCharsMax).optional(),
-  /** The asker holds the workspace key there. */
+  /** Whether the asker holds the workspace key on the asking machine. */
   seesAll: z.boolean().optional(),
-  /** The place of the asking person. */
+  /** Where the asking person is; unset if no person asks. */
   surface: z.enum(['page', 'terminal']).optional(),
   input: z.record(z.string(), z.unknown()),
 })
 export type Request = z.infer<typeof Request>
 
-/** A request as it is carried out here. */
+/** A request of another machine, as this machine carries it out. */
 export interface Asked {
   asker: Asker
   standing: Standing
@@ -59,7 +60,7 @@ export interface Asked {
   digest: () => string
 }
 
-/** The parts of a workspace that carry out requests. */
+/** The parts of a workspace that carry out requests of other machines. */
 interface Carriers {
   approvals: { answerFor(asked: Asked, input: ParsedInputOf<'approval.answer'>): Promise<Told> }
   wishes: { giveFor(rule: WishName, asked: Asked, input: ParsedInputOf<'worker.release'>): Promise<void> }
@@ -89,7 +90,7 @@ export async function carryOut(
   }
 }
 
-/** The asker as another machine is told it. */
+/** Describes the asker to another machine: its name, and whether it sees everything. */
 export function namesAs(by: string, standing: Standing): Pick<Request, 'name' | 'seesAll'> {
   return { ...(by === daemonName ? {} : { name: by }), ...(seesAll({ standing }) ? { seesAll: true } : {}) }
 }
@@ -104,8 +105,8 @@ export class Requests {
   }
 
   /**
-   * Asks the other machine for a command that a rule refused here because of its place. Resolves once that machine says that it is done. From its
-   * answer only our own codes are trusted: deciding `again` finds the reason of a refusal in the journal.
+   * Asks another machine for a command that a rule refused here because that machine has to decide it. Resolves once that machine says that the command is
+   * done. Of the machine's answer only refusal codes that we know are trusted: deciding `again` finds the reason of a refusal in the journal.
    */
   async ask(refused: Refusal, request: Request, again: () => Promise<Reply>): Promise<Told> {
     const machine = refused.details.machine as string
@@ -117,12 +118,12 @@ export class Requests {
     if (!answer) throw new RefusalError('request.unanswered', { machine })
     if (answer.done === true) return toldOf(answer)
     const code = codeOf(answer.refused)
-    // An older daemon does not know the request.
+    // The other machine runs an older daemon, which does not know the request.
     if (code === 'operation.unknown') throw new RefusalError(refused)
     if (code === 'request.denied')
       throw new RefusalError(code, { machine, from: this.#machine, kind: kinds[request.op] })
     const reply = await again()
-    // If the machine was removed meanwhile, the command was decided here.
+    // If the other machine was removed meanwhile, the command was decided on this one.
     if (!('refusal' in reply)) return { wordsReach: false }
     if (reply.refusal.code !== refused.code) throw new RefusalError(reply.refusal)
     throw new RefusalError('request.refused', { machine, code })

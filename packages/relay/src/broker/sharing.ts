@@ -1,5 +1,5 @@
-// The contracts by which a workspace is shared between machines: the engine that decides for all of them, and the agents on the others. cluster/
-// implements them for several machines, one-machine.ts for one, so nothing else asks which it is.
+// The interfaces by which a workspace is shared between machines: the engine that decides for all of them, and the agents on other machines. The folder
+// cluster/ implements them for several machines, one-machine.ts for a single machine, so no other code asks how many there are.
 
 import type { Ids, ReachName, RequestKind } from '@agent-relay/sdk/protocol'
 import type { World } from '../core/world.ts'
@@ -9,11 +9,11 @@ import type { Engine } from './engine.ts'
 import type { Hub } from './hub.ts'
 
 export interface Sharing {
-  /** The name of this machine in its cluster; undefined where the workspace lives on one machine alone. */
+  /** The name of this machine in its cluster; undefined if the workspace lives on one machine alone. */
   readonly machine: string | undefined
-  /** Whether this machine's owner allows such requests from the other machine. */
+  /** Whether this machine's owner allows another machine this kind of request. */
   allows(machine: string, kind: RequestKind): Promise<boolean>
-  /** The machines of the cluster; the last known list if the cluster does not answer soon. */
+  /** Lists the machines of the cluster; returns the last known list if the cluster does not answer soon. */
   machines(): Promise<ClusterMachine[]>
   open(parts: SharingParts): Shared
 }
@@ -21,15 +21,15 @@ export interface Sharing {
 export interface Shared {
   engine: Engine
   otherMachines: OtherMachines
-  /** Begins to tell the other machines of this one, and to answer them. */
+  /** Begins to report this machine's agents to the other machines, and to answer their requests. */
   serve(here: Served): void
 }
 
 /** This machine's side of a shared workspace, as the other machines see it. */
 export interface Served {
-  /** The agents on this machine, as other machines may be told. */
+  /** Lists the agents on this machine, as far as other machines may be told. */
   present(): AgentHere[]
-  /** Whether it would be a loss for somebody if the agent moved to another machine now. */
+  /** Whether somebody would lose something if the agent moved to another machine now. */
   isInUse(agent: string): boolean
   /** Carries out a request of another machine, which only this machine can do. */
   carryOut(machine: string, question: unknown): Promise<unknown>
@@ -44,7 +44,7 @@ export interface ClusterMachine {
   /** The last sign of life of the machine's daemon. */
   seenAt?: string
   revokedAt?: string
-  /** The requests that the machine may make to this one. */
+  /** The kinds of requests that this machine's owner allows that machine to make. */
   may: RequestKind[]
 }
 
@@ -53,49 +53,52 @@ export interface SharingParts {
   name: string
   store: Store
   hub: Hub
-  /** The sessions of this machine. */
+  /** What the rules may know about the sessions of this machine. */
   here: World
   clock: Clock
   ids: Ids
   onTrouble(error: Error): void
-  /** Called if the disk failed under a commit: this process must write nothing more. */
+  /** Called if the disk failed during a commit: this process must write nothing more. */
   onFatal(error: Error): void
 }
 
-/** The other machines, as their daemons have last described themselves. Rules know them through their world; nothing else is decided by it. */
+/**
+ * The other machines of a shared workspace, as their daemons have last described themselves. The rules of core/ see them through the `World`, and nothing else
+ * is decided by them.
+ */
 export interface OtherMachines {
-  /** The agent, if somebody is connected under its name on a machine that was heard of just now. */
+  /** Returns the agent, if somebody is connected under its name on a machine that was heard of just now. */
   of(agent: string): RemoteAgent | undefined
-  /** The agent, if somebody was connected under its name when its machine was last heard of. */
+  /** Returns the agent, if somebody was connected under its name when its machine was last heard of. */
   last(agent: string): RemoteAgent | undefined
   /** Whether the machine's daemon was heard of just now, with this workspace open. */
   isSeen(machine: string): boolean
-  /** Set while nobody knows what happens on the machine: it is silent, and has not said that its daemon stops. */
+  /** Returns details if nobody knows what happens on the machine: it is silent, and has not said that its daemon stops. Otherwise undefined. */
   outOfReach(machine: string): OutOfReach | undefined
   /** Whether the machine was removed from the cluster. */
   isRemoved(machine: string): boolean
-  /** The open waits of agents on other machines, as far as is known. */
+  /** Lists the open waits for answers of agents on other machines, as far as is known. */
   waits(): RemoteWait[]
-  /** Calls the listener whenever other machines have news, with the agents that have left there. */
+  /** Calls the listener whenever other machines have news, with the agents that have disconnected from those machines. */
   onNews(listener: (gone: readonly string[]) => void): void
-  /** Asks the machine's daemon a question in JSON. Undefined: no answer came in time, and the outcome is unknown. */
+  /** Sends the machine's daemon a question in JSON. Undefined means that no answer came in time, and the outcome is unknown. */
   ask(machine: string, question: object): Promise<unknown>
 }
 
 export interface OutOfReach {
   machine: string
-  /** The last sign of life in milliseconds since 1970; unset if there was none since this daemon started. */
+  /** The machine's last sign of life, in milliseconds since 1970; unset if there was none since this daemon started. */
   since?: number
 }
 
 /** A wait for the answer to a stored message, as other machines may be told. */
 export interface ToldWait {
-  /** The awaited agent. */
+  /** The name of the agent whose answer is awaited. */
   on: string
   /** The start of the wait, in milliseconds since 1970. */
   since: number
   message: string
-  /** The thread that the sender named. */
+  /** The thread that the sender named for the answer; unset if it named none. */
   thread?: string
 }
 
@@ -116,12 +119,12 @@ export type AgentHere = Omit<RemoteAgent, 'machine'> & { name: string }
 /** Separates a session's own id from the name of its machine. */
 const machineSign = '@'
 
-/** The id of a session on a machine. */
+/** Makes the id that a session has on all machines: its own id with the name of its machine. */
 export function onMachine(id: string, machine: string | undefined): string {
   return machine === undefined ? id : `${id}${machineSign}${machine}`
 }
 
-/** The world of a shared workspace: the sessions of this machine, and those elsewhere for as long as their machine is heard of. */
+/** Combines what rules may know about sessions: those of this machine, and those of other machines for as long as these are heard of. */
 export function worldWith(here: World, otherMachines: OtherMachines): World {
   return {
     machine: here.machine,

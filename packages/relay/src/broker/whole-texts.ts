@@ -1,6 +1,6 @@
-// Limits the whole tasks and contracts in one answer about many agents or runs. Beyond the limit they are left out, or cut to their first line.
+// Limits how many whole tasks and contracts one answer about many agents or runs contains. Beyond the limit they are left out, or cut to their first line.
 
-/** The limit in bytes as JSON: a third of a line's limit, read and written within one turn of the event loop. */
+/** The limit in bytes as JSON: a third of the limit of one line, so that it is read and written within one turn of the event loop. */
 const bytesMax = 4 * 1024 * 1024
 
 export class WholeTexts {

@@ -1,4 +1,4 @@
-// One open workspace: its store, its engine and everything that watches it, constructed once and in order.
+// One open workspace: constructs its store, its engine and everything that watches it, once and in order.
 
 import { daemonName, type Ids, refusal } from '@agent-relay/sdk/protocol'
 import { isInUse } from '../core/agents.ts'
@@ -41,14 +41,14 @@ import { WorkerReports } from './workers/worker-reports.ts'
 import type { WorkerLedger, WorkerRuntime, WorktreeKeeper } from './workers/worker-runtime.ts'
 import { Workers } from './workers/workers.ts'
 
-/** The surroundings of a call: its workspace, the workspace's neighbours and the daemon. */
+/** The surroundings of a call: its workspace, the other workspaces of the daemon, and the daemon. */
 export interface Context extends CallScope<Workspace> {
   daemon: DaemonInfo
 }
 
 /** Everything outside the broker that carries out the work of a workspace. */
 export interface Runtimes {
-  /** Makes what runs the programs of workers. Its `begin` is called once the work of an earlier daemon is settled. */
+  /** Makes the runtime that runs the programs of workers. The runtime's `begin` is called once the work of an earlier daemon is settled. */
   workers(broker: WorkerBroker): WorkerRuntime
   worktrees: WorktreeKeeper
   commits: CommitReader
@@ -65,19 +65,19 @@ export interface WorkerBroker extends Pick<WorkspaceCore, 'engine' | 'clock' | '
 export interface WorkspaceOptions {
   name: string
   databasePath: string
-  /** Other files without which nothing may be written. */
+  /** Other files that must stay in place for anything to be written. */
   besidePaths?: readonly string[]
   searchPath: string
-  /** The folder where hooks leave their waiters. */
+  /** The folder where the hooks of agent CLIs leave their waiters, which wake idle sessions. */
   hooks?: HooksFolder
   clock: Clock
   ids: Ids
-  /** The machines that the workspace lives on; without it, this one alone. */
+  /** The machines that the workspace lives on; unset if it lives on this one alone. */
   sharing?: Sharing
-  /** Without them the workspace is only read and written, as for an import: no program starts. */
+  /** What runs programs for the workspace. Unset if the workspace is only read and written, as for an import: then no program starts. */
   runtimes?: Runtimes
   onFatal(error: Error): void
-  /** Called with a failure that concerns one part alone; the others go on. */
+  /** Called with a failure that concerns one part of the workspace alone; the other parts go on. */
   onTrouble(error: Error): void
   /** Limits the share of the event loop that reads take, together with those of other workspaces. */
   reads?: LongReads
@@ -186,14 +186,17 @@ export class Workspace implements WorkspaceCore {
     this.notices.begin()
   }
 
-  /** Opens the workspace. The first opening makes `#general`, the broadcast and the key, and returns the key. `isNew`: nobody knows a key yet. */
+  /**
+   * Starts the workspace. The first start makes the channel `#general`, the broadcast and the workspace key, and returns the key. `isNew`: whether nobody knows
+   * a key yet.
+   */
   async begin(keep: (workspaceId: string, key: string) => void, isNew = false): Promise<string | undefined> {
     await this.settle()
-    // A new workspace with an id was interrupted after it got one: its key may not have been kept.
+    // A new workspace that has an id was interrupted after it got the id: its key may not have been kept.
     if (this.store.meta('id') !== undefined) return isNew ? this.rotateKey(keep) : undefined
     const id = this.ids('w')
     const key = newSecret('rk')
-    // Keep the key before it is valid: a lost key would lock the owner out.
+    // The key is kept before it is valid: a lost key would lock the owner out.
     keep(id, key)
     const input = { id, keyHash: hashOf(key) }
     const reply = await this.engine.submit({ rule: 'workspace.begin', input, by: daemonName, cause: 'begin' })
@@ -201,7 +204,7 @@ export class Workspace implements WorkspaceCore {
     return key
   }
 
-  /** Replaces the key. The former key and every session that has shown it end with the commit. */
+  /** Replaces the workspace key. The former key and every session that has shown it end with the commit. */
   async rotateKey(keep: (workspaceId: string, key: string) => void): Promise<string> {
     const key = newSecret('rk')
     keep(this.id, key)

@@ -1,4 +1,5 @@
-// Decides a batch of commands on the replica. Each command sees the ones before it as if they were stored; none of it is kept.
+// Decides a batch of commands on the replica, this machine's copy of the workspace. Each command sees those before it as if they were stored, but the replica
+// keeps none of these changes.
 
 import { type Fact, type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import { mintPrefixes, type Reply, type Submission } from '../broker/engine.ts'
@@ -18,10 +19,10 @@ export interface Pending {
   resolve(reply: Reply): void
 }
 
-/** The decisions on a batch; they hold once the append is stored. */
+/** The decisions on a batch of commands; they hold once the append to the cluster is stored. */
 export interface Decided {
   append: Append
-  /** The decided commands, without those that have to wait for another one of this batch. */
+  /** The decided commands, without those that have to wait for another command of this batch. */
   commands: DecidedCommand[]
 }
 
@@ -71,7 +72,7 @@ export function decideBatch(batch: readonly Pending[], deciding: Deciding): Deci
         if (taken.has(pending)) continue
         const reads = new Reads()
         const draft = taken.take(pending, decideOne(pending.submission, deciding, reads), reads)
-        // No draft if the command has an entry already; the cluster will say so too.
+        // There is no draft if the command has an entry already; the cluster will say so too.
         if (draft) store.append(draft)
       }
     })
@@ -82,20 +83,20 @@ export function decideBatch(batch: readonly Pending[], deciding: Deciding): Deci
 class Taken {
   readonly drafts: SharedDraft[] = []
   readonly writes = new Set<string>()
-  /** Every draft so far can be applied for certain. */
+  /** Whether every draft so far can be applied for certain. */
   isSure = true
   readonly #reads = new Reads()
   readonly #commands: DecidedCommand[] = []
   readonly #asked = new Set<string>()
   readonly #moved = new Set<string>()
 
-  /** Whether a command stands in the batch already: the repeat is answered from the first one's entry, once that is stored. */
+  /** Whether a command stands in the batch already: the repeated command is answered from the first one's entry, once that entry is stored. */
   has({ submission: { by, cause } }: Pending): boolean {
     return this.#asked.has(JSON.stringify([by, cause]))
   }
 
   take(pending: Pending, { reply, draft }: Decision, reads: Reads): SharedDraft | undefined {
-    // COMPAT(0.1): in format 1 an append moves a home only once; a second move waits for the next append.
+    // COMPAT(0.1): in format 1 an append moves an agent's home only once; a second move waits for the next append.
     const moved = (draft?.facts ?? []).flatMap((fact) => (fact.type === 'agent.homed' ? [fact.agent] : []))
     if (moved.some((agent) => this.#moved.has(agent))) return undefined
     for (const agent of moved) this.#moved.add(agent)
@@ -121,7 +122,7 @@ function isPlain({ facts }: Draft, { mint }: Submission<RuleName>): boolean {
   return facts.length === 1 && fact?.type === 'message.created' && fact.n > 1 && mint === undefined
 }
 
-/** The answer to a command whose rule threw an error. The append reads everything, so the fault stands only if the replica was not too old. */
+/** Answers a command whose rule threw an error. The append reads everything, so the fault stands only if the replica was not too old. */
 export function undecided(pending: Pending, { replica }: Deciding, error: Error): Decided {
   const reply = { refusal: refusal('fault', { why: error.message }) }
   return {
@@ -130,7 +131,7 @@ export function undecided(pending: Pending, { replica }: Deciding, error: Error)
   }
 }
 
-/** The drafts of an append that was stored, as entries. */
+/** Returns the drafts of an append that was stored, as entries. */
 export function stored(
   { drafts }: Append,
   { numbered }: Extract<Appended, { kind: 'ok' }>,
@@ -140,8 +141,8 @@ export function stored(
 }
 
 /**
- * Answers an agent that comes under a known name from the replica alone, without writing, so that it can read. A token that cannot be stored is not
- * given out; what the agent says of itself is stored when it comes the next time.
+ * Answers an agent that registers under a known name from the replica alone, without writing, so that the agent can read. A token that cannot be stored
+ * is not given out; the agent's own profile is stored when the agent registers the next time.
  */
 export function knownAnswer(submission: Submission<'agent.register'>, deciding: Deciding): Reply | undefined {
   const asked = submission as unknown as Submission<RuleName>
@@ -177,20 +178,20 @@ function decideOne(
   return { reply, draft: { ...draft, writes: writesOf(facts) } }
 }
 
-/** The refusal for facts that every machine would count as void. */
+/** Refuses facts that every machine would count as void. */
 function refused(view: View, workspace: string, { agent, type }: Objection): { refusal: Refusal } {
   if (agent === undefined && type === undefined) return { refusal: refusal('machine.revoked', { workspace }) }
   if (agent !== undefined && view.home(agent) !== undefined) return elsewhere(view, agent)
   return { refusal: refusal('machine.not-allowed', { type, owner: view.owner() }) }
 }
 
-/** The refusal for an entry of this machine that all machines count as void; undefined if the entry counts. */
+/** Returns the refusal for an entry of this machine that all machines count as void; undefined if the entry counts. */
 export function voidRefusal(seq: number, { workspace, replica }: Pick<Deciding, 'workspace' | 'replica'>) {
   const why = replica.store.journal.originOf(seq)?.voidFor
   return why === undefined ? undefined : refusal('cluster.void', { workspace, why })
 }
 
-/** The refusal for an agent that lives on another machine; it names that machine. */
+/** Refuses a command of an agent that lives on another machine; the refusal names that machine. */
 export function elsewhere(view: View, agent: string): { refusal: Refusal } {
   return { refusal: refusal('agent.elsewhere', { name: agent, machine: view.home(agent)?.machine }) }
 }

@@ -1,12 +1,13 @@
-// Keeps a replica up to date: follows the journal at every hint of the cluster, and every few seconds, because a hint may be lost.
+// Keeps a replica (this machine's copy of a shared workspace) up to date: follows the journal at every hint of the cluster, and every few seconds, because a
+// hint may be lost.
 
 import type { Alarm, Clock } from '../machine/clock.ts'
 import { type ClusterJournal, ClusterUnreachable, pageEntriesMax, type Stopped } from './cluster-journal.ts'
 import type { Halted, Replica } from './replica.ts'
 
-/** Interval between looks while hints arrive; a lost hint delays an entry by no more than this. */
+/** Interval between looks at the journal while hints arrive; a lost hint delays an entry by no more than this. */
 const lookWithHintsMs = 5_000
-/** Interval between looks if hints do not arrive, or the cluster does not answer. */
+/** Interval between looks at the journal if hints do not arrive, or the cluster does not answer. */
 const lookWithoutHintsMs = 1_000
 
 export interface FollowerOptions {
@@ -24,11 +25,11 @@ export class Follower {
   readonly #hints: { stop(): void }
   #alarm: Alarm | undefined
   #looking: Promise<void> | undefined
-  /** A hint came while a page was on its way: the page may be older than the hint. */
+  /** Whether a hint came while a page of entries was on its way: the page may be older than the hint. */
   #isAgain = false
   #isStopped = false
   #reach: () => void = () => {}
-  /** Resolves once the cluster has answered and the replica has everything that it had then. */
+  /** Resolves once the cluster has answered and the replica has every entry of that moment. */
   readonly reached = new Promise<void>((resolve) => (this.#reach = resolve))
 
   constructor(options: FollowerOptions) {
@@ -58,7 +59,7 @@ export class Follower {
       }
     } catch (error) {
       hasFailed = true
-      // An unreachable cluster is not reported here: whoever wants to store something is told.
+      // An unreachable cluster is not reported here: callers that want to store something are told.
       if (!(error instanceof ClusterUnreachable)) this.#options.onTrouble(error as Error)
     }
     this.#looking = undefined

@@ -1,7 +1,7 @@
 // Conflict keys (core/conflict-keys.ts) of a shared workspace: those that a decision has read, and those that a fact changes. When two daemons decide at
-// once, the cluster compares the two.
+// once, the cluster compares these two sets.
 //
-// A view method that is not listed here counts as reading everything, so forgetting one costs speed and never correctness. A look that found nothing
+// A view method that is not listed here counts as reading everything, so forgetting a method costs speed and never correctness. A look that found nothing
 // counts as a read too.
 
 import { createHash } from 'node:crypto'
@@ -21,7 +21,7 @@ export class Reads {
     else for (const key of keys) this.#keys.add(keyText(key))
   }
 
-  /** Whether a decision that read these keys depends on the written ones. */
+  /** Whether a decision that read these keys depends on a key in `written`. */
   meets(written: ReadonlySet<string>): boolean {
     if (this.#isAll) return written.size > 0
     for (const key of this.#keys) if (written.has(key)) return true
@@ -45,7 +45,7 @@ type Listed<T> = {
     : never
 }
 
-/** Prefix of message ids. A thread's name without it can never be the id of a message. */
+/** The prefix of message ids. A thread's name without this prefix can never be the id of a message. */
 const messageIdStart = 'm_'
 
 const ofView: Listed<View> = {
@@ -56,17 +56,17 @@ const ofView: Listed<View> = {
   agent: (_, name) => [keys.agent(name)],
   home: (_, name) => [keys.agent(name)],
   isRetired: (_, name) => [keys.agent(name)],
-  // An update does not say what the agent was called before, so it writes the key for all names.
+  // An update does not say how the agent was called before, so it writes the key for all names.
   agentsCalled: (_, text) => [keys.called(text), keys.calledAny],
   agents: () => [keys.agents],
   channels: () => [keys.channels],
   lastNumber: (_, conversation) => [keys.conversation(conversation)],
   isMember: (_, agent, conversation) => [keys.stay(agent, conversation), keys.existence(conversation)],
-  // A message never changes, but a missing one may still come. A key for each message would cost every send.
+  // A message never changes, but a missing message may still come. A key for each message would cost every send.
   message: (found, id) => (!found && id.startsWith(messageIdStart) ? 'all' : []),
   beginning: () => [],
   sentAt: (_, conversation) => [keys.conversation(conversation)],
-  // An agent that registers may get stays that begin before the message.
+  // An agent that registers may get stays (times in a conversation) that begin before the message.
   isRecipient: (_, agent) => [keys.agent(agent)],
   hasReacted: (_, __, message) => [keys.reactions(message.id)],
   actions: () => [keys.actions],
@@ -115,7 +115,7 @@ const ofNotices: Listed<NoticeView> = {
   count: () => [keys.notices],
 }
 
-/** Wraps a view so that the keys of every call are noted in `reads`. */
+/** Wraps a view so that the conflict keys of every call are noted in `reads`. */
 export function recordingView(view: View, reads: Reads): View {
   const parts: Partial<View> = {
     workers: noting(view.workers, ofWorkers, reads),
@@ -145,7 +145,7 @@ function noting<T extends object>(whole: T, listed: Listed<T>, reads: Reads, par
   })
 }
 
-/** The conflict keys that an entry with these facts changes. */
+/** Returns the conflict keys that an entry with these facts changes. */
 export function writesOf(facts: readonly Fact[]): Writes {
   if (facts.length > 0 && facts.every(({ type }) => type === 'deliveries.noted')) return 'note'
   return [...new Set(facts.flatMap((fact) => rowOf(fact).writes(fact).map(keyText)))]
@@ -162,7 +162,7 @@ const keyCharsMax = 200
 /** Characters that PostgreSQL cannot keep as text: NUL, and half a surrogate pair. */
 export const oddText = /\0|\p{Surrogate}/u
 
-/** The form of a key that the cluster compares; long keys are hashed, because the cluster indexes no long text. */
+/** Returns the form of a key that the cluster compares; long keys are hashed, because the cluster indexes no long text. */
 export function keyText(key: string): string {
   if (key.length <= keyCharsMax && !oddText.test(key)) return key
   return `sha256 ${createHash('sha256').update(JSON.stringify(key)).digest('base64url')}`

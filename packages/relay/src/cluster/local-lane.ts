@@ -1,7 +1,7 @@
-// The local lane: commands on an agent's own mail are decided and stored on its home machine alone, without asking the cluster. So one machine alone
-// shows a message, and an offline machine can go on reading.
+// The local lane: commands on an agent's own mail are decided and stored on the agent's home machine alone, without asking the cluster. So one machine
+// alone shows a message, and an offline machine can go on reading.
 //
-// A command is refused only after a look at the shared journal, because the message or channel may not have arrived here yet.
+// A command is refused only after a look at the shared journal, because the message or channel may not have arrived on this machine yet.
 
 import { daemonName, type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { Engine, Reply, Submission } from '../broker/engine.ts'
@@ -23,9 +23,9 @@ export interface LocalLaneOptions {
   ids: Ids
   world: World
   notes: Notes
-  /** The shared lane. */
+  /** The engine that decides commands against the shared journal. */
   shared: Pick<Engine, 'submit'>
-  /** Takes in everything that the cluster has by now. Returns a refusal if it could not. */
+  /** Takes in everything that the cluster has by now. Returns a refusal if that failed. */
   catchUp(): Promise<Refusal | undefined>
   onFatal(error: Error): void
 }
@@ -34,7 +34,7 @@ export class LocalLane {
   readonly #options: LocalLaneOptions
   readonly #engine: LocalEngine
   #isClosed = false
-  /** Agents whose home is being moved: their commands wait until their home is known. */
+  /** Agents whose home is being moved: their commands wait until the new home is known. */
   readonly #leaving = new Map<string, Promise<unknown>>()
 
   constructor(options: LocalLaneOptions) {
@@ -57,7 +57,7 @@ export class LocalLane {
     if (!('refusal' in reply) || reply.refusal.code === 'fault') return reply
     const unreached = await this.#options.catchUp()
     if (!unreached) return this.#try(submission)
-    // Nothing more can arrive, so the replica is all there is to know.
+    // This machine has stopped following the cluster, so no news can change the first reply.
     return isStopRefusal(unreached) ? reply : { refusal: unreached }
   }
 
@@ -74,7 +74,7 @@ export class LocalLane {
     return { ...reply, seq: this.#options.replica.known.seq }
   }
 
-  /** Reading a channel joins it, and every machine has to know of a join. */
+  /** Joins a channel that the agent is about to read. Every machine has to know of a join, so the shared journal records it. */
   async #enter({ rule, input, by, cause }: Submission<RuleName>): Promise<Reply | undefined> {
     const { channel } = input as { channel?: string }
     const { replica, shared } = this.#options
@@ -83,7 +83,7 @@ export class LocalLane {
     return 'refusal' in reply ? reply : undefined
   }
 
-  /** The refusal for an agent that is not at home here: no two machines may hand out the same mail. */
+  /** Refuses an agent whose home is not this machine: no two machines may hand out the same mail. */
   #stranger(agent: string): Refusal | undefined {
     const { replica, world } = this.#options
     const { view } = replica.store
@@ -92,22 +92,22 @@ export class LocalLane {
     return home && refusal('agent.elsewhere', { name: agent, machine: home.machine })
   }
 
-  /** The store as the engine sees it: entries go into the journal of this machine. */
+  /** Returns the store as the engine sees it: entries go into this machine's own journal. */
   #store(): LocalEngineOptions['store'] {
     const { store } = this.#options.replica
     const append = (draft: Draft): JournalEntry | undefined => {
-      // The home may have moved since the command was given.
+      // The agent's home may have moved since the command was given.
       const stranger = this.#stranger(draft.by)
       if (stranger) throw new RefusalError(stranger)
       const entry = store.appendLocal(draft)
-      // Local entries have no number in the shared journal.
+      // Entries of this machine's own journal have no number in the shared journal.
       return entry && { ...entry, seq: 0 }
     }
     const answered = (by: string, cause: string) => store.local?.answered(by, cause)
     return { view: store.view, transact: (work) => store.transact(work), append, journal: { answered, lastSeq: 0 } }
   }
 
-  /** Moves an agent to another machine. All that was done with its mail here is told first, so that nothing is shown twice. */
+  /** Moves an agent to another machine. The other machines are first told all that was done with its mail here, so that nothing is shown twice. */
   async release(agent: string, machine: string): Promise<Reply> {
     const released = (this.#leaving.get(agent) ?? Promise.resolve()).then(() => this.#letGo(agent, machine))
     this.#leaving.set(agent, released)
@@ -126,7 +126,7 @@ export class LocalLane {
     const command = { rule: 'agent.home', input: { agent, machine }, by: daemonName, cause: ids('d') } as const
     for (;;) {
       const reply = await shared.submit(command)
-      // Until the agent's home is known, nothing may be shown to it here.
+      // Until the agent's next home is known, this machine may show nothing to the agent.
       const isKnown = !('refusal' in reply) || reply.refusal.code !== 'cluster.unknown'
       if (isKnown || this.#isClosed) return reply
     }

@@ -1,5 +1,5 @@
-// Moving a workspace from this machine into a cluster, and back. No number changes. One commit of the cluster decides: a move cut off before it never
-// happened, one cut off after it is finished at the next start.
+// Moving a workspace from this machine into a cluster, and back. The numbers of entries do not change. One commit of the cluster decides: a move that was
+// cut off before this commit never happened, one that was cut off after it is finished at the next start.
 
 import { randomBytes } from 'node:crypto'
 import { daemonName, type Fact, type Ids } from '@agent-relay/sdk/protocol'
@@ -16,15 +16,15 @@ import type { PostgresCluster } from './postgres/postgres-cluster.ts'
 import { Replica } from './replica.ts'
 import { stopRefusal } from './stops.ts'
 
-/** Maximum size of a page: a thousand bodies of 256 KB would be too much for one statement. */
+/** Maximum size of a page of entries that is copied at once: a thousand bodies of 256 KB would be too much for one statement. */
 const [pageDraftsMax, pageCharsMax] = [1_000, 4 * 1024 * 1024]
-/** Maximum number of homes that one entry gives. */
+/** Maximum number of agents that get a home by one entry. */
 const homesMax = 500
 
 export interface Moving {
   name: string
   id: string
-  /** The workspace's store, open nowhere else. */
+  /** The workspace's store. No other process or object has it open. */
   store: Store
   file: SharedFile
   machine: string
@@ -42,7 +42,7 @@ export async function share(moving: Moving): Promise<number> {
   if (begun === 'taken') throw new RefusalError('cluster.name-taken', { workspace: name })
   if (begun === 'there') throw new RefusalError('workspace.shared', { workspace: name })
   if (begun !== 'ok') throw new RefusalError(`machine.${begun}`, { workspace: name })
-  // After a crash from this line on, the cluster decides whether the workspace is shared.
+  // If the daemon crashes after this line, the cluster decides whether the workspace is shared.
   file.write({ id, phase: 'moving', stem })
   const last = store.journal.lastSeq
   let seq = 0
@@ -53,7 +53,7 @@ export async function share(moving: Moving): Promise<number> {
       seq += page.drafts.length
     }
   } catch (error) {
-    // The deciding commit did not happen.
+    // The commit that decides the move did not happen.
     file.remove()
     throw error
   }
@@ -82,7 +82,8 @@ function* pagesOf({ store, machine, ids, now }: Moving): Generator<Page> {
   if (page.length > 0) yield pageWith(page)
   const stamp = () => ({ at: now(), cause: ids('d') })
   yield* homesFor(store, machine, stamp)
-  // The workspace may remember machines as removed, from another cluster or a restored backup. In this cluster its administrator decides.
+  // The workspace may have recorded machines as removed, from another cluster or a restored backup. In this cluster, its administrator decides about
+  // machines.
   const admitted = store.view.revoked().map((other): Fact => ({ type: 'machine.admitted', machine: other }))
   const facts = [...ownedBy(machine), ...admitted]
   yield pageWith([{ ...stamp(), by: daemonName, rule: 'workspace.share', outcome: {}, facts }])
@@ -110,7 +111,7 @@ function* homesFor(store: Store, machine: string, stamp: () => Pick<Draft, 'at' 
   }
 }
 
-/** Takes the workspace back to this machine alone. The other machines keep their copies, for reading. */
+/** Takes the workspace back to this machine alone. The other machines keep their copies, for reading. Returns the number of the last entry. */
 export async function unshare(moving: Moving): Promise<number> {
   const { name, id, store, file, cluster } = moving
   file.write({ id, phase: 'leaving' })
@@ -132,7 +133,7 @@ export async function unshare(moving: Moving): Promise<number> {
   return store.journal.lastSeq
 }
 
-/** Takes in everything that the cluster has, payloads included. `onTaken` is told how far it has got. */
+/** Takes in everything that the cluster has, payloads included. Calls `onTaken` with the number of the last entry taken in. */
 export async function catchUp(
   { name, id, store, file, cluster }: Moving,
   onTaken: (seq: number) => void = () => {},

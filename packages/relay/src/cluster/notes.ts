@@ -1,5 +1,5 @@
-// Notes: receipts of the agents at home on this machine, told to the other machines about once a second. A note depends on nothing, and no decision
-// depends on it. Changes that were not told before a crash are told after it.
+// Notes: reports of receipts, which this machine sends to the other machines about once a second, for the agents at home on this machine. A note depends
+// on nothing in the journal, and no decision depends on it. Changes that were not reported before a crash are reported after it.
 
 import { daemonName, type Fact, type Ids, type NotedReceipt, type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { Alarm, Clock } from '../machine/clock.ts'
@@ -8,9 +8,9 @@ import type { Append, Appended, SharedDraft } from './cluster-journal.ts'
 import { writesOf } from './keys.ts'
 import type { Replica } from './replica.ts'
 
-/** Maximum age of receipts on other machines, while the cluster is reached. */
+/** Maximum age of receipts on other machines, while the cluster can be reached. */
 const noteMs = 1_000
-/** Maximum number of receipts in one note. */
+/** Maximum number of receipts in one report. */
 const receiptsMax = 500
 
 export interface NotesOptions {
@@ -18,7 +18,7 @@ export interface NotesOptions {
   replica: Replica
   clock: Clock
   ids: Ids
-  /** Appends, and takes in the entries that come back. Returns a refusal if it could not. */
+  /** Appends, and takes in the entries that come back. Returns a refusal if that failed. */
   append(append: Append): Promise<Appended | { refusal: Refusal }>
   onTrouble(error: Error): void
 }
@@ -33,9 +33,9 @@ export class Notes {
   readonly #options: NotesOptions
   #alarm: Alarm | undefined
   #isStopped = false
-  /** The last flush; the next begins after it. */
+  /** The last call of `flush`; the next one begins after it. */
   #flushed: Promise<Refusal | undefined> = Promise.resolve(undefined)
-  /** Local entries up to here hold nothing that the others need to know. */
+  /** The number in the local journal up to which no entry holds anything that other machines need to know. */
   #passed = 0
 
   constructor(options: NotesOptions) {
@@ -48,12 +48,12 @@ export class Notes {
     return this.#options.replica.store.local?.lastSeq ?? 0
   }
 
-  /** Local entries up to here have been told to the others. */
+  /** The number in the local journal up to which entries have been reported to the other machines. */
   get #told(): number {
     return Math.max(this.#passed, Number(this.#options.replica.store.meta('noted') ?? 0))
   }
 
-  /** Schedules a note, to be sent within a second. */
+  /** Schedules a report, to be sent within a second. */
   plan(): void {
     if (this.#alarm || this.#isStopped || this.#told >= this.#last) return
     this.#alarm = this.#options.clock.after(noteMs, () => {
@@ -62,7 +62,7 @@ export class Notes {
     })
   }
 
-  /** Tells everything that was done by now. Returns a refusal if it could not. */
+  /** Reports everything that was done by now. Returns a refusal if that failed. */
   flush(): Promise<Refusal | undefined> {
     this.#flushed = this.#flushed
       .then(() => this.#tell())
@@ -89,7 +89,7 @@ export class Notes {
     return undefined
   }
 
-  /** The next note; undefined if the entries up to the next place hold nothing to tell. */
+  /** Makes the next report; undefined if the entries up to the next place hold nothing to report. */
   #nextNote(): SharedDraft | undefined {
     const { clock, ids } = this.#options
     const { changed, through } = this.#changes()
@@ -100,7 +100,7 @@ export class Notes {
     return { ...stamp, rule: 'deliveries.note', outcome: {}, facts, writes: writesOf(facts) }
   }
 
-  /** Changed receipts, by agent and message. */
+  /** Collects changed receipts, by agent and message. */
   #changes(): { changed: Map<string, Map<string, Changed>>; through: number } {
     const changed = new Map<string, Map<string, Changed>>()
     let [count, through] = [0, this.#told]
@@ -112,7 +112,7 @@ export class Notes {
     return { changed, through }
   }
 
-  /** The facts of a note: each receipt as it is now, whatever happened in between. */
+  /** Makes the facts of a report: each receipt in its present state, whatever happened in between. */
   #noteOf(agent: string, messages: Map<string, Changed>, through: number): Fact[] {
     const { machine, replica } = this.#options
     const { view, queries } = replica.store
@@ -132,7 +132,7 @@ export class Notes {
   }
 }
 
-/** Adds the receipts of an entry to `changed`. Returns how many are new. */
+/** Adds the receipts of an entry to `changed`. Returns how many of them are new. */
 function take(changed: Map<string, Map<string, Changed>>, { facts }: LocalEntry): number {
   let count = 0
   for (const fact of facts) {

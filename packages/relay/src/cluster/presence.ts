@@ -1,5 +1,5 @@
-// Presence: about once a second this daemon tells who is there, and hears what is new on the other machines. Presence may be late, and is gone after a
-// crash of the database; agents that nobody has confirmed for a while count as not there.
+// Presence: about once a second this daemon tells which agents are connected here, and hears what is new on the other machines. Presence may be late, and is
+// gone after a crash of the database; agents that no machine has confirmed for a while count as not connected.
 
 import { reaches } from '@agent-relay/sdk/protocol'
 import type { AgentHere, OtherMachines, RemoteAgent, ToldWait } from '../broker/sharing.ts'
@@ -11,31 +11,31 @@ import { pruneKeys } from './postgres/pruning.ts'
 
 /** Interval between presence broadcasts. */
 const beatMs = 1_000
-/** Interval after a failure, since the database may be unreachable for long. */
+/** Interval between presence broadcasts after a failure, since the database may be unreachable for long. */
 const failedMs = 5_000
-/** Several agents that come at once are told of together. */
+/** Delay before a change is told: several agents that come at once are told of together. */
 const soonMs = 20
 /** A machine that was silent for this long counts as unreachable. */
 export const seenMsMax = 15_000
-/** Beats after which all presence is told again, since the database may have forgotten it, and heard again, since the database's clock may jump. */
+/** Broadcasts after which all presence is told again, since the database may have forgotten it, and heard again, since the database's clock may jump. */
 const [wholeBeats, hearBeats] = [10, 60]
-/** After a pause this long all presence is asked for: news of the meantime is not told again. */
+/** After a pause this long all presence is asked for: news from the time of the pause is not told again. */
 const pauseMs = 5_000
-/** Old conflict keys are pruned about every ten minutes. */
+/** Number of presence broadcasts, about ten minutes, after which old conflict keys are pruned. */
 const pruneBeats = 600
 
-/** Stands in place of a list of agents once the workspace is closed here. An older daemon takes it for an empty list. */
+/** Stands in place of a list of agents once the workspace is closed on a machine. An older daemon takes it for an empty list. */
 const closed = JSON.stringify('closed')
-/** How long a stopping daemon waits for the others to be told. */
+/** How long a stopping daemon waits until the other machines have been told. */
 const lastWordMs = 1_000
 
-/** Maximum number of waits that are believed of one agent. */
+/** Maximum number of waits (for answers to messages) that are believed of one agent on another machine. */
 const waitsMax = 32
 
 interface Entered {
-  /** The agents on this machine at the moment of the call; unset until they may be told. */
+  /** Returns the agents that are connected on this machine. Unset until other machines may be told of them. */
   agents?(): AgentHere[]
-  /** The agents as they were last told. */
+  /** The agents as JSON, as they were last told to the other machines. */
   told: string
   /** Other machines by name. */
   others: Map<string, Other>
@@ -44,18 +44,18 @@ interface Entered {
 
 interface Other {
   agents: Map<string, RemoteAgent>
-  /** Steady time at which the machine's daemon was last heard of. */
+  /** The time by the steady clock at which the machine's daemon was last heard of. */
   seenAt: number
-  /** The machine's daemon has closed the workspace: nobody is there until it is open again. */
+  /** Whether the machine's daemon has closed the workspace: no agent is connected there until it is open again. */
   isClosed: boolean
-  /** The database knows the machine. After a crash it has forgotten all machines, and does not report those that stay away. */
+  /** Whether the database knows the machine. After a crash it has forgotten all machines, and does not report those that stay away. */
   isKnown: boolean
 }
 
 export interface PresenceListener {
-  /** Called after every beat: another machine may have asked something. */
+  /** Called after every presence broadcast: another machine may have asked something. */
   onBeat(): void
-  /** Called when the cluster no longer lets this machine in. Nothing is told or heard from now on. */
+  /** Called when the cluster no longer lets this machine in. No presence is told or heard after that. */
   onRemoved(): void
 }
 
@@ -63,7 +63,7 @@ export class Presence {
   readonly #cluster: PostgresCluster
   readonly #clock: Clock
   readonly #entered = new Map<string, Entered>()
-  /** Workspaces that were closed here, until the others have been told. */
+  /** Workspaces that were closed on this machine, until the other machines have been told. */
   readonly #left = new Set<string>()
   readonly #calls: { stop(): void }
   #alarm: Alarm | undefined
@@ -85,12 +85,12 @@ export class Presence {
     this.#calls = cluster.onCall(() => this.soon())
   }
 
-  /** Begins to hear the presence in a workspace, and after `tell` to tell who is on this machine. */
+  /** Begins to hear the presence in a workspace, and after `tell` to tell which agents are connected on this machine. */
   enter(workspace: string): Omit<OtherMachines, 'ask'> & { tell(agents: () => AgentHere[]): void; leave(): void } {
     const entered: Entered = { told: '', others: new Map(), listeners: [] }
     this.#entered.set(workspace, entered)
     this.#left.delete(workspace)
-    // Nothing has been heard about this workspace yet.
+    // Nothing has been heard about this workspace yet, so the next answer must cover all machines.
     this.#stamp = 0
     this.soon()
     const seen = (machine: string) => {
@@ -133,17 +133,17 @@ export class Presence {
     }
   }
 
-  /** The database has answered lately, and would have told any news. */
+  /** Whether the database has answered lately, and would have told any news. */
   get #isInTouch(): boolean {
     return this.#clock.steady() - this.#heardAt <= seenMsMax
   }
 
-  /** Called when an agent has come or gone: tells the others soon. */
+  /** Soon tells the other machines which agents are connected on this one. Called when an agent has come or gone. */
   soon(): void {
     this.#plan(soonMs)
   }
 
-  /** Tells the others that nobody is here any more, if that can be done soon. */
+  /** Tells the other machines that no agent is connected here any more, if that can be done soon. */
   async close(): Promise<void> {
     for (const workspace of this.#entered.keys()) this.#left.add(workspace)
     this.#entered.clear()
@@ -176,7 +176,7 @@ export class Presence {
     let [hasFailed, isOut] = [false, false]
     while (this.#isAgain && !this.#isStopped && !hasFailed) {
       this.#isAgain = false
-      // After a failure the others hear nothing from here, and what was heard of them grows old.
+      // After a failure the other machines hear nothing from this one, and what was heard of them grows old.
       await this.#tell().catch((error) => {
         hasFailed = true
         this.#forget()
@@ -203,7 +203,7 @@ export class Presence {
     for (const workspace of left) here.push({ workspace, agents: closed })
     if (here.length === 0) return
     if (this.#beats % pruneBeats === 0) for (const { workspace } of here) await pruneKeys(this.#cluster, workspace)
-    // An answer describes the moment of the question; it may arrive after this process was stopped for long.
+    // An answer describes the moment of the question; the answer may arrive after this process was stopped for long.
     const at = this.#clock.steady()
     const since = this.#beats % hearBeats === 0 || at - this.#heardAt > pauseMs ? 0 : this.#stamp
     const { stamp, told } = await tellPresence(this.#cluster, since, here)
@@ -218,7 +218,10 @@ export class Presence {
     for (const each of told) this.#hear(each, at)
   }
 
-  /** A machine that the answer leaves out is there as before, unless all machines were asked for. A late machine stays late until the database reports it. */
+  /**
+   * Renews the time of machines that the answer leaves out: they are there as before, unless all machines were asked for. A late machine stays late until
+   * the database reports it.
+   */
   #refresh(at: number, isAll: boolean): void {
     for (const { others } of this.#entered.values())
       for (const other of others.values()) {
@@ -237,7 +240,7 @@ export class Presence {
       if (others.delete(machine)) for (const listener of listeners) listener(gone)
       return
     }
-    // The machine may have been let in again.
+    // A machine that was removed may have been let in again.
     this.#removed.delete(machine)
     const before = others.get(machine)?.agents ?? new Map()
     const now = agents === '' ? before : agentsOf(agents, machine)
@@ -247,7 +250,7 @@ export class Presence {
     if (now !== before) for (const listener of listeners) listener(gone)
   }
 
-  /** At the next beat everything is told and heard again. */
+  /** Makes the next broadcast tell and hear all presence again. */
   #forget(): void {
     this.#stamp = 0
     for (const entered of this.#entered.values()) entered.told = ''

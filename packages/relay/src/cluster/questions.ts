@@ -1,18 +1,18 @@
-// Questions: one machine asks another and waits for a moment. Question and answer may both be lost, and an answer may come too late: the asker is then
-// told that there was none.
+// Questions: one machine asks another and waits for a moment. Question and answer may both be lost, and an answer may come too late: the asking machine is
+// then told that there was none.
 
 import type { Ids } from '@agent-relay/sdk/protocol'
 import { answer, answerTo, asked, put } from './postgres/calls.ts'
 import type { PostgresCluster } from './postgres/postgres-cluster.ts'
 
-/** How long an answer is awaited. */
+/** How long the asking machine waits for an answer. */
 const answerMs = 5_000
-/** Interval between looks for the answer, because its hint may be lost. */
+/** Interval between looks for the answer, because the hint that the answer has come may be lost. */
 const answerLookMs = 250
 /** Maximum number of one machine's questions answered at a time: a machine that asks without end holds up only itself. */
 const underWayMax = 64
 
-/** Answers a question about a workspace; JSON both ways. */
+/** Answers a question of another machine about a workspace; JSON both ways. */
 export type Answering = (workspace: string, machine: string, input: unknown) => Promise<unknown>
 
 export class Questions {
@@ -20,7 +20,7 @@ export class Questions {
   readonly #ids: Ids
   readonly #answering: Answering
   readonly #waiting = new Set<() => void>()
-  /** Questions being answered, with the machine that asks: a hint may come twice. */
+  /** Ids of questions that are being answered, each with the machine that asks: a hint may come twice. */
   readonly #underWay = new Map<string, string>()
 
   constructor(cluster: PostgresCluster, ids: Ids, answering: Answering) {
@@ -29,7 +29,7 @@ export class Questions {
     this.#answering = answering
   }
 
-  /** Asks another machine; undefined if no answer came in time. */
+  /** Asks another machine and returns its answer; undefined if no answer came in time. */
   async ask(workspace: string, machine: string, input: unknown): Promise<unknown> {
     const id = this.#ids('q')
     const until = performance.now() + answerMs
@@ -43,13 +43,13 @@ export class Questions {
     return undefined
   }
 
-  /** Looks for new questions to this machine, and for answers to its own. */
+  /** Looks for new questions to this machine, and for answers to the questions of this machine. */
   async look(): Promise<void> {
     for (const wake of this.#waiting) wake()
     for (const { id, workspace, machine, input } of await asked(this.#cluster)) {
       if (this.#underWay.has(id) || this.#countOf(machine) >= underWayMax) continue
       this.#underWay.set(id, machine)
-      // Questions are answered side by side: a malformed or slow one holds up no other.
+      // Questions are answered side by side: a malformed or slow question holds up no other.
       void this.#answer(id, () => this.#answering(workspace, machine, JSON.parse(input)))
     }
   }
@@ -61,7 +61,7 @@ export class Questions {
         .catch(() => ({ refused: 'fault' }))
       await answer(this.#cluster, id, JSON.stringify(told ?? { refused: 'workspace.closed' }))
     } catch {
-      // The cluster cannot be reached: the asker hears that there was no answer.
+      // The cluster cannot be reached: the asking machine hears that there was no answer.
     } finally {
       this.#underWay.delete(id)
     }

@@ -1,4 +1,4 @@
-// Whether the cluster answers, and else since when it does not, and why. Updated by every question of one workspace.
+// Whether the cluster answers, and if not, since when and why. Every question about one workspace updates this.
 
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
@@ -7,7 +7,7 @@ import type { Clock } from '../machine/clock.ts'
 import { type ClusterJournal, ClusterUnreachable } from './cluster-journal.ts'
 import { unreachedRefusal } from './unreached.ts'
 
-/** After a failure this old, or one that a retry does not heal, nobody waits for the cluster any more: it is retried in the background. */
+/** After a failure this old, or one that a retry does not heal, no caller waits for the cluster any more: it is retried in the background. */
 const hopelessMs = 10_000
 
 export class ClusterReachability {
@@ -15,10 +15,10 @@ export class ClusterReachability {
   readonly #clock: Clock
   /** Time of the cluster's last answer. */
   #heardAt: number | undefined
-  /** `from`: steady time of the first failure since the last answer. */
+  /** The present failure. `from`: the time by the steady clock of the first failure since the last answer. */
   #failure: { from: number; last: ClusterUnreachable } | undefined
 
-  /** `place`: the server's name for people. */
+  /** `place`: the server's name, as people know it. */
   constructor(place: string, clock: Clock) {
     this.#place = place
     this.#clock = clock
@@ -38,14 +38,14 @@ export class ClusterReachability {
     return last.fault.isLasting || this.#clock.steady() - from > hopelessMs
   }
 
-  /** The refusal for callers while the cluster cannot be reached. */
+  /** Makes the refusal for callers while the cluster cannot be reached. */
   refusal(workspace: string): Refusal {
     const [at, last] = [this.#heardAt, this.#failure?.last]
     if (!last) return refusal('cluster.unreachable', { workspace })
     return unreachedRefusal(last, { workspace, place: this.#place, lastHeard: lastHeardText(at, this.#clock.now()) })
   }
 
-  /** Wraps the journal so that every answer and failure is noted here. */
+  /** Wraps the journal so that this object notes every answer and failure. */
   watched(journal: ClusterJournal): ClusterJournal {
     const noted = <T>(asked: Promise<T>) => this.#note(asked)
     return {

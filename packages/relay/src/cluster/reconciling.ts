@@ -2,8 +2,8 @@
 // machine makes a new copy of what the cluster has, submits again its own entries that were lost, and replaces its former copy by the result.
 //
 // The former copy is not changed before the new one is whole, so an interrupted reconciliation can be begun again: a command has one entry, however
-// often it is submitted. Each machine brings back the entries that it had appended; it may not speak for the others' agents. Receipts of its own agents
-// for the others' messages are kept until those messages come back (store/awaited-receipts.ts), in whichever order the machines do this.
+// often it is submitted. Each machine brings back the entries that it had appended; it may not speak for agents of other machines. Receipts of its own
+// agents for other machines' messages are kept until those messages come back (store/awaited-receipts.ts), in whichever order the machines do this.
 
 import { readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -26,21 +26,21 @@ import { Replica } from './replica.ts'
 import { SharedEngine } from './shared-engine.ts'
 import { isStopped, stopRefusal } from './stops.ts'
 
-/** The fate of the entries that the cluster had lost and this machine had. */
+/** How many entries the cluster had lost and this machine had, and what became of them. */
 export interface Reconciled {
   lost: number
-  /** Entries of this machine that were stored again. */
+  /** Number of this machine's entries that were stored again. */
   restored: number
-  /** Entries of other machines, which bring back their own. */
+  /** Number of other machines' entries: each machine brings back its own. */
   others: number
-  /** Entries of this machine that were not brought back: what programs did, such as runs and workers, is not done again. */
+  /** Number of this machine's entries that were not brought back: what programs did, such as runs and workers, is not done again. */
   left: number
 }
 
-/** Reports progress: `done` of `of` entries were looked at. */
+/** Reports progress: `done` of `of` entries have been examined. */
 export type Tell = (done: number, of: number) => void
 
-/** Where lost entries are submitted again. */
+/** The workspace in which lost entries are submitted again. */
 interface Target {
   machine: string
   engine: Pick<Engine, 'submit'>
@@ -51,10 +51,10 @@ const nothing = (): Reconciled => ({ lost: 0, restored: 0, others: 0, left: 0 })
 
 const pageEntries = 1_000
 
-/** Stands in the file name of a former copy between the name of the database and the time. */
+/** Stands in the file name of a former copy of the workspace, between the name of the database and the time. */
 const keptSign = '.lost-'
 
-/** Reconciles a workspace that is closed. `kept`: the path of the former copy; unset if there was nothing to reconcile any more. */
+/** Reconciles a workspace that is closed. `kept`: the path of the former copy; unset if there was nothing to reconcile. */
 export async function reconcile(
   moving: Moving,
   beside: readonly string[],
@@ -84,7 +84,7 @@ export async function reconcile(
   return { ...done, kept }
 }
 
-/** Brings all that the former copy has into one that has only what the cluster has. */
+/** Brings all that the former copy has into a new copy that has only what the cluster has. */
 async function bringBackInto(moving: Moving, former: Store, tell: Tell): Promise<Reconciled> {
   const { name: workspace, id, store: fresh, machine, cluster, ids, now } = moving
   const replica = new Replica(fresh, new Hub(() => {}))
@@ -109,8 +109,8 @@ async function bringBackInto(moving: Moving, former: Store, tell: Tell): Promise
 }
 
 /**
- * Brings back more into a workspace that is open and stays so: entries that had to wait for another machine's, such as a message to an agent of that
- * machine. They are in the former copies beside the database, whose path is `path`.
+ * Brings back more entries into a workspace that is open and stays so: entries that had to wait for another machine's, such as a message to an agent of
+ * that machine. They are in the former copies beside the database, whose path is `path`.
  */
 export async function bringBackMore(target: Target, path: string, tell: Tell): Promise<Reconciled> {
   const all = nothing()
@@ -140,7 +140,7 @@ export async function isDiverged(workspace: string, journal: ClusterJournal, { k
   return false
 }
 
-/** The number of the last entry that both copies have. If they agree on an entry, they agree on all before it. */
+/** Returns the number of the last entry that both copies have. If they agree on an entry, they agree on all before it. */
 function lastCommon(former: Store, fresh: Store): number {
   const isSame = (seq: number) => former.journal.originOf(seq)?.mark === fresh.journal.originOf(seq)?.mark
   let [low, high] = [0, Math.min(former.journal.lastSeq, fresh.journal.lastSeq)]
@@ -157,7 +157,7 @@ async function bringBack({ machine, engine, replica }: Target, former: Store, te
   const done = nothing()
   for (const entry of entriesAfter(former, lastCommon(former, store))) {
     tell(entry.seq, former.journal.lastSeq)
-    // A note is told again by itself; an entry that is there already was brought back before.
+    // A report of deliveries is made again by itself; an entry that the new copy has already was brought back before.
     if (entry.rule === 'deliveries.note' || store.journal.answered(entry.by, entry.cause)) continue
     done.lost++
     if (former.journal.originOf(entry.seq)?.machine !== machine) done.others++
@@ -182,14 +182,14 @@ async function isStored(engine: Target['engine'], entry: JournalEntry, fresh: St
   const { by, cause, digest } = entry
   const reply = await engine.submit({ ...asked, by, cause, ...(digest === undefined ? {} : { digest: () => digest }) })
   if (!('refusal' in reply)) return true
-  // The cluster cannot be reached, for now or for good: a repeated reconciliation goes on from here.
+  // The cluster cannot be reached, for now or for good: a repeated reconciliation goes on from this entry.
   if (/^(?:cluster\.|machine\.|fault$)/.test(reply.refusal.code)) throw new RefusalError(reply.refusal)
   return false
 }
 
 type Asked = { [R in RuleName]: Pick<Submission<R>, 'rule' | 'input' | 'mint'> }[RuleName]
 
-/** The command that an entry came from, if it is one that is submitted again: registered names, channels and their members, and messages. */
+/** Returns the command from which an entry came, if such a command is submitted again: registered names, channels and their members, and messages. */
 function askedOf({ rule, by, facts, body = '' }: JournalEntry, fresh: Store, former: Store): Asked | undefined {
   const { view } = fresh
   const fact = <T extends Fact['type']>(type: T) =>
@@ -216,8 +216,8 @@ function askedOf({ rule, by, facts, body = '' }: JournalEntry, fresh: Store, for
 }
 
 /**
- * The message number in a channel after which a repeated stay begins: the agent gets again the messages that it had there and that others have brought
- * back already.
+ * Returns the message number in a channel after which a repeated stay begins, so that the agent gets the messages again that it had there and that other
+ * machines have brought back already.
  */
 function stayFrom(facts: readonly Fact[], channel: string, fresh: Store, former: Store): number | undefined {
   const joined = facts.find((fact) => fact.type === 'channel.joined' && fact.channel === channel)

@@ -1,5 +1,6 @@
-// One machine's copy of a shared workspace. It takes in entries in the order of their numbers, whoever appended them and however they came. An entry
-// that its machine may not have written, or that makes no sense, is void here and on every other machine: all of them judge it by the entries before it.
+// A replica: one machine's copy of a shared workspace. It takes in entries in the order of their numbers, whoever appended them and however they came. An
+// entry that its machine may not have written, or that makes no sense, is void here and on every other machine: all of them judge it by the entries
+// before it.
 
 import type { Hub } from '../broker/hub.ts'
 import { type Objection, objectionTo } from '../core/facts/judge.ts'
@@ -12,14 +13,14 @@ import { isUnfit, type Store } from '../store/store.ts'
 import { beginning, type Place, type SharedEntry } from './cluster-journal.ts'
 import { covers } from './keys.ts'
 
-/** The replica stands before an entry that it cannot take in, because no entry may be left out. */
+/** Why the replica has halted before an entry that it cannot take in: no entry may be left out. */
 export type Halted =
   /** The entry needs a format, or in format 1 holds a fact, that this version does not know. */
   | { kind: 'newer' }
-  /** In format 1: a machine speaks for an agent that is at home on another machine. The cluster cannot see that in the facts. */
+  /** In format 1: a machine speaks for an agent that is at home on another machine. The cluster does not see that in the facts. */
   | { kind: 'forged'; machine: string; agent?: string; seq: number }
 
-/** An entry could not be applied: it is taken in again as a void entry. */
+/** Thrown if an entry could not be applied: the replica then takes it in again as a void entry. */
 class Unfit extends Error {
   readonly seq: number
 
@@ -39,7 +40,7 @@ export class Replica {
   #known: Place
   #halted: Halted | undefined
 
-  /** `onVoid` is called for each void entry. */
+  /** Opens the replica. `onVoid` is called for each entry that counts for nothing. */
   constructor(store: Store, hub: Hub, onVoid: (entry: VoidEntry) => void = () => {}) {
     this.store = store
     this.hub = hub
@@ -58,11 +59,12 @@ export class Replica {
     return this.#halted
   }
 
-  /** Takes in entries, those that others appended and those of this daemon. Entries that the replica has already are skipped. */
+  /** Takes in entries, both those that other machines appended and those of this daemon. Entries that the replica has already are skipped. */
   apply(entries: readonly SharedEntry[]): void {
     const fresh = entries.filter(({ seq }) => seq > this.#known.seq)
     if (fresh.length === 0 || this.#halted) return
-    // An answer from before a failover may come after one from after it, and tell another history. The cluster's next answer says which is lost.
+    // An answer from before a failover of the cluster may come after one from after it, and tell another history. The cluster's next answer says which
+    // history is lost.
     const same = entries.find(({ seq }) => seq === this.#known.seq)
     if (same && same.mark !== this.#known.mark) return
     const taken = this.#take(fresh, new Map())
@@ -74,7 +76,7 @@ export class Replica {
       if (voidFor !== undefined) this.#onVoid({ seq, machine, why: voidFor })
   }
 
-  /** `unfit`: entries that could not be applied, with the reason. Each newly found one restarts the whole transaction. */
+  /** Writes new entries. `unfit`: entries that could not be applied, with the reason. Each newly found one restarts the whole transaction. */
   #take(fresh: readonly SharedEntry[], unfit: Map<number, string>): (JournalEntry & Origin)[] {
     const taken: (JournalEntry & Origin)[] = []
     try {
@@ -106,12 +108,14 @@ export class Replica {
     return written
   }
 
-  /** The void entry does not count as an entry of its command: nobody can use up the id of another's command. */
+  /** Makes the void form of an entry. It does not count as an entry of its command: no machine can use up the id of another's command. */
   #voided({ seq, at, by, machine, mark }: SharedEntry, voidFor: string): JournalEntry & Origin {
     return { seq, at, by, cause: `void ${seq}`, rule: 'void', outcome: {}, facts: [], machine, mark, voidFor }
   }
 
-  /** Whether the entry is judged. Entries copied when the workspace began to be shared come from the machine that it lived on, and are not. */
+  /**
+   * Whether the entry is judged. Entries that were copied when the workspace began to be shared come from the machine on which it lived, and are not judged.
+   */
   #isStrict({ mark }: SharedEntry): boolean {
     return this.store.view.format() > 1 && !mark.startsWith(copyMark)
   }

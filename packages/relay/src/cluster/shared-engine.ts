@@ -30,11 +30,11 @@ import { isStopped, stopRefusal } from './stops.ts'
 
 /** Maximum number of commands in one append. */
 const batchMax = 256
-/** After this many losses in a row the engine waits for its turn. */
+/** After this many appends in a row that came too late, the engine waits for a turn in which no other machine appends. */
 const lossesMax = 3
-/** How long a command is tried while the cluster cannot be reached, before its sender is told. */
+/** How long a command is tried while the cluster cannot be reached, before the command's sender is told. */
 const patienceMs = 10_000
-/** The same patience for a registration: a client waits 5 s for its welcome. */
+/** The shorter patience for a registration: a client waits 5 s for its welcome. */
 const helloMs = 3_000
 const [againMs, againMsMax] = [50, 1_000]
 
@@ -47,18 +47,18 @@ export interface SharedEngineOptions {
   clock: Clock
   ids: Ids
   world: World
-  /** Tracks why the cluster cannot be reached; unset if nobody asks. */
+  /** Tracks why the cluster cannot be reached. Unset if no caller asks for that. */
   reachability?: ClusterReachability
-  /** Called once, when this machine gets no further. */
+  /** Called once, when this machine stops following the workspace for a reason that somebody must remove. */
   onStopped?(refused: Refusal): void
   /** Called when the replica failed. If `isFatal(error)`, this daemon must write nothing more. */
   onTrouble(error: Error): void
 }
 
-/** The progress of one batch. */
+/** The progress of one batch of commands. */
 interface Tries {
   losses: number
-  /** An answer was lost, so commands of the batch may be stored. */
+  /** Whether an answer was lost, so that commands of the batch may be stored. */
   isUnknown: boolean
   failures: number
   since: number
@@ -70,7 +70,7 @@ export class SharedEngine implements Engine {
   #isRunning = false
   #closed: Refusal | undefined
   #stopped: Refusal | undefined
-  /** The replica may be closed by now: it is neither read nor written any more. */
+  /** Whether the replica may be closed by now: then it is neither read nor written any more. */
   #isGone = false
   readonly #notes: Notes
   readonly #lane: LocalLane
@@ -87,7 +87,7 @@ export class SharedEngine implements Engine {
     })
   }
 
-  /** Why this machine gets no further; undefined while it does. */
+  /** Why this machine has stopped following the workspace; undefined while it follows. */
   get stopped(): Refusal | undefined {
     return this.#stopped
   }
@@ -108,12 +108,12 @@ export class SharedEngine implements Engine {
     })
   }
 
-  /** Moves an agent that is at home here to another machine, after its receipts were told. */
+  /** Moves an agent that is at home on this machine to another machine, after the other machines were told its receipts. */
   release(agent: string, machine: string): Promise<Reply> {
     return this.#lane.release(agent, machine)
   }
 
-  /** Tells the others what was done with mail here. Returns a refusal if it could not. */
+  /** Tells the other machines what was done with mail on this machine. Returns a refusal if that failed. */
   tell(): Promise<Refusal | undefined> {
     return this.#notes.flush()
   }
@@ -129,14 +129,14 @@ export class SharedEngine implements Engine {
     this.#notes.stop()
   }
 
-  /** This machine gets no further: waiting and new commands are refused. Agents at home here go on reading what has come. */
+  /** Stops following the workspace: waiting and new commands are refused. Agents at home on this machine go on reading the messages that have come. */
   stop(stopped: Stopped | Halted): void {
     const { workspace, replica, onStopped } = this.#options
     if (this.#closed) return
     this.#stopped = stopRefusal(stopped, { workspace, known: replica.known.seq })
     this.#closed = this.#stopped
     this.#notes.stop()
-    // Another daemon has the identity of this machine, and hands out the mail of its agents.
+    // Another daemon uses the identity of this machine, and hands out the mail of its agents.
     if (stopped.kind === 'fenced') this.#lane.close(this.#stopped)
     onStopped?.(this.#stopped)
   }
@@ -148,7 +148,7 @@ export class SharedEngine implements Engine {
       try {
         await this.#carryOut(batch)
       } catch (error) {
-        // The replica failed, perhaps with an entry that was just stored: nobody is told that it was not.
+        // The replica failed, perhaps with an entry that was just stored: no sender is told that its command was not stored.
         this.#giveUp(batch, { isUnknown: true })
         this.#fail(error as Error)
       }
@@ -161,7 +161,7 @@ export class SharedEngine implements Engine {
     this.#options.onTrouble(error)
   }
 
-  /** Takes answered commands out of the batch, until none is left. */
+  /** Carries out a batch: takes answered commands out of it, until none is left. */
   async #carryOut(batch: Pending[]): Promise<void> {
     const { clock, reachability } = this.#options
     const tries: Tries = { losses: 0, isUnknown: false, failures: 0, since: clock.steady() }
@@ -182,7 +182,7 @@ export class SharedEngine implements Engine {
         await this.#pause(tries.failures++)
       }
     }
-    // The engine was closed meanwhile. A lost answer may have left open whether one of the commands is stored.
+    // The engine was closed or stopped meanwhile. A lost answer may have left open whether one of the commands is stored.
     if (!this.#isGone) this.#settle(batch)
     if (tries.isUnknown) this.#giveUp(batch, tries)
     for (const { resolve } of batch.splice(0)) resolve({ refusal: this.#closed as Refusal })
@@ -206,12 +206,15 @@ export class SharedEngine implements Engine {
           return decide()
         })
       : await journal.append(decide())
-    // The append may be stored: whoever asks the next daemon is told.
+    // The append may be stored, but this engine is closed: a caller that asks the next daemon is told.
     if (this.#isGone) tries.isUnknown = true
     else this.#take(batch, decided, appended, tries)
   }
 
-  /** Decides the batch. A command that cannot be decided must not fail the others: then only the first is decided, and the others wait for the next try. */
+  /**
+   * Decides the batch. A command that cannot be decided must not fail the others: then only the first command is decided, and the others wait for the next
+   * try.
+   */
   #decide(batch: Pending[]): Decided {
     try {
       return decideBatch(batch, this.#options)
@@ -231,7 +234,7 @@ export class SharedEngine implements Engine {
       for (const { pending, reply, draft } of decided.commands) {
         const seq = draft === undefined ? replica.known.seq : (appended.numbered[draft]?.seq as number)
         batch.splice(batch.indexOf(pending), 1)
-        // A refusal, or nothing left to do, may mean that the command was carried out before.
+        // A refusal, or a command that changes nothing, may mean that the command was carried out before.
         const voided = draft === undefined ? undefined : voidRefusal(seq, this.#options)
         const before = draft === undefined ? this.#answeredBefore(pending) : voided && { refusal: voided }
         pending.resolve(before ?? ('refusal' in reply ? reply : { ...reply, seq }))
@@ -267,7 +270,7 @@ export class SharedEngine implements Engine {
     }
   }
 
-  /** Asks the cluster once. Returns a refusal if it was not reached, or if this machine gets no further. */
+  /** Asks the cluster once. Returns a refusal if the cluster was not reached, or if this machine has stopped following the workspace. */
   async #reach<T extends { kind: string }>(ask: () => Promise<T | undefined>): Promise<T | { refusal: Refusal }> {
     const { replica, reachability } = this.#options
     if (this.#closed) return { refusal: this.#closed }

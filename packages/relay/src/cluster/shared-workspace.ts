@@ -1,5 +1,5 @@
-// A shared workspace that this machine has open: its replica, the follower of the others' entries, and the engine that decides. The rest of the daemon
-// uses it as the workspace's engine.
+// A shared workspace that this machine has open: its replica, the follower that fetches other machines' entries, and the engine that decides. The rest of
+// the daemon uses this object as the workspace's engine.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { Engine, Reply, Submission } from '../broker/engine.ts'
@@ -17,13 +17,13 @@ import { SharedEngine } from './shared-engine.ts'
 import { isStopRefusal } from './stops.ts'
 import { isUnreachedRefusal } from './unreached.ts'
 
-/** How long a closing workspace waits for the others to be told about mail here. The rest is told after the next start. */
+/** How long a closing workspace waits until the other machines are told about deliveries here. The rest is told after the next start. */
 const tellMs = 1_000
 
-/** How long the cluster is awaited before a known agent is let in without it. */
+/** How long a known agent waits for the cluster before it is let in without the cluster. */
 const knownMs = 1_500
 
-/** Asks an agent's home machine to let it go. */
+/** The question to an agent's home machine to let the agent go. */
 interface ReleaseQuestion {
   op: 'home.release'
   agent: string
@@ -41,10 +41,10 @@ export class SharedWorkspace implements Engine {
   readonly #deciding: Deciding
   #served: Served | undefined
   #isClosed = false
-  /** Resolves when the first look at the cluster is over, however it went. */
+  /** Resolves when the first look at the cluster's journal is over, whether or not it succeeded. */
   readonly looked: Promise<void>
 
-  /** `place`: the cluster's server, in words for people. */
+  /** `place`: the cluster's server, as people know it. */
   constructor(
     parts: SharingParts,
     { machine, place }: { machine: string; place: string },
@@ -77,7 +77,7 @@ export class SharedWorkspace implements Engine {
     return this.#follower.reached
   }
 
-  /** Follows the journal now: there may be news. */
+  /** Looks for new entries in the cluster's journal, without waiting for them. */
   look(): void {
     void this.#follower.look()
   }
@@ -90,8 +90,8 @@ export class SharedWorkspace implements Engine {
   }
 
   /**
-   * Brings back entries lost in a failover that could not be brought back before. Undefined if the workspace has not been reconciled since: it has to be
-   * closed for that.
+   * Brings back entries lost in a failover that could not be brought back before. Undefined if the workspace was not reconciled after the failover, for
+   * which it has to be closed.
    */
   async bringBack(tell: Tell): Promise<Reconciled | undefined> {
     const [replica, { name, store }] = [this.#replica, this.#parts]
@@ -114,7 +114,10 @@ export class SharedWorkspace implements Engine {
     return refused ? { refusal: refused } : this.#engine.submit(submission)
   }
 
-  /** Submits a command. While the cluster does not answer, or for good, a known agent may come in and read what is here: nothing is written for that. */
+  /**
+   * Submits a command. While the cluster does not answer, or for good, a known agent may come in and read the messages on this machine: nothing is written
+   * for that.
+   */
   async #ask<R extends RuleName>(submission: Submission<R>): Promise<Reply> {
     const asked = this.#engine.submit(submission)
     if (submission.rule !== 'agent.register') return asked
@@ -127,7 +130,7 @@ export class SharedWorkspace implements Engine {
     return knownAnswer(submission as unknown as Submission<'agent.register'>, this.#deciding) ?? asked
   }
 
-  /** Moves an agent here that was at home elsewhere. Nothing is moved that its home machine does not release. */
+  /** Moves an agent from another home machine to this one. The agent is moved only if its home machine releases it. */
   async #bring(agent: string): Promise<Refusal | undefined> {
     const machine = this.#parts.store.view.home(agent)?.machine
     if (machine === undefined || machine === this.#machine) return undefined
@@ -139,12 +142,12 @@ export class SharedWorkspace implements Engine {
     return refusal('agent.home-away', { name: agent, machine })
   }
 
-  /** Answers other machines from now on. */
+  /** Begins to answer other machines' questions. */
   serve(here: Served): void {
     this.#served = here
   }
 
-  /** Answers a question of another machine; undefined until this one serves them. */
+  /** Answers a question of another machine; undefined until `serve` was called. */
   async answer(machine: string, question: unknown): Promise<unknown> {
     const here = this.#served
     if (!here) return undefined
@@ -156,14 +159,14 @@ export class SharedWorkspace implements Engine {
     return 'refusal' in reply ? { refused: reply.refusal.code } : { released: true }
   }
 
-  /** The payload of another machine's entry: fetched when somebody asks for it, and kept. */
+  /** Fetches the payload of another machine's entry when somebody asks for it, and keeps the payload. */
   async payload(seq: number): Promise<Uint8Array | undefined> {
     const payload = await this.#journal.payload(seq)
     if (payload) this.#parts.store.keepPayload(seq, payload)
     return payload
   }
 
-  /** Tells the others about mail here, if they can be reached soon. */
+  /** Tells the other machines about deliveries here, if these machines can be reached soon. */
   async leave(): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, tellMs)))

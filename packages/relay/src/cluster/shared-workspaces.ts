@@ -19,10 +19,10 @@ import { type Reconciled, reconcile, type Tell } from './reconciling.ts'
 import { SharedWorkspace } from './shared-workspace.ts'
 import { unreachedRefusal } from './unreached.ts'
 
-/** How long the opening of a workspace waits for the others' new entries; then it goes on without them. */
+/** How long the opening of a workspace waits for other machines' new entries; the opening then goes on without them. */
 const catchUpMs = 3_000
 
-/** How long a list of machines waits for the cluster; then it has what was known before. */
+/** How long a list of machines waits for the cluster; the list then has what was known before. */
 const machinesMs = 1_500
 
 export interface SharedWorkspacesOptions {
@@ -33,11 +33,11 @@ export interface SharedWorkspacesOptions {
   onTrouble(error: Error): void
 }
 
-/** A database of this machine that nobody has open. */
+/** The files of a workspace on this machine whose database nobody has open. */
 export interface Files {
   name: string
   database: string
-  /** Other files without which nothing may be written. */
+  /** Other files without which the daemon may write nothing, such as its lock. */
   beside: readonly string[]
 }
 
@@ -47,7 +47,7 @@ export class SharedWorkspaces {
   readonly #presence: Presence
   readonly #questions: Questions
   readonly #open = new Map<string, SharedWorkspace>()
-  /** The machines in the cluster's last answer. */
+  /** The machines as the cluster last listed them. */
   #known: ClusterStatus['machines'] = []
   #asking: Promise<void> | undefined
 
@@ -58,15 +58,15 @@ export class SharedWorkspaces {
       this.#open.get(workspace)?.answer(machine, input),
     )
     this.#presence = new Presence(this.#cluster, systemClock, {
-      // If the cluster cannot be reached, the next beat looks again.
+      // If the cluster cannot be reached, the next presence broadcast looks again.
       onBeat: () => void this.#questions.look().catch(() => {}),
       onRemoved: () => this.#leave(),
     })
   }
 
   /**
-   * The sharing that a workspace of this id is opened with. `looked`: resolves once the cluster was asked for news, or could not be reached in time.
-   * `reached`: resolves once it has answered, perhaps hours later.
+   * Returns the sharing with which a workspace of this id is opened. `looked`: resolves once the cluster was asked for news, or could not be reached in
+   * time. `reached`: resolves once the cluster has answered, perhaps hours later.
    */
   sharing(id: string): Sharing & { machine: string; looked(): Promise<void>; reached(): Promise<void> } {
     const { dataDir, membership } = this.#options
@@ -93,7 +93,7 @@ export class SharedWorkspaces {
       await Promise.race([opened?.looked, late])
     }
     const reached = async () => opened?.reached
-    // The file is read again at each call; the daemon never writes it.
+    // The cluster file is read again at each call; the daemon never writes it.
     const file = new ClusterFile(dataDir)
     const allows: Sharing['allows'] = (other, kind) => file.allows(other, kind, () => this.#ask())
     const machines = async () => {
@@ -111,12 +111,12 @@ export class SharedWorkspaces {
     try {
       this.#known = await this.#ask()
     } catch {
-      // The cluster cannot be reached, or this machine was removed: that is told beside the list.
+      // The cluster cannot be reached, or this machine was removed: people are told that beside the list.
     }
     this.#asking = undefined
   }
 
-  /** Simultaneous callers share one question: while the cluster cannot be reached, they would otherwise wait behind each other. */
+  /** Lists the machines. Simultaneous callers share one question: while the cluster cannot be reached, they would otherwise wait behind each other. */
   async #machines(): Promise<ClusterStatus['machines']> {
     this.#asking ??= this.#learn()
     const late = new Promise<void>((resolve) => void setTimeout(resolve, machinesMs).unref())
@@ -124,12 +124,12 @@ export class SharedWorkspaces {
     return this.#known
   }
 
-  /** Called when an agent has come or gone. */
+  /** Soon tells the other machines which agents are connected on this one. Called when an agent has come or gone. */
   changed(): void {
     this.#presence.soon()
   }
 
-  /** The cluster's workspaces, without those still being copied. Throws a refusal if the cluster does not answer. */
+  /** Lists the cluster's workspaces, without those still being copied. Throws a refusal if the cluster does not answer. */
   async list(): Promise<Listed[]> {
     const all = await this.#asked(undefined, () => this.#cluster.workspaces())
     return all.filter(({ format }) => format > 0)
@@ -159,19 +159,19 @@ export class SharedWorkspaces {
     return this.#move(files, this.#options.membership.machine, (moving) => reconcile(moving, files.beside, tell))
   }
 
-  /** As `reconcile`, for a workspace that is open. Undefined if it has to be closed for that: then its database is replaced by another copy. */
+  /** Brings back entries like `reconcile`, for a workspace that is open. Undefined if it has to be closed: then its database is replaced by another copy. */
   async bringBack(name: string, id: string, tell: Tell): Promise<Reconciled | undefined> {
     return this.#asked(name, async () => this.#open.get(id)?.bringBack(tell))
   }
 
-  /** Finishes a move that was cut off. Returns whether the workspace is shared. */
+  /** Finishes a move of a workspace that was cut off. Returns whether the workspace is shared. */
   finishMove(files: Files): Promise<boolean> {
     const shared = new SharedFile(this.#options.dataDir, files.name).read()
     const machine = shared?.phase === 'leaving' ? this.#options.membership.machine : undefined
     return this.#move(files, machine, (moving) => finishMove(moving, shared ?? {}))
   }
 
-  /** This machine was removed: each of its workspaces learns that when it looks, and is only read from here on. */
+  /** Handles the removal of this machine: each of its workspaces learns of that by a look at the cluster, and is only read from here on. */
   #leave(): void {
     const { membership, onTrouble } = this.#options
     for (const opened of this.#open.values()) opened.look()
@@ -199,7 +199,7 @@ export class SharedWorkspaces {
     }
   }
 
-  /** Runs work on the cluster, with its failures as refusals. `name`: the workspace that it is for, if any. */
+  /** Runs work on the cluster and turns its failures into refusals. `name`: the workspace that the work is for, if any. */
   async #asked<T>(name: string | undefined, work: () => Promise<T>): Promise<T> {
     const workspace = name === undefined ? {} : { workspace: name }
     try {

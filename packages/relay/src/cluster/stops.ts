@@ -1,4 +1,4 @@
-// The refusals for a machine that gets no further with a shared workspace, by reason.
+// The refusals for a machine that has stopped following a shared workspace, by reason.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { Stopped } from './cluster-journal.ts'
@@ -20,12 +20,12 @@ export function stopRefusal(
   return refusal(codes[kind], { ...details, ...rest })
 }
 
-/** Whether a refusal says that this machine gets no further. */
+/** Whether a refusal says that this machine has stopped following the workspace. */
 export function isStopRefusal({ code }: Refusal): boolean {
   return (Object.values(codes) as string[]).includes(code)
 }
 
-/** Whether an answer of the cluster says that this machine gets no further. */
+/** Whether an answer of the cluster says that this machine cannot follow the workspace any further. */
 export function isStopped(answer: { kind: string }): answer is Stopped {
   return answer.kind in codes
 }

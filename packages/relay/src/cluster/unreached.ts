@@ -1,4 +1,4 @@
-// The refusal while the cluster does not do what is asked. Either asking again later helps, or somebody has to act at the cluster first.
+// The refusals while the cluster does not do what is asked. Either asking again later helps, or somebody has to act at the cluster first.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { ClusterUnreachable } from './cluster-journal.ts'

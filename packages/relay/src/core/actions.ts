@@ -1,6 +1,7 @@
-// Actions: who may offer which name, who may call it, and how a call ends. Each call ends once.
+// Rules for actions, the functions that programs offer to agents: which names a program may offer, who may call an action, and how a call ends. Each call
+// ends once.
 //
-//   running → completed (ok | invalid_input | invalid_output | handler_failed: the provider said so)
+//   running → completed (ok | invalid_input | invalid_output | handler_failed: reported by the provider)
 //   running → completed (timeout: its time was over | provider_offline: its provider went)
 //
 // A call that cannot begin (unknown_action, permission_denied, provider_offline) is recorded too: every call has an entry.
@@ -21,11 +22,14 @@ import { mayCall } from './sight.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { InvocationRow, View } from './view.ts'
 
-/** Authorities whose actions are shown to agents unasked: anybody else who reaches a port could write into every agent's context. */
+/**
+ * The credentials of programs whose actions agents see without asking. Showing all actions would let anybody who reaches a port write into every agent's
+ * context.
+ */
 export const unaskedAuthorities = ['owner', 'key'] as const
 
 export interface OfferInput extends ParsedInputOf<'action.register'> {
-  /** The authority of the provider's session; an action without one is not shown unasked. */
+  /** The credential that the provider's session has shown. If unset, agents see the action only when they ask for it. */
   authority?: ActionRegistered['authority']
 }
 
@@ -33,10 +37,10 @@ export function offer(view: View, { input, by, session, world }: Command<OfferIn
   const { name, timeoutMs = limits.actionMsDefault, ...rest } = input
   const tool = toolNameOf(name)
   if (tool.length > toolCharsMax) return refuse('action.name-long', { name, charsMax: toolCharsMax })
-  // The daemon's own agent.status is listed only where the tool of that name is not.
+  // Only the daemon may use the name of one of our own tools: its action agent.status is listed only where the tool of that name is not.
   if (ownTools.has(tool) && by !== daemonName) return refuse('action.name-taken', { name, tool, by: "the relay's own" })
   const other = view.actionOfTool(tool)
-  // A session may register its own action again. Under another name it would silently replace the action that has the tool's name.
+  // A session may register its own action again, but not a second action with the same tool name, which would silently replace the first.
   const isOwn = other?.session === session && other?.name === name
   if (other && !isOwn && (world.holder(other.session) !== undefined || isElsewhere(view, world, other))) {
     return refuse('action.name-taken', { name, tool, by: `offered by ${other.provider} as ${other.name}` })
@@ -49,12 +53,12 @@ export function offer(view: View, { input, by, session, world }: Command<OfferIn
 }
 
 export interface WithdrawInput {
-  /** The only action to withdraw; without a name, all actions of the sessions. */
+  /** The only action to withdraw. If unset, all actions of the sessions are withdrawn. */
   name?: string
   sessions?: string[]
 }
 
-/** Withdraws the actions of sessions, by default the caller's own, and ends their running calls. */
+/** Withdraws the actions of the given sessions (by default the caller's own) and ends the running calls of those actions. */
 export function withdraw(view: View, command: Command<WithdrawInput>): Verdict {
   const { input, by, session } = command
   const sessions = new Set(input.sessions ?? [session])
@@ -74,7 +78,7 @@ export function withdraw(view: View, command: Command<WithdrawInput>): Verdict {
 
 export interface InvokeInput {
   name: string
-  /** The input as JSON: what is stored and handed to the provider. */
+  /** The call's input as JSON text, in which form it is stored and handed to the provider. */
   inputJson: string
   inputBytes: number
   timeoutMs?: number
@@ -113,7 +117,7 @@ export interface InvocationAnswerInput {
   error?: { code: ActionErrorCode; message: string }
 }
 
-/** Records a provider's answer to a call. The first answer counts; a second or late one changes nothing. */
+/** Records a provider's answer to a call. Only the first answer counts; an answer to a call that has ended changes nothing. */
 export function answer(view: View, command: Command<InvocationAnswerInput>): Verdict {
   const { input, by } = command
   const running = view.invocation(input.invocation)
@@ -138,7 +142,7 @@ export interface ExpireInput {
   invocation: string
 }
 
-/** Ends a call whose time is over. The daemon gives this command. */
+/** Ends a call that its provider did not answer in time. The daemon gives this command. */
 export function expire(view: View, command: Command<ExpireInput>): Verdict {
   const running = view.invocation(command.input.invocation)
   if (!running || running.isDone) return record([])

@@ -1,4 +1,4 @@
-// Agent names: who may take which one. Whether a credential is valid was checked when the session opened (broker/admission.ts).
+// Rules for agent names: who may register, take again or retire which name. broker/admission.ts checks credentials earlier, when a session opens.
 
 import type { AgentProfile, Fact, ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { enter } from './channels.ts'
@@ -13,19 +13,19 @@ import type { AgentRow, HomeRow, NoticeRow, View, WorkerRow } from './view.ts'
 import type { World } from './world.ts'
 
 export interface RegisterInput extends Omit<ParsedInputOf<'agent.register'>, 'token'> {
-  /** The caller has shown this agent's token or the workspace key. */
+  /** Whether the caller has shown this agent's token or the workspace key. */
   proven: boolean
-  /** The caller has shown the workspace key. */
+  /** Whether the caller has shown the workspace key. */
   isHolder: boolean
-  /** An offline name may be taken again without proof: only on the owner's own socket. */
+  /** Whether the caller may take an offline agent's name again without proof, as only callers on the owner's own socket may. */
   mayRetake: boolean
-  /** The hash of a token made for this registration; written only if the registration issues one. */
+  /** The hash of a token made in advance for this registration; stored only if the registration issues a token. */
   tokenHash: string
-  /** When set, a token that ends at this time is issued, also to a caller that has proven the name already. */
+  /** The time at which the issued token ends. If set, a token is issued even to a caller that has proven the name already. */
   tokenUntil?: number
-  /** A new agent gets the messages to everybody after these numbers; by default, those sent from now on. */
+  /** The message numbers in #general and the broadcast after which a new agent gets messages. If unset, it gets those sent from now on. */
   heardFrom?: HeardFrom
-  /** The name that the relay had given to the caller, which gives it up for this one; it becomes free. */
+  /** The name that the relay gave the caller earlier. The caller gives it up for the requested name, so the earlier name becomes free. */
   givesUp?: string
 }
 
@@ -34,7 +34,7 @@ interface HeardFrom {
   broadcast?: number
 }
 
-/** Number of names in a family checked for an offline one to take again. Beyond it, a free name is found without checking each. */
+/** Number of names like `agent-2` that are checked for an offline agent to take again. Beyond it, a free name is found without checking each. */
 const retakeLooksMax = 1_000
 
 export function register(view: View, command: Command<RegisterInput>): Verdict {
@@ -82,7 +82,7 @@ function registerNumbered(view: View, command: Command<RegisterInput>): Verdict 
   return free === undefined ? refuse('agent.name-taken', { name: input.name }) : registerNew(view, command, free)
 }
 
-/** Registers a person, at home on another machine, under a second name: each machine shows its people their mail by itself. */
+/** Registers a person whose home is another machine under a second name here: each machine shows people their mail by itself. */
 function registerSecond(view: View, command: Command<RegisterInput>, first: AgentRow, home: HomeRow): Verdict {
   const name = secondName(first.name, command.world.machine as string)
   const input = { ...command.input, name, type: 'human' as const }
@@ -97,7 +97,10 @@ function registerSecond(view: View, command: Command<RegisterInput>, first: Agen
   return { ...verdict, outcome: { ...verdict.outcome, because } }
 }
 
-/** The home of an agent whose name another machine holds. A person who has a second name here keeps to it. */
+/**
+ * Returns the agent's home on another machine, which keeps the name from being taken here. A machine that was removed keeps no names, except that of a person
+ * who has a second name on this machine and stays with it.
+ */
 function homeOf(view: View, world: World, { name, type }: AgentRow): HomeRow | undefined {
   const { machine } = world
   const hasSecond = type === 'human' && machine !== undefined && view.agent(secondName(name, machine)) !== undefined
@@ -110,7 +113,7 @@ export function isInUse(view: View, world: World, name: string): boolean {
   return world.isLive(name) || (worker !== undefined && worker.status !== 'exited' && !isLost(world, worker))
 }
 
-/** Whether the worker's machine was removed, so that nobody will report what became of its program. */
+/** Whether the worker's machine was removed from the cluster, so that nobody will report what became of the worker's program. */
 export function isLost(world: World, { machine }: Pick<WorkerRow, 'machine'>): boolean {
   return machine !== undefined && world.isRemoved?.(machine) === true
 }
@@ -126,7 +129,7 @@ function registerNew(view: View, command: Command<RegisterInput>, name: string):
   return record(facts, { agent: name, id: mint, issued: true })
 }
 
-/** The facts that make a new agent. By default it gets the messages sent to everybody from now on. */
+/** Returns the facts that make a new agent. By default the agent gets the messages to everybody that are sent from now on. */
 export function newcomer(
   view: View,
   { mint: id, world }: Pick<Command<unknown>, 'mint' | 'world'>,
@@ -148,7 +151,7 @@ export function newcomer(
   return [registered, ...homed, enters(generalChannel, heardFrom?.general), enters(broadcast, heardFrom?.broadcast)]
 }
 
-/** Takes an offline name again. The caller does not know the former token, so a new one is issued; also if the caller asks for one. */
+/** Takes an offline agent's name again and issues a new token: the caller does not know the former token, or has asked for another. */
 function retake(view: View, command: Command<RegisterInput>, agent: AgentRow): Verdict {
   const verdict = reregister(view, command, agent)
   if ('refusal' in verdict) return verdict
@@ -166,7 +169,7 @@ function reregister(view: View, { input, world }: Command<RegisterInput>, agent:
   if (clash) return clash
   const facts = homeHere(view, world, agent.name)
   const before = profile(agent)
-  // A person's name stays a person's, and an agent does not become one.
+  // A registration never makes an agent of a person, nor a person of an agent.
   const after = profile({ ...before, ...defined(input), name: agent.name, type: agent.type })
   if (JSON.stringify(before) !== JSON.stringify(after)) facts.push({ type: 'agent.updated', agent: after })
   for (const channel of new Set(input.channels)) facts.push(...enter(view, agent.name, channel))
@@ -179,8 +182,8 @@ export function revoke(view: View, { input }: Command<ParsedInputOf<'agent.revok
 }
 
 /**
- * Retires an agent. Its name becomes free only if no stored row names the agent: whoever took the name would read its mail and its runs, and command
- * its workers. Where machines share a workspace, a session counts as connected only on its own machine.
+ * Retires an agent. The name becomes free only if no stored row names the agent: whoever took the name would read the agent's mail and runs, and command
+ * its workers. Where machines share a workspace, a session on another machine counts as connected only while that machine is heard of.
  */
 export function retire(view: View, { input, at, world }: Command<ParsedInputOf<'agent.retire'>>): Verdict {
   const { name } = input
@@ -191,7 +194,7 @@ export function retire(view: View, { input, at, world }: Command<ParsedInputOf<'
   if (run) return refuse('agent.in-use', { name, why: `its run ${run.id} has not ended` })
   const worker = view.workers.running().find(({ parent }) => parent === name)
   if (worker) return refuse('agent.in-use', { name, why: `its worker ${worker.name} runs` })
-  // A name that somebody awaits a notice of stays taken: the notice must tell of the retirement, not of another agent with the name.
+  // A name stays taken while somebody awaits a notice about it: the notice must tell of the retirement, not of a later agent with the name.
   const isNamed = view.isNamed(name) || view.notices.about(name) || Object.hasOwn(view.policy().terminal, name)
   const isFree = !isNamed
   const left = [broadcast, ...view.channels()].flatMap((channel): Fact[] =>
@@ -209,7 +212,7 @@ export function retire(view: View, { input, at, world }: Command<ParsedInputOf<'
   return record(facts, { agent: name, isFree })
 }
 
-/** Ends a notice whose asker was retired and cannot be told. */
+/** Ends a request for a notice whose asker was retired and cannot be told. */
 function noticeEnd({ asker, agent, when, message }: NoticeRow): Fact {
   return { type: 'notice.ended', asker, agent, when, message, why: 'retired' }
 }
@@ -230,8 +233,8 @@ export function unknownAgent(view: View, name: string): Refused {
 }
 
 /**
- * The recipient of messages to `project:lead`: the agent of that name, else the one that has the role, else the first that registered. Agents come
- * before people, and those that are there before those that are away.
+ * Finds the recipient of messages to `project:lead`: the agent named `lead`, else the one with the role `lead`, else the one that registered first. Agents
+ * come before people, and connected agents before those that are away.
  */
 export function leadOf(view: View, isThere: (name: string) => boolean): AgentRow | undefined {
   const rank = ({ name, role, type }: AgentRow) =>
@@ -240,7 +243,9 @@ export function leadOf(view: View, isThere: (name: string) => boolean): AgentRow
   return view.agent('lead') ?? ranked.toSorted((a, b) => a.rank - b.rank)[0]?.agent
 }
 
-/** The input that repeats a registration with the same token. Undefined if no token was issued: the caller has one already, or the key. */
+/**
+ * Returns the input that repeats a registration with the same token. Undefined if no token was issued, because the caller had one already or showed the key.
+ */
 export function registeredAgain(
   registered: Extract<Fact, { type: 'agent.registered' }> | undefined,
   issued: Extract<Fact, { type: 'agent.token-issued' }> | undefined,

@@ -1,6 +1,6 @@
-// Words for elapsed time in briefs and refusals. Callers pass both times: nothing here reads a clock.
+// Formats elapsed time for briefs and refusals. Callers pass both times: nothing here reads a clock.
 
-/** `3 s ago`, `2 min ago`, `5 h ago`, `3 days ago`. A time in the future, from before a clock was set back, is `0 s ago`. */
+/** Returns `3 s ago`, `2 min ago`, `5 h ago` or `3 days ago`. A time in the future, stamped before the clock was set back, gives `0 s ago`. */
 export function ago(now: number, then: number): string {
   const seconds = Math.max(0, Math.floor((now - then) / 1_000))
   if (seconds < 60) return `${seconds} s ago`

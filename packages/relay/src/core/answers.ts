@@ -2,7 +2,7 @@
 
 import { isPair } from './conversations.ts'
 
-/** A place where an answer may stand: a thread (with `replyTo`, only replies to that message), or the pair that the message was sent in. */
+/** A place where an answer may be found: a thread (with `replyTo`, only replies to that message), or the direct conversation of the two agents. */
 export type AnswerPlace = 'pair' | { thread: string; replyTo?: string }
 
 interface Asked {
@@ -12,9 +12,9 @@ interface Asked {
 }
 
 /**
- * The places where an answer counts: a reply to the message; a message of the thread that its sender named; or, between two agents and without such a
- * thread, the next direct message. `named`: the sender chose the thread. A reply inherits an older thread, where messages of others need not be
- * answers to it.
+ * Lists the places where an answer to a message counts: replies to it; messages of the thread that its sender named (`named`); or, between two agents
+ * and without such a thread, the next direct message. In a thread that a reply inherited only replies count, since other messages there may answer
+ * something else.
  */
 export function answerPlaces({ id, conversation, thread }: Asked, named: boolean): AnswerPlace[] {
   const places: AnswerPlace[] = [{ thread: id }]

@@ -1,7 +1,7 @@
-// Approvals: actions that an agent may not take until somebody with authority says yes. The first answer wins, wherever it is given.
-// broker/sessions/person.ts finds out who is a person; this file decides what follows from it, and what an agent may answer under a delegation.
+// Rules for approvals: actions that an agent may not take until somebody with authority says yes. The first answer wins, wherever it is given.
+// broker/sessions/person.ts finds out who is a person; this file decides what a person may answer, and what an agent may answer under a delegation.
 //
-//   (none) → open → closed      closed → closed: nothing, or told how it was closed
+//   (none) → open → closed      closed → closed: another answer is refused and told how the approval was closed, another close changes nothing
 
 import {
   type ApprovalChoice,
@@ -19,7 +19,7 @@ import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { ApprovalRow, View } from './view.ts'
 
 export interface OpenInput extends Omit<ApprovalOpened, 'type' | 'id' | 'machine'> {
-  /** The whole input, where `input` is only its beginning. */
+  /** The whole input of the action to approve. Unset if `input` has all of it. */
   whole?: string
 }
 
@@ -30,7 +30,7 @@ export function open(view: View, { input: { whole, ...input }, world }: Command<
   const own = view.approvals.of(agent).length
   if (own >= limits.approvalsOfAgentMax) return refuse('approval.too-many', { count: own })
   if (count >= limits.approvalsMax) return refuse('approval.too-many', { count })
-  // The id is short, since people type it, and never given twice.
+  // People type the id, so it is short. It counts up, so that no id is given twice.
   const id = `ap-${view.approvals.last() + 1}`
   return record([{ type: 'approval.opened', id, ...input, machine: world.machine }], { id }, whole)
 }
@@ -41,13 +41,13 @@ export interface AnswerInput {
   digest: string
   words?: string
   answers?: string[]
-  /** The place of the answering person; unset for an agent. */
+  /** Where the answering person sits. Unset if the caller is an agent. */
   surface?: 'page' | 'terminal'
-  /** Why the caller does not count as such a person. */
+  /** The reason why the caller does not count as a person who may answer approvals. */
   why?: string
-  /** The caller's standing. */
+  /** The rights of the caller's session. */
   standing: Reader['standing']
-  /** The caller, if it is on another machine. */
+  /** The caller's machine and name. Unset if the caller is on this machine. */
   asker?: Asker
 }
 
@@ -68,7 +68,7 @@ export function answer(view: View, command: Command<AnswerInput>): Verdict {
   if (digest !== row.digest) return refuse('approval.changed', { id })
   const isAnswered = chosen?.kind === 'deny' || answers?.length === row.questions?.length
   if (!chosen || !isAnswered) return refuse('approval.choice', { id, why: choicesText(row) })
-  // Checked last: refusals are given here, and the other machine is asked only for what may be done.
+  // Whether the approval is on another machine is checked last: this machine gives all refusals, and asks the other one only for what may be done.
   if (isElsewhere(view, world, row)) return refuse('approval.elsewhere', { id, machine: row.machine })
   const closed: ApprovalClosed = {
     type: 'approval.closed',
@@ -80,7 +80,7 @@ export function answer(view: View, command: Command<AnswerInput>): Verdict {
 }
 
 export interface CloseInput {
-  /** Approvals that are already closed are passed over. */
+  /** The approvals to close; those that are closed already are skipped. */
   ids: readonly string[]
   how: Exclude<ApprovalClosed['how'], 'answered'>
   kind?: ApprovalChoice['kind']
@@ -91,17 +91,17 @@ export function close(view: View, { input: { ids, how, kind } }: Command<CloseIn
   return record(rows.map(({ id, agent }): ApprovalClosed => ({ type: 'approval.closed', id, agent, how, kind })))
 }
 
-/** Characters that begin or change another command in a shell. */
+/** Characters that could begin or change another command in a shell. A `*` in a delegation's pattern stands for none of them. */
 const ends = /[;&|<>$`()\\{}!#\r\n]/
 
 export function isHeldNow({ until }: Delegation, at: number): boolean {
-  // A delegation that ends later than any new one could was made before the clock was set back.
+  // A delegation that ends later than any new one could was made before the clock was set back, and does not count.
   return until > at && until - at <= limits.delegationMsMax
 }
 
 /**
- * The delegation by which an agent may answer: never for itself, and only for workers that it has hired; never with `always`, since nobody would see
- * what follows.
+ * Finds the delegation by which an agent may answer an approval. An agent never answers for itself, only for workers that it has hired, and never with
+ * `always`, since nobody would see what follows.
  */
 function delegationFor(
   view: View,
@@ -118,9 +118,9 @@ function delegationFor(
 }
 
 /**
- * Whether an input fits a pattern. `*` stands for anything but what begins another command in a shell: `npm test*` is not `npm test; rm -rf .` Each
- * part is looked for at the first place where it can be: if the rest fits behind a later place, it fits behind the first too, unless a character in
- * `ends` stands between.
+ * Whether an input fits a delegation's pattern. `*` stands for any text that begins no other command in a shell: `npm test*` does not fit
+ * `npm test; rm -rf .`. Each part of the pattern is matched at its first possible place: if the rest fits behind a later place, the rest fits behind the
+ * first too, unless a character of `ends` stands between.
  */
 function fits(pattern: string, input: string): boolean {
   const [first = '', ...parts] = pattern.split('*')
@@ -137,7 +137,7 @@ function fits(pattern: string, input: string): boolean {
   return !ends.test(input.slice(at, end))
 }
 
-/** `Lead for Fixer: Bash npm test*` */
+/** Returns a delegation as text, such as `Lead for Fixer: Bash npm test*`. */
 export function delegationText({ agent, for: whom, tools, pattern }: Delegation): string {
   const whose = whom === '*' ? 'each of its workers' : whom
   return `${agent} for ${whose}: ${tools.join(', ')}${pattern === undefined ? '' : ` ${pattern}`}`
@@ -149,7 +149,7 @@ function choicesText({ choices, questions }: ApprovalRow): string {
   return `Its choices: ${choices.map(({ id, label }) => (label === undefined ? id : `${id} (${label})`)).join(', ')}`
 }
 
-/** `Which one? 1 (Postgres), 2 (SQLite), or words of your own.` */
+/** Returns a question as text, such as `Which one? 1 (Postgres), 2 (SQLite), or words of your own.` */
 function questionText({ text, options }: Question): string {
   return `${text} ${options.map(({ label }, i) => `${i + 1} (${label})`).join(', ')}, or words of your own.`
 }
@@ -161,7 +161,7 @@ const said: Record<ApprovalChoice['kind'], string> = {
   other: 'answered',
 }
 
-/** `Already answered at the terminal (allowed, 3 s ago)` */
+/** Says how an approval was closed, such as `Already answered at the terminal (allowed, 3 s ago)`. */
 export function closedText({ vendor, closed }: ApprovalRow, at: number): string {
   if (!closed) return 'It is open'
   const { how, kind, by } = closed

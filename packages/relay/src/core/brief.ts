@@ -1,9 +1,8 @@
-// The brief: tells an agent its own situation after its model's memory was cut. This file composes it from the tables and the open waits;
-// broker/briefs.ts and mcp/hook.cts ask for it.
+// The brief: tells an agent its own situation after its model's memory was cut. This file composes the brief from the tables and the open waits for
+// answers; broker/waking/briefs.ts and mcp/hooks/mail.cts ask for it.
 //
-// An answer is owed if a question was sent to one agent or to a group, or if its sender waits for the answer now, and nothing has come that
-// core/answers.ts counts as one. Nobody in particular owes an answer to a question in a channel or to everybody; for people whom it names see
-// needs.ts.
+// An answer is owed if a question was sent to one agent or to a group, or if a message's sender waits for the answer now, and core/answers.ts counts
+// nothing sent since as an answer. Nobody in particular owes an answer to a question in a channel or to everybody; needs.ts has those that name a person.
 
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { type AgentBriefed, isWithinBytes, limits, outsideRoutes } from '@agent-relay/sdk/protocol'
@@ -15,33 +14,33 @@ import type { Steps } from './steps.ts'
 import { type Command, record, type Verdict } from './verdict.ts'
 import type { MessageHead, ReceiptRow, View } from './view.ts'
 
-/** The longest quotes of a task and of a message, in characters. */
+/** The longest quotes of a task and of a message in a brief, in characters. */
 const [taskChars, quoteChars] = [280, 100]
 const namesMax = 3
 const linesMax = 4
-/** Beyond this number unread messages are not counted. */
+/** The number of unread messages at which counting stops. */
 const unreadMax = 1_000
-/** Messages shown this recently are in the turn that the brief opens, or in what the agent's model kept. After a clear it kept nothing. */
+/** A brief leaves out messages shown this recently: the model still has them, in its turn or in the memory that it kept. After a clear it kept nothing. */
 const justNowMs = 60_000
-/** Bytes kept free for the line that says how much was left out. */
+/** Bytes reserved for the brief's last line, which says how much was left out. */
 const restBytes = 60
 
-/** The agent that is briefed, and the reason. `session`: the one that asks, which may have been handed messages just now. */
+/** The agent that gets the brief, and why its memory was cut (`after`). `session`: the asking session, which may have been handed messages just now. */
 export type BriefReader = Pick<Command<unknown>, 'by' | 'at' | 'world' | 'session'> &
   Pick<AgentBriefed, 'after'> & {
-    /** The tool with which the agent reads its mail. */
+    /** The name of the tool with which the agent reads its mail. */
     inboxTool: string
   }
 
 export type BriefInput = Pick<AgentBriefed, 'after' | 'text'>
 
-/** Records a finished brief. It is composed before, since that may take longer than a commit may. */
+/** Records a finished brief. It is composed before this command, since composing may take longer than a commit may. */
 export function recordBrief(_: View, { input, by }: Command<BriefInput>): Verdict {
   const { after, text } = input
   return record([{ type: 'agent.briefed', agent: by, after, text }], { text })
 }
 
-/** Composes the brief. `awaited`: the messages to which somebody waits for the answer now. */
+/** Composes the brief. `awaited`: the messages whose senders wait for an answer now. */
 export function* brief(view: View, reader: BriefReader, awaited: readonly string[]): Steps<string> {
   const open = yield* openQuestions(view, reader.by, awaited)
   const owes = open.filter(({ from }) => from !== reader.by).map((head) => oweLine(view, reader, head))
@@ -81,8 +80,8 @@ function owedLine(view: View, { by, at }: BriefReader, head: MessageHead): strin
 }
 
 /**
- * Counts unread messages. Those handed to this session follow the brief, the rest waits; those that another session of the agent holds are left to
- * that one.
+ * Counts unread messages: those handed to this session follow the brief, and others wait in the inbox. Messages that another session of the agent
+ * holds are left to that session and not counted.
  */
 function* unreadLines(view: View, reader: BriefReader): Steps<string[]> {
   const sources = new Set<string>()
@@ -108,12 +107,12 @@ function* unreadLines(view: View, reader: BriefReader): Steps<string[]> {
 
 function isJustShown({ at }: BriefReader, receipt: ReceiptRow | undefined): boolean {
   const { route, offeredAt = 0 } = receipt ?? {}
-  // A time in the future was stamped before the clock was set back.
+  // A time in the future was stamped before the clock was set back, and does not count as recent.
   const isJustNow = offeredAt <= at && at - offeredAt < justNowMs
   return route !== undefined && outsideRoutes.includes(route) && isJustNow
 }
 
-/** The worktree in which the agent works, if it has one of its own. */
+/** Returns the line about the git worktree in which the agent works; empty for an agent without a worktree of its own. */
 function placeLines(view: View, by: string): string[] {
   const worker = view.workers.byName(by)
   if (!worker?.worktree || worker.status === 'exited') return []
@@ -121,12 +120,12 @@ function placeLines(view: View, by: string): string[] {
   return [`You work on branch ${line(branch)}, in a git worktree of your own: ${line(path)}`]
 }
 
-/** The workers and runs that the agent is in charge of, and the runs that it carries out. */
+/** Lists the workers and runs that the agent is in charge of, and the runs that it carries out. */
 function holdLines(view: View, by: string): string[] {
   const workers = view.workers.running().filter(({ parent }) => parent === by)
   const running = view.runs.running()
   const given = running.filter(({ parent, agent }) => parent === by && agent !== by)
-  // The run that the agent was made for stands in the first line.
+  // The brief's first line has the run for which an agent was created, so only external runs are listed here.
   const own = running.filter(({ agent, harness }) => agent === by && harness === 'external')
   return [
     ...(workers.length === 0
@@ -139,7 +138,7 @@ function holdLines(view: View, by: string): string[] {
   ]
 }
 
-/** Joins the first lines as far as they fit, then the newest lines of each list. The last line counts what is left out. */
+/** Joins the lines of `first` and then the newest lines of each list, as far as they fit. The last line counts those left out. */
 function within({ inboxTool }: BriefReader, first: string[], lists: string[][]): string {
   const shown: string[] = []
   let left = 0
@@ -156,9 +155,9 @@ function within({ inboxTool }: BriefReader, first: string[], lists: string[][]):
   return (left === 0 ? shown : [...shown, `${left} more like these: see ${inboxTool}(unread_only=false).`]).join('\n')
 }
 
-/** Quotes the words of others: on one line, clean, and in quotes that they cannot close. */
+/** Quotes another agent's words: cleaned, on one line, and in quotes that the words cannot close. */
 function quote(text: string, chars: number): string {
-  // A long text is cut before it is cleaned, which takes time, and again after: cleaning may make it longer.
+  // A long text is cut before cleaning, because cleaning takes time, and again afterwards, because cleaning may make the text longer.
   const clean = [...cleanLineForModel(text.slice(0, 4 * chars))]
   return JSON.stringify(clean.length > chars ? `${clean.slice(0, chars - 1).join('')}…` : clean.join(''))
 }

@@ -1,4 +1,4 @@
-// Channels: making, entering, leaving, removing. A stay begins at the channel's current number: a newcomer has no backlog.
+// Rules for channels: creating, joining, leaving and removing. An agent's stay begins at the channel's current message number: a newcomer has no backlog.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { generalChannel, isChannel } from './conversations.ts'
@@ -17,7 +17,7 @@ export function create(view: View, { input, by }: Command<ChannelInput>): Verdic
 
 interface JoinInput extends ChannelInput {
   create?: boolean
-  /** The message number after which a stay begins that a failover has lost. By default a stay begins now. */
+  /** The message number after which the agent's stay begins, to restore a stay that a failover has lost. By default it begins now. */
   after?: number
 }
 
@@ -37,7 +37,7 @@ export function leave(view: View, { input, by }: Command<ChannelInput>): Verdict
   return record([{ type: 'channel.left', channel, agent: by, n }], { channel })
 }
 
-/** Only an unused channel can be removed: one with a message, or one that somebody has been in, stays. */
+/** Removes an unused channel. A channel that has a message, or that another agent has been in, stays. */
 export function remove(view: View, { input, by }: Command<ChannelInput>): Verdict {
   const { channel } = input
   const n = view.lastNumber(channel)
@@ -49,7 +49,7 @@ export function remove(view: View, { input, by }: Command<ChannelInput>): Verdic
   return record([{ type: 'channel.removed', channel }], { channel })
 }
 
-/** The facts that bring an agent into a channel: none if it is there already, and the channel itself if it is new. */
+/** Returns the facts that bring an agent into a channel: none if the agent is in it already, and also the channel's creation if it is new. */
 export function enter(view: View, agent: string, channel: string, after?: number): Fact[] {
   if (view.isMember(agent, channel)) return []
   const n = view.lastNumber(channel)
@@ -57,10 +57,10 @@ export function enter(view: View, agent: string, channel: string, after?: number
   return n === undefined ? [{ type: 'channel.created', channel }, joined] : [joined]
 }
 
-/** The most channels that a refusal names: the nearest name first, then as many as a reader takes in. There may be thousands. */
+/** The most channels that a refusal names, the nearest names first: a workspace may have thousands, and a reader takes in few. */
 const channelsNamedMax = 20
 
-/** The refusal of an unknown channel. `canMake`: the caller could make it. */
+/** Refuses an unknown channel. `canMake`: whether the caller could create the channel. */
 export function unknownChannel(view: View, channel: string, canMake = true): Refused {
   const all = view.channels()
   const channels = [...new Set([...nearest(channel, all), ...all.slice(0, channelsNamedMax)])].slice(

@@ -1,5 +1,5 @@
-// Claims: which agent is editing which file, and what becomes of another agent's edit. The edit itself makes the claim; it ends when its holder
-// releases it, when the file is committed, when its holder is gone, or when its time has passed. Callers find out which files a path means.
+// Rules for claims: which agent is editing which file, and what becomes of another agent's edit. An edit claims its files. A claim ends when its holder
+// releases it, when the file is committed, when the holder is gone, or when the claim's time has passed. Callers find out which files a path means.
 //
 //   (none) → held → (none)      held → held by the same agent: renewed
 
@@ -8,42 +8,42 @@ import { type Reader, seesAllRuns } from './sight.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { ClaimRow, View } from './view.ts'
 
-/** A file of a checkout. `path` is the same however the caller spells it. */
+/** A file in a git checkout. `path` is canonical: the same however the caller spells it. */
 export interface Place {
   path: string
   root: string
   file: string
-  /** The repository, the same for all of its checkouts. */
+  /** The identity of the git repository, the same for all of its checkouts. */
   repository: string
 }
 
 export interface EditInput {
   places: readonly Place[]
-  /** Directories of which the edit touches everything. */
+  /** Directories whose whole content the edit touches. */
   trees?: readonly string[]
-  /** The checkout in which a git command is about to touch files that it does not name. */
+  /** The checkout in which a git command is about to touch files that the command does not name. */
   sweeps?: string
-  /** A path of the edit that names another file for each process: nobody can say whether that file is claimed. */
+  /** A path in the edit that means another file for each process, so that nobody can say whether that file is claimed. */
   unclear?: string
-  /** Whether another agent is live; while there is none, edits claim nothing. */
+  /** Whether another agent is live. If none is, edits claim nothing. */
   hasOthers: boolean
-  /** The agent has been warned of this git command. */
+  /** Whether the agent was already warned of this git command. */
   isWarned?: boolean
-  /** The edit has already happened, since the relay did not answer in time. */
+  /** Whether the edit has already happened, because the relay did not answer in time. */
   isLate?: boolean
 }
 
-/** Claims of other agents that an edit meets. */
+/** Claims of other agents on files that an edit touches. */
 export interface Met {
-  /** Claims on the files that the edit names, and below its directories. */
+  /** Claims on files that the edit names, and on files below its directories. */
   named: ClaimRow[]
-  /** Claims in the checkout that a git command sweeps. */
+  /** Claims in the checkout in which a git command touches files without naming them. */
   swept: ClaimRow[]
   /** Claims on the same files in other checkouts of the repository. */
   elsewhere: ClaimRow[]
 }
 
-/** The most claims that one fact names. */
+/** The most claims that one stored fact lists. */
 const namedMax = 20
 
 /** Whether a claim is in force. A claim that ends later than any new one could was made before the clock was set back, and is over. */
@@ -58,11 +58,11 @@ export function met(view: View, { by, at, world, input }: Omit<Command<EditInput
   const below = trees.flatMap((tree) => view.claims.below(tree, world.machine))
   const named = [...view.claims.among(paths, world.machine), ...below].filter(isOther)
   const swept = sweeps === undefined ? [] : view.claims.inCheckout(sweeps).filter(isOther)
-  // An edit that meets claims of its own checkout is about those.
+  // Claims in other checkouts matter only if the edit meets none in its own checkout.
   return { named, swept, elsewhere: named.length > 0 ? [] : elsewhereOf(view, places).filter(isOther) }
 }
 
-/** Claims on the same files in other checkouts of their repositories. */
+/** Finds claims on the same files in other checkouts of their repositories. */
 function elsewhereOf(view: View, places: readonly Place[]): ClaimRow[] {
   const own = new Set(places.map(({ path }) => path))
   const repositories = new Set(places.map(({ repository }) => repository))
@@ -73,12 +73,12 @@ function elsewhereOf(view: View, places: readonly Place[]): ClaimRow[] {
   return found.filter(({ path }) => !own.has(path))
 }
 
-/** Claims the files, unless another agent has claimed one of them: then the policy says whether the edit is denied. */
+/** Claims the edited files. If another agent has claimed one of them, the workspace's policy says whether the edit is denied. */
 export function edit(view: View, command: Command<EditInput>): Verdict {
   const { input, by, at } = command
   const { claims: policy } = view.policy()
   if (policy === 'off') return record([], { isDenied: false })
-  // Most denied edits meet claims on files that they name: then the first claim and their number suffice, also for a thousand files.
+  // Most denied edits name claimed files. The first claims and their number are enough for the denial, even if the edit names a thousand files.
   if (policy !== 'warn' && !input.isLate) {
     const paths = input.places.map(({ path }) => path)
     const { first, count } = view.claims.othersAmong(paths, { agent: by, machine: command.world.machine, at })
@@ -99,11 +99,11 @@ export function edit(view: View, command: Command<EditInput>): Verdict {
   if (claims.length > 0) facts.push({ type: 'claim.passed', what, why, ...crossing(by, claims) })
   const taken = new Set(named.map(({ path }) => path))
   const free = input.hasOthers ? input.places.filter(({ path }) => !taken.has(path)) : []
-  // Where there is no room for another claim the edit goes ahead without one: work never stops because of us.
+  // An agent with no room for another claim edits without one: limits of the relay never stop an agent's work.
   const room = free.length === 0 ? 0 : roomFor(view, by, at)
   const made = claimed(view, command, free, 'edit')
   const kept = made.filter((fact, n) => fact.type !== 'claim.made' || n < room)
-  // If the same file is claimed in another checkout, both agents are told when this claim is made.
+  // If another agent has claimed the same file in another checkout, both agents are told when this claim is made.
   const fresh = new Set(kept.map((fact) => fact.type === 'claim.made' && fact.file))
   const news = elsewhere.filter(({ file }) => fresh.has(file))
   if (news.length > 0) facts.push({ type: 'claim.passed', what: 'edit', why: 'worktree', ...crossing(by, news) })
@@ -115,7 +115,7 @@ function hasOtherClaims(view: View, { by, at, world }: Command<EditInput>): bool
   return view.claims.below('/', world.machine).some((claim) => claim.agent !== by && stands(claim, at))
 }
 
-/** Number of further claims the agent may have. */
+/** Returns how many more claims the agent may have. */
 function roomFor(view: View, agent: string, at: number): number {
   const own = limits.claimsOfAgentMax - view.claims.countOf(agent, at)
   return Math.min(own, limits.claimsMax - view.claims.count(at))
@@ -135,17 +135,17 @@ function claimed(view: View, command: Command<unknown>, places: readonly Place[]
   const own = new Set(held.map(({ path }) => path))
   return places.flatMap(({ path, root, file, repository }): Fact[] => {
     if (!own.has(path)) return [{ type: 'claim.made', path, root, file, repository, agent, how, until, machine }]
-    // Agents edit the same file many times a minute: `renew` extends such claims.
+    // An edit does not renew a claim here, since agents edit the same file many times a minute: the rule `renew` extends such claims.
     return how === 'edit' ? [] : [{ type: 'claim.renewed', path, agent, until, machine }]
   })
 }
 
 export interface RenewInput {
-  /** The last edit of each file by its holder. */
+  /** The last edit of each file by the agent that holds the file's claim. */
   edits: readonly { path: string; agent: string; at: number }[]
 }
 
-/** Extends claims by their holders' edits since the last renewal. */
+/** Extends the claims whose holders have edited the files since the last renewal. */
 export function renew(view: View, { input, at: now, world: { machine } }: Command<RenewInput>): Verdict {
   const facts: Fact[] = []
   for (const { path, agent, at } of input.edits) {
@@ -179,7 +179,7 @@ export function add(view: View, command: Command<AddInput>): Verdict {
 }
 
 export interface DropInput extends AddInput {
-  /** The caller's standing. */
+  /** The rights of the caller's session. */
   standing: Reader['standing']
 }
 
@@ -196,9 +196,9 @@ export function drop(view: View, { input, by, at, world }: Command<DropInput>): 
 }
 
 export interface EndInput {
-  /** Ends the claims that this agent's edits made, if it is gone. A claim made by hand lasts its time, whoever typed it. */
+  /** The agent whose claims end, if it is gone. Only claims made by its edits end: a claim made by hand lasts its time, whoever typed the command. */
   agent?: string
-  /** Claims on files that were committed, as the claims were when the commit was found. */
+  /** Claims on committed files, as they were when the commit was found; a claim whose holder has edited the file since then stays. */
   committed?: readonly Pick<ClaimRow, 'path' | 'agent' | 'editedAt'>[]
 }
 
@@ -213,7 +213,7 @@ export function end(view: View, { input, at, world }: Command<EndInput>): Verdic
   return record(facts)
 }
 
-/** The facts that end an agent's claims made by edits; with `all`, also those made by hand. */
+/** Returns the facts that end an agent's claims made by edits; with `all`, also those made by hand. */
 export function endsOf(view: View, agent: string, at: number, all = false): Fact[] {
   const held = view.claims.of(agent).filter((claim) => (all || claim.how === 'edit') && stands(claim, at))
   return held.map((claim) => ended(claim, 'gone'))

@@ -7,22 +7,22 @@ import { handleKey } from './handles.ts'
 
 export const keys = {
   policy: 'p',
-  /** The workspace's format and owner, and the machines that were removed. */
+  /** The key for the workspace's format and owner machine, and for the machines that were removed. */
   machines: 'o',
   agents: 'a',
   agent: (name: string) => `a:${name}`,
-  /** Names and handles; those that read alike have the same key. */
+  /** The key for all names and handles of agents. In `called`, names and handles that read alike have the same key. */
   calledAny: 'h',
   called: (text: string) => `h:${handleKey(text)}`,
   channels: '#',
-  /** A conversation's last number. */
+  /** The key for a conversation's last message number. */
   conversation: (name: string) => `c:${name}`,
-  /** Whether a conversation exists. */
+  /** The key for whether a conversation exists. */
   existence: (name: string) => `e:${name}`,
   stay: (agent: string, conversation: string) => `m:${agent} ${conversation}`,
   reactions: (message: string) => `t:${message}`,
   actions: 'x',
-  /** An action by its name as a tool, which no two share. */
+  /** The key for an action by its tool name, which no two actions share. */
   tool: (tool: string) => `x:${tool}`,
   action: (name: string) => `x:${toolNameOf(name)}`,
   calls: 'i',

@@ -1,4 +1,4 @@
-// The one place that decides: which rule answers which command.
+// The table of rules: which function decides which command.
 
 import * as actions from './actions.ts'
 import * as agents from './agents.ts'
@@ -18,7 +18,7 @@ import type { View } from './view.ts'
 import * as workers from './workers.ts'
 import * as workspaces from './workspaces.ts'
 
-/** Commands of the operations table, and commands that only the daemon itself gives, such as `workspace.begin` and `inbox.let-go`. */
+/** Rules for the commands of the operations table, and for commands that only the daemon gives, such as `workspace.begin` and `inbox.let-go`. */
 const rules = {
   'workspace.begin': workspaces.begin,
   'workspace.rotate-key': workspaces.rotateKey,

@@ -1,8 +1,8 @@
-// The first line of a task or a contract, which stands for it in lists.
+// The first line of a task or contract, which stands for the whole text in lists.
 
 const lineChars = 160
 
-/** The first line without the Markdown signs of a heading, shortened. */
+/** Returns the text's first line, shortened and without the Markdown signs of a heading. */
 export function firstLine(text: string): string {
   const line = text.trimStart().split('\n', 1)[0] ?? ''
   const words = line.replace(/^#{1,6}\s+/, '').trim()

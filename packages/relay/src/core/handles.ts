@@ -1,4 +1,4 @@
-// Handles and the role `lead`: what an agent may be called besides its name. Neither lets an agent pass for another.
+// Rules for handles and the role `lead`: what an agent may be called besides its name. Neither lets an agent pass for another.
 
 import { daemonName } from '@agent-relay/sdk/protocol'
 import { type Refused, refuse } from './verdict.ts'
@@ -7,7 +7,7 @@ import type { World } from './world.ts'
 
 const leadHandle = 'lead'
 
-/** A key that is equal for names a reader takes for the same: case, accents, wide forms and signs between the letters do not count. */
+/** Returns a key that is equal for names which a reader takes for the same: case, accents, wide forms and signs between the letters do not count. */
 export function handleKey(text: string): string {
   const letters = text
     .normalize('NFKD')
@@ -19,13 +19,16 @@ export function handleKey(text: string): string {
 export interface Called {
   handle?: string
   role?: 'lead'
-  /** The caller has shown the workspace key. */
+  /** Whether the caller has shown the workspace key. */
   isHolder: boolean
-  /** The name that the caller gives up for the one it asks for. */
+  /** The caller's former name, which the caller gives up for the one it asks for. */
   givesUp?: string
 }
 
-/** Refuses `name` a handle or role: the handle is the name or handle of another agent or of the daemon, or the role of lead must be given. */
+/**
+ * Refuses a handle that is the name or handle of another agent or the daemon, and the role `lead` to a caller that may not take it. `name`: the agent that is
+ * to be called so.
+ */
 export function handleClash(view: View, world: World, called: Called, name: string): Refused | undefined {
   const { handle, role, isHolder, givesUp } = called
   const mayLead = isHolder || view.agent(name)?.role === 'lead'
@@ -39,7 +42,10 @@ export function handleClash(view: View, world: World, called: Called, name: stri
   return other && refuse('agent.handle-taken', { handle, name: other.name })
 }
 
-/** The agent that a reader would take the name for, which has it as a handle or is a person. Nobody else may take it, except a person with the key. */
+/**
+ * Finds the agent for which a reader would take this name: its handle reads alike, or it is a person. Nobody else may take such a name, except a person's
+ * with the workspace key.
+ */
 export function handleOwner(view: View, name: string, isHolder = false): AgentRow | undefined {
   const isPerson = (agent: AgentRow) => !isHolder && agent.type === 'human'
   const isOwner = (agent: AgentRow) =>
@@ -52,7 +58,7 @@ export function readsLikeDaemon(name: string): boolean {
   return handleKey(name) === handleKey(daemonName)
 }
 
-/** Refuses the role of lead: messages to `project:lead` go to the agent that has it, so an agent cannot take it by itself. */
+/** Refuses the role `lead`: messages to `project:lead` go to the agent that has this role, so an agent cannot take it by itself. */
 function leadDenied(): Refused {
   const why = 'the role lead is given by who spawns an agent (role in worker.spawn), or taken with the workspace key.'
   return refuse('auth.denied', { why })

@@ -6,7 +6,7 @@ import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { HomeRow, View } from './view.ts'
 import type { World } from './world.ts'
 
-/** The fact that gives an agent a home on this machine, if it has none or had it on a machine that was removed. None if its home is here already. */
+/** Returns the fact that gives an agent a home on this machine, if the agent has none or had it on a removed machine. Empty if its home is here already. */
 export function homeHere(view: View, world: World, agent: string): Fact[] {
   const { machine } = world
   const home = view.home(agent)
@@ -16,28 +16,33 @@ export function homeHere(view: View, world: World, agent: string): Fact[] {
   return [isKnown && home ? { ...homed, isTakeOver: true } : homed]
 }
 
-/** The agent's home, if that is another machine. */
+/** Returns the agent's home if that is another machine. */
 export function homeElsewhere(view: View, { machine }: World, agent: string): HomeRow | undefined {
   const home = machine === undefined ? undefined : view.home(agent)
   return home?.machine === machine ? undefined : home
 }
 
-/** The agent's home on another machine, which keeps its name from being taken here. A machine that was removed from the cluster holds nobody. */
+/**
+ * Returns the agent's home on another machine, which keeps the agent's name from being taken here. A machine that was removed from the cluster keeps no
+ * names.
+ */
 export function heldElsewhere(view: View, world: World, agent: string): HomeRow | undefined {
   const home = homeElsewhere(view, world, agent)
   return home && world.isRemoved?.(home.machine) ? undefined : home
 }
 
-/** Whether a thing is on another machine, so that only that machine decides about it. COMPAT(0.1): in format 1 every machine could. */
+/**
+ * Whether a thing, such as a worker or run, is on another machine, so that only that machine decides about it. COMPAT(0.1): in format 1 every machine could.
+ */
 export function isElsewhere(view: View, { machine }: World, thing: { machine?: string }): boolean {
   return machine !== undefined && thing.machine !== machine && view.format() > 1
 }
 
 export interface MoveInput {
   agent: string
-  /** The agent's next home. */
+  /** The machine that becomes the agent's home. */
   machine: string
-  /** The former home is not asked, because it cannot be asked. */
+  /** Whether the agent is taken over: its present home is not asked, because that machine cannot be asked. */
   takeOver?: boolean
 }
 
@@ -46,7 +51,7 @@ export function mayTakeOver(view: View, machine: string, home: HomeRow | undefin
   return view.format() === 1 || view.owner() === machine || (home !== undefined && view.isRevoked(home.machine))
 }
 
-/** Moves an agent. The home decides it and lets the agent go, or the next home decides it and takes the agent over. */
+/** Moves an agent to another home machine. The present home lets the agent go, or the next home takes the agent over. */
 export function move(view: View, { input, world }: Command<MoveInput>): Verdict {
   const { agent, machine, takeOver = false } = input
   if (!view.agent(agent)) return refuse('agent.unknown', { name: agent })

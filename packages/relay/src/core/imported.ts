@@ -1,5 +1,5 @@
-// Imports messages from a file into a new workspace: the same messages of the same agents, in the same conversations, all of them read. Nothing else
-// of the file is believed: neither keys nor tokens, programs nor runs.
+// Imports messages from a file into a new workspace: the same messages of the same agents in the same conversations, all of them read. Nothing else in
+// the file is believed: neither keys nor tokens, programs nor runs.
 
 import { agentNamePattern, daemonName, type Fact, type Message } from '@agent-relay/sdk/protocol'
 import { broadcast, directKey, directMembers, generalChannel, isChannel } from './conversations.ts'
@@ -14,7 +14,7 @@ export class ImportedHistory {
   /** The agents that have spoken in each channel. */
   readonly #speakers = new Map<string, Set<string>>()
 
-  /** The facts of one message. `nextId` makes the ids of agents. */
+  /** Returns the facts of one message. `nextId` makes the ids of new agents. */
   facts({ id, from, to, kind, thread, replyTo }: Omit<Message, 'seq'>, nextId: () => string): Fact[] {
     const conversation = conversationOf(from, to)
     const members = directMembers(conversation)
@@ -30,7 +30,7 @@ export class ImportedHistory {
     ]
   }
 
-  /** The facts after the last message: every agent enters the channels where it spoke, and gets the messages from then on. */
+  /** Yields the facts that follow the last message: every agent enters the channels where it spoke, and gets the messages from then on. */
   *entering(): Generator<Fact> {
     for (const agent of this.agents)
       for (const channel of [generalChannel, broadcast]) yield this.#joined(channel, agent)
@@ -66,7 +66,7 @@ export class ImportedHistory {
   }
 }
 
-/** The conversation of a message, from its sender and address. */
+/** Returns the conversation of a message, from the message's sender and address. */
 export function conversationOf(from: string, to: Message['to']): string {
   if (typeof to === 'string' && (to === broadcast || isChannel(to))) return to
   return directKey([from, ...(typeof to === 'string' ? [to] : to)])

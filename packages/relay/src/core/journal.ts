@@ -1,51 +1,51 @@
-// The journal as an interface: entries in order, each with everything that another copy of the workspace needs to make the same rows. Its
-// implementation decides where it is kept. The one in SQLite passes tests/store/journal-suite.ts; cluster/cluster-journal.ts says what a cluster must
-// do beyond that.
+// The journal as an interface: a workspace's entries in order, each with everything that another copy of the workspace needs to make the same rows. Each
+// implementation decides where its entries are kept. The one in SQLite passes tests/store/journal-suite.ts; cluster/cluster-journal.ts says what a cluster
+// must do beyond that.
 
 import type { Entry } from '@agent-relay/sdk/protocol'
 import type { Outcome } from './verdict.ts'
 
-/** An entry as the journal keeps it: its facts, the answer to its command, and what belongs to it. */
+/** An entry as the journal keeps it: the entry's facts, the answer to its command, and the texts that belong to it. */
 export interface JournalEntry extends Entry {
   rule: string
-  /** A digest of the command's input: the same id with another input is a mistake of its sender. Unset: not known. */
+  /** A digest of the command's input: the same id with another input is a mistake of the command's sender. Unset if unknown. */
   digest?: string
   outcome: Outcome
-  /** The text of the entry's message, or the input, output, task, contract or screen that one of its facts tells of. */
+  /** The text of the entry's message, or the input, output, task, contract or screen that one of the entry's facts tells of. */
   body?: string
-  /** The payload of a run, as gzip. Set where an entry is written; readers ask for it with `Journal.payload`. */
+  /** The payload of a run, as gzip. Set when an entry is written; readers of entries call `Journal.payload` instead. */
   payload?: Uint8Array
 }
 
 /** The origin of an entry in a journal that several machines share. */
 export interface Origin {
-  /** The machine whose daemon appended it. */
+  /** The machine whose daemon appended the entry. */
   machine: string
   /**
-   * A value that the cluster makes for this append alone. An entry of the same number with another mark belongs to another history: the cluster has
-   * lost acknowledged entries. Machine and cause would not tell the two apart, since a command that was lost is asked again.
+   * A value that the cluster makes for this append alone. If an entry of the same number has another mark, it belongs to another history: the cluster has
+   * lost acknowledged entries. Machine and cause would not tell the two apart, since a lost command is given again.
    */
   mark: string
-  /** Why the entry counts for nothing. Such an entry keeps its number, and has no facts. */
+  /** Why the entry counts for nothing; unset for a valid entry. A void entry keeps its number and has no facts. */
   voidFor?: string
 }
 
-/** An entry that counts for nothing. */
+/** An entry that counts for nothing, and why. */
 export interface VoidEntry {
   seq: number
   machine: string
   why: string
 }
 
-/** The prefix of marks of entries that were copied into the cluster. Only the cluster makes marks. */
+/** The prefix of `mark` in entries that were copied into the cluster. Only the cluster makes marks. */
 export const copyMark = 'copy-'
 
-/** The prefix of marks of entries that the administrator of the database has made. Those are not judged. */
+/** The prefix of `mark` in entries that the administrator of the database has made. Machines do not judge those entries. */
 export const administratorMark = 'admin-'
 
 /**
- * The machine of the worker, run or other thing that a fact tells of: the one that appended the entry, as the cluster tells, whatever the fact says.
- * Otherwise a machine could have a program started on another one. Entries that were copied into the cluster may tell of other machines.
+ * Returns the machine of the worker, run or other thing that a fact tells of: the machine that appended the entry, as the cluster reports, whatever the
+ * fact says. Otherwise a machine could have a program started on another machine. Only entries that were copied into the cluster may tell of others.
  */
 export function machineOf(fact: { machine?: string }, { machine, mark }: Partial<Origin>): string | null {
   const isProven = mark !== undefined && !mark.startsWith(copyMark)
@@ -55,16 +55,16 @@ export function machineOf(fact: { machine?: string }, { machine, mark }: Partial
 /** An entry that has no number yet. */
 export type Draft = Omit<JournalEntry, 'seq'>
 
-/** The earlier answer to a command. */
+/** The recorded answer to a command that was given before. */
 export type Answered = Pick<JournalEntry, 'seq' | 'rule' | 'digest' | 'outcome'>
 
 export interface Journal {
-  /** The number of the last entry; 0 where there is none. Numbers have no gaps. */
+  /** The number of the last entry; 0 if the journal is empty. Numbers have no gaps. */
   readonly lastSeq: number
-  /** The earlier answer to a command whose sender did not hear it and asks again. Sender and the sender's id identify a command. */
+  /** Returns the recorded answer to a command whose sender did not hear it and asks again. `by` is the sender and `cause` the sender's id for the command. */
   answered(by: string, cause: string): Answered | undefined
-  /** Entries after a number, oldest first, complete except for their payloads. */
+  /** Returns entries after a number, oldest first, complete except for their payloads. */
   follow(since: number, limit: number): JournalEntry[]
-  /** The payload of an entry; undefined where it has none. */
+  /** Returns the payload of an entry; undefined if it has none. */
   payload(seq: number): Uint8Array | undefined
 }

@@ -1,4 +1,4 @@
-// Sending messages and reacting to them: who gets a message, which thread it belongs to, and when two agents talk too fast.
+// Rules for sending messages and reactions: who gets a message, which thread it belongs to, and when two agents talk too fast.
 
 import { ChannelName, daemonName, type Fact, issuesText, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { unknownAgent } from './agents.ts'
@@ -10,7 +10,7 @@ import type { View } from './view.ts'
 
 export interface SendInput extends Omit<ParsedInputOf<'message.send'>, 'wait' | 'to'> {
   to: string | string[]
-  /** Messages a pair may exchange in a minute; unset for programs and people. */
+  /** The most messages that a pair of agents may exchange in a minute. Unset for programs and people. */
   pairPerMinuteMax?: number
 }
 
@@ -63,8 +63,8 @@ function resolve(view: View, by: string, { to, create }: SendInput): Target {
 }
 
 /**
- * The address of a reply without one: the conversation of the message. A reply to a broadcast goes to its sender, or everybody would get every
- * answer.
+ * Returns the address of a reply that names none: the conversation of the answered message. A reply to a broadcast goes to the broadcast's sender, or
+ * everybody would get every answer.
  */
 export function addressOfReply(view: View, by: string, replyTo: string): { to: string | string[] } | Refused {
   const parent = view.message(replyTo)
@@ -75,7 +75,10 @@ export function addressOfReply(view: View, by: string, replyTo: string): { to: s
 
 type ThreadPlace = { thread?: string; replyTo?: string } | Refused
 
-/** The thread of a message. A reply belongs to the thread of the message it answers. A thread named by a message's id makes a reply to that message. */
+/**
+ * Finds the thread of a message. A reply belongs to the thread of the message that it answers. A `thread` that is a message's id makes a reply to that
+ * message.
+ */
 function placeInThread(view: View, by: string, { thread, replyTo }: SendInput): ThreadPlace {
   const answered = replyTo ?? thread
   if (answered === undefined) return {}
@@ -84,7 +87,7 @@ function placeInThread(view: View, by: string, { thread, replyTo }: SendInput): 
   return replyTo === undefined ? { thread: answered } : refuse('message.unknown', { message: replyTo })
 }
 
-/** Stops two models that thank each other forever: the message `limit` places back must be at least a minute old. */
+/** Refuses a message if the one `limit` places back is less than a minute old: this stops two models that thank each other forever. */
 function paceOf(
   view: View,
   { input, at, by }: Command<SendInput>,
@@ -94,7 +97,7 @@ function paceOf(
   const limit = input.pairPerMinuteMax
   if (limit === undefined || directMembers(conversation).length === 0 || by === daemonName) return undefined
   const earlier = lastN >= limit ? view.sentAt(conversation, lastN - limit + 1) : undefined
-  // A time in the future is from before the clock was set back: nobody knows how long ago it was.
+  // A time in the future was stamped before the clock was set back: nobody knows how long ago that message was sent.
   if (earlier === undefined || earlier > at || at - earlier >= minuteMs) return undefined
   const seconds = Math.ceil((earlier + minuteMs - at) / 1000)
   return refuse('message.too-many', { count: limit, to: String(addressOf(conversation, by)), seconds })

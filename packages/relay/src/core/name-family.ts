@@ -1,7 +1,7 @@
-// Name families: `agent`, `agent-2`, `agent-3`, … are offered in turn where a name is taken.
+// Name families: where the name `agent` is taken, `agent-2`, `agent-3`, … are offered in turn.
 
 const nameCharsMax = 64
-/** Characters kept free for the number. */
+/** Characters at the end of a name that are kept free for its number. */
 const numberCharsMin = 6
 const numberMax = 2 ** 30
 
@@ -10,12 +10,12 @@ export function numbered(name: string, number: number): string {
   return `${name.slice(0, nameCharsMax - chars)}-${number}`
 }
 
-/** The name of the same person on another machine. */
+/** Returns the name of the same person on another machine: the person's name, shortened, with the machine's name. */
 export function secondName(name: string, machine: string): string {
   return `${name.slice(0, nameCharsMax - machine.length - 1)}-${machine}`
 }
 
-/** A free name of the family, found by doubling and halving its number: with 10,000 names taken it checks 30. Undefined if there is none. */
+/** Finds a free name of the family by doubling and halving its number: with 10,000 names taken it checks 30. Undefined if no name is free. */
 export function freeNameOf(wanted: string, isTaken: (name: string) => boolean): string | undefined {
   if (!isTaken(wanted)) return wanted
   let [taken, free] = [1, 2]

@@ -1,4 +1,4 @@
-// The names nearest to a mistyped one, for refusals that say the fix. Ten thousand names take a few milliseconds.
+// Finds the names nearest to a mistyped one, for refusals that say the fix. Ten thousand names take a few milliseconds.
 
 const suggestionsMax = 3
 /** The most edits between a mistyped name and a suggestion: with more, another name was meant. */
@@ -6,7 +6,7 @@ const editsMax = 4
 
 export function nearest(wanted: string, names: Iterable<string>): string[] {
   const sought = wanted.toLowerCase()
-  // Once three suggestions are found, a name that is further away than the last of them does not matter.
+  // Once three suggestions are found, a name that is further away than the last of the three does not matter.
   let limit = Math.min(editsMax, Math.max(1, Math.floor(wanted.length / 3)))
   const near: { name: string; distance: number }[] = []
   const letters = new Int16Array(letterKinds)
@@ -25,10 +25,10 @@ export function nearest(wanted: string, names: Iterable<string>): string[] {
   return near.map(({ name }) => name)
 }
 
-/** Number of kinds into which letters are sorted. Two letters of one kind only make the estimate lower. */
+/** Number of kinds into which letters are sorted by their character codes. Two letters of one kind only make the estimated distance lower. */
 const letterKinds = 128
 
-/** Number of letters in a name that the wanted name does not have. Each takes an edit, so the distance is at least this. */
+/** Counts the letters of a name that the wanted name does not have. Each takes an edit, so the distance is at least this count. */
 function foreignLetters(letters: Int16Array, name: string): number {
   let foreign = 0
   for (let i = 0; i < name.length; i++) {
@@ -40,14 +40,17 @@ function foreignLetters(letters: Int16Array, name: string): number {
   return foreign
 }
 
-/** Three rows of the table, used again for every name. */
+/** Three rows of the table of edit distances, used again for every name. */
 let rows = [new Int32Array(64), new Int32Array(64), new Int32Array(64)] as [Int32Array, Int32Array, Int32Array]
 
-/** Levenshtein with swapped neighbours counted once, only as far beside the diagonal as `limit` allows; above it the answer is limit + 1. */
+/**
+ * Returns the Levenshtein distance, with swapped neighbours counted once. Only the table's band within `limit` of its diagonal is computed; above the limit
+ * the result is limit + 1.
+ */
 export function editDistance(one: string, other: string, limit: number): number {
   const above = limit + 1
   if (Math.abs(one.length - other.length) > limit) return above
-  // A common beginning and end cost nothing, and names of one family have long ones.
+  // A common beginning and end cost nothing, and names of one family, such as `agent-2` and `agent-3`, have a long common beginning.
   let [start, end] = [0, 0]
   const shorter = Math.min(one.length, other.length)
   while (start < shorter && one.charCodeAt(start) === other.charCodeAt(start)) start++
@@ -64,7 +67,7 @@ export function editDistance(one: string, other: string, limit: number): number 
     let least = above
     for (let j = from; j <= to; j++) {
       const other = b.charCodeAt(j - 1)
-      // The row above has no value to the right of the band.
+      // In the table of edit distances, the row above has no value to the right of the band.
       const up = j === i + limit ? above : (last[j] as number)
       let best = Math.min(up + 1, (row[j - 1] as number) + 1, (last[j - 1] as number) + (letter === other ? 0 : 1))
       const isSwap = i > 1 && j > 1 && letter === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === other
@@ -72,7 +75,7 @@ export function editDistance(one: string, other: string, limit: number): number 
       row[j] = best
       if (best < least) least = best
     }
-    // A swap may still come from the row before the last. Without one, a distance above the limit stays above it.
+    // A swap of letters in the next row still uses the row before this one. If both rows are above the limit, so is the distance.
     if (least > limit && i > 1 && leastOf(last, i - 1, b.length, limit) > limit) return above
     ;[before, last, row] = [last, row, before]
   }

@@ -1,5 +1,5 @@
 // Needs, the things that wait for a person: which messages and workers are among them, their keys and order, and how a person dismisses one.
-// broker/needs.ts collects them.
+// broker/approvals/needs.ts collects them.
 
 import { isSaidTo } from '@agent-relay/sdk/internal/mentions'
 import { type Need, needKinds } from '@agent-relay/sdk/protocol'
@@ -7,30 +7,30 @@ import { directMembers } from './conversations.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { MessageHead, View, WorkerRow } from './view.ts'
 
-/** A worker that failed longer ago is of no interest any more. */
+/** How long a failed worker is listed as a need: an older failure is of no interest. */
 const failedForMs = 24 * 3_600_000
 
-/** Keys of needs. They are stable, and one word each if the name of the conversation is one. */
+/** Makes the keys by which needs are named. A key stays the same, and is one word if the name of its conversation is one. */
 export const needKeys = {
   approval: (id: string) => `approval:${id}`,
-  /** A blocked worker. When it goes on and is blocked again, that is another need. */
+  /** The key of a blocked worker. A worker that goes on and is blocked again is another need, with another key. */
   blocked: ({ id, changedAt }: { id: string; changedAt: string }) => `blocked:${id}:${changedAt}`,
   question: (message: string) => `question:${message}`,
   failed: (worker: string) => `failed:${worker}`,
-  /** All messages to the person in one conversation. */
+  /** The key of all messages to the person in one conversation. */
   told: (conversation: string) => `told:${conversation}`,
 } as const
 
-/** Whether a need cannot be dismissed, but has to be answered: an agent stands still until then. */
+/** Whether a need has to be answered and cannot be dismissed: an agent stands still until the answer. */
 const isStanding = (key: string): boolean => /^(?:approval|blocked):/.test(key)
 
 export interface DismissInput {
   key: string
-  /** The last entry that the dismissal covers. Unset if the need was dismissed before and nothing has come since. */
+  /** The number of the last journal entry that the dismissal covers. Unset if the need was already dismissed and nothing has come since. */
   through?: number
 }
 
-/** Dismisses a need of the person who gives the command, and of nobody else. */
+/** Dismisses a need of the person who gives the command, and nobody else's. */
 export function dismiss(view: View, { input, by }: Command<DismissInput>): Verdict {
   const { key, through } = input
   if (!view.agent(by)) return refuse('agent.required')
@@ -38,7 +38,7 @@ export function dismiss(view: View, { input, by }: Command<DismissInput>): Verdi
   return record(through === undefined ? [] : [{ type: 'need.dismissed', agent: by, key, through }])
 }
 
-/** The need that another's message makes for a person. open-questions.ts tells whether a question in a pair or group is still open. */
+/** Returns the kind of need that an agent's message makes for a person. open-questions.ts tells whether a question in a pair or group is still open. */
 export function asksOf(
   person: string,
   { conversation, kind }: Pick<MessageHead, 'conversation' | 'kind'>,
@@ -50,19 +50,19 @@ export function asksOf(
   return isDirect ? undefined : 'question'
 }
 
-/** The reasons of a worker's end that neither a release nor its program caused. */
+/** Reasons for a worker's end that came from the daemon, neither from a release nor from the worker's program. */
 export const withDaemon = { stopped: 'the daemon was stopped', restarted: 'the daemon was restarted' } as const
 
 type Ended = Pick<WorkerRow, 'status' | 'code' | 'reason' | 'changedAt'>
 
-/** Whether a worker failed, by itself or with the daemon; one that was released has done its work. A program that a signal ended has no code. */
+/** Whether a worker failed, by itself or with the daemon; a worker that was released has done its work. A program that a signal ended has no exit code. */
 export function hasFailed({ status, code, reason = '', changedAt }: Ended, now: number): boolean {
   if (status !== 'exited' || now - changedAt > failedForMs) return false
   if (reason === withDaemon.stopped || reason === withDaemon.restarted) return true
   return code === undefined ? / signal \d/.test(reason) : code !== 0
 }
 
-/** Compares needs by urgency, then oldest first: a new one does not push down what the person looks at. */
+/** Compares needs by urgency, then by age, the oldest first: a new need does not push down what the person looks at. */
 export function byUrgency(a: Pick<Need, 'kind' | 'since'>, b: Pick<Need, 'kind' | 'since'>): number {
   return needKinds.indexOf(a.kind) - needKinds.indexOf(b.kind) || a.since.localeCompare(b.since)
 }

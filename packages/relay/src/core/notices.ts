@@ -1,7 +1,7 @@
-// Notices that agents ask for: to be told once that another agent is idle, has ended or has answered. One entry holds the message that tells it and
-// the end of the request. broker/notices.ts watches for the occasion.
+// Rules for notices that agents ask for: to be told once that another agent is idle, has ended or has answered. One journal entry holds both the message
+// that tells the asker and the end of the asker's request. broker/waking/notices.ts watches for the occasion.
 //
-//   (none) → awaited → (none): told, dropped, or the one who asked was retired
+//   (none) → awaited → (none): told, dropped, or the asker was retired
 
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import { daemonName, type Fact, limits, type ParsedInputOf } from '@agent-relay/sdk/protocol'
@@ -14,16 +14,16 @@ import { isPartyTo, sees } from './sight.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { MessageHead, NoticeKey, NoticeRow, View, WorkerRow } from './view.ts'
 
-/** The state of an agent that stands in no table. away: nobody has been connected as it for a while. */
+/** The state of an agent as the daemon sees it; no table has it. away: nobody has been connected as this agent for a while. */
 export type Seen = 'idle' | 'away' | undefined
 
 export interface AskInput extends ParsedInputOf<'notice.ask'> {
   seen: Seen
 }
 
-/** The longest quote of an answer or a reason: enough to know what it is about. */
+/** The longest quote of an answer or a reason in a notice: enough to know what it is about. */
 const wordsCharsMax = 150
-/** A body is cut here before it is cleaned. */
+/** The number of characters to which a message's body is cut before it is cleaned for a quote. */
 const headChars = 400
 
 export function ask(view: View, command: Command<AskInput>): Verdict {
@@ -59,7 +59,7 @@ export interface TellInput extends NoticeKey {
   seen: Seen
 }
 
-/** Tells the asker, if there is news. Only the daemon gives this command, as often as it likes: a told notice is not awaited any more. */
+/** Tells the asker, if there is news. Only the daemon gives this command, as often as it likes: a notice that was told is not awaited any more. */
 export function tell(view: View, command: Command<TellInput>): Verdict {
   const { seen, ...key } = command.input
   const row = view.notices.find(key)
@@ -74,7 +74,7 @@ function ended({ asker, agent, when, message }: NoticeKey, why: 'told' | 'droppe
   return { type: 'notice.ended', asker, agent, when, message, why }
 }
 
-/** The news that the notice tells, in words. An agent that has ended for good is told of on every occasion: nothing else will come. */
+/** Returns the text of a notice; undefined while there is no news. An agent that has ended for good is told of on every occasion: nothing else will come. */
 export function newsOf(
   view: View,
   { at, world }: Pick<Command<unknown>, 'at' | 'world'>,
@@ -92,7 +92,10 @@ export function newsOf(
   return `${agent} is idle${message === undefined ? '' : `, and was shown your message ${message}`}.`
 }
 
-/** The first answer to the message, counted by answers.ts; without a message, the first thing that the agent has since written to the asker alone. */
+/**
+ * Finds the agent's first answer to the message, as answers.ts counts answers; without a message, the first thing that the agent has since written to the
+ * asker alone.
+ */
 function answerTo(view: View, { asker, agent, message, after }: NoticeRow): MessageHead | undefined {
   const head = message === undefined ? undefined : view.message(message)
   const pair = { conversation: directKey([asker, agent]), n: after, seq: 0, from: asker }
@@ -105,7 +108,7 @@ function answerTo(view: View, { asker, agent, message, after }: NoticeRow): Mess
   return own.sort((a, b) => a.seq - b.seq)[0]
 }
 
-/** Whether the message was shown long enough ago for the agent to have begun with it, if it ever does. A clock that was set back makes nobody wait. */
+/** Whether the message was shown long enough ago for the agent to have begun with it, if it ever does. A clock that was set back makes no asker wait. */
 function wasShown(view: View, { agent, message }: NoticeRow, at: number): boolean {
   const head = message === undefined ? undefined : view.message(message)
   if (!head) return true
@@ -113,7 +116,7 @@ function wasShown(view: View, { agent, message }: NoticeRow, at: number): boolea
   return readAt !== undefined && (at < readAt || at - readAt >= limits.noticeShownMs)
 }
 
-/** The reason why a worker ended; empty for an asker who may not see the worker. */
+/** Returns the reason why a worker ended; empty for an asker who may not see the worker. */
 function reasonFor(view: View, { asker }: NoticeRow, worker: WorkerRow): string {
   if (!sees(view, { agent: asker, standing: { rank: 'agent' } }, 'worker', worker)) return ''
   const { reason = worker.code === undefined ? '' : `code ${worker.code}` } = worker

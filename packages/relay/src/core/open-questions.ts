@@ -1,11 +1,11 @@
-// The questions that are still open, for an agent or for anybody. answers.ts says what counts as an answer.
+// Finds the questions that are still open, for one agent or for anybody. answers.ts says what counts as an answer.
 
 import { answerPlaces } from './answers.ts'
 import { directMembers } from './conversations.ts'
 import type { Steps } from './steps.ts'
 import type { MessageHead, View } from './view.ts'
 
-/** The open questions that this agent was asked or has asked, newest first. `awaited`: the messages whose senders wait for the answer now. */
+/** Finds the open questions that the agent `by` was asked or has asked, newest first. `awaited`: the messages whose senders wait for an answer now. */
 export function* openQuestions(view: View, by: string, awaited: readonly string[]): Steps<MessageHead[]> {
   const asked = new Map<string, MessageHead>()
   for (const id of awaited) {
@@ -24,13 +24,13 @@ export function* openQuestions(view: View, by: string, awaited: readonly string[
   return open.sort((a, b) => b.seq - a.seq)
 }
 
-/** Whether somebody who can still answer the message owes an answer. */
+/** Whether a recipient of the question who can still answer it has not done so. */
 export function isOpen(view: View, asked: MessageHead): boolean {
   const others = directMembers(asked.conversation).filter((name) => name !== asked.from && view.agent(name))
   return others.some((name) => !isAnswered(view, name, asked))
 }
 
-/** Whether this agent has answered; for the sender of the question, whether anybody has. */
+/** Whether the agent `by` has answered the question; if `by` is its sender, whether anybody has. */
 function isAnswered(view: View, by: string, asked: MessageHead): boolean {
   const { from, thread, replyTo } = asked
   const answers = answerPlaces(asked, thread !== undefined && replyTo === undefined).flatMap((place) =>

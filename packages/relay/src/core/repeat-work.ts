@@ -1,5 +1,5 @@
-// Starting work again: decides whether the caller may repeat a worker's task or a run's contract, and returns what its first start recorded. The new
-// start is decided like any other.
+// Starting work again: decides whether the caller may repeat a worker's task or a run's contract, and returns what the first start recorded. The rule for
+// any start then decides about the new one.
 
 import { nearest } from './nearest.ts'
 import { carriesOutRun } from './run-notice.ts'
@@ -9,7 +9,7 @@ import type { RunRow, View, WorkerRow } from './view.ts'
 import { notYours } from './workers.ts'
 import { backupMachine } from './world.ts'
 
-/** Number of former workers searched for a name like the one that was given. */
+/** How many former workers are searched for a name like an unknown one. */
 const formerMax = 200
 
 export interface FormerWorker {
@@ -17,7 +17,10 @@ export interface FormerWorker {
   task: string
 }
 
-/** The worker whose task is to be given again. The start checks whether it still runs, so that a repeated call gets the same answer. */
+/**
+ * Finds the worker whose task is to be given again. The start, not this function, checks whether that worker still runs, so that a repeated call gets the
+ * same answer.
+ */
 export function formerWorker(
   view: View,
   reader: Reader,
@@ -42,7 +45,7 @@ function noSuchWorker(view: View, reader: Reader, name: string): Refused {
   return refuse('worker.unknown', { name, nearest: nearest(name, names) })
 }
 
-/** The run whose contract is to be given again, found by its id or by the name of the agent that was made for it. */
+/** Finds the run whose contract is to be given again, by its id or by the name of the agent that was made for it. */
 export function formerRun(
   view: View,
   reader: Reader,
@@ -51,10 +54,10 @@ export function formerRun(
   const run = view.runs.byId(id) ?? view.runs.byAgent(id)
   if (!run || !sees(view, reader, 'run', run)) return refuse('run.unknown', { run: id })
   const { agent, parent, status } = run
-  // The contract is given again in the name of its first parent.
+  // Only the run's parent, and readers who see all runs, may repeat it: the contract is given again in the name of that parent.
   if (parent !== reader.agent && !seesAllRuns(view, reader))
     return refuse('run.not-yours', { run: run.id, agent, parent })
-  // The agent that carries out an external run is told of it on whichever machine it is.
+  // A run by an external agent may be repeated on any machine: the agent is told of the run on whichever machine it is.
   if (run.harness !== 'external' && ranElsewhere(run, machine))
     return refuse('run.elsewhere', { run: run.id, machine: run.machine })
   if (status === 'ready' || status === 'running') return refuse('run.running', { run: run.id })
@@ -62,8 +65,8 @@ export function formerRun(
 }
 
 /**
- * Whether a worker or run was on another machine. One from before its workspace was shared, or after it was taken back, names no machine. One from a
- * backup never counts as this machine's: whoever made the backup chose its text.
+ * Whether a worker or run was on another machine. One that began before its workspace was shared, or after the workspace was taken back, names no
+ * machine. One from a backup never counts as this machine's: whoever made the backup chose its text.
  */
 function ranElsewhere(former: { machine?: string }, machine: string | undefined): boolean {
   if (former.machine === backupMachine) return true

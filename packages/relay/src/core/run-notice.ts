@@ -1,4 +1,4 @@
-// The notice to the agent that asked for a run, when the run ends: one message from the daemon, in the entry that ends the run.
+// The notice that a run has ended: one message from the daemon to the agent that asked for the run, in the journal entry that ends the run.
 
 import { oneLine } from '@agent-relay/sdk/internal/clean'
 import { daemonName, type Fact } from '@agent-relay/sdk/protocol'
@@ -6,14 +6,17 @@ import { send } from './messages.ts'
 import type { Command } from './verdict.ts'
 import type { RunRow, View, WorkerRow } from './view.ts'
 
-/** Characters quoted from the beginning and from the end of a summary or reason: what a screen says last is worth more than what it says first. */
+/** Characters quoted from the beginning and from the end of a summary or reason: the last words on a screen are worth more than the first. */
 const partCharsMax = 150
 
 export type End =
   | { status: 'completed'; summary: string; payloadBytes?: number }
   | { status: 'stopped'; reason?: string }
 
-/** The facts of the notice. Empty if there is nobody to tell, or if the parent knows already: it carried the run out, or made the call that ends it. */
+/**
+ * Returns the facts of the notice. Empty if there is nobody to tell, or if the run's parent knows already: it carried the run out, or made the call that ends
+ * it.
+ */
 export function noticeOf(
   view: View,
   command: Command<unknown>,
@@ -31,7 +34,7 @@ export function noticeOf(
 
 interface Around {
   isForPerson: boolean
-  /** The branch of the worktree in which the run was carried out. */
+  /** The git branch of the worktree in which the run was carried out. */
   branch?: string
 }
 
@@ -55,8 +58,8 @@ function shortened(text: string): string {
 }
 
 /**
- * Whether a worker carries out a run. When such a worker exits, its parent is told of the end of the run, not of the worker. A later worker may have
- * the same name.
+ * Whether a worker carries out a run. When such a worker exits, its parent is told of the end of the run, not of the worker. A run that ended before the
+ * worker began does not count, since a later worker may have the same name.
  */
 export function carriesOutRun(view: View, { name, at }: WorkerRow): boolean {
   const run = view.runs.byAgent(name)

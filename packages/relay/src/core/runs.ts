@@ -1,4 +1,4 @@
-// Runs: contracts given to agents. What each command does to a run in each state, and who may end a run.
+// Rules for runs, the contracts given to agents: what each command does to a run in each state, and who may end a run.
 //
 // A run is `ready` until its start is stored, which happens at once. A run that has ended stays as it is; ending it again is not an error.
 
@@ -24,10 +24,10 @@ export interface StartInput {
   cwd?: string
   agent?: string
   worktree?: boolean
-  /** The earlier run with this contract, and the agent that asked for it then. */
+  /** The earlier run with this contract; `parent` is the agent that asked for it then. */
   again?: string
   parent?: string
-  /** The hash of a token for the run's own agent, where the loop is to act as it. */
+  /** The hash of a token for the run's own agent. Set if our built-in agent (harness `loop`) is to act as that agent. */
   tokenHash?: string
 }
 
@@ -47,8 +47,8 @@ export function start(view: View, command: Command<StartInput>): Verdict {
 }
 
 /**
- * A name for the run's own agent: short, so that others can write to it. The end of an id differs the most. Everybody sees the name, and must not
- * learn the id from it.
+ * Makes a name for the run's own agent: short, so that others can write to it, and from the end of the run's id, where ids differ the most. Everybody sees
+ * the name, and must not learn the id from it.
  */
 function agentOf(view: View, id: string): string {
   const name = `run-${id.slice(-6)}`
@@ -58,10 +58,10 @@ function agentOf(view: View, id: string): string {
 export interface CompleteInput {
   run: string
   summary: string
-  /** The payload as gzip; `payloadBytes` is its size before that. */
+  /** The payload as gzip; `payloadBytes` is its size before compression. */
   payload?: Uint8Array
   payloadBytes?: number
-  /** The caller's standing. */
+  /** The rights of the caller's session. */
   standing: Reader['standing']
 }
 
@@ -80,7 +80,7 @@ export function complete(view: View, command: Command<CompleteInput>): Verdict {
 export interface StopInput {
   run: string
   reason?: string
-  /** The caller's standing. */
+  /** The rights of the caller's session. */
   standing: Reader['standing']
 }
 
@@ -95,13 +95,16 @@ export function stop(view: View, command: Command<StopInput>): Verdict {
   return ended(view, command, run, { type: 'run.stopped', id, agent: run.agent, reason }, { status: 'stopped', reason })
 }
 
-/** The entry that ends a run also has the notice of it, so that neither is stored without the other. */
+/** Ends a run. The entry that ends the run also has the notice of its end, so that neither is stored without the other. */
 function ended(view: View, command: Command<unknown>, run: RunRow, fact: Fact, end: End) {
   const { facts, body } = noticeOf(view, command, run, end)
   return record([fact, ...facts], { run: run.id }, body)
 }
 
-/** Whether a reader may end a run: its agent, the agent that asked for it, the holder of the workspace's key, and on an open port whoever has its id. */
+/**
+ * Whether a reader may end a run: the run's agent, the agent that asked for it, the holder of the workspace's key, and on an open port whoever has the run's
+ * id.
+ */
 export function mayEnd({ agent, parent }: RunRow, by: Reader): boolean {
   return seesAll(by) || hasRunsById(by) || by.agent === agent || by.agent === parent
 }

@@ -1,31 +1,31 @@
-// Troubles of a workspace that several machines share, in words for people: this machine has stopped following it, entries of machines count for
-// nothing, or no entry is judged.
+// Texts for people about troubles of a workspace that several machines share: this machine has stopped following the workspace, entries of some machines
+// count for nothing, or no entry is judged.
 
 import type { VoidEntry } from './journal.ts'
 
-/** The cluster does not answer. */
+/** Why and since when the cluster's server does not answer. */
 export interface CutOff {
-  /** The address of the server, as people know it. */
+  /** The address of the database server, as people know it. */
   place: string
   why: string
-  /** The time of the last answer, if there was one since the daemon started. */
+  /** The time of the server's last answer. Unset if it has not answered since the daemon started. */
   since?: string
-  /** The server stays cut off until somebody has done what `why` says. */
+  /** Set if the server stays unusable until somebody has done what `why` says. */
   isLasting?: true
 }
 
 export interface SharedTrouble {
   name: string
-  /** This machine has stopped following the workspace, until somebody does what the text says. */
+  /** Set if this machine has stopped following the workspace, until somebody does what the text says. */
   stopped?: { code: string; text: string }
   cutOff?: CutOff
-  /** Number of sends that wait on this machine. */
+  /** Number of messages that wait on this machine to be sent. */
   queued?: number
   voids?: VoidEntry[]
   isUnjudged?: boolean
 }
 
-/** One trouble. `fix`: what to do about it, where the text does not say so itself. */
+/** One trouble. `fix` says what to do about it; unset if the text says so itself. */
 export interface TroubleText {
   text: string
   fix?: string

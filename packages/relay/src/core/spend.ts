@@ -1,19 +1,19 @@
-// Spend: what one turn of a model has used. The daemon notes it, which asks the model itself or hears of it from the agent's program. No operation
-// lets an agent report spend, its own or another's.
+// Rules for spend, the tokens and cost of one turn of a model. The daemon notes spend: it asks the model itself, or hears of the spend from the agent's
+// program. No operation lets an agent report spend, its own or another's.
 
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import type { SpendNoted, Tokens } from '@agent-relay/sdk/protocol'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { View } from './view.ts'
 
-/** The most that one turn can use: a report of more is wrong, and not believed. */
+/** The most tokens and dollars that one turn can use: a report of more is wrong, and not believed. */
 const [turnTokensMax, turnUsdMax] = [1e9, 1e4]
-/** The longest name of a model, as its program gives it. */
+/** The longest name of a model that is stored, as the agent's program reports it. */
 const modelCharsMax = 100
-/** Parts of a dollar to which costs are rounded and added up. */
+/** The number of parts of a dollar to which costs are rounded, and in which they are added up. */
 export const usdParts = 1_000_000
 
-/** A report as it was heard: its numbers may be any, also NaN. */
+/** A report of spend as the daemon heard it: its numbers may be any, also NaN. */
 export type NoteInput = Omit<SpendNoted, 'type' | 'agent'>
 
 export function note(view: View, { input, by }: Command<NoteInput>): Verdict {
@@ -29,7 +29,7 @@ export function note(view: View, { input, by }: Command<NoteInput>): Verdict {
   return record([{ type: 'spend.noted', agent: by, worker, run, model: named, tokens, usd }])
 }
 
-/** Rounds the counts of tokens. Undefined if one of them is no such count: the others are then not believed either. */
+/** Rounds the counts of tokens. Undefined if one of them is not a possible count: then none is believed. */
 function counted({ input, output, cached }: Tokens): Tokens | undefined {
   if (![input, output, cached].every((count) => count >= 0 && count <= turnTokensMax)) return undefined
   const all = Math.floor(input)

@@ -1,8 +1,8 @@
-// A read in steps: it yields wherever it may be interrupted, with no statement open, so that its caller can let others go first.
+// A read in steps: it yields wherever it may be interrupted, with no SQL statement open, so that its caller can let other work go first.
 
 export type Steps<T> = Generator<undefined, T, void>
 
-/** Takes all steps at once, where nobody has to wait. */
+/** Runs all steps of a read without a pause, for callers where no other work has to wait. */
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next()

@@ -1,11 +1,11 @@
-// The task of an agent, as lists show it: the contract of its run, else the task it was hired for, in its first line or whole.
+// The task of an agent, as lists show it: the contract of the agent's run, else the task that it was hired for; its first line or the whole text.
 
 import { firstLine } from './first-line.ts'
 import { carriesOutRun } from './run-notice.ts'
 import { type Reader, sees } from './sight.ts'
 import type { View, WorkerRow } from './view.ts'
 
-/** The task of an agent. Undefined if it has none, or the reader may not see it. */
+/** Returns the task of an agent. Undefined if the agent has none, or the reader may not see it. */
 export function taskOf(view: View, reader: Reader, name: string, whole: boolean): string | undefined {
   const run = view.runs.busyWith(name)
   if (run) return sees(view, reader, 'run', run) ? contractOf(view, run.id, whole) : undefined
@@ -14,7 +14,7 @@ export function taskOf(view: View, reader: Reader, name: string, whole: boolean)
   return taskOfWorker(view, worker, whole)
 }
 
-/** The task of a worker. For the worker of a run that is the contract: its own task also has instructions that no list should show. */
+/** Returns the task of a worker. For the worker of a run that is the run's contract: the worker's own task also has instructions that no list should show. */
 export function taskOfWorker(view: View, worker: WorkerRow, whole: boolean): string | undefined {
   const run = carriesOutRun(view, worker) ? view.runs.byAgent(worker.name) : undefined
   if (run) return contractOf(view, run.id, whole)

@@ -1,4 +1,4 @@
-// The read-only view of the workspace's tables that rules decide on. store/view.ts implements it.
+// The read-only view of a workspace's tables on which rules decide commands. store/view.ts implements it.
 
 import type {
   ActionRegistered,
@@ -35,7 +35,7 @@ export interface MessageHead {
   replyTo?: string
 }
 
-/** The receipt of one message for one recipient. Without a row the message is stored, and nothing else has happened to it. */
+/** The receipt of one message for one recipient. While there is no receipt, the message is stored and nothing else has happened to it. */
 export interface ReceiptRow {
   route?: Route
   session?: string
@@ -44,7 +44,7 @@ export interface ReceiptRow {
   readAt?: number
 }
 
-/** An action that is offered, as it was registered. */
+/** An action that a program offers, as it was registered. */
 export type ActionRow = Omit<ActionRegistered, 'type'>
 
 /** One call of an action, without its input and output. */
@@ -56,12 +56,12 @@ export interface InvocationRow {
   session?: string
   at: number
   until: number
-  /** The machine of the action. */
+  /** The machine of the program that offers the action. */
   machine?: string
   isDone: boolean
 }
 
-/** A worker: what was asked of it, and the status of its program. */
+/** A worker, a program that the daemon runs for an agent: what was asked of the worker, and the status of its program. */
 export interface WorkerRow extends Omit<WorkerWished, 'type' | 'worker' | 'control'> {
   name: string
   control: ControlName
@@ -78,20 +78,20 @@ export interface WorkerRow extends Omit<WorkerWished, 'type' | 'worker' | 'contr
 
 export interface WorkerView {
   byId(id: string): WorkerRow | undefined
-  /** The last worker of this name. */
+  /** Returns the last worker of this name. */
   byName(name: string): WorkerRow | undefined
-  /** The workers of all machines that have not exited, oldest first. */
+  /** Returns the workers of all machines that have not exited, oldest first. */
   running(): WorkerRow[]
-  /** Workers, newest first, running or not. */
+  /** Returns workers, newest first, running or not. */
   latest(limit: number): WorkerRow[]
   taskOf(id: string): string | undefined
-  /** The beginning of the text, enough for a first line. */
+  /** Returns the beginning of the worker's task, enough for a first line. */
   taskHead(id: string): string | undefined
-  /** Workers whose worktree was not removed, running or not. */
+  /** Returns workers whose worktree was not removed, running or not. */
   withWorktree(): WorkerRow[]
 }
 
-/** A run without its contract and payload. */
+/** A run (a contract given to an agent) without the text of its contract and without its payload. */
 export interface RunRow {
   id: string
   agent: string
@@ -100,9 +100,9 @@ export interface RunRow {
   model?: string
   cwd?: string
   machine?: string
-  /** The run's worker is to have a worktree of its own. */
+  /** Whether the run's worker is to have a worktree of its own. */
   worktree?: boolean
-  /** The earlier run whose contract this one was given again. */
+  /** The earlier run whose contract this run repeats. */
   again?: string
   status: RunState
   startedAt: number
@@ -114,20 +114,20 @@ export interface RunRow {
 
 export interface RunView {
   byId(id: string): RunRow | undefined
-  /** The last run of an agent that was made for runs: the loop's agent, or a worker. */
+  /** Returns the last run of an agent that was made for runs: the agent of the built-in loop, or a worker. */
   byAgent(agent: string): RunRow | undefined
-  /** The runs of all agents that have not ended, oldest first. */
+  /** Returns the runs of all agents that have not ended, oldest first. */
   running(): RunRow[]
-  /** The run that an agent carries out now: the last one that it was given. */
+  /** Returns the run that an agent carries out now: the last one that it was given. */
   busyWith(agent: string): RunRow | undefined
   contract(id: string): string
-  /** The beginning of the text, enough for a first line. */
+  /** Returns the beginning of the run's contract, enough for a first line. */
   contractHead(id: string): string
 }
 
-/** A claim, which may have ended by its time. */
+/** An agent's claim on a file that it edits. The claim's time may be over. */
 export interface ClaimRow {
-  /** The file's identity; `root` and `file` are for display. */
+  /** The identity of the claimed file; `root` and `file` are for display. */
   path: string
   root: string
   file: string
@@ -135,13 +135,13 @@ export interface ClaimRow {
   agent: string
   how: 'edit' | 'hand'
   since: number
-  /** The time at which its holder last claimed or edited the file. */
+  /** The time at which the claim's holder last claimed or edited the file. */
   editedAt: number
   until: number
   machine?: string
 }
 
-/** The agent that asks about claims, and where and when. */
+/** The agent that asks about claims, its machine, and the time at which it asks. */
 export interface Asker {
   agent: string
   machine: string | undefined
@@ -150,17 +150,17 @@ export interface Asker {
 
 export interface ClaimView {
   at(path: string, machine: string | undefined): ClaimRow | undefined
-  /** The claims on any of these paths, in one query, since an edit may name a thousand. */
+  /** Returns the claims on any of these paths, in one query, since an edit may name a thousand. */
   among(paths: readonly string[], machine: string | undefined): ClaimRow[]
-  /** Claims on these paths that other agents have and that have not expired: the first of them, and their number. */
+  /** Finds unexpired claims of other agents on these paths: the first of them, and their number. */
   othersAmong(paths: readonly string[], asker: Asker): { first: ClaimRow[]; count: number }
-  /** The claims on files below this directory. */
+  /** Returns the claims on files below this directory. */
   below(directory: string, machine: string | undefined): ClaimRow[]
   inCheckout(root: string): ClaimRow[]
-  /** The claims on these files in all checkouts of the repository, on whichever machine. */
+  /** Returns the claims on these files in all checkouts of the repository, on whichever machine. */
   ofFiles(repository: string, files: readonly string[]): ClaimRow[]
   of(agent: string): ClaimRow[]
-  /** Number of claims that have not expired. */
+  /** Returns the number of claims that have not expired. */
   count(at: number): number
   countOf(agent: string, at: number): number
 }
@@ -173,19 +173,19 @@ export interface ApprovalRow extends Omit<ApprovalOpened, 'type'> {
 
 export interface ApprovalView {
   byId(id: string): ApprovalRow | undefined
-  /** The open approvals, oldest first. */
+  /** Returns the open approvals, oldest first. */
   open(): ApprovalRow[]
-  /** Number of open approvals. */
+  /** Returns the number of open approvals. */
   count(): number
-  /** The open approvals of this agent, oldest first. */
+  /** Returns the open approvals of this agent, oldest first. */
   of(agent: string): ApprovalRow[]
-  /** The newest approval with this mark. */
+  /** Returns the newest approval with this mark, by which a program finds its approval again after a restart of the daemon. */
   byMark(mark: string): ApprovalRow | undefined
-  /** The ids of the newest approvals with a mark that were answered. */
+  /** Returns the ids of the newest approvals with a mark that were answered. */
   lastAnswered(most: number): string[]
-  /** The whole input, as far as it is kept; undefined where the row has all of it. */
+  /** Returns the whole input of an approval, as far as it is kept. Undefined if the approval's row has all of it. */
   whole(id: string): string | undefined
-  /** The number of the last approval that was opened; 0 before the first. */
+  /** Returns the number of the last approval that was opened; 0 before the first. */
   last(): number
 }
 
@@ -199,7 +199,7 @@ export type NoticeKey = Omit<NoticeAsked, 'type' | 'after'>
 
 export interface NoticeView {
   find(key: NoticeKey): NoticeRow | undefined
-  /** The notices that an agent has asked for, oldest first. */
+  /** Returns the notices that an agent has asked for, oldest first. */
   of(asker: string): NoticeRow[]
   /** Whether anybody has asked to be told of this agent. */
   about(agent: string): boolean
@@ -209,12 +209,12 @@ export interface NoticeView {
 export interface Waiting {
   head: MessageHead
   bodyBytes: number
-  /** The body, if it is short as most are: reading each again would double the cost of a look. */
+  /** The message's body, if it is short as most are: reading each body again would double the cost of a look. */
   body?: string
   receipt: ReceiptRow | undefined
 }
 
-/** Number of rows that a look had to pass over. A caller that must not take long stops when it is too high. */
+/** Number of rows that a read has passed over so far. A caller that must not take long stops the read when the number is too high. */
 export interface Look {
   passed: number
 }
@@ -223,13 +223,16 @@ export interface InboxFilter {
   from?: string
   conversation?: string
   thread?: string
-  /** Only messages of entries below this number; for `received`. */
+  /** Only messages of journal entries below this number; used by `received`. */
   beforeSeq?: number
-  /** Only messages of entries above this number. */
+  /** Only messages of journal entries above this number. */
   afterSeq?: number
 }
 
-/** The machine that decides an agent's deliveries, in a workspace that several share. The epoch counts the homes of a name. */
+/**
+ * The home machine of an agent, which decides the agent's deliveries in a workspace that several machines share. `epoch` counts the homes of the agent's
+ * name.
+ */
 export interface HomeRow {
   machine: string
   epoch: number
@@ -237,37 +240,40 @@ export interface HomeRow {
 
 export interface View {
   policy(): Policy
-  /** The format of the next entries, where machines share the workspace. 1 where it began before formats were raised. */
+  /** Returns the format of new entries, where machines share the workspace. 1 if sharing began before formats could be raised. */
   format(): number
-  /** The machine that owns the workspace; unset in format 1. */
+  /** Returns the machine that owns the workspace; undefined in format 1. */
   owner(): string | undefined
   /** Whether the machine was removed from the cluster, as far as the journal tells. */
   isRevoked(machine: string): boolean
   agent(name: string): AgentRow | undefined
-  /** Whether the name was that of a retired agent, and is kept so that nobody takes it. */
+  /** Whether the name was a retired agent's, and is kept so that nobody takes it. */
   isRetired(name: string): boolean
-  /** The last home of the agent that has or had this name; none where the workspace lives on one machine alone. */
+  /** Returns the last home of the agent that has or had this name; undefined in a workspace of one machine. */
   home(name: string): HomeRow | undefined
-  /** Whether a message, run, worker, action or call names the agent, or another agent has it as parent; or it heard anything said. */
+  /**
+   * Whether a message, run, worker, action or call names the agent, another agent has it as parent, or something was said in a conversation while the agent
+   * was in it.
+   */
   isNamed(agent: string): boolean
-  /** Agents whose name or handle reads like this text: see core/handles.ts. */
+  /** Returns the agents whose name or handle reads like this text: see core/handles.ts. */
   agentsCalled(text: string): AgentRow[]
-  /** All agents, in the order of their registration. */
+  /** Returns all agents, in the order of their registration. */
   agents(): Iterable<AgentRow>
   channels(): readonly string[]
-  /** The number of the conversation's last message, or undefined where there is no such conversation. */
+  /** Returns the number of the conversation's last message; undefined if the conversation does not exist. */
   lastNumber(conversation: string): number | undefined
   isMember(agent: string, conversation: string): boolean
-  /** An agent that is or was in the conversation, other than the named agent. */
+  /** Returns an agent that is or was in the conversation, other than the named agent. */
   otherIn(agent: string, conversation: string): string | undefined
   message(id: string): MessageHead | undefined
-  /** The first characters of the message's body. */
+  /** Returns the first characters of the message's body. */
   beginning(message: MessageHead, chars: number): string
-  /** The newest questions in each pair and group that the agent is in. Undefined marks a place to pause. */
+  /** Returns the newest questions in each pair and group that the agent is in. An undefined item marks a place to pause. */
   questions(agent: string): Iterable<MessageHead | undefined>
-  /** Messages of others in this place after a message, oldest first; the first hundred. */
+  /** Returns messages of others in this place after a message, oldest first, at most a hundred. */
   saidAfter(place: AnswerPlace, message: Pick<MessageHead, 'conversation' | 'n' | 'seq' | 'from'>): MessageHead[]
-  /** The time at which message number `n` of a conversation was stored. */
+  /** Returns the time at which message number `n` of a conversation was stored. */
   sentAt(conversation: string, n: number): number | undefined
   /** Whether the agent was in the conversation when the message was sent, and is not its sender. */
   isRecipient(agent: string, message: MessageHead): boolean
@@ -275,7 +281,7 @@ export interface View {
   hasReacted(agent: string, message: MessageHead, emoji: string): boolean
   actions(): Iterable<ActionRow>
   action(name: string): ActionRow | undefined
-  /** The action with this name as an MCP tool; no two actions share one. */
+  /** Returns the action with this name as an MCP tool; no two actions share a tool name. */
   actionOfTool(tool: string): ActionRow | undefined
   invocation(id: string): InvocationRow | undefined
   runningInvocations(): InvocationRow[]
@@ -284,8 +290,8 @@ export interface View {
   readonly claims: ClaimView
   readonly approvals: ApprovalView
   readonly notices: NoticeView
-  /** The agent's unread messages, oldest first. Read lazily: stop when you have enough. Undefined marks a place to pause. */
+  /** Yields the agent's unread messages, oldest first. Rows are read lazily: stop when you have enough. An undefined item marks a place to pause. */
   unread(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined>
-  /** All messages ever sent to the agent, newest first. Read lazily, as with `unread`. */
+  /** Yields all messages ever sent to the agent, newest first, as lazily as `unread`. */
   received(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined>
 }

@@ -1,8 +1,9 @@
-// Workers: who may hire one, what may be asked of it, and the status of its program. The supervisor runs the programs and reports.
+// Rules for workers, the programs that the daemon runs for agents: who may hire a worker, what may be asked of it, and the status of its program. The
+// supervisor runs the programs and reports.
 //
 //   wished → starting → ready ⇄ blocked | paused → exited      any but exited → exited
 //
-// The wish for a worker and the status of its program are two columns. The supervisor compares them and acts, so nothing depends on a callback.
+// The wish for a worker and the status of its program are two columns. The supervisor compares the two and acts, so nothing depends on a callback.
 
 import {
   type Fact,
@@ -29,7 +30,7 @@ export interface SpawnInput extends Omit<ParsedInputOf<'worker.spawn'>, 'worktre
   asked?: WorkerAsked
 }
 
-/** Set for a worker that gets the task of a former one again. It works for the same parent, whoever gives the command. */
+/** Set for a worker that gets the task of a former worker again. The new worker has the same parent, whoever gives the command. */
 export interface Repeated {
   again?: string
   parent?: string
@@ -39,7 +40,7 @@ export function spawn(view: View, command: Command<SpawnInput>): Verdict {
   const { input, mint: id, world } = command
   const { name, cli, command: words, args, model, role, cwd, isInjected, control, worktree, task, asked, again } = input
   const parent = hirerOf(command)
-  // The retired parent could neither hear of the worker nor end it.
+  // A retired parent could neither hear of the worker nor end it.
   if (again !== undefined && view.isRetired(parent)) return refuse('agent.name-retired', { name: parent })
   const running = view.workers.running()
   if (running.some((worker) => worker.name === name))
@@ -77,7 +78,7 @@ function hirerOf({ input, by }: Command<SpawnInput>): string {
   return input.parent ?? by
 }
 
-/** Refuses a name that another agent has, even one that is away: a worker must not get another agent's mail. */
+/** Refuses a name that another agent has, even one that is away: otherwise the worker would get that agent's mail. */
 function nameTaken(view: View, command: Command<SpawnInput>): Refused | undefined {
   const { world } = command
   const { name } = command.input
@@ -94,9 +95,9 @@ function nameTaken(view: View, command: Command<SpawnInput>): Refused | undefine
 export interface WishInput {
   name: string
   reason?: string
-  /** The caller's standing. */
+  /** The rights of the caller's session. */
   standing: Reader['standing']
-  /** The caller, if it is on another machine. */
+  /** The caller's machine and name. Unset if the caller is on this machine. */
   asker?: Asker
 }
 
@@ -131,12 +132,12 @@ function wishFor(view: View, command: Command<WishInput>, wish: WorkerRow['wish'
     )
   }
   if (isElsewhere(view, world, worker)) return refuse('worker.runs-elsewhere', { name, machine, what })
-  // A worker that was released does not come back.
+  // A release is final: a released worker can be neither paused nor resumed.
   if (worker.wish === wish || worker.wish === 'gone') return record([], { id })
   return record([{ type: 'worker.wish-changed', id, worker: name, wish, reason: reasonOf(input) }], { id })
 }
 
-/** The reason that is stored with the wish. The entry is this machine's own, so its reason names a caller on another machine. */
+/** Returns the reason that is stored with the wish. The entry is this machine's own, so the reason names a caller on another machine. */
 function reasonOf({ reason, asker }: WishInput): string | undefined {
   if (!asker) return reason
   return `asked by ${askerText(asker)}${reason === undefined ? '' : `: ${reason}`}`
@@ -147,34 +148,34 @@ export interface IssueTokenInput {
   tokenHash: string
 }
 
-/** Issues the worker's own token, when its program starts; it is revoked when the program ends. */
+/** Issues the worker's own token when its program starts. The token is revoked when the program ends. */
 export function issueToken(view: View, { input: { id, tokenHash } }: Command<IssueTokenInput>): Verdict {
   const worker = view.workers.byId(id)
   if (worker?.status !== 'wished') return refuse('worker.unknown', { name: id })
   return record([{ type: 'agent.token-issued', agent: worker.name, hash: tokenHash }])
 }
 
-/** The status of a program, as the supervisor reports it. */
+/** The status of a worker's program, as the supervisor reports it. */
 export interface WorkerReport {
   id: string
   status: WorkerStatus
   pid?: number
   code?: number
-  /** Why the status changed. For an exit it includes the exit code. */
+  /** Why the status changed. The reason for an exit includes the exit code. */
   reason?: string
-  /** Set when the program is spoken to in its terminal from now on. */
+  /** Set when the daemon speaks with the program in its terminal from this report on. */
   control?: 'pty'
-  /** The last screen of the terminal, for the parent's eyes. */
+  /** The terminal's last screen, for the eyes of the worker's parent. */
   screen?: string
-  /** On exit: the worktree held no work and was removed. */
+  /** Whether the worktree held no work and was removed. Set on exit. */
   isWorktreeRemoved?: boolean
-  /** On exit: the work in the worktree, which is kept. For the parent's eyes. */
+  /** The work in the worktree, which is kept, for the eyes of the worker's parent. Set on exit. */
   kept?: string
 }
 
 /**
- * Records a status. An exited worker stays exited, and a report without news is not stored. The last screen is the entry's body, because not every
- * watcher may see it.
+ * Records a worker's status. An exited worker stays exited, and a report without news is not stored. The last screen becomes the entry's body, because not
+ * every watcher may see it.
  */
 export function report(view: View, { input, at }: Command<WorkerReport>): Verdict {
   const { id, status, pid, code, reason, control, screen, isWorktreeRemoved } = input
@@ -188,13 +189,13 @@ export function report(view: View, { input, at }: Command<WorkerReport>): Verdic
   return record(facts, { worker: worker.name }, screen)
 }
 
-/** The facts that end what a worker held: its tokens and its claims. */
+/** Returns the facts that end what a worker held: its tokens and its claims. */
 function left(view: View, { name }: WorkerRow, at: number): Fact[] {
   return [{ type: 'agent.tokens-revoked', agent: name }, ...endsOf(view, name, at)]
 }
 
 export interface SweepInput {
-  /** Workers that have exited, and whose worktrees were removed. */
+  /** The ids of workers that have exited and whose worktrees were removed. */
   ids: string[]
   answer?: Record<string, unknown>
 }
@@ -207,7 +208,7 @@ export function sweep(view: View, { input: { ids, answer } }: Command<SweepInput
   return record(facts, answer)
 }
 
-/** Refuses a command about another's worker. A worker that the caller may not see is answered as an unknown one. */
+/** Refuses a command about another agent's worker. For a caller that may not see the worker, the refusal is that of an unknown worker. */
 export function notYours(view: View, reader: Reader, worker: WorkerRow, what: string): Refused {
   const { name, parent } = worker
   const isSeen = sees(view, reader, 'worker', worker) || sees(view, reader, 'terminal', worker)

@@ -1,4 +1,4 @@
-// The workspace itself: its beginning (id, key, `#general` and the broadcast), the rotation of its key, and its policy.
+// Rules for the workspace itself: its beginning (id, key, `#general` and the broadcast), the rotation of its key, and its policy.
 
 import { type Delegation, type Fact, limits, type ParsedInputOf, type Policy } from '@agent-relay/sdk/protocol'
 import { broadcast, generalChannel } from './conversations.ts'
@@ -15,10 +15,10 @@ export const firstPolicy: Policy = {
   approve: [],
 }
 
-/** The format in which a workspace begins to be shared, and the newest that this version knows. */
+/** The format in which sharing of a workspace begins, which is the newest that this version knows. */
 export const sharedFormat = 2
 
-/** The facts with which sharing begins: the format, which says what every machine may say from now on, and the owner machine. */
+/** Returns the facts with which sharing begins: the format, which says what every machine may say from now on, and the owner machine. */
 export function ownedBy(machine: string): Fact[] {
   return [
     { type: 'workspace.raised', format: sharedFormat },
@@ -31,7 +31,7 @@ export interface BeginInput {
   keyHash: string
 }
 
-/** Begins a workspace, as its first command. A workspace that is opened again has begun already. */
+/** Begins a workspace, as its first command. Changes nothing in a workspace that is opened again. */
 export function begin(view: View, { input, world }: Command<BeginInput>): Verdict {
   if (view.lastNumber(generalChannel) !== undefined) return record([], { isNew: false })
   return record(
@@ -77,7 +77,7 @@ function wrongIn({ agent, for: whom, until, pattern = '' }: Delegation, at: numb
   return pattern.split('*').length - 1 > most ? `a pattern holds at most ${most} stars` : undefined
 }
 
-/** Whether agents of the other workspace may write here, beyond what the owner's own socket allows. */
+/** Whether agents of another workspace may write to this one, beyond what the owner's own socket allows. */
 export function mayWrite({ writers }: Policy, workspace: string): boolean {
   return writers === '*' || writers.includes(workspace)
 }

@@ -1,18 +1,18 @@
-// The state outside the tables that rules may know, as of when the command was decided: who is connected, here or on another machine.
+// The state outside the tables that rules may know, as of the moment when a command is decided: who is connected, on this machine or on another.
 
-/** The machine of workers and runs that came with a restored backup. No real machine has this name, so none carries them on. */
+/** Stands for the machine of workers and runs that came with a restored backup. No real machine has this name, so none carries them on. */
 export const backupMachine = 'the machine of a backup'
 
 export interface World {
-  /** The machine of this daemon, which starts what a command starts. Unset where the workspace lives on one machine alone. */
+  /** The machine of this daemon, which starts what a command starts. Unset in a workspace that lives on one machine alone. */
   readonly machine?: string
   /** Whether somebody is connected as this agent, on any machine that can be reached. */
   isLive(agent: string): boolean
   /**
-   * The live session that a hold belongs to, on any machine that can be reached. The hold is a session's own id, or names a part of a session such as
-   * a watch. With `agent`: only if that session acts as this agent.
+   * Returns the live session to which a hold on messages belongs, on any machine that can be reached. `hold` is a session's own id, or names a part of a
+   * session such as a watch. With `agent`: only if that session acts as this agent.
    */
   holder(hold: string, agent?: string): string | undefined
-  /** Whether this machine was removed from the cluster; any machine may act for a removed one. Unset where the workspace lives on one machine alone. */
+  /** Whether this machine was removed from the cluster; any machine may act for a removed one. Unset in a workspace that lives on one machine alone. */
   isRemoved?(machine: string): boolean
 }

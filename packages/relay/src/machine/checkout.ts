@@ -1,6 +1,6 @@
-// Finds which file of which git checkout a path names, by looking at the file system alone: git itself would take too long before every edit. Links are
-// followed; a file need not exist. Directories, paths outside every checkout and paths inside .git are no such files. A file system may not answer, so
-// only a path probe looks (path-probe.ts).
+// Finds the file of a git checkout that a path names, by reading the file system alone: git itself would take too long before every edit. Links are followed,
+// and the file need not exist. Directories, paths outside every checkout and paths inside .git do not count. A hanging file system blocks whoever reads it, so
+// this code runs only in the process of path-probe.ts.
 
 import { lstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
@@ -8,30 +8,30 @@ import { readForeignText } from '@agent-relay/sdk/internal/discover'
 import type { Place } from '../core/claims.ts'
 import { pointerBytesMax, type UnsafeGitFile, unsafeGitFile } from './git-files.ts'
 
-/** Maximum number of links on a path, the kernel's own limit. */
+/** Maximum number of symbolic links on a path, the kernel's own limit. */
 const linksMax = 40
-/** A path with more parts names no file here: looking at it part by part would hold up everybody. */
+/** Maximum number of parts of a path. A longer path counts as no file: resolving it part by part would delay everybody else's questions. */
 const partsMax = 256
 
-/** A question to a path probe. Relative paths begin at `cwd`. */
+/** A question to a path probe (path-probe.ts). Relative paths begin at `cwd`. */
 export interface Question {
   cwd: string
   files: readonly string[]
-  /** Paths that stand for everything below them, if they are directories. */
+  /** Paths that may be directories; a directory stands for all files below it. */
   trees?: readonly string[]
-  /** The directory whose checkout is asked for. */
+  /** The directory whose checkout is wanted, as `root` of the answer. Unset if no checkout is wanted. */
   directory?: string
-  /** True if git will be asked about the directory: then the files that it would open are checked. */
+  /** Whether git will run in `directory`: then the files that git would open there are checked first. */
   isForGit?: boolean
 }
 
 export interface Looked {
-  /** One place for each file; null if the path names no file of a checkout. */
+  /** The place of each file of the question in its git checkout; null if the path names no file of a checkout. */
   places: (Place | null)[]
-  /** The directories among the trees, in the form in which the paths of their files begin. */
+  /** The real paths of those `trees` of the question that are directories; the paths of their files begin with these. */
   trees: string[]
   root?: string
-  /** The first path that names another file for each process, such as `/proc/self/cwd/a.txt`. */
+  /** The first path of the question that means a different file in each process, such as `/proc/self/cwd/a.txt`. Unset if there is none. */
   unclear?: string
   unsafe?: UnsafeGitFile
 }
@@ -47,15 +47,15 @@ export function look({ cwd, files, trees = [], directory, isForGit }: Question):
   }
 }
 
-/** Leaves out directories that lie in another one of the list, since their files are asked for once. */
+/** Leaves out directories that lie inside another directory of the list, whose files include theirs. */
 function outermost(trees: readonly string[]): string[] {
   const isAbove = (tree: string, other: string) => other.startsWith(tree === sep ? sep : tree + sep)
   return [...new Set(trees)].filter((tree, _, all) => !all.some((other) => other !== tree && isAbove(other, tree)))
 }
 
 /**
- * The real paths of a directory. A link to a directory has none, since moving or removing a link leaves the directory as it is. In a checkout that
- * ignores case both spellings are possible.
+ * Returns the real path of a directory, also in lower case, since its checkout may ignore case. Returns nothing for a link to a directory: moving or removing
+ * the link leaves the directory itself as it is.
  */
 function treeOf(cwd: string, file: string): string[] {
   const named = resolve(cwd, file)
@@ -66,7 +66,7 @@ function treeOf(cwd: string, file: string): string[] {
   return [...new Set([path, folded(path)])]
 }
 
-/** The file of a checkout that a path names; undefined if it names none. */
+/** Returns the file of a git checkout that a path names; undefined if the path names none. */
 export function placeOf(cwd: string, file: string): Place | undefined {
   if (!isAbsolute(cwd)) return undefined
   const path = realPath(resolve(cwd, file))
@@ -78,15 +78,15 @@ export function placeOf(cwd: string, file: string): Place | undefined {
   return { path: ignoresCase(root) ? folded(path) : path, root, file: way, repository }
 }
 
-/** The /proc directory of the process that looks; undefined if the system has none. */
+/** The /proc directory of this process; undefined on systems without /proc. */
 const ownProcess = process.platform === 'linux' ? realPath('/proc/self') : undefined
 
-/** Matches paths that go on behind a descriptor, which leads elsewhere in each process. */
+/** Matches paths that continue behind a file descriptor, such as `/dev/fd/3/a.txt`: the same descriptor number leads elsewhere in each process. */
 const behindDescriptor = /^\/(?:dev|proc\/(?:self|thread-self))\/fd\/[^/]+\/./
 
 /**
- * Whether the path, or a link on its way, goes through the /proc directory of whichever process opens it. A path probe's working directory is its own /proc
- * directory, so paths through `/proc/self/cwd` end there too. A descriptor itself is left alone: `/dev/stderr` is one, and it was opened before.
+ * Whether the path leads through the /proc directory of whichever process opens the path. A path probe runs with its own /proc directory as working directory,
+ * so `/proc/self/cwd` leads there too. A path to a descriptor itself, such as `/dev/stderr`, does not count: the descriptor is open already.
  */
 function isUnclear(cwd: string, file: string): boolean {
   if (ownProcess !== undefined && behindDescriptor.test(resolve(cwd, file))) return true
@@ -96,26 +96,26 @@ function isUnclear(cwd: string, file: string): boolean {
   return !way.startsWith('..') && !/^fd\/[^/]+$/.test(way)
 }
 
-/** The root of the checkout that a directory is in. */
+/** Returns the root of the git checkout that contains a directory; undefined if none does. */
 export function rootOf(directory: string): string | undefined {
   const path = isAbsolute(directory) ? realPath(directory) : undefined
   return path === undefined ? undefined : checkoutAbove(path)?.root
 }
 
-/** The path without links, even if its end does not exist. Undefined if links go round in a circle, or the path cannot or must not be looked at. */
+/** Resolves the links of a path, whose last parts need not exist. Undefined if the links form a circle, or the path cannot or must not be read. */
 function realPath(path: string): string | undefined {
   try {
     for (let [rest, links] = [path, 0]; links < linksMax && rest.split(sep).length <= partsMax; links++) {
       const real = realOf(rest)
       if (!isLink(real)) return real
-      // A link that leads nowhere yet: the edit would make the file that it names.
+      // A dangling link: an edit through the link would create the file that the link names.
       rest = resolve(dirname(real), readlinkSync(real))
     }
   } catch {}
   return undefined
 }
 
-/** The real path of the nearest existing directory above, with the rest of the path. */
+/** Returns the real path of the nearest existing directory above, followed by the missing parts of the path. */
 function realOf(path: string): string {
   try {
     return realpathSync.native(path)
@@ -124,7 +124,7 @@ function realOf(path: string): string {
   }
   const parts = path.split(sep)
   const upTo = (count: number) => parts.slice(0, count).join(sep) || sep
-  // If one part is missing, all parts below it are missing too.
+  // Binary search for the first missing part: if one part is missing, all parts below it are missing too.
   let [there, missing] = [1, parts.length]
   while (missing - there > 1) {
     const middle = (there + missing) >> 1
@@ -139,7 +139,7 @@ function isAbsent(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ENOTDIR'
 }
 
-/** A file's status; undefined if nothing exists at the path, also if a file stands in the way. */
+/** Returns a file's status; undefined if nothing exists at the path, or if a parent of the path is a file. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path)
@@ -173,7 +173,10 @@ function checkoutAbove(directory: string): { root: string; repository: string } 
   }
 }
 
-/** The repository of a worktree: its .git file names its own part of the repository, and there another file names the shared part. */
+/**
+ * Finds the shared git directory of a linked worktree: the worktree's `.git` file names the worktree's own git directory, and the file `commondir` in it names
+ * the shared one.
+ */
 function repositoryOf(root: string): string {
   try {
     const own = resolve(root, textOf(join(root, '.git')).replace(/^gitdir: /, ''))

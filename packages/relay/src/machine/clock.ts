@@ -4,11 +4,11 @@ import { timerMsMax } from '@agent-relay/sdk/protocol'
 
 export interface Clock {
   /**
-   * Milliseconds since 1970, as the machine's clock says. It may jump in either direction: for stamps, and for deadlines that outlive
-   * the process, never for waiting.
+   * The machine's wall clock, in ms since 1970. It may jump in either direction: use it for timestamps and for deadlines that outlive the process, never for
+   * waiting.
    */
   now(): number
-  /** Milliseconds that only ever pass, counted from anywhere: for waiting. */
+  /** A monotonic clock in ms, counted from an arbitrary start: use it for waiting. */
   steady(): number
   after(ms: number, work: () => void): Alarm
 }
@@ -32,7 +32,9 @@ export const systemClock: Clock = {
   },
 }
 
-/** Wraps a clock so that failing work is reported and does not end the process: a damaged database concerns its own workspace alone. */
+/**
+ * Wraps a clock so that an error in scheduled work is reported instead of ending the process: the damaged database of one workspace must not stop the others.
+ */
 export function guarded(clock: Clock, onTrouble: (error: Error) => void): Clock {
   const after: Clock['after'] = (ms, work) =>
     clock.after(ms, () => {
@@ -45,18 +47,18 @@ export function guarded(clock: Clock, onTrouble: (error: Error) => void): Clock 
   return { now: () => clock.now(), steady: () => clock.steady(), after }
 }
 
-/** A clock is rarely set back further than this: an hour is the effect of a wrong time zone. */
+/** How far a clock is assumed to be set back at most: an hour is the effect of a wrong time zone. */
 const stepBackMsMax = 3_600_000
 
 /**
- * Whether a stored deadline is still to come. A deadline further ahead than it can have been set was set while the clock ran ahead: it would last for
- * years, so it counts as over.
+ * Whether a stored deadline is still to come. A deadline much further ahead than `lengthMs` was stored while the clock ran ahead, and would last for years, so
+ * it counts as over.
  */
 export function isAhead(until: number, now: number, lengthMs: number): boolean {
   return until > now && until - now <= lengthMs + stepBackMsMax
 }
 
-/** Whether `ms` have passed since a stamped time. A time in the future was stamped before the clock was set back, so it counts as long ago. */
+/** Whether `ms` have passed since a timestamp. A timestamp in the future was taken before the clock was set back, so it counts as long ago. */
 export function hasPassed(ms: number, since: number, now: number): boolean {
   return since > now || now - since >= ms
 }

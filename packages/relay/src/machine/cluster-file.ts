@@ -1,5 +1,5 @@
-// The files that keep a data directory's membership in a cluster, with the secret of this machine's login, and, in the folder of a workspace, that it is
-// shared. Only the owner can read them.
+// Two files that only the owner can read: `cluster.json` keeps a data directory's membership in a cluster, with the secret of this machine's login, and
+// `shared.json` in the folder of a workspace says that the workspace is shared.
 
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -8,30 +8,30 @@ import { type RequestKind, requestKinds } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
 import { syncFolder } from './sync.ts'
 
-/** A machine's place in a cluster. */
+/** How this machine reaches and logs in to the cluster's database server, and its name in the cluster. */
 export interface Membership {
-  /** The server's name, its address, or the directory of its Unix socket. */
+  /** The database server's name, its address, or the directory of its Unix socket. */
   host: string
   port: number
   database: string
   user: string
   password: string
-  /** The authority for the server's certificate; unset: those that this machine trusts. */
+  /** The certificate authority of the database server; unset if the authorities that this machine trusts decide. */
   ca?: string
-  /** The name in the server's certificate, if the server is reached by another one. */
+  /** The name in the database server's certificate; unset if that is `host`. */
   certificateName?: string
   /** The name of this machine in the cluster. */
   machine: string
-  /** The database role that made the cluster; whoever invites another machine logs in with it. */
+  /** The database role that made the cluster; inviting another machine takes a login with this role. */
   admin?: string
-  /** The host where `admin` logs in, if not `host`: many servers let people of their own computer in by its socket alone. */
+  /** The host where `admin` logs in; unset if that is `host`. Many servers admit people of their own computer on the Unix socket alone. */
   adminHost?: string
-  /** The requests that other machines may make of this one, by machine name. Written by this machine's owner alone, never because another machine says so. */
+  /** The requests that each other machine may make of this one, by machine name. Only this machine's owner writes them, never another machine. */
   allows?: Record<string, Allowed>
 }
 
 /**
- * The rights of one machine. `joinedAt` identifies it: a machine removed and invited again under the same name has joined at another time, and is
+ * The rights of one machine. `joinedAt` identifies the machine: one that was removed and invited again under the same name has another `joinedAt`, and is
  * another machine.
  */
 export interface Allowed {
@@ -39,23 +39,23 @@ export interface Allowed {
   may: RequestKind[]
 }
 
-/** A machine as the cluster lists it. */
+/** A machine in the cluster's list of machines. */
 interface Listed {
   name: string
   joinedAt: string
   revokedAt?: string
 }
 
-/** A workspace that this machine shares. */
+/** The content of `shared.json`: a workspace that this machine shares through the cluster. */
 export interface Shared {
-  /** The workspace's own id. */
+  /** The id of the workspace. */
   id: string
   /**
-   * moving: the journal is being copied into the cluster. leaving: it is being taken back. After a crash the cluster decides: it has the whole
-   * workspace, or nothing.
+   * `moving`: the workspace's journal is being copied into the cluster. `leaving`: the journal is being taken back. After a crash the cluster decides which
+   * holds, since it has the whole workspace or nothing of it.
    */
   phase?: 'moving' | 'leaving'
-  /** Prefix of the marks of the copied entries. */
+  /** Random prefix of the marks by which the cluster knows the copied journal entries. Unset unless `phase` is `moving`. */
   stem?: string
 }
 
@@ -68,7 +68,7 @@ export class ClusterFile {
     this.path = join(dataDir, 'cluster.json')
   }
 
-  /** This machine's membership; undefined if it belongs to no cluster. */
+  /** Reads this machine's membership in a cluster; undefined if it belongs to none. */
   read(): Membership | undefined {
     const found = readJson(this.path) as Membership | undefined
     if (found === undefined) return undefined
@@ -82,13 +82,13 @@ export class ClusterFile {
   }
 
   /**
-   * Whether a machine may make a kind of request. Read again for each request, so that a withdrawn right ends at once. A file that cannot be read allows
+   * Whether a machine may make a kind of request. The file is read for each request, so that a withdrawn right ends at once. A file that cannot be read allows
    * nothing.
    */
   async allows(name: string, kind: RequestKind, list: () => Promise<Listed[]>): Promise<boolean> {
     try {
       const place = this.read() ?? {}
-      // The cluster is not asked for a machine that may do nothing anyway.
+      // A machine without the right is refused without asking the cluster.
       if (!entryOf(place, name)?.may.includes(kind)) return false
       const listed = (await list()).find((each) => each.name === name && each.revokedAt === undefined)
       return listed !== undefined && allowedTo(place, listed).includes(kind)
@@ -105,7 +105,7 @@ export class SharedFile {
     this.path = join(projectDir(dataDir, workspace), 'shared.json')
   }
 
-  /** The workspace's sharing; undefined if it lives on this machine alone. */
+  /** Reads how the workspace is shared; undefined if the workspace lives on this machine alone. */
   read(): Shared | undefined {
     const found = readJson(this.path) as Shared | undefined
     if (found !== undefined && !isText(found.id)) throw invalid(this.path, 'it does not say which workspace is shared')
@@ -124,11 +124,11 @@ export class SharedFile {
 
 export function allowedTo({ allows }: Pick<Membership, 'allows'>, { name, joinedAt }: Listed): RequestKind[] {
   const found = entryOf({ allows }, name)
-  // The cluster writes the same moment in the time zone of whoever asks.
+  // Compared as times, not as text: the cluster's database writes a time in the time zone of whoever asks.
   return found && Date.parse(found.joinedAt) === Date.parse(joinedAt) ? found.may : []
 }
 
-/** The entry for a machine name, whichever machine had that name when it was written. */
+/** Returns the stored rights for a machine name, whichever machine had the name when the rights were written. */
 function entryOf({ allows }: Pick<Membership, 'allows'>, name: string): Allowed | undefined {
   const found: unknown = allows && Object.hasOwn(allows, name) ? allows[name] : undefined
   const { joinedAt, may } = (found ?? {}) as Partial<Allowed>
@@ -136,7 +136,7 @@ function entryOf({ allows }: Pick<Membership, 'allows'>, name: string): Allowed 
   return { joinedAt, may: requestKinds.filter((kind) => may.includes(kind)) }
 }
 
-/** The cluster's address as people see it: never with a password. */
+/** Formats the cluster's address for people: never with a password. */
 export function placeText({ host, port, database }: Pick<Membership, 'host' | 'port' | 'database'>): string {
   return `${host.startsWith('/') ? host : `${host}:${port}`}/${database}`
 }
@@ -162,12 +162,12 @@ function readJson(path: string): unknown {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value
   } catch {
-    // Refused below, as a file that holds something else than an object.
+    // Invalid JSON is refused below, like JSON that is no object.
   }
   throw invalid(path, 'not valid JSON')
 }
 
-/** Replaces the file in one step, on disk: after a power cut the former file or this one exists. */
+/** Replaces a file in one step and syncs it: after a power cut either the former file or the new one exists. */
 function writeJson(path: string, value: unknown): void {
   const draft = `${path}.${process.pid}.tmp`
   rmSync(draft, { force: true })

@@ -1,4 +1,4 @@
-// Schedules the next check of something that may have changed: the earliest request decides when, and one check serves all requests.
+// Schedules a check of something that may have changed. Of several requests for a check the earliest decides when it runs, and one check serves them all.
 
 export class CoalescedCheck {
   readonly #check: () => void
@@ -10,7 +10,7 @@ export class CoalescedCheck {
     this.#check = check
   }
 
-  /** Checks after this time at the latest. */
+  /** Runs the check after `ms` at the latest. */
   within(ms: number): void {
     const at = performance.now() + ms
     if (this.#isEnded || at >= this.#at) return

@@ -1,4 +1,4 @@
-// Which workspace a directory belongs to, as settings and the project's configuration say.
+// Finds the workspace that a directory belongs to, from `--project`, the environment and the project's `.relay/config.json`.
 
 import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -20,11 +20,14 @@ type Env = Record<string, string | undefined>
 
 export interface ProjectChoice {
   project: string
-  /** The directory that the workspace was named after, which owns the name from then on. */
+  /** The directory that the workspace is named after, which owns the name from then on. Unset if the workspace was named or is `home`. */
   directory?: string
 }
 
-/** The workspace for a command that makes a new one if needed: the one that is meant here, otherwise one named after the directory. */
+/**
+ * Returns the workspace for a command that may make a new one: the workspace that is configured, `home` in `/` or the home directory, otherwise a workspace
+ * named after the directory.
+ */
 export function chooseProject(cwd: string, env: Env, given?: string): ProjectChoice {
   const project = namedProject(cwd, env, given)
   if (project !== undefined) return { project }
@@ -32,17 +35,17 @@ export function chooseProject(cwd: string, env: Env, given?: string): ProjectCho
   return { project: nameAfter(cwd, dataDir(env)), directory: cwd }
 }
 
-/** Whether the directory is `/` or the home directory: a workspace there would take in every project below it. */
+/** Whether the directory is `/` or the home directory: a workspace of such a directory would take in every project below it. */
 export function isRootOrHome(directory: string, env: Env): boolean {
   return ['/', realPath(setting(env, 'HOME') ?? '/')].includes(realPath(directory))
 }
 
-/** The workspace for a command that makes none: outside a project, `home`. */
+/** Returns the workspace for a command that makes no new one: the workspace that is configured, otherwise `home`. */
 export function meantProject(cwd: string, env: Env, given?: string): string {
   return namedProject(cwd, env, given) ?? homeWorkspace
 }
 
-/** The workspace named by `--project`, `RELAY_PROJECT`, or the nearest `.relay/config.json`. */
+/** Returns the workspace named by `--project`, `RELAY_PROJECT`, or the nearest `.relay/config.json`. */
 function namedProject(cwd: string, env: Env, given?: string): string | undefined {
   const named = given ?? setting(env, 'RELAY_PROJECT')
   if (named === undefined) return findProjectConfig(cwd)?.project
@@ -50,7 +53,10 @@ function namedProject(cwd: string, env: Env, given?: string): string | undefined
   return named
 }
 
-/** The directory's name made to fit the rules. A short hash of its path is added if another directory has that name already, or no directory may have it. */
+/**
+ * Makes a valid workspace name from the directory's name. A short hash of the path is added if another directory owns the name already, or the name is
+ * reserved.
+ */
 function nameAfter(directory: string, dataDirectory: string): string {
   const fitted =
     basename(directory)
@@ -58,7 +64,7 @@ function nameAfter(directory: string, dataDirectory: string): string {
       .replace(/^[^A-Za-z0-9]+/, '')
       .slice(0, 56) || 'relay'
   const owner = ownerOf(dataDirectory, fitted)
-  // Everybody outside a project shares `home`. Some file systems take `Home` for the same name.
+  // `home` is reserved for everybody outside a project. Case is ignored: some file systems take `Home` for the same name.
   const isFree = fitted.toLowerCase() !== homeWorkspace && (owner === undefined || owner === directory)
   return isFree ? fitted : `${fitted}-${shortHash(directory)}`
 }
@@ -87,8 +93,8 @@ export function setOwner(dataDirectory: string, project: string, directory: stri
 }
 
 /**
- * Writes the file that tells programs in this directory which workspace it is: once, kept out of version control, never changed. The directory may be a
- * repository that somebody else made: no link is followed, or the file would be written somewhere else.
+ * Writes `.relay/config.json`, which tells programs in this directory their workspace. The file is kept out of version control, and an existing one is never
+ * changed. The directory may be a repository that somebody else made, so no link is followed: it could lead the write elsewhere.
  */
 export function writeProjectConfig(directory: string, project: string, env: Env): string | undefined {
   const folder = join(directory, '.relay')
@@ -99,7 +105,10 @@ export function writeProjectConfig(directory: string, project: string, env: Env)
   return makeFile(path, `${JSON.stringify(content, null, 2)}\n`) ? path : undefined
 }
 
-/** Makes a file. Returns false if there is one already, perhaps from another start a moment ago. `wx` opens neither it nor the target of a link. */
+/**
+ * Makes a file. Returns false if the file exists, perhaps from another daemon that started a moment ago. The flag `wx` neither opens an existing file nor
+ * follows a link.
+ */
 function makeFile(path: string, text: string): boolean {
   try {
     writeFileSync(path, text, { flag: 'wx' })

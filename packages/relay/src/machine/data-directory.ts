@@ -1,4 +1,4 @@
-// The daemon's directory on disk: the folder of each workspace, which workspaces there are, and which were open when the last daemon ended.
+// The daemon's data directory on disk: the folder of each workspace, which workspaces exist, and which were open when the last daemon ended.
 
 import {
   accessSync,
@@ -20,14 +20,14 @@ import { HooksFolder } from './hooks-folder.ts'
 import { syncFolder } from './sync.ts'
 
 const removedFolder = 'removed'
-/** Workspaces from a backup are made whole here before they take their places. */
+/** Folder in which a workspace from a backup is built before it moves to its place. */
 const restoringFolder = 'restoring'
-/** Marks a database as unfinished, from before it is made until it is whole and its key is kept. Before that nobody has been told anything. */
+/** File that marks a workspace as unfinished until its database is complete and its key is stored. Nobody has been told of an unfinished workspace. */
 const beginningFile = 'beginning'
 
-/** Why the path cannot be a data directory, or cannot be made one; undefined if it can. Nothing is changed. */
+/** Says why the path cannot be a data directory, or cannot be made one; undefined if it can. Changes nothing. */
 export function dataDirectoryFault(path: string): string | undefined {
-  // A new directory is made in the nearest one that exists.
+  // A new data directory would be made in the nearest existing directory above, so that one must be writable.
   let there = path
   while (!existsSync(there) && there !== dirname(there)) there = dirname(there)
   try {
@@ -41,7 +41,7 @@ export function dataDirectoryFault(path: string): string | undefined {
 
 const portFile = 'http-port'
 
-/** The HTTP port that a daemon took because the usual one was not free. */
+/** Reads the HTTP port that a daemon took because the usual port was not free; undefined if none did. */
 export function keptPort(dataDir: string): number | undefined {
   try {
     const port = Number(readFileSync(join(dataDir, portFile), 'utf8'))
@@ -71,12 +71,12 @@ export class DataDirectory {
     mkdirSync(path, { recursive: true, mode: 0o700 })
   }
 
-  /** The directory's path without links, the same by whatever path it was reached. */
+  /** The data directory's path without links, the same whichever path led to it. */
   get realPath(): string {
     return realpathSync(this.path)
   }
 
-  /** The folder of a workspace, which is made if it is new. */
+  /** Returns the folder of a workspace, and makes it if it is missing. */
   make(workspace: string): string {
     const directory = projectDir(this.path, workspace)
     mkdirSync(directory, { recursive: true, mode: 0o700 })
@@ -103,8 +103,8 @@ export class DataDirectory {
   }
 
   /**
-   * Marks the workspace as complete, on disk before anybody is told anything: after a power cut the mark of a beginning must not come back beside
-   * acknowledged messages.
+   * Marks the workspace as complete by removing the file `beginning`, on disk before anybody is told of the workspace: after a power cut that file must not
+   * come back beside acknowledged messages.
    */
   begun(workspace: string): void {
     if (!this.isBeginning(workspace)) return
@@ -117,26 +117,26 @@ export class DataDirectory {
     rmSync(projectDir(this.path, workspace), { recursive: true, force: true })
   }
 
-  /** Makes an empty folder in which a workspace from a backup is made. */
+  /** Makes an empty folder in which a workspace is built from a backup. */
   newFolder(): string {
     const restoring = join(this.path, restoringFolder)
     mkdirSync(restoring, { recursive: true, mode: 0o700 })
     return mkdtempSync(join(restoring, 'w-'))
   }
 
-  /** Whether a path is a folder that `newFolder` has made. */
+  /** Whether a path is a folder that `newFolder` has made and `markPlaced` has marked as complete. */
   isNewFolder(path: string): boolean {
     if (!existsSync(join(path, beginningFile))) return false
     return dirname(realpathSync(path)) === join(this.realPath, restoringFolder)
   }
 
-  /** Marks the folder of a workspace from a backup as whole: in its place it counts once its key is kept. */
+  /** Marks the folder of a workspace from a backup as complete. Once the folder is in its place, the workspace counts as soon as its key is stored. */
   markPlaced(folder: string, placed: PlacedKey): void {
     writeFileSync(join(folder, beginningFile), JSON.stringify(placed), { mode: 0o600 })
     syncFolder(folder)
   }
 
-  /** Moves the folder to the workspace's place in one step. A folder without a database that lies there is moved into `damaged`. */
+  /** Moves a folder to the workspace's place in one step. A half-made workspace in that place is deleted; any other folder is moved into `damaged`. */
   place(workspace: string, folder: string): void {
     const place = projectDir(this.path, workspace)
     mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
@@ -146,14 +146,16 @@ export class DataDirectory {
     syncFolder(dirname(place))
   }
 
-  /** A free path for a folder with damaged files of the workspace. */
+  /** Returns a free path in `damaged` for a folder with damaged files of the workspace. */
   damagedPlace(workspace: string): string {
     const damaged = join(this.path, 'damaged')
     mkdirSync(damaged, { recursive: true, mode: 0o700 })
     return join(mkdtempSync(join(damaged, 'w-')), workspace)
   }
 
-  /** Places a folder where a workspace lies: the present one is first moved to the removed ones, and back if the placing fails. */
+  /**
+   * Puts a folder in the place of an existing workspace, which is first moved to the removed workspaces. If this fails, the existing workspace is moved back.
+   */
   replace(workspace: string, folder: string): void {
     const aside = this.remove(workspace)
     try {
@@ -165,7 +167,7 @@ export class DataDirectory {
     }
   }
 
-  /** The id and key of a workspace that has taken its place and does not count yet. */
+  /** Returns the id and key of a workspace from a backup that is in its place but does not count yet, since its key is not stored. */
   placedKey(workspace: string): PlacedKey | undefined {
     try {
       const text = readFileSync(this.#beginning(workspace), 'utf8')
@@ -191,8 +193,7 @@ export class DataDirectory {
   }
 
   /**
-   * Moves a workspace away in one step, out of the folder where workspaces are looked for: a removal that is cut off afterwards goes on at the next
-   * start. Returns where the folder lies now.
+   * Moves a workspace's folder to the removed workspaces in one step, so that an interrupted removal goes on at the next start. Returns the folder's new path.
    */
   remove(workspace: string): string | undefined {
     const removed = join(this.path, removedFolder)
@@ -208,7 +209,7 @@ export class DataDirectory {
   removed(): string[] {
     const removed = join(this.path, removedFolder)
     if (!existsSync(removed)) return []
-    // Programs of the desktop leave files of their own in any folder.
+    // Plain files are skipped: desktop programs leave files of their own in any folder.
     const folders = readdirSync(removed, { withFileTypes: true }).filter((each) => each.isDirectory())
     return folders.flatMap(({ name }) => readdirSync(join(removed, name)))
   }
@@ -223,19 +224,19 @@ export class DataDirectory {
     rmSync(join(this.path, restoringFolder), { recursive: true, force: true })
   }
 
-  /** Replaces the list in one step: after a full disk or the end of the process the former list remains. */
+  /** Replaces the list of open workspaces in one step: if the disk is full or the process ends, the former list remains. */
   rememberOpen(workspaces: Iterable<string>): void {
     const path = join(this.path, 'open.json')
     writeFileSync(`${path}.tmp`, JSON.stringify([...workspaces]), { mode: 0o600 })
     renameSync(`${path}.tmp`, path)
   }
 
-  /** The workspaces that were open last, even those whose database is gone by now. */
+  /** Returns the workspaces that were open when the last daemon ended, even those whose database no longer exists. */
   lastOpen(): string[] {
     return this.#namesIn('open.json')
   }
 
-  /** Stores the names of the cluster's workspaces: while the cluster cannot be asked, no other workspace gets one of them. */
+  /** Stores the names of the cluster's workspaces, so that no other workspace gets one of these names while the cluster cannot be asked. */
   rememberShared(names: readonly string[]): void {
     if (names.join() === this.lastShared().join()) return
     const path = join(this.path, 'shared-names.json')

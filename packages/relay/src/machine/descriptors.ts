@@ -1,18 +1,18 @@
-// The number of files that this process may have open, and whether it may open more.
+// The number of files (descriptors) that this process may have open, and whether enough are left.
 
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { RefusalError } from '../core/refusal-error.ts'
 
-/** Descriptors that must be free before a workspace is opened: for its databases, their logs and its socket, the files used meanwhile, and connections. */
+/** File descriptors that must be free before a workspace is opened: for its databases, their logs and its socket, for temporary files, and for connections. */
 const spareMin = 20
 
 export class Descriptors {
-  /** The maximum number of open files; undefined if the system does not tell. Read at the start, because at the limit no file can be read. */
+  /** The maximum number of open files; undefined if the system does not tell. Read at the start: at the limit no file could be opened to read it. */
   readonly limit: number | undefined = limitNow()
 
   /**
-   * Runs work that opens files, if descriptors are left. This is checked before the work, which might leave half of itself behind if it ran out in the
-   * middle.
+   * Runs work that opens files, if enough file descriptors are free, perhaps after `makeRoom`. The check comes first: work that ran out of descriptors in the
+   * middle might be left half done.
    */
   async withRoom<T>(work: () => Promise<T>, makeRoom: () => Promise<void>): Promise<T> {
     if (!this.#areLeft()) await makeRoom()

@@ -2,7 +2,7 @@
 
 import { type EventLoopUtilization, performance } from 'node:perf_hooks'
 
-/** The lag is measured ten times a second and kept for a minute. */
+/** The lag of the event loop is measured ten times a second, and the measurements are kept for a minute. */
 const lagSampleMs = 100
 const samplesMax = 600
 
@@ -40,7 +40,7 @@ function round(ms: number): number {
 }
 
 const loadSampleMs = 20
-/** Above this share, work that can wait should wait. */
+/** Share of busy time above which work that can wait should wait. */
 const highShare = 0.5
 
 /** Tells whether the process has time to spare, by the share of recent time in which its event loop was busy. */

@@ -1,27 +1,30 @@
-// Checks the files of a repository that git opens for every command. Somebody may have put a FIFO in the place of one, at which git would wait, or a
-// device, which never ends. Their contents are left to git. A file system may not answer, so only a path probe looks (path-probe.ts).
+// Checks the files of a repository that git opens for every command: git would hang on a FIFO or a device that somebody has put in place of such a file. File
+// contents are left to git. The file system itself may hang, so this code runs only in the process of path-probe.ts.
 
 import { type Stats, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { mustBeFile, readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
 
-/** Maximum size of `.git` and `commondir` where they are files: each holds a path. */
+/** Maximum size of `.git` and `commondir` if they are files: each holds only a path. */
 export const pointerBytesMax = 8 * 1024
 
-/** `own`: files of each checkout. `shared`: files that all checkouts of a repository share. */
+/** Names of the files that git opens. `own`: files of each checkout. `shared`: files that all checkouts of a repository share. */
 const own = ['HEAD', 'index', 'config.worktree', 'commondir', 'gitdir', 'info/sparse-checkout']
 const shared = [
   ...['HEAD', 'config', 'packed-refs', 'shallow', 'info/exclude', 'info/attributes', 'info/grafts'],
   ...['objects/info/alternates', 'objects/info/commit-graph'],
 ]
 
-/** Why a path that git would open must not be opened. */
+/** A path that git would open and that must not be opened, with the reason. */
 export interface UnsafeGitFile {
   path: string
   why: string
 }
 
-/** The first git file that is not a regular file. If there is no checkout at all, git itself reports that. */
+/**
+ * Finds the first file of git in the checkout around `directory` that is not a regular file. Outside a checkout the answer is undefined, since git itself
+ * reports that.
+ */
 export function unsafeGitFile(directory: string): UnsafeGitFile | undefined {
   try {
     mustBeFiles(directory)
@@ -60,12 +63,12 @@ function pointerAbove(directory: string): string | undefined {
   }
 }
 
-/** Follows links, as git does. */
+/** Returns a file's status, following links as git does; undefined if nothing can be found at the path. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch {
-    // A file stands where the path has a directory, or the path may not be looked at: git fails the same way.
+    // A parent of the path is a file, or access is denied: git fails the same way.
     return undefined
   }
 }

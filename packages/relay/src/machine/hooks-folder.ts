@@ -1,5 +1,5 @@
-// The folder through which the daemon and the hooks of CLIs work together (mcp/src/hook-guard.ts): the daemon's process id, the fifos of waiters, and
-// marks of programs for which nothing waits. Without it only the hooks lose something.
+// The folder through which the daemon and the hooks of agent CLIs work together (mcp/src/launcher/hook-guard.ts): the daemon's process id, the fifos of waiters
+// (shells that wake idle sessions), and marks of programs without waiting messages. If the folder fails, only the hooks lose something.
 
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,14 +11,14 @@ const doorFile = (host: number | string) => `door.${host}`
 
 export class HooksFolder {
   readonly path: string
-  /** For each program, by process id: its agents, and whether nothing waits for each. */
+  /** By process id of each agent CLI: its agents, and for each agent whether no message waits. */
   readonly #agents = new Map<number, Map<string, boolean>>()
 
   constructor(path: string) {
     this.path = path
   }
 
-  /** Removes an earlier daemon's marks, before anything can be sent: what it knew of inboxes is no longer true. */
+  /** Removes the marks of an earlier daemon before anything can be sent: they tell nothing about the inboxes as they are. */
   begin(): void {
     try {
       mkdirSync(this.path, { recursive: true, mode: 0o700 })
@@ -33,7 +33,7 @@ export class HooksFolder {
     this.#removeAll(isLeft)
   }
 
-  /** The daemon that has announced itself and still lives, and since when; undefined if there is none, or it is stopping. */
+  /** Returns the process id of the running daemon and when it announced itself; undefined if no daemon runs, or it is stopping. */
   daemon(): { pid: number; since: string } | undefined {
     const path = join(this.path, 'daemon')
     try {
@@ -51,8 +51,8 @@ export class HooksFolder {
   }
 
   /**
-   * Notes whether nothing waits for an agent of this program; undefined: the agent is gone. While nothing waits for any of them, a hook finds the file
-   * `quiet.HOST`, and starts no Node. `agent` is unique across all workspaces.
+   * Records whether no message waits for an agent of the program with process id `host`; undefined: the agent is gone. While no message waits for any agent of
+   * the program, the file `quiet.HOST` tells the program's hooks not to start Node. `agent` is unique across all workspaces.
    */
   note(host: number, agent: string, isQuiet: boolean | undefined): void {
     const agents = this.#agents.get(host) ?? new Map<string, boolean>()
@@ -64,7 +64,7 @@ export class HooksFolder {
     if (isAllQuiet(agents) !== wasQuiet) this.#put(quietFile(host), !wasQuiet)
   }
 
-  /** Notes whether this daemon reaches the program's session by the program's own interface: then its hooks leave no waiter. */
+  /** Records whether this daemon reaches the program's session through the program's own interface: then the program's hooks start no waiter. */
   noteDoor(host: number, isOpen: boolean): void {
     this.#put(doorFile(host), isOpen)
   }
@@ -88,7 +88,7 @@ function isAllQuiet(agents: ReadonlyMap<string, boolean>): boolean {
   return agents.size > 0 && [...agents.values()].every(Boolean)
 }
 
-/** Whether a file was left behind for a program that is gone, for example by a killed waiter: `HOST.PID`, `brief.HOST`. */
+/** Whether a file named after a process (`HOST.PID`, `brief.HOST`) was left behind by a process that has ended, for example by a killed waiter. */
 function isLeft(name: string): boolean {
   const host = /^(?:brief\.|turn\.)?(\d+)(?:\.|$)/.exec(name)?.[1]
   return host !== undefined && isGone(Number(host))

@@ -1,4 +1,4 @@
-// The HTTP port if nobody asked for one: the one that the last daemon took, else 8101, else the next free one.
+// Chooses the HTTP port if nobody asked for one: the port that the last daemon took, else 8101, else the next free port.
 
 import { createServer } from 'node:net'
 import { RefusalError } from '../core/refusal-error.ts'
@@ -7,10 +7,10 @@ import { keepPort, keptPort } from './data-directory.ts'
 export const httpPortDefault = 8101
 const portTriesMax = 20
 
-/** `localhost` means either address, depending on the client. */
+/** The addresses of `localhost`: which of them a client uses depends on the client. */
 export const loopbackAddresses = ['127.0.0.1', '::1'] as const
 
-/** The system's error code if nobody could listen on `localhost` at this port; undefined if it is free. */
+/** Tries to listen on `localhost` at this port. Returns the system's error code if that fails; undefined if the port is free. */
 export async function loopbackFault(port: number): Promise<string | undefined> {
   for (const host of loopbackAddresses) {
     const code = await new Promise<string | undefined>((resolve) => {
@@ -24,7 +24,7 @@ export async function loopbackFault(port: number): Promise<string | undefined> {
   return undefined
 }
 
-/** Whether the address is missing: a machine without IPv6 has no ::1. */
+/** Whether listening failed only because the machine has no address ::1, as without IPv6. */
 export function isAbsent(host: string, code: string | undefined): boolean {
   return host === '::1' && (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT')
 }
@@ -35,8 +35,8 @@ export function usualPort(dataDir: string): number {
 }
 
 /**
- * Listens on the usual port or a free one. Clients have the address in their settings, so a port that had to be taken instead is kept. Undefined if no
- * port is free.
+ * Listens on the usual port or the next free one. Clients have the address in their settings, so a port taken instead is stored for later daemons. Undefined if
+ * no port is free.
  */
 export async function onUsualPort<T>(dataDir: string, listen: (port: number) => Promise<T>): Promise<T | undefined> {
   const usual = usualPort(dataDir)

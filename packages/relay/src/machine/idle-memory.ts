@@ -1,21 +1,21 @@
-// Frees the memory of an idle daemon. V8 collects garbage when something is allocated, so an idle daemon would keep for ever the memory of its start or
-// of its last work. The inspector's call is the one way that Node offers without changing V8's flags while the process runs.
+// Frees the memory of an idle daemon. V8 collects garbage only when something is allocated, so an idle daemon would keep the memory of its start or its last
+// work for ever. A call of Node's inspector is the only way to collect garbage without changing V8's flags while the process runs.
 
 import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 
-/** A daemon is idle if it had almost nothing to do for this long. Two hundred sends a second take 4 % of its time. */
+/** How long a daemon must have almost nothing to do to count as idle. Two hundred sends a second take 4 % of its time. */
 const calmMs = 3_000
-/** The first look comes sooner, because half of the memory after a start is garbage. */
+/** Delay of the first check, which comes sooner because half of the memory after a start is garbage. */
 const startedMs = 500
 const idleShareMax = 0.01
-/** A heap that has hardly grown since its last collection is left alone. */
+/** How much the heap must have grown since its last collection to be collected again. */
 const growth = 1.5
 const growthBytesMin = 16 * 1024 * 1024
 
 /** Collects all garbage, and compacts the rest so that half-empty pages go back to the system. Blocks the process for about 3 ms a megabyte. */
 export async function collectGarbage(): Promise<void> {
-  // A Node built without the inspector keeps its memory.
+  // In a Node built without the inspector, the daemon keeps its memory.
   if (!process.features.inspector) return
   const { Session } = await import('node:inspector/promises')
   const session = new Session()

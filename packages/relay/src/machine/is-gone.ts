@@ -1,5 +1,5 @@
-// Whether a process has ended. Another process may have its id by now, and in a sandbox with process ids of its own every outside process counts as
-// ended: callers must not mind the first, and have to rule out the second.
+// Tells whether a process has ended. Callers must tolerate that another process has the same id by now and so counts as running, and must rule out a sandbox
+// with its own process ids, where every process outside counts as ended.
 
 export function isGone(pid: number): boolean {
   try {

@@ -1,5 +1,6 @@
-// Edits that went ahead because the daemon did not answer in time. A hook leaves one small file for each below `hooks/spool` of the data directory
-// (mcp/src/edit-hook.cts), in a folder for each workspace, and the daemon reads them before it decides about the next edit.
+// File edits that an agent CLI's hook let through because the daemon did not answer in time. The hook leaves one small file (a note) for each such edit below
+// `hooks/spool` of the data directory (mcp/src/hooks/edit.cts), in a folder for each workspace, and the daemon reads the notes before it decides about the next
+// edit.
 
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,16 +10,16 @@ import { limits, operations } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 
 const noteBytesMax = 256 * 1024
-/** Maximum number of notes read at once; the rest waits for the next time. */
+/** Maximum number of notes of late edits read at once; the rest is read the next time. */
 const atOnceMax = 200
-/** A hook writes its note in a moment. A note unfinished after this time comes from a killed hook. */
+/** Age at which an unfinished note is removed: a hook writes its note in a moment, so the hook was killed. */
 const unfinishedMs = 60_000
 
 const LateEdit = operations['claim.edit'].input.extend({
   at: z.number(),
-  /** The socket of the workspace that did not answer in time. */
+  /** The socket path of the workspace whose daemon did not answer in time. */
   socket: z.string(),
-  /** The editing agent's proof: the SHA-256 of its token, as in the database. `hosts`: the processes that ran the hook. */
+  /** Proof of the editing agent: the SHA-256 of its token, as in the database. `hosts`: ids of the processes that ran the hook. */
   proof: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
@@ -28,7 +29,7 @@ const LateEdit = operations['claim.edit'].input.extend({
 })
 export type LateEdit = z.infer<typeof LateEdit>
 
-/** Takes the late edits of one workspace, oldest first. Notes that nobody can use any more are removed. */
+/** Returns the late edits of one workspace, oldest first, and removes their notes. Invalid and outdated notes are removed too. */
 export function takeLateEdits(hooksPath: string, socket: string, now: number): LateEdit[] {
   const folder = join(hooksPath, 'spool', spoolName(socket))
   const found: LateEdit[] = []
@@ -44,13 +45,13 @@ export function takeLateEdits(hooksPath: string, socket: string, now: number): L
   return found.sort((a, b) => a.at - b.at)
 }
 
-/** Removes notes too old for any workspace, such as those for a closed one. */
+/** Removes notes of late edits that are too old for any workspace, such as those of a workspace that is closed. */
 export function sweepLateEdits(hooksPath: string): void {
   const spool = join(hooksPath, 'spool')
   for (const name of namesIn(spool)) removeOlder(join(spool, name), limits.claimMs)
 }
 
-/** Removes a file or folder by the file system's time of its last change. */
+/** Removes a file or folder that was last changed more than `ms` ago, as the file system says. */
 function removeOlder(path: string, ms: number): void {
   try {
     if (Date.now() - statSync(path).mtimeMs > ms) rmSync(path, { recursive: true, force: true })

@@ -1,4 +1,4 @@
-// Whether a host is this machine itself. A name that only begins like a loopback address is not.
+// Tells whether a host name or address is this machine itself. A name that only begins like a loopback address is not.
 
 import { isIPv4 } from 'node:net'
 

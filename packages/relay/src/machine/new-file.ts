@@ -6,7 +6,7 @@ import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { RefusalError } from '../core/refusal-error.ts'
 import { syncFile, syncFolder } from './sync.ts'
 
-/** `write` gets the path of a draft, beside which it may put temporary files. Only this user can read any of them. */
+/** Writes a new file through a draft. `write` gets the draft's path, beside which it may put temporary files; nobody but this user can read any of them. */
 export async function writeNewFile<T>(path: string, write: (draft: string) => Promise<T>): Promise<T> {
   const place = resolve(path)
   const folder = draftFolder(place)
@@ -36,7 +36,7 @@ const denials: Record<string, string> = {
   EACCES: 'you may not write there',
   EPERM: 'nobody may write there',
   EROFS: 'the disk is read-only',
-  // The kernel's own folders exist, but no file can be made in them.
+  // The kernel's own folders, such as /proc, exist, but no file can be made in them.
   ENOENT: 'nobody can make a file there',
 }
 
@@ -58,7 +58,7 @@ function misplaced(path: string, why: string, fix: string): RefusalError {
   return new RefusalError('file.misplaced', { path, why, fix })
 }
 
-/** The nearest existing path: this one or a directory above it. */
+/** Returns the nearest existing path: `path` itself or a directory above it. */
 function nearest(path: string): string {
   return existsSync(path) || path === dirname(path) ? path : nearest(dirname(path))
 }
@@ -68,7 +68,7 @@ function isTaken(path: string): RefusalError {
   return new RefusalError('file.exists', { path, ...(isDirectory ? { isDirectory } : {}) })
 }
 
-/** Moves the draft to its place in one step. */
+/** Moves the finished draft to its final path in one step; an existing file is not overwritten. */
 function publish(draft: string, path: string): void {
   syncFile(draft)
   try {
@@ -76,7 +76,7 @@ function publish(draft: string, path: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST' || existsSync(path)) throw isTaken(path)
-    // Hard links fail on file systems where a file can have only one name.
+    // Renames the draft if a hard link fails, as on file systems where a file can have only one name.
     renameSync(draft, path)
   }
   syncFolder(dirname(path))

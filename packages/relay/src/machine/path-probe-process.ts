@@ -1,12 +1,12 @@
-// The process of a path probe: answers one question after another, and ends when its channel closes. See path-probe.ts.
+// The child process of path-probe.ts: answers questions about paths one after another, and ends when its IPC channel closes.
 
 import { look, type Question } from './checkout.ts'
 
 try {
-  // A path through `/proc/self/cwd` leads into this directory, and is recognised by that: see `isUnclear`.
+  // With /proc/self as working directory, a path through `/proc/self/cwd` leads into /proc/self, and is recognised by that: see `isUnclear` in checkout.ts.
   process.chdir('/proc/self')
 } catch {
-  // A system without /proc has no such paths.
+  // A system without /proc has no paths through `/proc/self/cwd`.
 }
 process.on('message', (question: Question) => {
   process.send?.({ looked: look(question) })

@@ -1,27 +1,27 @@
-// A path probe looks at paths that somebody else has named, in a process of its own. A dead network mount blocks every process that looks at it, and a
-// blocked thread keeps its process from ending. The questions are answered in checkout.ts.
+// Looks at paths that somebody else has named, in a separate process, the path probe: a dead network mount blocks every process that looks at it, and a blocked
+// thread keeps its process from ending. checkout.ts answers the questions.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { dirname, isAbsolute, resolve, sep } from 'node:path'
 import type { Looked, Question } from './checkout.ts'
 
-/** Maximum time for an answer. A disk answers within a millisecond; a network, or an overloaded machine, within a second or two. */
+/** Maximum time for an answer of the probe. A disk answers within a millisecond; a network, or an overloaded machine, within a second or two. */
 const probeMs = 3_000
-/** Maximum time for the process to start: on a busy machine starting Node takes long, without any file system hanging. */
+/** Maximum time for the probe's process to start: on a busy machine starting Node takes long, without any file system hanging. */
 const startMs = 30_000
-/** An idle process is kept this long, so that the next question is answered at once. Then its memory is freed. */
+/** How long an idle probe process is kept, so that the next question is answered at once. Then its memory is freed. */
 const idleMs = 5 * 60_000
 /** Time for which a directory that blocked the probe is not looked at again, and maximum number of such directories. */
 const stuckMs = 60_000
 const stuckMax = 100
-/** Maximum number of waiting questions; further ones are answered at once, with nothing. */
+/** Maximum number of waiting questions; further questions are answered at once with undefined. */
 const waitingMax = 10_000
 
 interface Waiting {
   asker: string
   question: Question
   done(looked: Looked | undefined): void
-  /** The process that was asked first is gone, so this is the second try. */
+  /** Whether this is the second try of the question, since the probe process that was asked first has ended. */
   isAgain?: boolean
 }
 
@@ -29,9 +29,9 @@ type FromProcess = { isReady: true } | { looked: Looked }
 
 export class PathProbe {
   readonly #answerMs: number
-  /** Questions by asker: each asker has its turn, however many questions another has. */
+  /** Waiting questions by asker. The askers take turns, however many questions each of them has. */
   readonly #waiting = new Map<string, Waiting[]>()
-  /** Directories that blocked the probe, with the end of their avoidance. */
+  /** Directories that blocked the probe, each with the time until which it is avoided. */
   readonly #stuck = new Map<string, number>()
   #count = 0
   #process: ChildProcess | undefined
@@ -43,7 +43,7 @@ export class PathProbe {
     this.#answerMs = answerMs
   }
 
-  /** Looks at paths. Undefined if the file system does not answer in time: then nothing is known. */
+  /** Asks the probe to look at paths. Undefined if the file system does not answer in time: then nothing is known. */
   look(question: Question, asker: string): Promise<Looked | undefined> {
     if (this.#count >= waitingMax) return Promise.resolve(undefined)
     return new Promise((done) => {
@@ -89,11 +89,11 @@ export class PathProbe {
     this.#wake(this.#answerMs, () => this.#giveUp(question))
   }
 
-  /** Sets the one alarm: for a start, for an answer, or for the end of an idle process. */
+  /** Sets the only timer of the probe, which limits a start, an answer, or an idle time. */
   #wake(ms: number, work: () => void): void {
     clearTimeout(this.#alarm)
     const process = this.#process
-    // Messages that came while this process itself was busy are heard first.
+    // Answers that arrived while the daemon's own process was busy are handled before the timeout counts.
     const late = () => setImmediate(() => this.#alarm === alarm && this.#process === process && work())
     const alarm = setTimeout(late, ms).unref()
     this.#alarm = alarm
@@ -118,11 +118,11 @@ export class PathProbe {
     return directoriesOf(question).some((each) => stuck.some((way) => each === way || each.startsWith(way + sep)))
   }
 
-  /** Starts the process from the package's own `dist`, even if this file runs as TypeScript: a new Node process loads only JavaScript. */
+  /** Starts the probe's process from the package's own `dist`, even if this file runs as TypeScript: a new Node process loads only JavaScript. */
   #start(): ChildProcess {
     const file = new URL('../../dist/machine/path-probe-process.js', import.meta.url)
     const started = fork(file, [], { cwd: sep, execArgv: [], stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
-    // A process that was given up may still send the answer to another question, which is ignored.
+    // A probe process that was given up may still send an answer; it belongs to an earlier question and is ignored.
     started.on('message', (message: FromProcess) => this.#process === started && this.#hear(message))
     started.on('error', () => this.#lost(started))
     started.on('exit', () => this.#lost(started))
@@ -142,7 +142,7 @@ export class PathProbe {
     this.#hold()
   }
 
-  /** Keeps this process alive while a question waits for its answer. */
+  /** Keeps the daemon's process alive while a question waits for its answer. */
   #hold(): void {
     const channel = this.#process?.channel
     if (this.#asked || this.#count > 0) channel?.ref()
@@ -170,10 +170,10 @@ export class PathProbe {
     clearTimeout(this.#alarm)
     const asked = this.#asked
     this.#asked = undefined
-    // If the process was ended from outside, its question goes to the next one, once.
+    // If the probe process was ended from outside, its question goes to the next probe process, once.
     if (asked?.isAgain) asked.done(undefined)
     else if (asked) this.#wait({ ...asked, isAgain: true })
-    // If a process cannot be started now, it is not tried over and over.
+    // If the probe process failed to start, all waiting questions get undefined, instead of one failing start after another.
     if (!hadBegun) while (this.#count > 0) this.#take()?.done(undefined)
     this.#next()
   }

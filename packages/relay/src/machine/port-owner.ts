@@ -1,11 +1,14 @@
-// Finds which program listens on a port, if /proc can tell: for the message that says why ours cannot.
+// Finds which program listens on a port, if /proc can tell, for the message that says why the daemon cannot use the port.
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
 
 const listening = '0A'
 
-/** The owner of a port, for example `pid 993, python3`; undefined if it cannot be known: another system, or another user's program. */
+/**
+ * Returns the program that listens on a port, for example `pid 993, python3`; undefined if that cannot be known, as on a system without /proc or for another
+ * user's program.
+ */
 export function portOwner(port: number): string | undefined {
   try {
     const sockets = new Set(['tcp', 'tcp6'].flatMap((table) => socketsOn(table, port)))
@@ -14,7 +17,7 @@ export function portOwner(port: number): string | undefined {
       if (/^\d+$/.test(pid) && holdsOne(pid, sockets)) return `pid ${pid}, ${nameOf(pid)}`
     }
   } catch {
-    // The message works without the owner's name.
+    // If the owner cannot be found out, the message does without its name.
   }
   return undefined
 }
@@ -42,11 +45,11 @@ function holdsOne(pid: string, sockets: Set<string>): boolean {
   }
 }
 
-/** The name of a process; a relay would otherwise show as `node`. */
+/** Returns the name of a process; `agent-relay` for one of ours, which would otherwise show as `node`. */
 function nameOf(pid: string): string {
   const [, script = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
   const name = readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
-  // Our process sets this title itself, followed by its arguments: see cli/person.ts.
+  // The CLI of Agent Relay sets its own process title, which begins with `agent-relay`: see cli/person.ts.
   const isOurs = /^agent-relay(\.cjs)?$/.test(basename(script)) || name.startsWith('agent-relay')
   return isOurs ? 'agent-relay' : name
 }

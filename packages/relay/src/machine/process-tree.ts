@@ -1,6 +1,6 @@
-// The place of a process among the others: what started it, whether it has a terminal, and whether it is the one it says it is. No system call that Node
-// has names the process at the other end of a socket. So a client names itself, and proves it by its title: the other end has told it a secret, and no
-// process can change the title of another one. What follows from that is decided in broker/sessions/person.ts.
+// Finds out which process a client on a socket is, what started it, and whether it has a terminal. No system call that Node has names the process at the other
+// end of a socket. So the client states its process id and proves it: the daemon tells it a secret over the socket, the client sets a process title made from
+// the secret, and no process can change another's title. broker/sessions/person.ts decides what follows.
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -11,7 +11,7 @@ export interface ProcessPlace {
   /** Process ids: the process itself, its parent, and so on upward. */
   line: number[]
   hasTerminal: boolean
-  /** The process has cut itself off from its parents: its session's leader is not among them. */
+  /** Whether the process has cut itself off from its parents: the leader of its Unix session is not among them. */
   isDetached: boolean
 }
 
@@ -21,15 +21,15 @@ interface Known {
   terminal: boolean
 }
 
-/** Maximum number of processes in a line: more than any person's nested shells. */
+/** Maximum number of processes from a process up to its furthest known ancestor: more than any person's nested shells. */
 const lineMax = 100
 
-/** The title by which a client proves which process it is. It has to fit into the space of its arguments. */
+/** Returns the process title by which a client proves which process it is. The title has to fit into the space of the process's arguments. */
 export function titleOf(ticket: string): string {
   return `relay-${createHash('sha256').update(`title of ${ticket}`).digest('hex').slice(0, 18)}`
 }
 
-/** The place of a process; undefined if the process does not have the proper title, or nothing can be read about it. */
+/** Returns the ancestors and the terminal of a process; undefined if the process does not have the expected title, or nothing can be read about it. */
 export async function placeOfProcess(pid: number, ticket: string): Promise<ProcessPlace | undefined> {
   const read = process.platform === 'linux' ? fromProc() : await fromPs()
   if (read === undefined || (await read.title(pid)) !== titleOf(ticket)) return undefined
@@ -38,7 +38,7 @@ export async function placeOfProcess(pid: number, ticket: string): Promise<Proce
   if (!own) return undefined
   for (let at = pid; at > 1 && line.length < lineMax && !line.includes(at); ) {
     line.push(at)
-    // A process that cannot be read belongs to another user.
+    // A process that cannot be read belongs to another user; the chain of ancestors ends there.
     at = (await read.known(at))?.parent ?? 0
   }
   const isDetached = own.leader !== 0 && !line.includes(own.leader)
@@ -56,7 +56,7 @@ function fromProc(): ProcessReader {
     title: async (pid) => (await read(pid, 'cmdline'))?.split('\0', 1)[0],
     async known(pid) {
       const stat = await read(pid, 'stat')
-      // The process name in this line may hold anything; the fields that follow stand behind the last bracket.
+      // The process name in /proc/PID/stat may contain anything; the fields behind it follow the last bracket.
       const [, parent, , leader, terminal] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
       if (parent === undefined) return undefined
       return { parent: Number(parent), leader: Number(leader), terminal: Number(terminal) !== 0 }
@@ -64,7 +64,7 @@ function fromProc(): ProcessReader {
   }
 }
 
-/** Reads processes with `ps`, on systems without /proc. The session leader is unknown there, and left out. */
+/** Reads processes with `ps`, on systems without /proc. `ps` does not tell the session leader, so that is left out. */
 async function fromPs(): Promise<ProcessReader | undefined> {
   if (process.platform === 'win32') return undefined
   const ps = promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,tty=,command='], { maxBuffer: 16 * 1024 * 1024 })

@@ -11,7 +11,7 @@ export function syncFile(path: string): void {
   }
 }
 
-/** Syncs the names in a folder. If a folder cannot be opened, as on Windows, the system takes care of it. */
+/** Syncs the names in a folder. On Windows, where a folder cannot be opened, the system takes care of that. */
 export function syncFolder(path: string): void {
   if (process.platform !== 'win32') syncFile(path)
 }

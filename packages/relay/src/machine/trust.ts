@@ -1,5 +1,5 @@
-// The settings for runs and workers in a project's own `.relay/config.json`, and whether the owner has allowed this very content. A file that came with
-// a repository can name commands and addresses: nothing of it counts before `agent-relay trust`.
+// The settings for runs and workers in a project's own `.relay/config.json`, and whether the owner has allowed exactly this content. A file that came with a
+// repository can name commands and addresses: nothing of it counts before `agent-relay trust`.
 
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ const Server = z.union([
 export type McpServerSettings = z.infer<typeof Server>
 
 const Settings = z.object({
-  /** The model of the built-in loop. */
+  /** The language model of the built-in agent loop. */
   llm: z
     .object({
       provider: z.string().optional(),
@@ -34,11 +34,14 @@ const Settings = z.object({
     .optional(),
   /** MCP servers whose tools the built-in loop gets. */
   mcpServers: z.record(z.string(), Server).optional(),
-  /** Additional arguments for a worker's CLI. `acp`: a program with its arguments that speaks ACP, used in place of the CLI or as a new one of that name. */
+  /**
+   * By CLI name: additional arguments for a worker's CLI. `acp`: a program with its arguments that speaks ACP (Agent Client Protocol), used in place of the CLI
+   * or as a new CLI of that name.
+   */
   harness: z
     .record(z.string(), z.object({ args: z.array(z.string()).optional(), acp: z.array(z.string()).min(1).optional() }))
     .optional(),
-  /** Additions to a worker's worktree besides its commit. Paths start at the repository's main checkout. */
+  /** What a worker's git worktree gets besides its commit. Paths start at the repository's main checkout. */
   worktree: z
     .object({
       /** The directory where worktrees are made. */
@@ -55,19 +58,19 @@ export type ProjectSettings = z.infer<typeof Settings>
 
 export interface ProjectConfigFile {
   path: string
-  /** The project's own directory. */
+  /** The project's directory, which contains the folder `.relay`. */
   directory: string
-  /** The digest that was trusted: other content counts as another file. */
+  /** The digest of the content, on which trust depends: other content counts as another file. */
   sha256: string
   isTrusted: boolean
   settings: ProjectSettings
 }
 
-/** The nearest configuration, upward from `directory`. It is read once, so that the hashed content is the one used. */
+/** Reads the nearest project configuration, upward from `directory`. The file is read once, so that the hashed content is the content used. */
 export function projectConfig(directory: string, dataDir: string): ProjectConfigFile | undefined {
   const file = find(directory)
   if (file === undefined) return undefined
-  // The real path gives the file one name, however its directory was reached.
+  // The real path gives the configuration file one name, whichever path led to its directory.
   const real = realpathSync(file.directory)
   const path = join(real, '.relay', 'config.json')
   const settings = Settings.safeParse(file.value)
@@ -88,7 +91,7 @@ export function withdrawTrust(path: string, dataDir: string): boolean {
   return known !== undefined
 }
 
-/** Whether the settings contain nothing that needs trust. */
+/** Whether the project's settings contain nothing that needs trust. */
 export function isEmpty({ llm, mcpServers = {}, harness = {}, worktree = {} }: ProjectSettings): boolean {
   if (Object.keys(worktree).length > 0) return false
   return llm === undefined && Object.keys(mcpServers).length === 0 && Object.keys(harness).length === 0
@@ -105,7 +108,7 @@ function find(directory: string): ProjectFile | undefined {
 
 const [faultsShownMax, placeCharsMax] = [3, 80]
 
-/** The first faults only: a file can hold a million, each with a name of its own choice. */
+/** Lists only the first faults of an invalid configuration: a file can have a million, each with a name of its own choice. */
 function faultText({ issues }: z.ZodError): string {
   const shown = issues.slice(0, faultsShownMax).map(({ path, message }) => {
     return `${path.join('.').slice(0, placeCharsMax)}: ${message}`
@@ -115,7 +118,7 @@ function faultText({ issues }: z.ZodError): string {
 
 const trustFile = 'trust.json'
 
-/** Trusted digests by path. A file that cannot be read trusts nothing. */
+/** Reads the trusted digests, by path of the configuration file. If the file of digests cannot be read, nothing is trusted. */
 function read(dataDir: string): Record<string, string> {
   try {
     const known = z.record(z.string(), z.string()).safeParse(JSON.parse(readFileSync(join(dataDir, trustFile), 'utf8')))

@@ -1,4 +1,4 @@
-// The directories in which CLIs of this user keep what they tell about the sessions that people start, if the person lets us look.
+// The directories where this user's CLIs record the sessions that people start, if the person lets the daemon look.
 
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 const homes = { claude: ['CLAUDE_CONFIG_DIR', '.claude'], codex: ['CODEX_HOME', '.codex'] } as const
 export type VendorHomes = Partial<Record<keyof typeof homes, string>>
 
-/** None if the setting is off, and on systems where nobody has tried it. */
+/** Returns no directory if the setting is off, and none on systems where this has not been tried. */
 export function vendorHomes(env: Env): VendorHomes {
   if (setting(env, 'RELAY_WATCH_SESSIONS') === 'off' || process.platform !== 'linux') return {}
   const home = setting(env, 'HOME') ?? homedir()

@@ -1,4 +1,4 @@
-// The version of this package, alone in its file: `--version` and the daemon's greeting load no more than this.
+// The version of this package, alone in its file, so that `--version` and the daemon's greeting load nothing else.
 
 import { createRequire } from 'node:module'
 

@@ -1,22 +1,22 @@
-// Limits of one run of the built-in loop: what it may use, and how patient the loop is. A test may make them smaller.
+// Limits of one run of the built-in agent loop: how much the run may use, and how patient the loop is. A test may make them smaller.
 
 import { limits } from '@agent-relay/sdk/protocol'
 
 export interface RunLimits {
-  /** Requests to the model in one run. */
+  /** Maximum number of requests to the model in one run. */
   turnsMax: number
-  /** Input and output tokens together, as the model counts them. */
+  /** Maximum number of tokens in one run, input and output together, as the model counts them. */
   tokensMax: number
   msMax: number
-  /** Time limit of one request; a model that has not finished by then is given up. */
+  /** Time limit of one request to the model; a request that has not finished by then is given up. */
   requestMsMax: number
-  /** Attempts of one request that fails in a temporary way, the first one included. */
+  /** Maximum number of attempts of one request to the model that fails in a temporary way, the first attempt included. */
   triesMax: number
   /** Delay before the second attempt of a request; it doubles with each further attempt. */
   retryMs: number
-  /** How often in a row a model that neither calls a tool nor reports completion is asked to continue. */
+  /** How often in a row a model is asked to continue if it neither calls a tool nor reports completion. */
   nudgesMax: number
-  /** Wait before the first such request to continue, since a message may arrive meanwhile; it doubles each time. */
+  /** Wait before a silent model is first asked to continue, since a message may arrive meanwhile; the wait doubles each time. */
   nudgeMs: number
   /** Time limit for the start of a project's MCP server. */
   serverStartMs: number
@@ -34,5 +34,5 @@ export const runLimits: Readonly<RunLimits> = {
   serverStartMs: 30_000,
 }
 
-/** How long running work may take to end when the daemon stops. */
+/** How long the loops of running runs may take to end when the daemon stops. */
 export const closeMs = 1_000

@@ -1,4 +1,5 @@
-// The messages between the daemon and the worker thread of the built-in loops. The thread talks to the models; the daemon has the relay.
+// The messages between the daemon and the worker thread that runs the built-in agent loops. The thread talks to the models; the daemon makes the loops' calls
+// to the relay.
 
 import type { InboxMessage, Tokens } from '@agent-relay/sdk/protocol'
 import type { RunRow } from '../core/view.ts'
@@ -17,12 +18,12 @@ export interface ToolResult {
   isError: boolean
 }
 
-/** Calls that a loop makes to the daemon on behalf of the run's own agent. */
+/** Calls that a loop asks the daemon to make as the run's own agent. */
 export interface RunAgentCalls {
   takeMail(): Promise<InboxMessage[]>
-  /** Marks everything handed out so far as read: the model has answered after seeing it. */
+  /** Marks all messages handed out so far as read: the model has answered after seeing them. */
   received(): Promise<void>
-  /** True once mail waits, false when none has come within `ms`. */
+  /** Resolves with true once messages wait in the inbox, with false if none has come within `ms`. */
   mailCame(ms: number): Promise<boolean>
   complete(summary: string): Promise<void>
   /** Records the tokens used by the model's answer number `n`. */
@@ -34,9 +35,9 @@ export interface LoopTask {
   run: RunRow
   contract: string
   model: ModelSettings
-  /** The relay's own tools; the daemon calls them. */
+  /** The relay's own tools for the model; the daemon carries out their calls. */
   tools: ToolDefinition[]
-  /** The project's MCP servers; the thread starts them. */
+  /** The MCP servers of the project's configuration; the worker thread starts them. */
   servers: Record<string, McpServerSettings>
   limits: RunLimits
   /** Memory shared with the thread: its first number becomes 1 once the run is over, which the thread sees even before the `over` message arrives. */

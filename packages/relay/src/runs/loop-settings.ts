@@ -1,4 +1,4 @@
-// The settings of the built-in loop: the daemon's environment, and the configuration of the project directory that the run works in.
+// The settings of the built-in agent loop, from the daemon's environment and from the configuration of the project directory that the run works in.
 
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import type { LoopSettings } from '../broker/runs/run-runtime.ts'
@@ -7,7 +7,7 @@ import { namesModel } from './model.ts'
 
 interface LoopSettingsOptions {
   env: Env
-  /** The directory with the record of trusted project configurations. */
+  /** The daemon's data directory, which records the trusted project configurations. */
   dataDir: string
   /** The project directory that the workspace is named after. */
   directory(): string | undefined
@@ -20,7 +20,7 @@ export class ProjectLoopSettings implements LoopSettings {
     this.#options = options
   }
 
-  /** The configuration of this directory, or of the workspace's own. */
+  /** Reads the project configuration of the wanted directory, otherwise of the workspace's own directory. */
   of(wanted: string | undefined): ProjectConfigFile | undefined {
     const { dataDir, directory } = this.#options
     const cwd = wanted ?? directory()

@@ -1,4 +1,5 @@
-// The worker thread of the built-in loops. It calls the models and reads their streams, so that the daemon's own event loop never waits for one.
+// The worker thread that runs the built-in agent loops. It calls the models and reads their streams, so that the daemon's own event loop never waits for a
+// model.
 
 import { setMaxListeners } from 'node:events'
 import { setPriority } from 'node:os'
@@ -8,19 +9,19 @@ import type { LoopTask, RunAgentCalls, ToDaemon, ToThread } from './loop-protoco
 import { openModel } from './model.ts'
 import { openServers, toolsFor } from './tools.ts'
 
-/** Interval at which a model's words, which arrive in pieces of a few letters, are passed on together. */
+/** Interval at which a model's output, which arrives in pieces of a few letters, is passed on together. */
 const noteMs = 100
 /** Priority of this thread: a model's answer may be delayed a little; messages between agents may not. */
 const threadNiceness = 5
 
-// On Linux a thread has its own priority, so the daemon's event loop goes first. Elsewhere this would change the whole process.
+// On Linux a thread has its own priority, so the daemon's event loop goes first. On other systems the call would change the whole process.
 if (process.platform === 'linux') setPriority(threadNiceness)
 
 class LoopThread {
   readonly #port: MessagePort
-  /** Calls of a run's agent that the daemon has not answered yet, by their number. */
+  /** Calls to the daemon that it has not answered yet, by their number. */
   readonly #unanswered = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
-  /** The abort controller of each active run's loop, by run. */
+  /** The abort controller of each active run's loop, by run id. */
   readonly #active = new Map<string, AbortController>()
   readonly #closing = new AbortController()
   #calls = 0
@@ -87,7 +88,7 @@ class LoopThread {
     const { run, contract, limits, flag } = task
     const agent = this.#agentOf(run.id)
     const closing = this.#closing.signal
-    // The last check before a request leaves: none does once the run is over.
+    // The last check before a request to the model leaves: no request may leave once the run is over.
     const model = await openModel(task.model, (input, init) => {
       if (Atomics.load(flag, 0) === 1) throw new Error('the run is over')
       return fetch(input, init)

@@ -1,4 +1,4 @@
-// The built-in agent loop: a model, its tools and its mail, turn by turn, until the run is over or one of its limits is reached.
+// The built-in agent loop: gives a model its tools and its messages, turn by turn, until the run is over or one of its limits is reached.
 
 import type { Tokens } from '@agent-relay/sdk/protocol'
 import type { LanguageModel, ModelMessage } from 'ai'
@@ -19,7 +19,7 @@ export interface LoopOptions {
   /** Aborted when the run has ended, whoever ended it. */
   over: AbortSignal
   closing: AbortSignal
-  /** Records output for those who look at the run. */
+  /** Records output, which is shown to those who look at the run. */
   note(text: string): void
 }
 
@@ -28,14 +28,14 @@ export class Loop {
   readonly #messages: ModelMessage[] = [{ role: 'user', content: firstWords }]
   #tokens = 0
   #answers = 0
-  /** Consecutive answers without a tool call. */
+  /** Number of consecutive answers of the model without a tool call. */
   #nudges = 0
 
   constructor(options: LoopOptions) {
     this.#options = options
   }
 
-  /** Resolves when the run is over; with a reason where the loop itself gives up. */
+  /** Resolves when the run is over, with a reason if the loop itself gives up. */
   async run(): Promise<string | undefined> {
     const { limits, over } = this.#options
     for (let turn = 1; !over.aborted; turn++) {
@@ -59,7 +59,7 @@ export class Loop {
       return `The model failed: ${reasonOf(error)}`
     }
     if (!answer || over.aborted) return undefined
-    // The model has answered, so it has read the messages handed to it before.
+    // The model has answered, so it has read the messages that were handed to it before.
     void agent.received()
     this.#tokens += answer.tokens.input + answer.tokens.output
     this.#messages.push(...answer.messages.filter(({ content }) => content.length > 0))
@@ -78,7 +78,7 @@ export class Loop {
   async #callTools({ calls, messages }: ModelAnswer): Promise<undefined> {
     const { tools, over, note } = this.#options
     this.#nudges = 0
-    // The library has already answered an invalid call.
+    // The AI library has already answered invalid tool calls by itself; these are skipped.
     const answered = new Set(messages.flatMap(({ role, content }) => (role === 'tool' ? content : [])).flatMap(idOf))
     for (const { toolCallId, toolName, input } of calls) {
       if (over.aborted) return
@@ -90,7 +90,7 @@ export class Loop {
     }
   }
 
-  /** Handles an answer without tool calls: waits for a message in case the model expects one, then asks it to continue. */
+  /** Handles an answer without tool calls: waits for a message in case the model expects one, then asks the model to continue. */
   async #nudge(): Promise<string | undefined> {
     const { agent, limits, over } = this.#options
     if (this.#nudges >= limits.nudgesMax)

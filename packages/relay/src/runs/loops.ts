@@ -1,5 +1,5 @@
-// The daemon's side of the built-in loop: connects each run with its model and agent, and owns the thread in which the loops run. The thread starts
-// with the first run and ends when there has been no run for a while.
+// The daemon's side of the built-in agent loop: connects each run with its model and agent, and owns the worker thread in which the loops run. The thread
+// starts with the first run and ends when there has been no run for a while.
 
 import { Worker } from 'node:worker_threads'
 import type { Env } from '@agent-relay/sdk/internal/discover'
@@ -13,7 +13,7 @@ import { modelSettings } from './model.ts'
 import { relayTools } from './relay-tools.ts'
 import { type Dial, RunAgent } from './run-agent.ts'
 
-/** How long an idle thread is kept, so that the next run starts at once. Then its memory is freed. */
+/** How long an idle worker thread is kept, so that the next run starts at once. Then its memory is freed. */
 const idleThreadMs = 60_000
 
 interface Active {
@@ -28,7 +28,7 @@ export class Loops {
   #idle: NodeJS.Timeout | undefined
   #isClosing = false
 
-  /** Resolves when the run's loop has ended; with a reason where nobody asked it to end. */
+  /** Runs a loop in the worker thread. Resolves when the loop has ended, with a reason if nobody asked it to end. */
   run(
     task: Omit<LoopTask, 'flag'>,
     agent: RunAgentCalls,
@@ -51,7 +51,7 @@ export class Loops {
     })
   }
 
-  /** Gives up every active run and ends the thread. */
+  /** Gives up every active run and ends the worker thread. */
   async close(): Promise<void> {
     this.#isClosing = true
     clearTimeout(this.#idle)
@@ -61,7 +61,7 @@ export class Loops {
     await this.#thread?.terminate()
   }
 
-  /** Starts the thread from the package's own `dist`, even where this file runs as TypeScript: a thread loads only JavaScript. */
+  /** Starts the worker thread from the package's own `dist`, even if this file runs as TypeScript: a thread loads only JavaScript. */
   #start(): Worker {
     const thread = new Worker(new URL('../../dist/runs/loop-thread.js', import.meta.url), { execArgv: [] })
     thread.on('message', (message: ToDaemon) => void this.#hear(message))
@@ -119,7 +119,7 @@ export interface LoopRunOptions {
   over: AbortSignal
 }
 
-/** Carries out one run. Resolves when it is over; with a reason where it ended by itself. */
+/** Carries out one run with the built-in loop. Resolves when the run is over, with a reason if the loop ended by itself. */
 export async function runLoop(options: LoopRunOptions): Promise<string | undefined> {
   const { ledger, run, env, config, dataDir, dial, loops, limits, over } = options
   const model = modelSettings(env, run.model, config)
@@ -155,7 +155,7 @@ export async function runLoop(options: LoopRunOptions): Promise<string | undefin
   }
 }
 
-/** The trusted file's servers, each with the directory that it starts in. Relative paths in the file are relative to the project. */
+/** Returns the MCP servers of the trusted configuration, each with the directory that it starts in. Relative paths in the file are relative to the project. */
 function placedServers(
   { settings, directory }: ProjectConfigFile,
   runCwd: string | undefined,

@@ -1,5 +1,5 @@
-// One request to the model. The answer is streamed, so that its words are seen as they come. A request is retried after a temporary failure, and
-// never after the run is over.
+// One request of the built-in agent loop to its model. The answer is streamed, so that its words are seen as they come. A request is retried after a temporary
+// failure, and never after the run is over.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tokens } from '@agent-relay/sdk/protocol'
@@ -15,7 +15,7 @@ export interface ModelQuestion {
 
 export interface ModelAnswer {
   text: string
-  /** The messages to append to the conversation. */
+  /** The model's messages, to append to the conversation with it. */
   messages: ModelMessage[]
   calls: { toolCallId: string; toolName: string; input: unknown }[]
   tokens: Tokens
@@ -32,10 +32,10 @@ export interface RequestControls {
   onTokens(tokens: Tokens): void
 }
 
-/** Without this setting the library logs a line at every request to a model that it does not know. */
+/** Without this setting the AI library logs a line at every request to a model that it does not know. */
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
 
-/** Asks the model, with retries. Throws the error of the last attempt; undefined if the run has ended meanwhile. */
+/** Asks the model, with retries. Throws the error of the last attempt; returns undefined if the run has ended meanwhile. */
 export async function ask(question: ModelQuestion, controls: RequestControls): Promise<ModelAnswer | undefined> {
   const { limits, over } = controls
   for (let tries = 1; ; tries++) {
@@ -56,7 +56,7 @@ async function askOnce(question: ModelQuestion, { limits, closing, onText }: Req
   const { streamText } = await import('./libraries.ts')
   const late = AbortSignal.timeout(limits.requestMsMax)
   const abortSignal = AbortSignal.any([closing, late])
-  // Retries of the library are off: it would retry even after the run is over.
+  // The AI library's own retries are off: it would retry even after the run is over.
   const result = streamText({ ...question, maxRetries: 0, abortSignal, onError: () => {} })
   for await (const part of result.fullStream) {
     if (part.type === 'text-delta') onText(part.text)

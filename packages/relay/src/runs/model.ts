@@ -1,4 +1,4 @@
-// The model settings of the built-in loop: from the daemon's environment, else from the project's file once it is trusted.
+// The model settings of the built-in agent loop: from the daemon's environment, otherwise from the project's configuration once that is trusted.
 
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import type { LanguageModel } from 'ai'
@@ -24,13 +24,13 @@ const fix =
   'Set RELAY_LLM_PROVIDER, RELAY_MODEL and RELAY_LLM_API_KEY (or RELAY_LLM_BASE_URL) for the daemon and restart it, ' +
   'or "llm" in .relay/config.json, and start this again. Or let a CLI do it: harness claude.'
 
-/** Whether a model is named, usable or not; `modelSettings` then says what is missing. */
+/** Whether the settings name a model, usable or not; `modelSettings` then says what is missing. */
 export function namesModel(env: Env, config: ProjectConfigFile | undefined): boolean {
   const named = setting(env, 'RELAY_LLM_PROVIDER') ?? setting(env, 'RELAY_LLM_BASE_URL')
   return named !== undefined || config?.settings.llm !== undefined
 }
 
-/** The settings, or a sentence that says what is missing. */
+/** Returns the model settings, or a sentence that says what is missing. */
 export function modelSettings(
   env: Env,
   wanted: string | undefined,
@@ -53,13 +53,13 @@ export function modelSettings(
   return { provider, baseUrl: baseUrl && withVersion(baseUrl), apiKey, model }
 }
 
-/** Adds /v1, under which every provider serves its API, where a user has given only the server's address. */
+/** Adds /v1, under which every provider serves its API, if the user has given only the server's address. */
 function withVersion(url: string): string {
   const plain = url.replace(/\/+$/, '')
   return /^https?:\/\/[^/]+$/.test(plain) ? `${plain}/v1` : plain
 }
 
-/** Opens a model; its library is loaded with the first run, so that an idle daemon stays small. Every request goes through `fetch`. */
+/** Opens a model. Its library is loaded with the first run, so that an idle daemon stays small. Every request goes through `fetch`. */
 export async function openModel(
   { provider, baseUrl: baseURL, apiKey, model }: ModelSettings,
   fetch: typeof globalThis.fetch,

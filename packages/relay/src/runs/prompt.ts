@@ -1,4 +1,4 @@
-// The prompts of a run's agent, and the detection of its words that say that the contract is fulfilled.
+// The prompts of an agent that carries out a run, and the detection of the agent's words that its contract is fulfilled.
 
 import { cleanForModel, oneLine } from '@agent-relay/sdk/internal/clean'
 import { injectionText } from '@agent-relay/sdk/internal/injection'
@@ -6,7 +6,7 @@ import type { InboxMessage } from '@agent-relay/sdk/protocol'
 
 export const marker = '[CONTRACT COMPLETE]'
 
-/** The marker is described and never written out: a prompt that comes back as an echo does not contain it. */
+/** The completion marker is described and never written out, so that a prompt that comes back as an echo does not contain it. */
 const ending = (id: string) =>
   `When the contract is fulfilled, call agent_complete(agent_id="${id}", summary="...") with what was done, and put a result that others need into its payload. ` +
   'If you cannot call tools, end your reply with the words CONTRACT COMPLETE in square brackets instead. ' +
@@ -26,7 +26,7 @@ Your contract:
 ${cleanForModel(contract)}`
 }
 
-/** The contract as the task of a CLI. */
+/** Words the run's contract as the task of an agent CLI. */
 export function taskText(id: string, contract: string): string {
   return `You work by yourself on one contract. Your agent_id is ${id}.\n${ending(id)}\n\nYour contract:\n${contract}`
 }
@@ -35,12 +35,12 @@ export const firstWords = 'Begin with your contract.'
 export const nudge =
   'Go on with your contract. If it is fulfilled, or cannot be, call agent_complete; nobody else reads what you write here.'
 
-/** Mail for the model, in the same form as messages have everywhere else: nothing in a body can pass for another message. */
+/** Formats messages for the model in the same form as everywhere else, in which nothing in a body can pass for another message. */
 export function mailText(messages: readonly InboxMessage[]): string {
   return injectionText(messages, { toolPrefix: '', isBare: true })
 }
 
-/** Whether the agent itself wrote the marker: lines of the contract that it repeats are taken out first. */
+/** Whether the agent itself wrote the completion marker: lines of the contract that the agent repeats are taken out first. */
 export function saysComplete(text: string, contract: string): boolean {
   if (!text.includes(marker)) return false
   if (!contract.includes(marker)) return true

@@ -1,4 +1,4 @@
-// The relay's tools for the built-in loop, `agent_complete` among them, called as the run's own agent.
+// The relay's tools for the built-in agent loop, such as `agent_complete`, called as the run's own agent.
 
 import type { Tool, TurnClient } from '@agent-relay/mcp'
 import { cleanForModel } from '@agent-relay/sdk/internal/clean'
@@ -14,11 +14,11 @@ export interface RelayTools {
 type Mcp = typeof import('@agent-relay/mcp')
 
 const toolsets = 'relay,agents'
-/** The loop needs toolset `agents` to complete its run, but may not start runs: runs that start runs without end cost somebody money. */
+/** The loop needs the toolset `agents` to complete its run, but may not start runs: runs that start further runs without end would cost somebody money. */
 const withheld = new Set(['agent_start', 'agent_stop'])
 const hiring = new Set(['relay_spawn', 'relay_release'])
 
-/** The relay's tools for one run. The MCP package is loaded with the first run, as with the first MCP session. */
+/** Returns the relay's tools for one run. The MCP package is loaded with the first run, as with the first MCP session. */
 export async function relayTools(openTurn: () => Turn, mayHire: boolean): Promise<RelayTools> {
   const mcp = await import('@agent-relay/mcp')
   const tools = mcp.toolsOf(toolsets).filter(({ name }) => !withheld.has(name) && (mayHire || !hiring.has(name)))

@@ -1,13 +1,13 @@
-// The run's own agent as its loop uses it: its mail, its tool calls, and the report that the contract is fulfilled. Its session is like any other
-// model's.
+// The run's own agent as the built-in loop uses it: its messages, its tool calls, and the report that the contract is fulfilled. The agent's session is like
+// that of any other model.
 
 import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { type InboxMessage, isWithinBytes, limits } from '@agent-relay/sdk/protocol'
 import type { RunLedger } from '../broker/runs/run-runtime.ts'
 
 /**
- * Opens the session of a run's loop: with the agent's own token, as any MCP session does, and with no more rights than whoever asked for the run
- * has. Works once for each run; undefined afterwards.
+ * Opens the session in which a run's loop acts: with the agent's own token, as any MCP session does, and with no more rights than whoever asked for the run.
+ * Works once for each run; undefined afterwards.
  */
 export type Dial = (run: string) => Promise<{ client: WorkspaceClient; link: { turn(id: string): Turn } } | undefined>
 
@@ -16,7 +16,7 @@ export class RunAgent {
   readonly #openTurn: (id: string) => Turn
   readonly #run: string
   readonly #ledger: RunLedger
-  /** Turns opened since the model's last answer. */
+  /** Turns (groups of calls) opened since the model's last answer. */
   #open: Turn[] = []
   #turns = 0
 
@@ -32,7 +32,7 @@ export class RunAgent {
     return dialled && new RunAgent(run, ledger, dialled.client, (id) => dialled.link.turn(id))
   }
 
-  /** Opens a turn. Messages that its calls hand out count as read at the model's next answer. */
+  /** Opens a turn, a group of calls. Messages that these calls hand out count as read at the model's next answer. */
   turn(): Turn {
     const turn = this.#openTurn(`${this.#run}/${++this.#turns}`)
     this.#open.push(turn)
@@ -49,7 +49,7 @@ export class RunAgent {
     return total === 0 ? [] : (await this.turn().call('inbox.take', {})).messages
   }
 
-  /** Resolves with true once mail waits, and with false when `given` aborts. */
+  /** Resolves with true once messages wait in the inbox, and with false when `given` aborts. */
   mailCame(given: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const look = async () => {

@@ -1,4 +1,4 @@
-// Carries out the runs of one workspace: it hears which runs are started and ended, and acts. It decides nothing about a run itself.
+// Carries out the runs of one workspace: hears which runs are started and ended, and acts. The broker decides everything about a run's state.
 
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -62,7 +62,7 @@ export class Runner {
     active.done = this.#see(run, over.signal).finally(() => this.#active.delete(id))
   }
 
-  /** Follows a run to its end and reports why it gave up, if it did. */
+  /** Follows a run to its end, and reports the reason if the run was given up. */
   async #see(run: RunRow, over: AbortSignal): Promise<void> {
     const { ledger, clock } = this.#options
     const { msMax } = this.#limits
@@ -76,7 +76,7 @@ export class Runner {
     await ledger.end(run.id, reason ?? 'It ended without a word.')
   }
 
-  /** Resolves when the run is no longer carried out, with the reason where nobody asked it to end. */
+  /** Resolves when the run is no longer carried out, with the reason if nobody asked it to end. */
   async #carryOut(run: RunRow, over: AbortSignal): Promise<string | undefined> {
     const { ledger, dial, env, dataDir, settings } = this.#options
     if (run.harness !== 'loop') return runByWorker(ledger, run, over)

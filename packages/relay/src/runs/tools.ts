@@ -1,5 +1,5 @@
-// The tools of one loop: the relay's, and those of the MCP servers of a project's file, as a real MCP client uses them. The servers are
-// started for one run and end with it, and only where the file is trusted.
+// The tools of one built-in agent loop: the relay's, and those of the MCP servers in the project's configuration, called as a real MCP client does. The servers
+// are started for one run and end with it, and only if the configuration is trusted.
 
 import type { Client, Transport } from '@modelcontextprotocol/client'
 import type { ToolSet } from 'ai'
@@ -10,13 +10,13 @@ import type { RunAgentCalls, ToolDefinition, ToolResult } from './loop-protocol.
 export interface ProjectServers {
   /** Tools under the names that the model sees, such as `files_read`. */
   tools: ToolDefinition[]
-  /** Servers that could not be started, for those who look at the run. */
+  /** One text for each MCP server that could not be started, for those who look at the run. */
   troubles: string[]
   call(name: string, input: unknown, signal: AbortSignal): Promise<ToolResult>
   close(): Promise<void>
 }
 
-/** A tool's name as models accept it: no other characters, and at most 64. */
+/** Makes a tool name that models accept: only letters, digits, `_` and `-`, at most 64 characters. */
 const nameOf = (server: string, tool: string) => `${server}_${tool}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64)
 
 export async function openServers(
@@ -59,13 +59,15 @@ export async function openServers(
 async function connect(settings: McpServerSettings, startMs: number, clients: Client[]): Promise<Client> {
   const { Client: McpClient } = await import('./libraries.ts')
   const client: Client = new McpClient({ name: 'agent-relay', version })
-  // The client is stored before it connects, so that a server that hangs is closed with the others.
+  // The MCP client is stored before it connects, so that a server that hangs is closed with the others.
   clients.push(client)
   await client.connect(await transportOf(settings), { timeout: startMs })
   return client
 }
 
-/** The transport to a server. A started server gets the few variables that every program needs, and those that the file gives it. */
+/**
+ * Opens the transport to an MCP server. A server that is started gets the few variables that every program needs, and those that the configuration gives it.
+ */
 async function transportOf(settings: McpServerSettings): Promise<Transport> {
   if ('url' in settings) {
     const { StreamableHTTPClientTransport } = await import('./libraries.ts')
@@ -81,7 +83,7 @@ function textOf(content: unknown): string {
   return parts.map((part) => (part.type === 'text' ? (part.text ?? '') : `[${part.type}]`)).join('\n')
 }
 
-/** The tools of one loop, as its model sees them: the relay's, which the daemon calls, and those of the project's servers. */
+/** The tools of one loop, as its model sees them: the relay's tools, which the daemon calls, and those of the project's MCP servers. */
 export interface RunTools {
   definitions: ToolSet
   call(name: string, input: unknown, signal: AbortSignal): Promise<ToolResult>

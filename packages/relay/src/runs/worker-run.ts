@@ -1,20 +1,20 @@
-// A run carried out by a worker: the contract is the worker's task. The run ends by agent_complete, by the marker on the worker's screen, or with
-// its program.
+// A run carried out by a worker, a CLI that the daemon starts: the run's contract is the worker's task. The run ends by `agent_complete`, by the completion
+// marker on the worker's screen, or with the worker's program.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RunLedger } from '../broker/runs/run-runtime.ts'
 import type { RunRow } from '../core/view.ts'
 import { marker, taskText } from './prompt.ts'
 
-/** Interval between two reads of the screen. The output bytes are not followed, since they are not what a person sees. */
+/** Interval between two reads of the worker's screen. The output bytes are not followed, since they are not what a person sees. */
 const screenLookMs = 2_000
 const screenLines = 200
-/** Length of the summary, which is the end of the text on the screen before the marker. */
+/** Maximum length of the run's summary, which is the end of the text on the worker's screen before the completion marker. */
 const summaryCharsMax = 4_000
-/** Delay before the program is ended, so that it gets the answer to its agent_complete. */
+/** Delay before the worker's program is ended, so that it gets the answer to its `agent_complete`. */
 const completionMs = 2_000
 
-/** Resolves when the run is over; with a reason where the worker ended by itself or never began. */
+/** Carries out a run with a worker. Resolves when the run is over, with a reason if the worker ended by itself or never began. */
 export async function runByWorker(ledger: RunLedger, run: RunRow, over: AbortSignal): Promise<string | undefined> {
   try {
     await ledger.hire(run, taskText(run.id, ledger.contractOf(run.id)), over)
@@ -32,7 +32,7 @@ export async function runByWorker(ledger: RunLedger, run: RunRow, over: AbortSig
 
 async function watch(ledger: RunLedger, run: RunRow, over: AbortSignal): Promise<string | undefined> {
   const { id, agent } = run
-  // A screen also shows what was typed into it, wrapped and framed: where the contract contains the marker, only agent_complete counts.
+  // A screen also shows what was typed into it, wrapped and framed: if the contract contains the marker, only agent_complete counts.
   const canSay = !ledger.contractOf(id).includes(marker)
   let ended: string | undefined
   const exit = new AbortController()
@@ -47,7 +47,7 @@ async function watch(ledger: RunLedger, run: RunRow, over: AbortSignal): Promise
   try {
     while (!done.aborted) {
       const worker = ledger.workerOf(run)
-      // The worker may have exited before the listener was added.
+      // The worker may have exited before the listener for exits was added.
       if (!worker) return ended ?? 'The worker exited.'
       const screen = (await worker.terminal?.screen(screenLines).catch(() => '')) ?? ''
       if (screen !== '') ledger.show(id, screen)

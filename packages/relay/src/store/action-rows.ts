@@ -1,4 +1,4 @@
-// Actions and invocations as rows, read for the rules and for answers.
+// Actions and their calls (invocations) as rows: how rules and answers read them, and how facts write them.
 
 import { type ActionErrorCode, toolNameOf } from '@agent-relay/sdk/protocol'
 import { unaskedAuthorities } from '../core/actions.ts'
@@ -36,21 +36,21 @@ export interface OutcomeRow {
   outputJson?: string
 }
 
-/** Number of rows read at once when all are listed. */
+/** Number of actions read at once when all of them are listed. */
 const actionsPerStep = 16
 
 type Known = Map<string, { row: Row; action: ActionRow }>
 
 export class ActionRows {
   readonly #sql: Record<keyof typeof statements, Statement>
-  /** Parsed actions by name, with the rows they were made from: parsing two hundred schemas for every list would cost more than reading the rows. */
+  /** Parsed actions by name, each with the row it was made from: parsing two hundred schemas for every list would cost more than reading the rows. */
   #known: Known = new Map()
 
   constructor(database: Database) {
     this.#sql = database.prepareAll(statements)
   }
 
-  /** The actions in the order of their names, read a few at a time since schemas are long. An unchanged row is the same object again. */
+  /** Yields the actions in the order of their names, read a few at a time since schemas are long. An unchanged row gives the same object again. */
   *all(which: 'all' | 'unasked' = 'all'): Generator<ActionRow, void, void> {
     const known: Known = new Map()
     for (let [after, isMore] = ['', true]; isMore; ) {
@@ -162,7 +162,7 @@ export function actionAppliers(database: Database, keep: BodyKeeper): Appliers<`
       sql.invoked.run(id, action, caller, provider, session, at, until, machine, seq)
     },
     'action.completed': ({ id, ok, code = null, message = null, durationMs }, { seq, facts, body }) => {
-      // In the entry of a call that could not begin, the body is the call's input.
+      // If the call could not begin, its entry also has `action.invoked`, and the entry's body is the call's input.
       const isOwnBody = !facts.some(({ type }) => type === 'action.invoked')
       if (ok && isOwnBody) keep(seq, body)
       sql.completed.run(ok ? 1 : 0, code, message, ok ? seq : null, durationMs, id)

@@ -1,4 +1,4 @@
-// Approvals as rows, read for the rules and for lists.
+// Approvals as rows: how rules and lists read them, and how facts write them.
 
 import type { ApprovalOpened } from '@agent-relay/sdk/protocol'
 import { machineOf } from '../core/journal.ts'
@@ -79,7 +79,7 @@ function approvalOf(row: Row): ApprovalRow {
   return approval
 }
 
-/** The values of a new row, in the order of the columns that the insert names. */
+/** Returns the values of a new row, in the order of the columns that the insert names. */
 function approvalValues(
   { id, agent, vendor, tool, input, digest, choices, questions, ...fact }: ApprovalOpened,
   { machine, at, whole }: { machine: string | null; at: number; whole: number | null },
@@ -103,7 +103,8 @@ export function approvalAppliers(database: Database, keep: BodyKeeper): Appliers
   const sql = database.prepareWhenUsed(writes)
   return {
     'approval.opened': (fact, entry) => {
-      // The body belongs to this fact only if its input was cut. A replay has no bodies, and finds it in its row.
+      // The entry's body is the approval's whole input, and only if the input was cut. A replay has no bodies: the statement looks for the one that is
+      // stored.
       const whole = fact.hiddenChars === undefined ? null : entry.seq
       if (whole !== null) keep(whole, entry.body)
       sql.approval.run(...approvalValues(fact, { machine: machineOf(fact, entry), at: entry.at, whole }))

@@ -1,6 +1,7 @@
-// Receipts of messages that are not here yet. After a failover that lost entries, a machine knows from its former copy what its agents were shown and
-// have read, also of messages that another machine brings back later, or never. Each receipt is kept until its message is here and its agent is at
-// home here. It then becomes an entry of this machine alone, like any other receipt, and the other machines are told.
+// Receipts of messages that this machine does not have yet. After a failover that lost entries, a machine knows from its former copy of the workspace what
+// its agents were shown and have read, also of messages that another machine brings back later, or never. Each receipt is kept until its message has come
+// and its agent is at home on this machine. The receipt then becomes an entry of this machine alone, like any other receipt, and the other machines are
+// told.
 
 import type { Fact, Route } from '@agent-relay/sdk/protocol'
 import type { Draft } from '../core/journal.ts'
@@ -11,11 +12,11 @@ const homeIn = (copy: 'main' | 'former', agent: string) =>
   `(SELECT machine FROM ${copy}.homes h WHERE h.agent = ${agent} ORDER BY h.epoch DESC LIMIT 1)`
 
 const keep = 'INSERT INTO main.awaited_receipts (message, agent, offered_at, route, read_at)'
-// Several former copies may have the same receipt.
+// Several former copies may have the same receipt: what is known already stays.
 const orAdd = `ON CONFLICT DO UPDATE SET route = CASE WHEN offered_at IS NULL THEN excluded.route ELSE route END,
   offered_at = coalesce(offered_at, excluded.offered_at), read_at = coalesce(read_at, excluded.read_at)`
 
-/** Statements that copy the receipts; `?1` is this machine. Agents are matched by id: the same name may be another agent's by now. */
+/** Statements that copy receipts from a former copy; `?1` is this machine. Agents are matched by id, since another agent may have the name by now. */
 const taking = [
   `${keep} SELECT m.id, a.id, r.offered_at, r.route, r.read_at
     FROM former.receipts r JOIN former.messages m ON m.seq = r.message JOIN former.agents a ON a.key = r.agent
@@ -48,7 +49,7 @@ export class AwaitedReceipts {
     this.#isAny = this.#sql.any.get() !== undefined
   }
 
-  /** Takes over the receipts of this machine's agents that another copy of the workspace has and this one lacks. */
+  /** Takes over the receipts of this machine's agents that another copy of the workspace has and this copy lacks. */
   takeFrom({ database: { path } }: Store): void {
     const { database, machine } = this.#store
     if (machine === undefined) return
@@ -65,7 +66,7 @@ export class AwaitedReceipts {
   }
 
   /**
-   * Stores the receipts of messages and agents that have come with these facts, inside the transaction that writes the facts. Returns whether there
+   * Stores the awaited receipts of messages and agents that have come with these facts, inside the transaction that writes the facts. Returns whether there
    * were any.
    */
   settle(facts: Iterable<Fact>): boolean {
@@ -98,7 +99,8 @@ export class AwaitedReceipts {
   }
 
   #append(by: string, at: number, rule: string, fact: Fact): void {
-    // No caller gave this command an id, and the same message may be lost and come again: the number that the entry follows is never used twice.
+    // No caller gave this command an id, and the same message may be lost and come again. The last number of the local journal is never used twice, so it
+    // makes the id.
     const cause = `returned ${this.#store.local?.lastSeq}`
     const draft: Draft = { at, by, cause, rule, facts: [fact], outcome: {} }
     if (!this.#store.appendLocal(draft)) throw new Error(`${cause} has an entry already`)

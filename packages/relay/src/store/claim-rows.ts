@@ -1,4 +1,4 @@
-// Claims as rows, read for the rules and for lists.
+// Claims on files as rows: how rules and lists read them, and how facts write them.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import { machineOf } from '../core/journal.ts'
@@ -8,21 +8,21 @@ import type { Database, Row, Statement } from './database.ts'
 
 const names = ['path', 'machine', 'root', 'file', 'repository', 'agent', 'how', 'since', 'edited_at', 'until']
 const columns = names.map((name) => `c.${name}`).join(', ')
-/** The join looks up path by path: with IN, SQLite would sort the list first. */
+/** Joins claims path by path: with IN, SQLite would sort the list of paths first. */
 const among = 'FROM json_each(?1) j CROSS JOIN claims c ON c.path = j.value AND c.machine = ?2'
 const others = `${among} WHERE c.agent <> ?3 AND c.until > ?4 AND c.until <= ?5`
-/** The most claims that one fact names. */
+/** The most claims that a denial of an edit lists. */
 const firstMax = 20
 
 const statements = {
   at: `SELECT ${columns} FROM claims c WHERE path = ? AND machine = ?`,
   inCheckout: `SELECT ${columns} FROM claims c WHERE root = ? ORDER BY agent, file`,
-  // The rows come as one text: a thousand rows of ten values take three times as long.
+  // Returns the rows as one text: a thousand rows of ten values take three times as long.
   among: `SELECT json_group_array(json_array(${columns})) ${among}`,
   countOthers: `SELECT count(*) ${others}`,
   firstOthers: `SELECT ${columns} ${others} LIMIT ${firstMax}`,
   ofFiles: `SELECT ${columns} FROM claims c WHERE file IN (SELECT value FROM json_each(?)) AND repository = ?`,
-  // In ASCII '0' follows '/', so this finds everything that begins with the directory and a '/'.
+  // Finds everything that begins with the directory and a '/': in ASCII '0' follows '/'.
   below: `SELECT ${columns} FROM claims c WHERE path >= ?1 || '/' AND path < ?1 || '0' AND machine = ?2`,
   of: `SELECT ${columns} FROM claims c WHERE agent = ? ORDER BY path`,
   count: 'SELECT count(*) FROM claims WHERE until > ? AND until <= ?',
@@ -80,12 +80,12 @@ export class ClaimRows implements ClaimView {
     return this.#sql.countOf.get(agent, at, at + limits.claimMs)?.[0] as number
   }
 
-  /** All claims that have not expired, ordered by agent. */
+  /** Returns all claims that have not expired, ordered by agent. */
   all(at: number): ClaimRow[] {
     return this.#sql.all.all(at).map(claimOf)
   }
 
-  /** The agents whose edits made claims that have not expired. */
+  /** Returns the agents whose edits made claims that have not expired. */
   holders(at: number): string[] {
     return this.#sql.holders.all(at).map(([agent]) => agent as string)
   }
@@ -113,7 +113,7 @@ export function claimAppliers(database: Database): Appliers<`claim.${string}`> {
       sql.claimsOver.run(entry.at)
       sql.claimed.run(path, machineOf(fact, entry) ?? '', root, file, repository, agent, how, entry.at, until)
     },
-    // A renewal may be stored a while after the edit: the edit's time follows from `until`.
+    // A renewal may be stored a while after the edit, so the edit's time is computed from `until`.
     'claim.renewed': ({ path, machine = '', until }) =>
       sql.claimRenewed.run(until - limits.claimMs, until, path, machine),
     'claim.ended': ({ path, machine = '' }) => sql.claimEnded.run(path, machine),

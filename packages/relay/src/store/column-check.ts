@@ -1,5 +1,5 @@
-// Checks that every column holds what we write there. A file that may come from anybody is checked so before it is read as a workspace. soundness.ts
-// checks that its pages are whole and its values have the types of their columns, schema.ts that the columns are ours.
+// Checks that every column of a database file holds what we write there. A file that may come from anybody is checked so before it is read as a workspace.
+// soundness.ts checks that the file's pages are whole and its values have the types of their columns, schema.ts that the columns are ours.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import {
@@ -31,11 +31,11 @@ function wordOf(words: readonly string[]): Expected {
 
 const json: Expected = {
   what: 'JSON',
-  // SQLite's own functions take U+0000 as the end of a text.
+  // SQLite's own functions take U+0000 as the end of a text, so JSON that has it does not count.
   sql: (column) => `json_valid(${column}) AND instr(${column}, char(0)) = 0`,
 }
 
-/** JSON of this type that also meets the condition `more`. */
+/** Makes the condition that a column has JSON of this type which also meets the condition `more`. */
 function jsonOf(type: 'array' | 'object', what: string, more: (column: string) => string = () => '1'): Expected {
   return {
     what,
@@ -49,7 +49,7 @@ const facts = jsonOf('array', 'a list of facts that this version knows', (column
   const isKnown = `type = 'object' AND coalesce(json_extract(value, '$.type'), '') IN (${quoted(factTypes)})`
   return `NOT EXISTS (SELECT 1 FROM json_each(${column}) WHERE NOT (${isKnown}))`
 })
-/** The condition on a column with the number of an entry whose body is JSON. */
+/** The condition on a column with the number of an entry: the entry's body must be JSON. */
 const jsonBody: Expected = {
   what: 'an entry with JSON',
   sql: (column) => `coalesce((SELECT ${json.sql('body')} FROM bodies WHERE bodies.seq = ${column}), 1)`,
@@ -60,7 +60,7 @@ const policy = jsonOf('object', 'a policy', (column) => {
   return `${isOf('approve', 'array')} AND ${isOf('terminal', 'object')}`
 })
 
-/** Conditions on columns besides their types, which the tables demand by themselves. */
+/** Conditions on columns besides the columns' types, which the tables enforce by themselves. */
 const expected: Record<string, Record<string, Expected>> = {
   meta: { value: { what: policy.what, sql: (column) => `name <> 'policy' OR ${policy.sql(column)}` } },
   journal: { facts, outcome: json },
@@ -86,7 +86,7 @@ const expected: Record<string, Record<string, Expected>> = {
   },
 }
 
-/** The largest number that JavaScript counts exactly, and the last moment that its dates know. */
+/** The largest number that JavaScript counts exactly, and the last moment that its dates can hold, in ms. */
 const [numberMax, timeMax] = [Number.MAX_SAFE_INTEGER, 8.64e15]
 const times = /^(?:at|until|since|horizon|\w+_at)$/
 
@@ -99,7 +99,7 @@ function expectedNumber(name: string): Expected {
   }
 }
 
-/** The fault of the first column that holds something else than it must; undefined if there is none. Brings the tables up to date first. */
+/** Returns the fault of the first column with a value that breaks its condition; undefined if there is none. Migrates the file's tables first. */
 export function columnFault(path: string): string | undefined {
   let database: Database | undefined
   try {
@@ -107,7 +107,7 @@ export function columnFault(path: string): string | undefined {
     return beginWith(database, faultIn)
   } catch (error) {
     if (error instanceof RefusalError) throw error
-    // Steps that bring the tables up to date read the columns too, and may fail on what is there.
+    // The steps that migrate the tables read the columns too, and may fail on wrong values.
     return (error as Error).message
   } finally {
     if (database?.isOpen) database.close()
@@ -119,7 +119,7 @@ export function faultIn(database: Database): string | undefined {
   for (const [table] of database.prepare(names).all()) {
     const checks = checksOf(database, table as string)
     if (checks.length === 0) continue
-    // One walk through the table makes all of its checks; 1 where any row holds something else.
+    // One walk through the table makes all of its checks; a check gives 1 if any row fails it.
     const broken = checks.map(
       ([column, { sql }]) => `max(NOT ("${column}" IS NULL OR (${sql(`"${table}"."${column}"`)})))`,
     )
@@ -133,7 +133,7 @@ export function faultIn(database: Database): string | undefined {
 const factRows = 1_000
 
 /**
- * The first malformed fact of a journal. Such a fact would stop any machine that reads the journal again: this one, or one that the workspace is
+ * Finds the first malformed fact of a journal. Such a fact would stop any machine that reads the journal again: this one, or one that the workspace is
  * shared with.
  */
 function factFault(database: Database, table: string): string | undefined {
@@ -141,7 +141,7 @@ function factFault(database: Database, table: string): string | undefined {
   for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)?.[0] as number))
     for (const [seq, text] of rows)
       for (const fact of JSON.parse(text as string) as Fact[]) {
-        // Policies had other fields once; the policy in force is checked in its column.
+        // A stored policy of an older version may have other fields; the policy in force is checked in its own column.
         const field = fact.type === 'workspace.policy-set' ? undefined : malformedField(fact)
         if (field !== undefined) return `entry ${seq} of its ${table} holds a ${fact.type} whose ${field} is malformed`
       }

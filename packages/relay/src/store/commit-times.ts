@@ -1,9 +1,9 @@
-// Durations of commits as a histogram, for `/metrics`. Each commit reads the clock twice; a send that shares a commit does not read it.
+// Durations of commits as a histogram, for `/metrics`. Each commit reads the clock twice; sends that share a commit with others do not read it again.
 
 export class CommitTimes {
   /** Upper bounds of the buckets in seconds. */
   readonly bounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1] as const
-  /** Counts per bucket; the last, without a bound, is for all longer commits. */
+  /** Counts per bucket; the last bucket has no bound and counts all longer commits. */
   readonly counts = new Array<number>(this.bounds.length + 1).fill(0)
   sumSeconds = 0
 

@@ -1,5 +1,5 @@
-// The table `concerns` says whom an entry concerns besides the readers of its message: one row for each agent, so that a reader finds its own entries
-// without looking through those of others. The rows are made from the audiences in the table of facts, which also says which facts of an entry a
+// The table `concerns` says which agents an entry concerns besides the readers of its message: one row for each agent, so that a reader finds its own
+// entries without looking through those of others. The rows are made from the audiences in the table of facts, which also says which facts of an entry a
 // reader sees.
 
 import type { Entry, Fact } from '@agent-relay/sdk/protocol'
@@ -35,7 +35,7 @@ export class Concerns {
     }
   }
 
-  /** Writes the rows of an entry, after its facts were applied. A plain send has none: its readers find it by its conversation. */
+  /** Writes the rows of an entry after its facts were applied. An entry that only sends a message has no rows: its readers find it by its conversation. */
   write({ seq, facts }: Pick<Entry, 'seq' | 'facts'>): void {
     this.#who.clear()
     for (const fact of facts) this.#add(fact)
@@ -54,7 +54,7 @@ export class Concerns {
     }
   }
 
-  /** Names from other workspaces and the daemon's own name have no key; nobody looks for their entries. */
+  /** Adds the keys of agents. Names from other workspaces and the daemon's own name have no key; nobody looks for their entries. */
   #addAgents(names: Iterable<string | undefined>): void {
     for (const name of names) {
       const key = name === undefined ? undefined : this.#keyOf(name)
@@ -63,11 +63,11 @@ export class Concerns {
   }
 }
 
-/** Entries without plain sends, which are most of all and have no rows here. */
+/** Reads all entries but those that only send a message: these are the most, and have no rows in `concerns`. */
 const others = `SELECT seq, facts FROM journal WHERE seq > ? AND facts NOT LIKE '[{"type":"message.created"%' ORDER BY seq LIMIT (? + 0)`
 const chunk = 1_000
 
-/** Fills the table for a journal from before it existed. A million entries, half of them plain sends, take about ten seconds. */
+/** Fills the table `concerns` for a journal from before the table existed. A million entries, half of them plain sends, take about ten seconds. */
 export function fillConcerns(database: Database): void {
   const agents = new Map(database.prepare('SELECT name, key FROM agents').all() as [string, number][])
   const concerns = new Concerns(database, (name) => agents.get(name))

@@ -1,4 +1,4 @@
-// Looks into a database file without opening the workspace.
+// Looks into a database file without opening it as a workspace.
 
 import { statSync } from 'node:fs'
 import { daemonName } from '@agent-relay/sdk/protocol'
@@ -7,11 +7,11 @@ import { knownVersion } from './migrating.ts'
 import { busyMs } from './soundness.ts'
 
 export interface DatabaseContents {
-  /** The workspace's id. Unset in a file that was never begun. */
+  /** The workspace's id. Unset in a file in which no workspace was begun. */
   id?: string
-  /** The version of its tables. */
+  /** The version of the file's tables. */
   schema: number
-  /** The number of the last entry. */
+  /** The number of the journal's last entry. */
   seq: number
   messages: number
 }
@@ -28,7 +28,7 @@ export function contentsOf(path: string): DatabaseContents {
   })
 }
 
-/** The workspace's id. Unset in a file that was never begun. */
+/** Returns the workspace's id; undefined for a file in which no workspace was begun. */
 export function idOf(path: string): string | undefined {
   return reading(path, idIn)
 }
@@ -42,7 +42,7 @@ export function mustBeKnown(path: string): void {
   reading(path, knownVersion)
 }
 
-/** Sizes in bytes. `log`: the write-ahead log, with what is not in the database yet. */
+/** Returns the sizes in bytes. `log`: the write-ahead log, with what is not in the database file yet. */
 export function sizesOf(path: string): { database: number; log: number } {
   const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
   return { database: size(path), log: size(`${path}-wal`) }

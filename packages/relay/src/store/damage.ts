@@ -1,4 +1,4 @@
-// Refusals for a file that is not the database that was written, with the commands that help. The fault is found in database.ts, soundness.ts,
+// Refusals for a file that is not the database that we wrote, with the commands that help. The faults are found in database.ts, soundness.ts,
 // same-files.ts, migrating.ts and daemon/known-workspaces.ts.
 
 import { statSync } from 'node:fs'
@@ -11,20 +11,20 @@ export function damaged(path: string, reason: string): RefusalError {
   return new RefusalError('workspace.damaged', { path, reason, ...fixesOf(path) })
 }
 
-/** An entry of a journal, and when it was stored. */
+/** An entry of a journal, by its number, and the time at which it was stored. */
 interface Stored {
   seq: number
   at: number
 }
 
-/** Entries that were stored and are gone: see Gap in journal-end.ts. */
+/** Entries that were stored and are missing from their journal: see Gap in journal-end.ts. */
 interface Lack {
   isLocal: boolean
   expected: Stored
   found: Stored
 }
 
-/** The refusal of a database that is whole but lacks entries. A person can go on with what is left. */
+/** Makes the refusal of a database that is whole but lacks entries. Its command `recover` lets a person go on with the entries that are left. */
 export function cut(path: string, lack: Lack): RefusalError {
   const recover = `agent-relay workspace recover ${shellQuote(workspaceOf(path))}`
   return new RefusalError('workspace.damaged', { path, reason: lackText(lack), lack, recover, ...fixesOf(path) })
@@ -40,12 +40,12 @@ function lackText({ isLocal, expected, found }: Lack): string {
   return `${ends}, but ${told(expected)} was stored${isLocal ? '' : `: ${gone} ${gone === 1 ? 'entry is' : 'entries are'} gone`}`
 }
 
-/** The refusal of another workspace's database in the place of this one's. Each is named by its workspace's name, if known. */
+/** Makes the refusal of a file that is another workspace's database. `found` and `own` are the names of the two workspaces, if known. */
 export function swapped(path: string, found: string, own: string): RefusalError {
   return lost(path, `${path} is the database of ${found}, and its own is ${own}`)
 }
 
-/** The refusal after the file was removed, replaced or cut while it was being written. */
+/** Makes the refusal after a database file was removed, replaced or cut while the daemon was writing it. */
 export function replaced(path: string, reason: string): RefusalError {
   return new RefusalError('store.replaced', { path, reason, workspace: workspaceOf(path), ...fixesOf(path) })
 }
@@ -55,8 +55,8 @@ export function lost(path: string, reason: string): RefusalError {
 }
 
 /**
- * A text that says what is missing where a database should be; undefined where a database may be made or opened. Call it before opening: SQLite would
- * make a missing database again, and delete the log beside an empty one. `isKnown`: there was a workspace of this name before.
+ * Says what is missing where a database should be; undefined if a database may be made or opened there. Call this function before opening: SQLite would
+ * make a missing database again, and delete the log beside an empty one. `isKnown`: whether there was a workspace of this name before.
  */
 export function lossOf(path: string, isKnown: boolean): string | undefined {
   const size = statSync(path, { throwIfNoEntry: false })?.size
@@ -67,13 +67,13 @@ export function lossOf(path: string, isKnown: boolean): string | undefined {
   return isKnown ? found : undefined
 }
 
-/** The refusal, if it says that the files of a workspace keep it from being opened. */
+/** Returns the refusal, if the error says that a workspace's files keep it from being opened. */
 export function fileFaultOf(error: unknown): Refusal | undefined {
   if (!(error instanceof RefusalError)) return undefined
   return /^workspace\.(?:damaged|lost|newer)$/.test(error.refusal.code) ? error.refusal : undefined
 }
 
-/** Whether the error says that this very file is damaged. */
+/** Whether the error says that the file at this path is damaged. */
 export function isDamage(error: unknown, path: string): boolean {
   return (
     error instanceof RefusalError && error.refusal.code === 'workspace.damaged' && error.refusal.details.path === path
@@ -81,9 +81,9 @@ export function isDamage(error: unknown, path: string): boolean {
 }
 
 /**
- * Commands that can be pasted into a shell. `copy`, with a copy of the file: the daemon is stopped first, since it would go on with the file that it
- * has open, and the log is moved too, since SQLite would play it into the copy. `startOver`, without a copy: the damaged files are kept, in case
- * somebody can read them.
+ * Returns repairs of a workspace as commands that can be pasted into a shell. `copy` puts a copy of the file in its place: the daemon is stopped first,
+ * since it would go on with the file that it has open, and the log is moved too, since SQLite would play the log into the copy. `startOver` needs no copy:
+ * the damaged files are kept, in case somebody can read them.
  */
 export function fixesOf(path: string): { copy: string; startOver: string } {
   const folder = dirname(path)

@@ -1,4 +1,4 @@
-// The only file that knows the SQLite driver: `node:sqlite` from Node 24 on, else a replacement with the same API.
+// A wrapper around SQLite, and the only file that knows the driver: `node:sqlite` from Node 24 on, else a replacement with the same API.
 
 import { createRequire } from 'node:module'
 import type { DatabaseSync } from '@photostructure/sqlite'
@@ -25,7 +25,7 @@ function chooseDriver(): { DatabaseSync: typeof DatabaseSync } {
 }
 
 /**
- * Frees the files of databases that were closed. The replacement driver keeps them open until all of their statements were collected as garbage,
+ * Frees the files of databases that were closed. The replacement driver keeps a file open until all statements of its database were collected as garbage,
  * which may never happen in a quiet daemon. Freeing takes about ten milliseconds: call this once in a while, not for every database.
  */
 export async function freeClosed(): Promise<void> {
@@ -46,7 +46,7 @@ export class Database {
   constructor(path: string) {
     this.path = path
     this.#driver = new Driver(path)
-    // The file may come from somebody else: its schema must not call functions of ours.
+    // The file may come from somebody else, so its schema must not call SQL functions of ours.
     this.#driver.exec('PRAGMA trusted_schema = OFF')
   }
 
@@ -73,13 +73,13 @@ export class Database {
     return Object.fromEntries(entries) as Record<Name, Statement>
   }
 
-  /** Statements that are prepared at their first use: many workspaces never need them, and each open workspace would keep them in memory. */
+  /** Makes statements that are prepared at their first use: many workspaces never need them, and each open workspace would keep them in memory. */
   prepareWhenUsed<Name extends string>(statements: Record<Name, string>): Record<Name, Statement> {
     const entries = Object.entries<string>(statements).map(([name, sql]) => [name, new LaterStatement(this, sql)])
     return Object.fromEntries(entries) as Record<Name, Statement>
   }
 
-  /** Runs `work` in a transaction; an error rolls back and is thrown on. `work` may not return a promise: it would be committed too early. */
+  /** Runs `work` in a transaction; an error rolls back and is thrown on. `work` may not return a promise: the transaction would be committed too early. */
   transact<T>(work: () => T extends Promise<unknown> ? never : T): T {
     this.exec('BEGIN IMMEDIATE')
     try {
@@ -101,7 +101,10 @@ export class Database {
   }
 }
 
-/** The driver's statement, with errors that name the file. The same code stands three times, since one more function per call would cost a tenth. */
+/**
+ * Wraps the driver's statement, so that errors name the file. The same code stands three times, since one more function per call would cost a tenth of its
+ * time.
+ */
 class TellingStatement implements Statement {
   readonly #statement: Statement
   readonly #path: string
@@ -136,12 +139,12 @@ class TellingStatement implements Statement {
   }
 }
 
-/** The first row of `SELECT columns FROM rest`; undefined where there is none, or no such table. */
+/** Returns the first row of `SELECT columns FROM rest`; undefined if there is no row, or no such table. */
 export type First = (columns: string, rest: string) => Row | undefined
 
 /**
- * Reads from a file that stays as it is, with its log: a connection that may write removes the log when it is closed. Rows come through an SQL
- * function, since the replacement driver would keep the file open until prepared statements were collected as garbage.
+ * Reads from a database file without changing the file or its log: a connection that may write removes the log when it is closed. Rows come through an
+ * SQL function, since the replacement driver would keep the file open until prepared statements were collected as garbage.
  */
 export function lookInto<T>(path: string, work: (first: First) => T): T {
   let row: Row | undefined
@@ -196,7 +199,7 @@ class LaterStatement implements Statement {
   }
 }
 
-/** Turns a failure of SQLite into a refusal, which happens nowhere else: the file's path is known here. */
+/** Turns a failure of SQLite into a refusal. No other place does this, because the file's path is known here. */
 function told(error: unknown, path: string): unknown {
   if (isSqliteError(error, 'full') || isIndexFull(error)) return new RefusalError('store.full')
   if (isSqliteError(error, 'notADatabase') || isSqliteError(error, 'corrupt'))
@@ -204,7 +207,7 @@ function told(error: unknown, path: string): unknown {
   return error
 }
 
-/** SQLite's primary codes, and its words for them: the replacement driver gives no code where `all` fails. */
+/** SQLite's primary error codes, and its words for them: the replacement driver gives no code if `all` fails. */
 const failures = {
   busy: [5, /database is locked/],
   full: [13, /database or disk is full/],
@@ -214,14 +217,14 @@ const failures = {
   ioError: [10, /disk I\/O error/],
 } as const
 
-/** SQLITE_IOERR_SHMSIZE: there was no space for the shared memory file of the log. Nothing was written, as with a full disk elsewhere. */
+/** The error SQLITE_IOERR_SHMSIZE: there was no space for the shared memory file of the log. Nothing was written, so the error counts as a full disk. */
 const shmSize = 4_874
 
 function isIndexFull(error: unknown): boolean {
   return (error as { errcode?: unknown } | undefined)?.errcode === shmSize
 }
 
-/** Whether SQLite itself failed. */
+/** Whether the error is a failure of SQLite itself. */
 export function isFailure(error: unknown): boolean {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
   return typeof errcode === 'number' || code === 'ERR_SQLITE_ERROR'

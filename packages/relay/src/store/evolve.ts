@@ -1,5 +1,5 @@
-// Applies facts to the tables: those of agents, conversations and messages here, those of other nouns in the file with their rows. Whether a fact is
-// allowed is not asked here: the rule has decided.
+// Applies facts (stored events) to the tables: facts about agents, conversations and messages here, facts about other nouns in the files that have their
+// rows. Whether a fact is allowed is not asked here: the rule has decided.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import type { AgentRow } from '../core/view.ts'
@@ -19,14 +19,14 @@ import { spendAppliers } from './spend-rows.ts'
 import type { KnownAgent, KnownConversation, Tables } from './tables.ts'
 import { workerAppliers } from './worker-rows.ts'
 
-/** The facts that change the tables mirrored in memory (tables.ts), which all others build on. */
+/** The facts that change the tables mirrored in memory (tables.ts), on which all other tables build. */
 type Own =
   `${'workspace' | 'machine' | 'agent' | 'channel' | 'conversation' | 'message' | 'delivery' | 'deliveries' | 'reaction'}.${string}`
 
-/** Every 64th message of a sender moves its own cursor: one write in 64 sends, and never more than 64 own messages to pass over. */
+/** Every 64th message of a sender moves the sender's own cursor: one write in 64 sends, and never more than 64 own messages to pass over. */
 const ownStride = 64
 
-/** Number of lasting tokens that an agent keeps, and likewise of tokens that last a day; older ones stop working. */
+/** The most lasting tokens that an agent keeps, and likewise the most tokens that end; older tokens stop working. */
 const tokensMax = 16
 
 const statements = {
@@ -42,17 +42,17 @@ const statements = {
   tokensRevoked: 'DELETE FROM tokens WHERE agent = ?',
   tokensForgotten: 'DELETE FROM tokens',
   conversation: 'INSERT INTO conversations (name) VALUES (?) RETURNING key',
-  // A removed conversation keeps its row, under a name that none can have, or its key would name the next one that is opened.
+  // A removed conversation keeps its row, under a name that none can have: otherwise its key would be given to the next conversation.
   removed: "UPDATE conversations SET name = '-' || key WHERE key = ?",
   staysRemoved: 'DELETE FROM members WHERE conversation = ?',
   stay: 'INSERT OR IGNORE INTO members (agent, conversation, joined_n, cursor) VALUES (?1, ?2, ?3, ?3)',
-  // An agent that leaves and enters at the same number goes on with its old stay.
+  // An agent that leaves a conversation and enters at the same message number goes on with its old stay.
   restay: 'UPDATE members SET left_n = NULL WHERE agent = ? AND conversation = ? AND joined_n = ?',
   left: 'UPDATE members SET left_n = ? WHERE agent = ? AND conversation = ? AND left_n IS NULL',
   message:
     'INSERT INTO messages (seq, id, at, conversation, n, sender, kind, thread, reply_to, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   placeOf: 'SELECT seq, conversation FROM messages WHERE id = ?',
-  // The statement looks up the message's number itself: a page of fifty would otherwise cost fifty more statements.
+  // The statement looks up the message's number itself: a page of fifty messages would otherwise cost fifty more statements.
   offered: `INSERT INTO receipts (message, agent, offered_at, route, session, until)
     SELECT seq, ?, ?, ?, ?, ? FROM messages WHERE id = ?
     ON CONFLICT DO UPDATE SET offered_at = excluded.offered_at, route = excluded.route, session = excluded.session, until = excluded.until`,
@@ -61,7 +61,7 @@ const statements = {
   released: `UPDATE receipts SET session = NULL, until = NULL WHERE agent = ?
     AND message = (SELECT seq FROM messages WHERE id = ?)`,
   read: 'INSERT INTO receipts (message, agent, read_at) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET read_at = ?3',
-  // Moves the cursor to just before the first message that is neither the agent's own nor read.
+  // Moves a stay's cursor to just before the first message that is neither the agent's own nor read.
   advance: `UPDATE members SET cursor = coalesce((SELECT m.n - 1 FROM messages m
       LEFT JOIN receipts r ON r.message = m.seq AND r.agent = members.agent
       WHERE m.conversation = members.conversation AND m.n > members.cursor AND m.n <= coalesce(members.left_n, ?1)
@@ -71,9 +71,9 @@ const statements = {
   unreacted: 'DELETE FROM reactions WHERE message = ? AND agent = ? AND emoji = ?',
 }
 
-/** Statements that most workspaces never need. */
+/** Statements that most workspaces never need, prepared at their first use. */
 const rareStatements = {
-  // Where machines share the workspace the later time counts, whichever clock told it: see noted-receipts.ts.
+  // Where machines share the workspace, the later of two times counts, whichever machine's clock told it: see noted-receipts.ts.
   offeredAtHome: `INSERT INTO receipts (message, agent, offered_at, route, session, until)
     SELECT seq, ?, ?, ?, ?, ? FROM messages WHERE id = ?
     ON CONFLICT DO UPDATE SET offered_at = max(coalesce(offered_at, 0), excluded.offered_at), route = excluded.route,
@@ -91,10 +91,10 @@ export class Evolve {
   readonly #sql: Record<keyof typeof statements | keyof typeof rareStatements, Statement>
   readonly #offered: Statement
   readonly #appliers: Appliers
-  /** Stays whose cursor may move once all facts of the entry are applied. */
+  /** Agents in conversations whose read cursors may move once all facts of the entry are applied. */
   readonly #touched = new Map<string, [KnownAgent, KnownConversation]>()
 
-  /** `machine`: this machine, where the workspace is shared with others. */
+  /** `machine`: the name of this machine, if the workspace is shared with others. */
   constructor(database: Database, tables: Tables, machine?: string) {
     this.#database = database
     this.#tables = tables
@@ -121,9 +121,9 @@ export class Evolve {
     this.#concerns.write(entry)
   }
 
-  /** Applies an entry of this machine alone: it concerns readers of events only once its note comes back. */
+  /** Applies an entry of this machine's own journal. Readers of events see its deliveries later, when this machine's report of them comes back. */
   applyLocal(entry: Applied): void {
-    // An entry that was rolled back may have left stays here, with numbers that never came to be.
+    // An entry that was rolled back may have left agents and conversations in the map, with message numbers that were never stored.
     this.#touched.clear()
     for (const fact of entry.facts) (this.#appliers[fact.type] as (f: Fact, e: Applied) => void)(fact, entry)
     if (this.#touched.size > 0) this.#moveCursors()
@@ -140,7 +140,7 @@ export class Evolve {
     this.#touched.set(`${agent.key}/${conversation.key}`, [agent, conversation])
   }
 
-  /** Deletes all tokens, also those of agents that no entry tells of. */
+  /** Deletes all tokens, also those of agents that no entry mentions. */
   forgetTokens(): void {
     this.#sql.tokensForgotten.run()
   }
@@ -164,7 +164,7 @@ export class Evolve {
     'machine.revoked': ({ machine }) => this.#sql.meta.run(`revoked ${machine}`, ''),
     'machine.admitted': ({ machine }) => this.#sql.metaGone.run(`revoked ${machine}`),
     'agent.registered': ({ id, agent }) => {
-      // The key is the same on every machine, because every machine applies all entries in order.
+      // An agent's key is the same on every machine, because every machine applies all entries in order.
       const key = this.#tables.agents.size + 1
       const known: KnownAgent = { ...agent, id, type: agent.type as AgentRow['type'], key }
       this.#sql.agent.run(key, known.name, id, known.type, ...this.#optional(known))
@@ -190,7 +190,7 @@ export class Evolve {
       this.#tables.putAgent({ ...known, isRetired: true })
       if (isFree) this.#tables.renameAgent(this.#agent(agent), name)
     },
-    // A brief changes no table.
+    // The fact that an agent got its brief changes no table.
     'agent.briefed': () => {},
     'agent.homed': ({ agent, machine, epoch }) => {
       this.#sql.home.run(agent, epoch, machine)
@@ -284,7 +284,7 @@ export class Evolve {
     return conversation
   }
 
-  /** The place of a message. Undefined if the message was pruned: later facts about it change nothing. */
+  /** Finds the place of a message. Undefined if the message was pruned: later facts about such a message change nothing. */
   #place(message: string): { seq: number; conversation: KnownConversation } | undefined {
     const row = this.#sql.placeOf.get(message)
     if (!row) return undefined

@@ -1,5 +1,5 @@
-// Finds how much of a workspace is over and old: up to which entry, and in each conversation up to which message. It changes nothing; pruning.ts
-// takes out what may go.
+// Finds how much of a workspace is over and old: up to which journal entry, and in each conversation up to which message. Nothing is changed here;
+// pruning.ts deletes what may go.
 
 import { isOpen } from '../core/open-questions.ts'
 import type { Steps } from '../core/steps.ts'
@@ -9,10 +9,10 @@ import type { Tables } from './tables.ts'
 import type { SqliteView } from './view.ts'
 
 export interface Horizon {
-  /** Everything younger than this stays. */
+  /** The time from which on everything stays. */
   at: number
   now: number
-  /** Messages whose answers somebody awaits now. */
+  /** The ids of messages whose answers somebody awaits now. */
   awaited: readonly string[]
 }
 
@@ -20,7 +20,7 @@ type IsOld = (time: number) => boolean
 
 interface Limits {
   isOld: IsOld
-  /** The span of times that are not old. */
+  /** The span of times that do not count as old. */
   young: { after: number; to: number }
   /** The number of the conversation's first message whose answer somebody awaits. */
   asked: number | undefined
@@ -28,22 +28,22 @@ interface Limits {
 
 export interface Finished {
   horizon: number
-  /** The number of the last old entry. */
+  /** The number of the last old journal entry. */
   through: number
-  /** For the key of each conversation, the number of the last message that is over, with all before it. */
+  /** For the key of each conversation, the number of the message up to which all messages are over. */
   upTo: ReadonlyMap<number, number>
   held: Held[]
 }
 
-/** A conversation in which old messages stay. */
+/** A conversation in which old messages stay, and why they stay. */
 export interface Held {
   conversation: string
-  /** The number from which messages stay. */
+  /** The number of the first message that stays. */
   n: number
   messages: number
-  /** Names of agents that have not read that message. */
+  /** Names of agents that have not read message `n`. */
   unreadBy: string[]
-  /** The message is a question that is still open, or somebody awaits its answer. */
+  /** Whether message `n` is a question that is still open, or somebody awaits its answer. */
   isAsked: boolean
 }
 
@@ -57,13 +57,13 @@ const statements = {
     ORDER BY agent, joined_n LIMIT (?4 + 0)`,
   unread: `SELECT m.n FROM messages m LEFT JOIN receipts r ON r.message = m.seq AND r.agent = ?1 WHERE m.conversation = ?2
     AND m.n > ?3 AND m.n <= ?4 AND m.sender <> ?5 AND r.read_at IS NULL ORDER BY m.n LIMIT 1`,
-  // Messages read so recently that the reader may be at work on them.
+  // Finds messages that were read so recently that the reader may be at work on them.
   fresh: `SELECT m.n FROM messages m JOIN receipts r ON r.message = m.seq WHERE m.conversation = ?1 AND m.n >= ?2 AND m.n < ?3
     AND r.read_at > ?4 AND r.read_at <= ?5 ORDER BY m.n LIMIT 1`,
   questions: `SELECT ${headColumns} FROM messages m WHERE m.conversation = ? AND m.kind = 'question' ORDER BY m.n DESC LIMIT 16`,
 }
 
-/** Rows that one step looks at. */
+/** Rows that one step of the search looks at. */
 const [entriesPerStep, conversationsPerStep, staysPerStep, messagesPerStep] = [1_000, 64, 64, 256]
 /** The most names listed of agents that have not read a message. */
 const namesMax = 5
@@ -81,7 +81,7 @@ export class FinishedRows {
 
   *find({ at, now, awaited }: Horizon, lastSeq: number): Steps<Finished> {
     const through = yield* this.#through(at, lastSeq)
-    // Times in the future, which a clock that was ahead has left, count as old.
+    // Times in the future, left by a clock that was ahead, count as old.
     const isOld: IsOld = (time) => time <= at || time > now
     const young = { after: at, to: now }
     const asked = new Map<number, number>()
@@ -105,8 +105,8 @@ export class FinishedRows {
   }
 
   /**
-   * The last old entry, sought from the end. Times need not grow with the numbers: an imported workspace begins with an entry of the day of its
-   * import.
+   * Finds the last old entry, searching from the journal's end. Times need not grow with the numbers: an imported workspace begins with an entry of the day
+   * of its import.
    */
   *#through(at: number, lastSeq: number): Steps<number> {
     for (let to = lastSeq; to > 0; to -= entriesPerStep) {
@@ -117,7 +117,7 @@ export class FinishedRows {
     return 0
   }
 
-  /** The last message of a conversation that may go. The very last one stays always: the next one gets its number from it. */
+  /** Finds the last message of a conversation that may go. The conversation's very last message always stays: the next message gets its number from it. */
   *#conversation(key: number, name: string, { isOld, young, asked }: Limits): Steps<{ n: number; held?: Held }> {
     const [first, last] = [this.#sql.first, this.#sql.last].map((sql) => Number(sql.get(key)?.[0] ?? 0))
     const said = Math.min(this.#lastOld(key, Number(first), Number(last), isOld), Number(last) - 1)
@@ -139,7 +139,7 @@ export class FinishedRows {
     return { n: n < Number(first) ? 0 : n, held }
   }
 
-  /** The last old message, found by halving: times grow with the numbers, as a rule, and messages before an old one are not newer. */
+  /** Finds the last old message by halving: times grow with the numbers, as a rule, and messages before an old one are not newer. */
   #lastOld(key: number, first: number, last: number, isOld: IsOld): number {
     let [low, high] = [first - 1, last]
     while (low < high) {
@@ -150,7 +150,7 @@ export class FinishedRows {
     return low
   }
 
-  /** The last message before one that was read since the horizon. */
+  /** Finds the last message before the first one that was read since the horizon. */
   *#beforeYoung(key: number, first: number, said: number, { after, to }: Limits['young']): Steps<number> {
     for (let n = first; n <= said; n += messagesPerStep) {
       const found = this.#sql.fresh.get(key, n, Math.min(said + 1, n + messagesPerStep), after, to)?.[0]
@@ -160,7 +160,7 @@ export class FinishedRows {
     return said
   }
 
-  /** The first message up to `old` that waits for an answer; a number beyond it, if there is none. */
+  /** Returns the number of the first message up to `old` that waits for an answer; a number above `old` if there is none. */
   #question(key: number, name: string, old: number, asked = old + 1): number {
     const isDirect = name.startsWith('@')
     const heads = isDirect ? this.#sql.questions.all(key).map((row) => this.#view.head(row)) : []
@@ -168,7 +168,7 @@ export class FinishedRows {
     return Math.min(asked, ...open.map(({ n }) => n))
   }
 
-  /** The stays of agents that can still come back; undefined where the reader may pause. */
+  /** Yields the stays of agents that can still come back, and undefined where the caller may pause. */
   *#stays(key: number): Generator<{ name: string; agent: number; cursor: number; left: number } | undefined> {
     for (let [agent, joined, isMore] = [0, -1, true]; isMore; ) {
       const rows = this.#sql.stays.all(key, agent, joined, staysPerStep) as [number, number, number | null, number][]

@@ -1,4 +1,4 @@
-// Reads history: conversations in the order of their last messages, and pages of one conversation by its numbers. It decides nothing.
+// Reads history: conversations in the order of their last messages, and pages of one conversation by message numbers. Nothing is decided here.
 
 import type { HistoryMessage } from '@agent-relay/sdk/protocol'
 import type { Steps } from '../core/steps.ts'
@@ -9,7 +9,7 @@ import type { Queries } from './queries.ts'
 import type { Tables } from './tables.ts'
 import type { SqliteView } from './view.ts'
 
-/** The messages in a reader's stays, in order: two stays in one conversation never overlap. */
+/** Selects the messages of a reader's stays (times in the conversation), in order: two stays in one conversation never overlap. */
 const ofStays = `FROM members s CROSS JOIN messages m ON m.conversation = s.conversation AND m.n > max(s.joined_n, ?2)
   AND m.n < min(coalesce(s.left_n + 1, ?3), ?3) WHERE s.agent = ?5 AND s.conversation = ?1`
 const ofAll = 'FROM messages m WHERE m.conversation = ?1 AND m.n > ?2 AND m.n < ?3'
@@ -30,11 +30,11 @@ const statements = {
 }
 
 /**
- * Limits for finding the messages that an agent has sent, which no index does: how many of the newest entries are looked through, and how many at
+ * Limits for finding the messages that an agent has sent, for which there is no index: how many of the newest entries are looked through, and how many at
  * once.
  */
 const [lookBackMax, lookBackStep] = [50_000, 1_000]
-/** Conversations that one step looks at. */
+/** Number of conversations that one step looks at. */
 const conversationsPerStep = 200
 
 export interface Span {
@@ -42,9 +42,9 @@ export interface Span {
   before: number
   limit: number
   bytesMax: number
-  /** Whether the page is taken from the low end, or from the high one. */
+  /** Whether the page is taken from the low end of the span, not from the high end. */
   isUpward: boolean
-  /** The agent that reads; unset for a reader that sees everything. */
+  /** The agent that reads. Unset for a reader that sees everything. */
   reader?: string
 }
 
@@ -61,7 +61,7 @@ export class History {
     this.#sql = database.prepareAll(statements)
   }
 
-  /** Conversations with the entry of their last message, newest first: all, or those named. */
+  /** Returns conversations with the entry of their last message, newest first: all, or those named. */
   *latest(names?: Iterable<string>): Steps<{ name: string; seq: number }[]> {
     const found: { name: string; seq: number }[] = []
     for (const each of names === undefined ? this.#all() : this.#named(names)) {
@@ -71,7 +71,7 @@ export class History {
     return found.sort((a, b) => b.seq - a.seq)
   }
 
-  /** The ids of all messages of a conversation after a number, for where only a part of the workspace is new. */
+  /** Returns the ids of all messages of a conversation after a number, by which another copy of the workspace can look for these messages. */
   idsAfter(conversation: string, n: number): string[] {
     return this.#sql.idsAfter.all(conversation, n).map(([id]) => id as string)
   }
@@ -80,7 +80,7 @@ export class History {
     for (const name of names) yield this.#tables.conversation(name)
   }
 
-  /** Reads all conversations past the mirror in memory, which would otherwise drop those that are in use. */
+  /** Reads all conversations from the database, not through the mirror in memory, which would drop those that are in use. */
   *#all(): Iterable<{ name: string; lastSeq: number }> {
     for (let after = 0; ; ) {
       const rows = this.#sql.conversations.all(after, conversationsPerStep) as [number, string, number][]
@@ -94,7 +94,7 @@ export class History {
     return this.#sql.preview.get(seq, chars)?.[0] as string
   }
 
-  /** Heads in the order of their numbers, as many as fit but at least one: all of the span, or those that the reader may see. */
+  /** Returns the heads of messages in the order of their numbers, as many as fit but at least one: all of the span, or those that the reader may see. */
   span(conversation: string, { after, before, limit, bytesMax, isUpward, reader }: Span): MessageHead[] {
     const key = this.#tables.conversation(conversation)?.key ?? -1
     const which = isUpward ? 'upward' : 'downward'
@@ -112,7 +112,7 @@ export class History {
     return isUpward ? heads : heads.reverse()
   }
 
-  /** The messages that an agent has sent in the entries after a number, newest first; undefined where the reader may pause. */
+  /** Yields the messages that an agent has sent in the entries after a number, newest first, and undefined where the caller may pause. */
   *sent(agent: string, after: number, lastSeq: number): Generator<Waiting | undefined, void, void> {
     for (let to = lastSeq; to > Math.max(after, lastSeq - lookBackMax); to -= lookBackStep) {
       for (const row of this.#sql.sent.all(agent, to - lookBackStep, to))
@@ -121,7 +121,7 @@ export class History {
     }
   }
 
-  /** A message with its body, receipts and reactions; `reader` is the agent whose own receipt is shown. */
+  /** Returns a message with its body, receipts and reactions; `reader` is the agent whose own receipt is shown. */
   whole(head: MessageHead, reader: string): HistoryMessage {
     const [offered, read] = this.#sql.counts.get(head.seq) as [number, number]
     const shown: HistoryMessage = { ...this.#queries.whole(head), n: head.n, offered, read }

@@ -1,5 +1,5 @@
-// Messages that wait for an agent, and all that it ever received, read lazily from its stays. Each step reads a bounded number of rows, however many
-// are already read or do not fit the filter; undefined marks where the reader may pause to let others go on.
+// Reads the messages that wait for an agent, and all that it ever received, lazily from the agent's stays in conversations. Each step reads a bounded
+// number of rows, however many are already read or do not fit the filter; an undefined item marks where the caller may pause to let others go on.
 
 import type { Steps } from '../core/steps.ts'
 import type { InboxFilter, Look, MessageHead, Waiting } from '../core/view.ts'
@@ -7,9 +7,9 @@ import { headColumns, receiptColumns, receiptOf } from './columns.ts'
 import type { Database, Row, Statement } from './database.ts'
 import type { KnownAgent, Tables } from './tables.ts'
 
-/** The longest body that a walk reads with its row: it reads up to 256 rows at once, and often only to count them. */
+/** The longest body that is read together with its row: up to 256 rows are read at once, often only to count them. */
 const shortBodyBytes = 2_048
-// The body if it is short, else its length: in a look at fifty rows, reading the columns is half the cost.
+// Selects the body if it is short, else its length: in a look at fifty rows, reading the columns is half the cost.
 const shortBody = `CASE WHEN octet_length(m.body) <= ${shortBodyBytes} THEN m.body ELSE octet_length(m.body) END`
 const waitingColumns = `${headColumns}, ${shortBody}, ${receiptColumns}`
 const waitingFrom = 'FROM messages m LEFT JOIN receipts r ON r.message = m.seq AND r.agent = ?1'
@@ -20,40 +20,40 @@ const statements = {
   staysIn: 'SELECT conversation, joined_n, left_n, cursor FROM members WHERE agent = ? AND conversation = ?',
   unread: `SELECT ${waitingColumns} ${waitingFrom} WHERE m.conversation = ?2 AND m.n > ?3 AND m.n <= ?4 AND ${filters}
     AND m.sender <> ?7 AND r.read_at IS NULL ORDER BY m.n LIMIT (?8 + 0)`,
-  // Reads the first few messages of every stay at once. CROSS JOIN keeps this order, which uses the two indexes.
+  // Reads the first few messages of every stay at once. CROSS JOIN keeps this order of the tables, which uses the two indexes.
   firstUnread: `SELECT ${waitingColumns} FROM members s CROSS JOIN messages m ON m.conversation = s.conversation
     LEFT JOIN receipts r ON r.message = m.seq AND r.agent = ?1 WHERE s.agent = ?1 AND m.n > s.cursor AND m.n <= s.cursor + ?2
     AND (s.left_n IS NULL OR m.n <= s.left_n) AND m.sender <> ?3 AND r.read_at IS NULL ORDER BY s.conversation, s.joined_n, m.n`,
   unreadCount: `SELECT count(*) FROM (SELECT 1 ${waitingFrom} WHERE m.conversation = ?2 AND m.n > ?3 AND m.n <= ?4
     AND m.sender <> ?5 AND r.read_at IS NULL LIMIT (?6 + 0))`,
-  // Reads the first message that is there: those before it may have been pruned.
+  // Reads the first message that still exists: those before it may have been pruned.
   seqOf: 'SELECT seq FROM messages WHERE conversation = ? AND n >= ? ORDER BY n LIMIT 1',
   firstAbove: 'SELECT n FROM messages WHERE conversation = ? AND n > ? ORDER BY n LIMIT 1',
   received: `SELECT ${waitingColumns} ${waitingFrom} WHERE m.conversation = ?2 AND m.n > ?3 AND m.n <= ?4 AND ${filters}
     AND m.sender <> ?7 ORDER BY m.n DESC LIMIT (?8 + 0)`,
 }
 
-/** Rows read by a first statement, and at most: a first look costs little, a long walk reads in larger steps. */
+/** Rows read by the first statement, and by the largest: a first look costs little, a long walk reads in larger steps. */
 const chunkFirst = 16
 const chunkMax = 256
-/** Between these numbers of conversations with news, one statement reads the first few messages of each; above them it would read too many rows. */
+/** The fewest and the most conversations for which one statement reads the first few messages of each; with more of them it would read too many rows. */
 const [togetherMin, togetherMax] = [4, 200]
 const togetherN = 4
-/** Message numbers that one statement looks at, whether or not the messages fit. */
+/** Message numbers that one statement looks at, whether or not the messages fit the filter. */
 const windowN = 1_024
-/** The cost of a statement itself, in rows that are passed over. */
+/** The fixed cost of a statement, counted in rows that are passed over. */
 const statementRows = 8
 
 type Which = 'unread' | 'received'
 
-/** The part of a stay that can be read: numbers above `from`, up to `to`. */
+/** The part of a stay (an agent's time in a conversation) that can be read: message numbers above `from`, up to `to`. */
 interface StaySpan {
   conversation: number
   from: number
   to: number
 }
 
-/** Messages of one stay in order; undefined where a reader may pause. */
+/** Messages of one stay in order; an undefined item marks where the caller may pause. */
 type Walk = Iterator<Waiting | undefined>
 
 export class InboxRows {
@@ -67,12 +67,12 @@ export class InboxRows {
     this.#sql = database.prepareAll(statements)
   }
 
-  /** Unread messages, oldest first. */
+  /** Yields the agent's unread messages, oldest first. */
   unread(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined> {
     return mergeBySeq(this.#walks(agent, filter, 'unread', look), 1)
   }
 
-  /** Received messages, newest first. */
+  /** Yields the messages that the agent has received, newest first. */
   received(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined> {
     return mergeBySeq(this.#walks(agent, filter, 'received', look), -1)
   }
@@ -93,7 +93,7 @@ export class InboxRows {
     return count
   }
 
-  /** One lazy walk for each stay that can hold something. */
+  /** Makes one lazy walk for each of the agent's stays that can hold something. */
   #walks(agent: string, filter: InboxFilter, which: Which, look: Look = { passed: 0 }): Walk[] {
     const reader = this.#tables.agents.get(agent) as KnownAgent
     const stays = this.#stays(reader, filter, which)
@@ -111,7 +111,7 @@ export class InboxRows {
     return stays.map((stay) => this.#walkOn(reader, stay, look, first.get(stay.conversation)))
   }
 
-  /** A walk that begins with rows that were read already. Two stays in one conversation never overlap. */
+  /** Walks through one stay, beginning with rows that were read already. Two stays in one conversation never overlap. */
   *#walkOn(
     reader: KnownAgent,
     { conversation, from, to }: StaySpan,
@@ -137,14 +137,14 @@ export class InboxRows {
       const { lastN } = this.#tables.conversationOf(conversation)
       const from = which === 'unread' ? cursor : joined
       const to = Math.min(left ?? lastN, lastN)
-      // Most messages of a long span may have been pruned.
+      // Most messages of a long span may have been pruned, so the walk begins at the first that still exists.
       const start = to - from > windowN ? this.#before(conversation, from) : from
       if (start < to) stays.push({ conversation, from: start, to })
     }
     return stays
   }
 
-  /** The number before the first message that is still there. */
+  /** Returns the number before the first message that still exists. */
   #before(conversation: number, from: number): number {
     const first = this.#sql.firstAbove.get(conversation, from)?.[0]
     return first === undefined ? from : (first as number) - 1
@@ -182,7 +182,7 @@ export class InboxRows {
     }
   }
 
-  /** The number of the stay's last message before an entry. Numbers and entries grow together, so it is found by halving. */
+  /** Returns the number of the stay's last message before an entry. Message numbers and entries grow together, so halving finds it. */
   #lastBefore(seq: number, { conversation, from, to }: StaySpan, look: Look): number {
     const isBefore = (n: number) => (this.#sql.seqOf.get(conversation, n)?.[0] as number) < seq
     look.passed++
@@ -203,7 +203,7 @@ export class InboxRows {
   }
 }
 
-/** Merges walks that are each in order. Few walks have any message, so looking at all finds the least. */
+/** Merges walks that are each in order. Few walks have any message, so comparing the heads of all of them is cheap. */
 function* mergeBySeq(walks: Walk[], direction: 1 | -1): Iterable<Waiting | undefined> {
   const heads: { next: Waiting; walk: Walk }[] = []
   for (const walk of walks) {
@@ -224,7 +224,7 @@ function* mergeBySeq(walks: Walk[], direction: 1 | -1): Iterable<Waiting | undef
   }
 }
 
-/** The next message of the walk, or undefined at its end; pauses where the walk does. */
+/** Returns the next message of the walk, or undefined at its end. Pauses where the walk pauses. */
 function* following(walk: Walk): Steps<Waiting | undefined> {
   for (;;) {
     const { done, value } = walk.next()

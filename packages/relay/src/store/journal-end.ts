@@ -8,19 +8,19 @@ import { createHash } from 'node:crypto'
 import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { type Database, lookInto, type Row, type Statement } from './database.ts'
 
-/** The last entry of a journal. Number 0: the journal is empty. */
+/** The last entry of a journal. Number 0 means that the journal is empty. */
 export interface LastEntry {
   seq: number
   at: number
-  /** A digest that tells this entry from another one with the same number, made of what pruning leaves as it is. */
+  /** A digest that tells this entry from another one with the same number, made of fields that pruning leaves as they are. */
   check: string
 }
 
 export interface JournalEnd {
-  /** The workspace's own id. */
+  /** The id of the workspace. */
   workspace: string
   journal: LastEntry
-  /** The last entry of this machine's own journal, where the workspace is shared. */
+  /** The last entry of this machine's own journal, if several machines share the workspace. */
   local: LastEntry
 }
 
@@ -28,10 +28,10 @@ export function endPathOf(databasePath: string): string {
   return `${databasePath}.end`
 }
 
-/** The end file has two records, written in turn, each in a sector of its own: where a power cut leaves half of one, the other is whole. */
+/** The end file has two records, written in turn, each in a sector of its own: if a power cut leaves half of one, the other is whole. */
 const slotBytes = 512
 const slots = [0, 1] as const
-/** The format of a record; one of another format counts for nothing. */
+/** The format of a record in the end file; a record of another format counts for nothing. */
 const format = 1
 const nothing: LastEntry = { seq: 0, at: 0, check: '' }
 const columns = 'seq, at, by, cause, rule'
@@ -42,7 +42,7 @@ export class EndFile {
   readonly #id: Statement
   readonly #last: Record<'journal' | 'local', Statement>
   #workspace: string | undefined
-  /** The number of the record that was written last. */
+  /** The turn of the record that was written last. */
   #turn: number
   #written: JournalEnd | undefined
 
@@ -63,7 +63,10 @@ export class EndFile {
     return this.#written !== undefined
   }
 
-  /** The end as the database has it now. Undefined if the file says so already, or there is no file to write. Call it inside the transaction. */
+  /**
+   * Returns the journals' last entries as the database has them. Undefined if the end file names them already, or cannot be written. Call it inside the
+   * transaction.
+   */
   next(lastSeq: number, lastLocal: number): JournalEnd | undefined {
     if (this.#file === undefined) return undefined
     if (this.#written?.journal.seq === lastSeq && this.#written.local.seq === lastLocal) return undefined
@@ -73,7 +76,7 @@ export class EndFile {
     return { workspace: this.#workspace, journal: lastOf(this.#last.journal.get()), local }
   }
 
-  /** Writes the end. The commit counts whether or not this succeeds: an older end raises no alarm. */
+  /** Writes the journals' last entries to the end file. The commit counts whether or not this succeeds: an older end file raises no alarm. */
   write(end: JournalEnd | undefined): void {
     if (!end || this.#file === undefined) return
     const turn = this.#turn + 1
@@ -87,7 +90,7 @@ export class EndFile {
     }
   }
 
-  /** Empties the end file before the journal's end goes back on purpose. It is synced, since a power cut may come after the database was changed. */
+  /** Empties the end file before the journal is shortened on purpose. The file is synced, since a power cut may come after the database was changed. */
   forget(): void {
     if (this.#file === undefined) return
     this.#written = undefined
@@ -111,19 +114,19 @@ function openedFile(path: string, isThere: boolean): number | undefined {
   }
 }
 
-/** The content of the end file; undefined if there is none, or no record in it is whole. */
+/** Reads the content of the end file; undefined if there is none, or no record in it is whole. */
 export function readEnd(databasePath: string): JournalEnd | undefined {
   return recordsOf(endPathOf(databasePath)).at(-1)?.end
 }
 
-/** The whole records of an end file, older one first. */
+/** Returns the whole records of an end file, the older one first. */
 function recordsOf(path: string): { turn: number; end: JournalEnd }[] {
   const text = textOf(path)
   const records = slots.flatMap((slot) => recordOf(text.slice(slot * slotBytes, (slot + 1) * slotBytes)) ?? [])
   return records.sort((a, b) => a.turn - b.turn)
 }
 
-/** The text of the file; empty if there is none. */
+/** Reads the text of the end file; empty if there is none. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'latin1')
@@ -152,22 +155,22 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
-/** An entry that was stored and is not in the database. */
+/** An entry that was stored and is missing from the database. */
 export interface Gap {
   /** Whether the entry is missing in this machine's own journal. */
   isLocal: boolean
-  /** The entry that the end file names. */
+  /** The last entry as the end file names it. */
   expected: LastEntry
-  /** The last entry that the journal has. */
+  /** The last entry that the journal in the database has. */
   found: LastEntry
 }
 
-/** Reads which workspace's database lies at this path, and what it lacks. The end file is read first: a daemon may be writing both. */
+/** Reads which workspace's database lies at this path, and which entry it lacks. The end file is read first: a daemon may be writing both files. */
 export function lookAtEnd(databasePath: string): { workspace?: string; expected?: JournalEnd; gap?: Gap } {
   const expected = readEnd(databasePath)
   return lookInto(databasePath, (first) => {
     const workspace = first('value', "meta WHERE name = 'id'")?.[0] as string | undefined
-    // The end of another workspace says nothing about this one.
+    // The end file of another workspace says nothing about this database.
     const isItsOwn = workspace === undefined || workspace === expected?.workspace
     const gapIn = (table: string, isLocal: boolean, end: LastEntry = nothing): Gap[] => {
       if (!isItsOwn || end.seq === 0 || lastOf(first(columns, `${table} WHERE seq = ${end.seq}`)).check === end.check)

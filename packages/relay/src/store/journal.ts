@@ -7,10 +7,10 @@ import { type Database, isSqliteError, type Row, type Statement } from './databa
 import { withoutNulls } from './tables.ts'
 import type { EntryNumbers, EntryRange } from './visible.ts'
 
-/** Entries whose stored text is searched at once, for one type. One entry may hold a thousand facts. */
+/** Entries whose stored text is searched at once for one type of fact. One entry may hold a thousand facts. */
 const entriesPerScan = 256
 
-/** Number of void entries that are shown. */
+/** Number of void entries, which every machine ignores, that are shown. */
 const voidsShown = 3
 
 const statements = {
@@ -35,7 +35,7 @@ const statements = {
   keepPayload: 'INSERT OR IGNORE INTO payloads (seq, gzip) VALUES (?, ?)',
 }
 
-/** The journal as everybody but the store sees it, for reading. */
+/** The journal for reading, as everybody but the store sees it. */
 export type ReadJournal = Omit<SqliteJournal, 'write' | 'rewind' | 'adopt' | 'disown' | 'keepPayload'>
 
 export class SqliteJournal implements Journal {
@@ -51,14 +51,14 @@ export class SqliteJournal implements Journal {
     return this.#lastSeq
   }
 
-  /** Takes back the number of the last entry after a rollback: the entries above it are gone. */
+  /** Sets the number of the last entry back after a rollback: the entries above it are gone. */
   rewind(seq: number): void {
     this.#lastSeq = seq
   }
 
   /**
-   * Writes the entry's own row. False if its command has an entry already, which the unique index on (cause, by) tells: asking first would cost every
-   * command a read.
+   * Writes the entry's own row. Returns false if the entry's command has an entry already, which the unique index on (cause, by) tells: asking first would
+   * cost every command a read.
    */
   write({
     seq,
@@ -85,34 +85,34 @@ export class SqliteJournal implements Journal {
     return true
   }
 
-  /** The mark of the last entry, if it came from a cluster. */
+  /** The cluster's mark of the last entry. Undefined if the entry did not come from a cluster. */
   get lastMark(): string | undefined {
     return this.originOf(this.#lastSeq)?.mark
   }
 
-  /** The origin of an entry, if it came from a cluster. */
+  /** Returns the origin of an entry: its machine and mark. Undefined if the entry did not come from a cluster. */
   originOf(seq: number): Origin | undefined {
     const [machine, mark, voidFor] = (this.#sql.originOf.get(seq) ?? []) as (string | null)[]
     return machine == null || mark == null ? undefined : { machine, mark, ...(voidFor == null ? {} : { voidFor }) }
   }
 
-  /** Void entries, newest first, with the machine that appended each and the reason. */
+  /** Returns void entries, which every machine ignores, newest first, with the machine that appended each and the reason. */
   voids(limit = voidsShown): VoidEntry[] {
     return this.#sql.voids.all(limit).map(([seq, machine, why]) => ({ seq, machine, why }) as VoidEntry)
   }
 
-  /** Gives the entries an origin after they were copied into a cluster; `mark` is the prefix of the marks that it has given them. */
+  /** Gives the entries an origin after they were copied into a cluster; `mark` is the prefix of the marks that the cluster has given them. */
   adopt(machine: string, mark: string, through: number): void {
     this.disown()
     this.#sql.adopt.run(machine, mark, through)
   }
 
-  /** Removes all origins, after the workspace has left its cluster. */
+  /** Removes the origins of all entries, after the workspace has left its cluster. */
   disown(): void {
     this.#sql.disown.run()
   }
 
-  /** Stores the payload of an entry of another machine. */
+  /** Stores the payload of an entry that another machine has appended. */
   keepPayload(seq: number, payload: Uint8Array): void {
     this.#sql.keepPayload.run(seq, payload)
   }
@@ -137,23 +137,23 @@ export class SqliteJournal implements Journal {
     return this.#sql.payload.get(seq)?.[0] as Uint8Array | undefined
   }
 
-  // Reads without rule, answer and body, which cost much less, for callers that look for facts.
+  // The methods below read entries without rule, answer and body, which costs much less, for callers that look for facts.
 
-  /** Entries for a replay, each with its origin. */
+  /** Reads entries for a replay of the journal, each with its origin. */
   replay(since: number, limit: number): (Entry & Partial<Origin>)[] {
     return this.#sql.replay.all(since, limit).map((row) => {
       return { ...entryOf(row), ...(withoutNulls({ machine: row[5], mark: row[6] }) as Partial<Origin>) }
     })
   }
 
-  /** Entries after a number, oldest first. */
+  /** Reads entries after a number, oldest first. */
   read(since: number, limit: number): Entry[] {
     return this.#sql.read.all(since, limit).map(entryOf)
   }
 
   /**
-   * Numbers of the entries in the range that may hold a fact of these types (`run.*` is a family), in order. Undefined where a reader may pause. The
-   * stored text is searched without parsing it: words that look like a type are found too, but no type is missed.
+   * Yields the numbers of the entries in the range that may hold a fact of these types (`run.*` is a family), in order, and undefined where the caller may
+   * pause. The stored text is searched without parsing it: words that look like a type are found too, but no type is missed.
    */
   *holding(types: readonly string[], { after, to, isUpward }: EntryRange): EntryNumbers {
     const width = Math.ceil(entriesPerScan / Math.max(1, types.length))
@@ -169,14 +169,14 @@ export class SqliteJournal implements Journal {
     }
   }
 
-  /** The entry of a number. */
+  /** Reads the entry with this number. */
   at(seq: number): Entry | undefined {
     const row = this.#sql.at.get(seq)
     return row && entryOf(row)
   }
 }
 
-/** The text with which a fact of the type is stored. */
+/** Returns the text with which a fact of this type is stored. */
 function textOf(type: string): string {
   return type.endsWith('*') ? `"type":"${type.slice(0, -1)}` : `"type":"${type}"`
 }

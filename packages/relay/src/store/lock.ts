@@ -1,5 +1,5 @@
-// The lock of a data directory: its daemon holds an exclusive transaction on a small database. Not a pid file: this lock is freed by close and
-// by kill -9 alike, so it can never be stale.
+// The lock of a data directory: its daemon holds an exclusive transaction on a small database. It is not a pid file: both close and kill -9 free this lock,
+// so it can never be stale.
 
 import { Database, isSqliteError } from './database.ts'
 
@@ -10,7 +10,7 @@ export class DaemonLock {
     this.#database = database
   }
 
-  /** Takes the lock; undefined if another process holds it. Nothing is ever prepared on this connection, so closing it frees the lock at once. */
+  /** Takes the lock; undefined if another process holds it. No statement is ever prepared on this connection, so closing it frees the lock at once. */
   static acquire(path: string): DaemonLock | undefined {
     const database = new Database(path)
     try {

@@ -1,20 +1,20 @@
-// Brings a workspace's database to this version: its settings and tables, or the refusal of a file with another version.
+// Brings a workspace's database to the settings and tables of this version, or refuses a file whose version is unknown.
 
 import { RefusalError } from '../core/refusal-error.ts'
 import { damaged } from './damage.ts'
 import type { Database } from './database.ts'
 import { type Step, steps } from './migrations.ts'
 
-/** Settings of a connection that writes: a commit that was acknowledged is on the disk, on macOS too. */
+/** Sets up a connection that writes: a commit that was acknowledged is on the disk, on macOS too. */
 export function tune(database: Database): void {
-  // The timeout comes first: another process that looked at the file, such as doctor, may be removing its log.
+  // The timeout comes first: another process that looked at the file, such as `agent-relay doctor`, may be removing the file's log.
   database.exec('PRAGMA busy_timeout = 2000')
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA synchronous = FULL')
   if (process.platform === 'darwin') database.exec('PRAGMA fullfsync = ON')
 }
 
-/** A text that says what is wrong with the schema version in the file; version 0 belongs to a file without tables. */
+/** Says what is wrong with the schema version in the file; undefined if nothing is. Version 0 belongs to a file without tables. */
 export function versionFault(database: Database): string | undefined {
   const found = versionOf(database)
   if (found > 0) return undefined
@@ -26,7 +26,7 @@ function versionOf(database: Database): number {
   return Number(database.prepare('PRAGMA user_version').get()?.[0] ?? 0)
 }
 
-/** The version of the file's tables. Throws if this program does not know it. */
+/** Returns the version of the file's tables. Throws if this program does not know the version. */
 export function knownVersion(database: Database): number {
   const fault = versionFault(database)
   if (fault !== undefined) throw damaged(database.path, fault)
@@ -35,7 +35,7 @@ export function knownVersion(database: Database): number {
   throw new RefusalError('workspace.newer', { path: database.path, found, known: steps.length })
 }
 
-/** Migrates the tables to the last version, or to an older one: see schema.ts. */
+/** Migrates the tables to the newest version, or to the version `to`: see schema.ts. */
 export function migrate(database: Database, to: number = steps.length): void {
   const found = knownVersion(database)
   for (let version = found; version < to; version++) {
@@ -47,7 +47,7 @@ export function migrate(database: Database, to: number = steps.length): void {
         database.exec(`PRAGMA user_version = ${version + 1}`)
       })
     } catch (error) {
-      // The statements always succeed on the tables of the version before.
+      // A migration step always succeeds on the tables of the version before it, so an error of this kind means damage.
       const { message } = error as Error
       if (!/already exists|no such|duplicate column/.test(message)) throw error
       throw damaged(database.path, `its schema version is ${found}, which its tables are not: ${message}`)
@@ -55,7 +55,7 @@ export function migrate(database: Database, to: number = steps.length): void {
   }
 }
 
-/** Tunes and migrates the database, and reads what is needed at the start. After a failure the database is closed and left as it is. */
+/** Tunes and migrates the database, and runs `read` for what is needed at the start. After a failure the database is closed and left as it is. */
 export function beginWith<T>(database: Database, read: (database: Database) => T): T {
   try {
     tune(database)

@@ -1,9 +1,9 @@
-// The schema of a workspace's database, one step per version. A step is never changed once released; a new one is added.
+// The schema of a workspace's database, one migration step per version. A step is never changed once released; a new one is added.
 
 import { fillConcerns } from './concerns.ts'
 import type { Database } from './database.ts'
 
-/** A step: SQL, and a function for what SQL alone cannot do. */
+/** A migration step: SQL, and a function for what SQL alone cannot do. */
 export type Step = string | [sql: string, after: (database: Database) => void]
 
 export const steps: Step[] = [

@@ -1,5 +1,5 @@
-// Rows for the needs of a person: conversations in which something may have been said to them since they last wrote there, and what they have
-// dismissed. core/needs.ts decides what of it needs them.
+// Rows for the needs of a person, the things that wait for them: conversations in which something may have been said to the person since they last wrote
+// there, and needs that they have dismissed. core/needs.ts decides which of the messages are needs.
 
 import type { Steps } from '../core/steps.ts'
 import type { MessageHead } from '../core/view.ts'
@@ -22,18 +22,18 @@ const statements = {
 }
 
 const staysPerStep = 64
-/** Number of the newest messages that are looked at in a conversation. */
+/** Number of the newest messages that a search looks at in a conversation. */
 const lookedAtMax = 4_096
-/** The most messages of a pair or group that are looked at. */
+/** The most messages of a pair or group that a search looks at. */
 const directMax = 200
 
-/** A conversation in which something may have been said to somebody. */
+/** A conversation in which something may have been said to a person. */
 export interface Place {
   key: number
   name: string
   /** The number above which messages were sent since the person last wrote. */
   above: number
-  /** The number below which no messages are looked at, whoever asks. */
+  /** The number up to which no messages are looked at, whoever asks. */
   first: number
   lastN: number
 }
@@ -49,7 +49,7 @@ export class NeedRows {
     this.#view = view
   }
 
-  /** The needs that an agent has dismissed: for each key, the last entry that the dismissal covers. */
+  /** Returns the needs that an agent has dismissed: for each key, the last entry that the dismissal covers. */
   dismissed(agent: string): ReadonlyMap<string, number> {
     return new Map(this.#sql.dismissed.all(agent) as [string, number][])
   }
@@ -58,7 +58,7 @@ export class NeedRows {
     return this.#sql.isDismissed.get(agent, key) !== undefined
   }
 
-  /** The conversations to look at. `isEverywhere`: also channels that the agent is not in, and messages from before it was in them. */
+  /** Returns the conversations to look at. `isEverywhere`: also channels that the agent is not in, and messages from before it was in them. */
   *places(name: string, isEverywhere: boolean): Steps<Place[]> {
     const agent = this.#tables.agents.get(name)?.key ?? -1
     const places = new Map<number, Place>()
@@ -85,12 +85,12 @@ export class NeedRows {
     return { key, name, above, first, lastN }
   }
 
-  /** Messages of others in a pair or group, newest first. */
+  /** Returns messages of others in a pair or group, newest first. */
   direct({ key, above }: Place, agent: string): MessageHead[] {
     return this.#sql.direct.all(key, above, agent, directMax).map((row) => this.#view.head(row))
   }
 
-  /** Messages of others above `low` and up to `high` that have the agent's name in them. Reads all their bodies. */
+  /** Returns messages of others above `low` and up to `high` that have the agent's name in them. Reads all bodies in that range. */
   naming({ key }: Place, agent: string, low: number, high: number): MessageHead[] {
     return this.#sql.naming.all(key, low, agent, high).map((row) => this.#view.head(row))
   }
@@ -102,7 +102,7 @@ export class NeedRows {
 }
 
 const writes = {
-  // Two sessions may dismiss a need after different messages: the later one counts.
+  // Two sessions may dismiss the same need after different messages: the later dismissal counts.
   dismissed:
     'INSERT INTO dismissals VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET through = max(through, excluded.through)',
 }

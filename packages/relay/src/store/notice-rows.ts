@@ -1,4 +1,4 @@
-// Notices that agents wait for, as rows, read for the rules, for the asker, and for the watch over them.
+// Notices that agents have asked for, as rows: how the rules, the asker and the watch for their occasions read them, and how facts write them.
 
 import type { NoticeKey, NoticeRow, NoticeView } from '../core/view.ts'
 import type { Appliers } from './appliers.ts'

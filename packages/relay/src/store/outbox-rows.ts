@@ -1,32 +1,32 @@
-// The outbox of this machine, as rows: sends that wait until the shared workspace is reached. The rows belong to this file alone: no entry tells of
-// them.
+// The outbox of this machine, as rows: messages that wait to be sent until the shared workspace can be reached. The rows belong to this file alone: no
+// journal entry tells of them.
 
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import type { Database, Row, Statement } from './database.ts'
 
 type Kind = OutputOf<'outbox.drop'>['kind']
 
-/** A queued send with the id of its call: however often it is tried, it is stored once. */
+/** A queued send with the id of its call: however often the send is tried, its message is stored once. */
 export interface QueuedSend {
   n: number
-  /** The id by which people name the send. */
+  /** The id by which people name the queued send. */
   id: string
   at: number
   by: string
   cause: string
   digest?: string
-  /** The input of the send, as JSON. */
+  /** The input of the call `message.send`, as JSON. */
   input: string
 }
 
-/** A send as lists show it: large bodies stay on the disk. */
+/** A queued send as lists show it: large bodies stay on the disk. */
 export interface QueuedHead extends Pick<QueuedSend, 'id' | 'at' | 'by'> {
   to: string | string[]
   kind?: Kind
   preview: string
 }
 
-/** The number of waiting sends, and the bytes of their inputs. */
+/** The number of queued sends, and the bytes of their inputs. */
 interface Waiting {
   messages: number
   bytes: number
@@ -55,19 +55,19 @@ export class OutboxRows {
     this.#sql = database.prepareWhenUsed(statements)
   }
 
-  /** The waiting sends of one sender, or of all. */
+  /** Counts the queued sends of one sender, or of all. */
   waiting(by?: string): Waiting {
     const row = by === undefined ? this.#sql.waiting.get() : this.#sql.waitingOf.get(by)
     const [messages, bytes] = row as [number, number]
     return { messages, bytes }
   }
 
-  /** Number of sends that go before this one. */
+  /** Counts the sends that are queued before this one. */
   before(n: number): number {
     return Number(this.#sql.before.get(n)?.[0])
   }
 
-  /** Queues a send; call it inside a transaction. Returns the row of the same call if it was queued before. */
+  /** Queues a message to be sent; call it inside a transaction. Returns the row of the same call if it was queued before. */
   put({ id, at, by, cause, digest, input }: Omit<QueuedSend, 'n'>): QueuedSend {
     this.#sql.put.run(id, at, by, cause, digest ?? null, input)
     return this.of(by, cause) as QueuedSend
@@ -83,24 +83,24 @@ export class OutboxRows {
     return row && queued(row)
   }
 
-  /** The oldest send, or the next one after `n`. */
+  /** Returns the oldest queued send, or the next one after `n`. */
   next(n = 0): QueuedSend | undefined {
     const row = this.#sql.after.get(n)
     return row && queued(row)
   }
 
-  /** Queued sends, oldest first; `by`: those of one sender. */
+  /** Lists queued sends, oldest first; with `by`, only those of that sender. */
   list(previewChars: number, by?: string): QueuedHead[] {
     const { list, listOf } = this.#sql
     return (by === undefined ? list.all(previewChars) : listOf.all(previewChars, by)).map(head)
   }
 
-  /** Removes a send; call it inside a transaction. */
+  /** Removes a queued send; call it inside a transaction. */
   drop(n: number): void {
     this.#sql.drop.run(n)
   }
 
-  /** Queues the sends of another copy of this workspace; call it inside a transaction. */
+  /** Queues the unsent messages of another copy of this workspace; call it inside a transaction. */
   takeFrom(other: OutboxRows): void {
     for (let row = other.next(); row; row = other.next(row.n)) this.put(row)
   }

@@ -1,6 +1,6 @@
-// Pruning: takes old facts that are over out of the journal and the tables, a slice at a time. An entry keeps its number, its command's id and the
-// answer, so that the command is still answered once; it loses the facts that change nothing any more. The facts that are left make the same rows
-// again. finished.ts and the rows in core/facts tell what is over; daemon/archive.ts stores it.
+// Pruning: deletes old facts on which nothing depends any more from the journal and the tables, a slice at a time. An entry keeps its number, its command's
+// id and the answer, so that the command is still answered once; the entry loses the facts that change nothing any more. The facts that are left make the
+// same rows again. finished.ts and the rows in core/facts say what is over; daemon/archive.ts stores what was deleted.
 
 import type { Entry, Fact, Message } from '@agent-relay/sdk/protocol'
 import type { Remains } from '../core/facts/row.ts'
@@ -10,12 +10,12 @@ import type { Database, Row, Statement } from './database.ts'
 import type { Finished } from './finished.ts'
 import type { Queries } from './queries.ts'
 
-/** A fact that is taken out, or that stays and loses its body or payload. */
+/** A fact that is deleted, or that stays and loses its body or payload. */
 export interface Gone {
   entry: Entry
   fact: Fact
   message?: Message
-  /** The input or output of a call, the last screen of a worker. */
+  /** The input or output of a call, the whole input of an approval, or the last screen of a worker. */
   body?: string
   /** The payload of a run, as gzip. */
   payload?: Uint8Array
@@ -30,13 +30,13 @@ export interface Slice {
   left: Map<number, Fact[]>
 }
 
-/** One pruning, as the workspace remembers it. */
+/** One pruning, as the workspace records it. */
 export interface Prune {
   id: number
   at: number
   horizon: number
   through: number
-  /** The file in the folder of archives; unset where all of it was deleted. Bytes beyond `bytes` belong to a slice that was never taken out here. */
+  /** The file in the folder of archives; unset if everything was deleted for good. Bytes after `bytes` belong to a slice that was never deleted here. */
   file?: string
   bytes: number
   messages: number
@@ -44,7 +44,7 @@ export interface Prune {
 }
 
 /**
- * The size of a slice, which takes about 10 ms, most of it for the rows of messages. `scanned`: entries looked at, also those that stay or went
+ * The size of a slice, which takes about 10 ms, most of it for the rows of messages. `scanned`: entries looked at, also those that stay or were emptied
  * before.
  */
 const [goneMax, charsMax, scanned] = [96, 128 * 1024, 1_000]
@@ -56,7 +56,7 @@ const statements = {
   claim: 'SELECT 1 FROM claims WHERE path = ? AND machine = ?',
   action: 'SELECT session FROM actions WHERE name = ?',
   call: 'SELECT ok IS NOT NULL AND at + coalesce(duration_ms, 0) <= ?2 FROM invocations WHERE id = ?1',
-  // The last approval stays: the next one gets its number from it.
+  // The last approval stays, since the next approval gets its number from it.
   approval: `SELECT coalesce(closed_at <= ?2, 0) AND n < (SELECT max(n) FROM approvals) FROM approvals WHERE id = ?1`,
   notice: 'SELECT 1 FROM notices WHERE asker = ? AND agent = ? AND occasion = ? AND message = ?',
   body: 'SELECT body FROM bodies WHERE seq = ?',
@@ -90,17 +90,17 @@ export class Pruning {
     this.#queries = queries
   }
 
-  /** All prunings of this workspace, oldest first. */
+  /** Returns all prunings of this workspace, oldest first. */
   all(): Prune[] {
     return this.#sql.prunes.all().map(pruneOf)
   }
 
-  /** The number up to which entries may have lost facts; 0 if none has. */
+  /** The number of the last entry that may have lost facts; 0 if none has. */
   get through(): number {
     return Number(this.#sql.through.get()?.[0] ?? 0)
   }
 
-  /** The next slice after an entry. */
+  /** Finds the next slice after an entry. */
   *next(after: number, finished: Finished): Steps<Slice> {
     this.#finished = finished
     const slice: Slice = { to: after, gone: [], chars: 0, left: new Map() }
@@ -130,7 +130,7 @@ export class Pruning {
     if (found > 0) slice.left.set(entry.seq, left)
   }
 
-  /** Whether a fact changes nothing any more, since what it is about is gone or goes now. */
+  /** Whether a fact changes nothing any more, because the thing that it is about is gone or goes with this pruning. */
   #isOver(fact: Fact, at: number): boolean {
     const { over } = rowOf(fact)
     if (over === 'never') return false
@@ -153,7 +153,7 @@ export class Pruning {
   }
 
   /**
-   * The message, body or payload that goes with a fact. Tasks and contracts stay, since they can be given again; screens, payloads, the input and
+   * Returns the message, body or payload that goes with a fact. Tasks and contracts stay, since they can be given again; screens, payloads, the input and
    * output of calls and the whole input of approvals go.
    */
   #belongings(entry: Entry, fact: Fact, isOver: boolean): Pick<Gone, 'message' | 'body' | 'payload'> {
@@ -166,15 +166,15 @@ export class Pruning {
     return hasBody ? { body: this.#sql.body.get(seq)?.[0] as string | undefined } : {}
   }
 
-  /** Whether a message in the same entry stays: it tells the reader where to find the payload or screen. */
+  /** Whether a message in the same entry stays. Then the payload or screen stays too, since the message tells its reader where to find it. */
   #isTold({ facts }: Entry): boolean {
     return facts.some((fact) => fact.type === 'message.created' && !this.#goes(fact.id))
   }
 
-  /** Takes out a slice, inside a transaction, once all of it is kept elsewhere or may be lost. */
+  /** Deletes a slice, inside a transaction, once all of it is kept in an archive or may be lost. */
   remove({ gone, left }: Slice, prune: Prune): void {
     const stubs = [...left.keys()].map((seq) => [seq, ...(this.#sql.stub.get(seq) as Row)])
-    // All entries are deleted before the first is written again: pages that are emptied become free.
+    // All entries are deleted before the first is written again, so that emptied pages become free.
     for (const seq of left.keys()) this.#sql.entryGone.run(seq)
     for (const stub of stubs) this.#sql.entryLeft.run(...stub, JSON.stringify(left.get(stub[0] as number)))
     for (const { entry, fact, message, body, payload } of gone) {
@@ -194,7 +194,7 @@ export class Pruning {
     this.#sql.messageGone.run(seq)
   }
 
-  /** Deletes rows of `concerns` for entries without facts, inside a transaction. Returns the place to go on from, if there is more. */
+  /** Deletes rows of `concerns` for entries without facts, inside a transaction. Returns the place to go on from, if there are more rows. */
   forgetConcerns([who, seq]: readonly [number, number]): [number, number] | undefined {
     const rows = this.#sql.concerns.all(who, seq, concernsPerStep) as [number, number, number][]
     for (const [whose, of, isEmpty] of rows) if (isEmpty === 1) this.#sql.concernGone.run(whose, of)

@@ -1,4 +1,4 @@
-// Reads for callers: messages with their bodies, receipts, channels, counts. Rows become the protocol's types; nothing is decided.
+// Reads for callers: messages with their bodies, receipts, channels, counts. Rows become the protocol's types; nothing is decided here.
 
 import type { InboxMessage, Message, OutputOf, ParsedInputOf, Receipt, Route } from '@agent-relay/sdk/protocol'
 import { addressOf, directMembers, isChannel } from '../core/conversations.ts'
@@ -15,8 +15,8 @@ const statements = {
   inboxMessage: `SELECT ${headColumns}, m.body, ${receiptColumns}
     FROM messages m LEFT JOIN receipts r ON r.message = m.seq AND r.agent = ? WHERE m.id = ?`,
   head: `SELECT ${headColumns} FROM messages m WHERE m.seq = ?`,
-  // The last column tells whether the reader was there: a message that it may not see is passed over without reading it. Without a reader everything
-  // is seen.
+  // The last column tells whether the reader was in the conversation: a message that the reader may not see is passed over without reading it. If the reader
+  // is null, every message is seen.
   thread: `SELECT ${headColumns}, octet_length(m.body), ?4 IS NULL OR EXISTS (SELECT 1 FROM members s WHERE s.agent = ?4
       AND s.conversation = m.conversation AND ${covers('m.n')})
     FROM messages m WHERE m.thread = ?1 AND m.seq > ?2 ORDER BY m.seq LIMIT (?3 + 0)`,
@@ -35,7 +35,7 @@ const statements = {
   messageCount: 'SELECT count(*) FROM messages WHERE seq > ? AND seq <= ?',
 }
 
-/** One message of a thread; only its number, if the reader may not see it. */
+/** One message of a thread; only its number, if the reader may not see the message. */
 export interface ThreadStep {
   seq: number
   waiting?: Waiting
@@ -72,7 +72,7 @@ export class Queries {
     return row && this.#view.head(row)
   }
 
-  /** The number of members, kept until somebody enters or leaves: counting ten thousand takes milliseconds. */
+  /** Returns the number of members, kept in memory until somebody enters or leaves: counting ten thousand takes milliseconds. */
   memberCount(name: string): number {
     const conversation = this.#tables.conversation(name)
     if (!conversation) return 0
@@ -80,7 +80,7 @@ export class Queries {
     return conversation.members
   }
 
-  /** Messages by id, as this agent's inbox shows them now. */
+  /** Returns messages by id, as this agent's inbox shows them now. */
   inboxMessages(agent: string, ids: string[]): InboxMessage[] {
     const key = this.#tables.agents.get(agent)?.key ?? -1
     const found: InboxMessage[] = []
@@ -91,7 +91,7 @@ export class Queries {
     return found
   }
 
-  /** The messages that a take has just handed out by this route; without a route they are only held. */
+  /** Returns the messages that `inbox.take` has just handed out by this route; without a route the messages are only held. */
   offered(found: Waiting[], route: Route | undefined): InboxMessage[] {
     return found.map((waiting) => inState(this.#whole(waiting), { route }))
   }
@@ -132,7 +132,7 @@ export class Queries {
     return atOnce(this.waiting(agent, isFree)).newest
   }
 
-  /** The messages of a thread after an entry that the reader may see, or all of them. Only heads: a thread may be longer than an answer. */
+  /** Yields the messages of a thread after an entry: those that the reader may see, or all. Only heads: a thread may be longer than an answer. */
   *thread(name: string, after: number, reader: string | undefined): Generator<ThreadStep, void, void> {
     const key = reader === undefined ? null : (this.#tables.agents.get(reader)?.key ?? -1)
     const root = after === 0 ? this.#sql.threadRoot.get(name, key) : undefined
@@ -150,17 +150,17 @@ export class Queries {
     return row[10] === 1 ? { seq, waiting: { head: this.#view.head(row), bodyBytes, receipt: undefined } } : { seq }
   }
 
-  /** The machine on which the agent of this name was at home in this epoch. */
+  /** Returns the machine on which the agent of this name was at home in this epoch. */
   homeAt(agent: string, epoch: number): string | undefined {
     return this.#sql.homeAt.get(agent, epoch)?.[0] as string | undefined
   }
 
-  /** The last epoch in which this machine was the home of the agent. */
+  /** Returns the last epoch in which this machine was the home of the agent. */
   lastEpoch(agent: string, machine: string): number | undefined {
     return (this.#sql.lastEpoch.get(agent, machine)?.[0] ?? undefined) as number | undefined
   }
 
-  /** The receipt of every recipient; `storedAt` is the same for all. A hold is shown while a session of the recipient honours it. */
+  /** Returns the receipt of every recipient; `storedAt` is the same for all. A hold is shown while a session of the recipient honours it. */
   *receipts(head: MessageHead, isHeld: (agent: string, receipt: ReceiptRow | undefined) => boolean): Steps<Receipt[]> {
     const receipts: Receipt[] = []
     for (const name of this.recipients(head)) {
@@ -178,7 +178,7 @@ export class Queries {
     return receipts
   }
 
-  /** The recipients of a message; undefined where the reader may pause. */
+  /** Yields the recipients of a message, and undefined where the caller may pause. */
   *recipients({
     conversation,
     n,
@@ -209,12 +209,12 @@ export class Queries {
     return channels
   }
 
-  /** The names of the conversations an agent is in now. */
+  /** Returns the names of the conversations that an agent is in now. */
   conversationsOf(agent: string): string[] {
     return this.#conversations(this.#sql.conversations, agent)
   }
 
-  /** The names of the conversations an agent is in now or was in before. */
+  /** Returns the names of the conversations that an agent is in now or was in before. */
   conversationsEver(agent: string): string[] {
     return this.#conversations(this.#sql.conversationsEver, agent)
   }
@@ -229,14 +229,14 @@ export class Queries {
     return this.#sql.tokenHashes.all().map(([hash]) => hash as string)
   }
 
-  /** The agent of a token, and the time at which the token ends, which the caller checks. */
+  /** Returns the agent of a token, and the time at which the token ends, which the caller checks. */
   token(hash: string): { agent: string; until?: number } | undefined {
     const row = this.#sql.token.get(hash)
     const agent = row && this.#tables.agentsByKey.get(row[0] as number)?.name
     return agent === undefined ? undefined : { agent, until: (row?.[1] ?? undefined) as number | undefined }
   }
 
-  /** The number of messages. Only new messages are counted, unless some were pruned. */
+  /** Returns the number of messages. Only messages since the last call are counted, unless some were pruned. */
   *messageCount(lastSeq: number): Steps<number> {
     if (this.isRecounting) this.#counted = this.#countedTo = 0
     this.isRecounting = false
@@ -274,7 +274,7 @@ function toMessage({ id, seq, at, conversation, from, kind, thread, replyTo }: M
   return message
 }
 
-/** Adds the receipt's state to the message itself: a copy would cost as much as reading the message. */
+/** Adds the receipt's state to the message object itself: a copy would cost as much as reading the message. */
 function inState(message: Message, receipt: ReceiptRow | undefined): InboxMessage {
   const shown = message as InboxMessage
   shown.receipt = stateOf(receipt)

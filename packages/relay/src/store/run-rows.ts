@@ -1,4 +1,4 @@
-// Runs as rows, read for the rules and for answers.
+// Runs as rows: how rules and answers read them, and how facts write them.
 
 import type { HarnessName, RunState } from '@agent-relay/sdk/protocol'
 import { machineOf } from '../core/journal.ts'
@@ -10,16 +10,16 @@ import { withoutNulls } from './tables.ts'
 
 const columns =
   'id, agent, parent, harness, status, started_at, ended_at, model, cwd, summary, reason, payload_bytes, machine, worktree, again'
-/** The column with the number of the run's first entry, in statements that ask for it. */
+/** The place of the column with the number of the run's first entry, in statements that select it. */
 const contractColumn = 15
 
 const statements = {
   byId: `SELECT ${columns} FROM runs WHERE id = ?`,
   byIds: `SELECT ${columns} FROM runs WHERE id IN (SELECT value FROM json_each(?))`,
-  // An agent that carries out external runs has a name of its own; the others are named after their only run.
+  // An agent that carries out external runs has a name of its own; other agents of runs are named after their only run.
   byAgent: `SELECT ${columns} FROM runs WHERE agent = ? AND harness <> 'external' ORDER BY contract DESC LIMIT 1`,
   running: `SELECT ${columns} FROM runs WHERE status = 'running' ORDER BY contract`,
-  // Few runs are running, but many may have ended.
+  // The index `runs_running` has running runs alone: these are few, but many runs may have ended.
   busyWith: `SELECT ${columns} FROM runs INDEXED BY runs_running WHERE status = 'running' AND agent = ? ORDER BY contract DESC LIMIT 1`,
   // Newest first, by the entry that began the run: ids follow the clock, which may step back.
   all: `SELECT ${columns}, contract FROM runs WHERE contract < ?1 ORDER BY contract DESC LIMIT (?2 + 0)`,
@@ -34,7 +34,7 @@ const statements = {
   payload: 'SELECT p.gzip FROM runs r JOIN payloads p ON p.seq = r.payload WHERE r.id = ?',
 }
 
-/** Rows that one step of a long list reads. */
+/** Runs that one step of a long list reads. */
 const runsPerStep = 128
 
 interface Placed {
@@ -69,7 +69,7 @@ export class RunRows implements RunView {
     return this.#sql.running.all().map(runOf)
   }
 
-  /** Runs, newest first: all, or those that one agent carries out or asked for. Read in steps, since few of many may have this status. */
+  /** Lists runs, newest first: all, or those that one agent carries out or asked for. Read in steps, since few of many runs may have this status. */
   *list(agent: string | undefined, status: RunState | undefined, limit: number): Steps<RunRow[]> {
     const walks =
       agent === undefined ? [this.#walk('all')] : [this.#walk('ofAgent', agent), this.#walk('ofParent', agent)]
@@ -104,23 +104,23 @@ export class RunRows implements RunView {
     return this.#sql.contract.get(id)?.[0] as string
   }
 
-  /** The number of the entry that the run's payload belongs to. */
+  /** Returns the number of the entry to which the run's payload belongs. */
   payloadEntry(id: string): number | undefined {
     return (this.#sql.payloadEntry.get(id)?.[0] ?? undefined) as number | undefined
   }
 
-  /** Entries of other machines whose payloads nobody here has asked for. */
+  /** Returns the numbers of other machines' entries whose payloads nobody on this machine has asked for. */
   unfetched(): number[] {
     return this.#sql.unfetched.all().map(([seq]) => seq as number)
   }
 
-  /** The payload of a run, as gzip. */
+  /** Returns the payload of a run, as gzip. */
   payload(id: string): Uint8Array | undefined {
     return this.#sql.payload.get(id)?.[0] as Uint8Array | undefined
   }
 }
 
-/** Merges several walks, each newest first. */
+/** Merges several walks over runs, each newest first. */
 function* newestFirst(walks: Walk[]): Generator<RunRow, void, void> {
   const heads = walks.map((walk) => walk.next().value)
   for (;;) {

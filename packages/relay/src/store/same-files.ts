@@ -1,4 +1,4 @@
-// Checks that the files that are being written are still those at their paths. Commits into a file that was removed or cut are lost with it, and
+// Checks that the files that this process writes are still those at their paths. Commits into a file that was removed or cut are lost with the file, and
 // SQLite goes on writing without an error.
 
 import { type Stats, statSync } from 'node:fs'
@@ -8,16 +8,16 @@ interface Known {
   path: string
   dev: number
   ino: number
-  /** The last known size. These files never shrink: nothing here vacuums, and SQLite starts a log again without cutting it. */
+  /** The last known size. These files never shrink: nothing here vacuums, and SQLite starts its log again without cutting the log's file. */
   size: number
-  /** Whether every byte of the file takes space on the disk, as SQLite writes it. Where a file system packs files this tells nothing. */
+  /** Whether every byte of the file takes space on the disk, as SQLite writes it. If the file system packs files, this tells nothing. */
   isSolid: boolean
 }
 
 interface Change {
   path: string
   reason: string
-  /** Whether the file was cut, so that SQLite would not read from it what was written. */
+  /** Whether the file was cut, so that SQLite would not read back what was written. */
   isCut: boolean
 }
 
@@ -31,8 +31,8 @@ export class SameFiles {
   readonly #isWhole: (path: string) => boolean
 
   /**
-   * Remembers the files as they are now, and leaves out those that are not on disk, such as a database in memory. `isWhole` reads a file that takes
-   * less space than it should: some file systems pack files later.
+   * Remembers the files as they are at this moment, and leaves out those that are not on disk, such as a database in memory. `isWhole` reads a file that
+   * takes less space than it should: some file systems pack files later.
    */
   constructor(paths: readonly string[], isWhole: (path: string) => boolean) {
     this.#isWhole = isWhole
@@ -42,7 +42,7 @@ export class SameFiles {
     })
   }
 
-  /** The first file that has changed. */
+  /** Returns the first file that has changed; undefined if none has. */
   look(): Change | undefined {
     for (const known of this.#known) {
       const { path, dev, ino, size } = known
@@ -64,7 +64,7 @@ function changed(path: string, reason: string, isCut = false): Change {
   return { path, reason: `${basename(path)} ${reason}`, isCut }
 }
 
-/** The place of the page of a database that is never written: SQLite locks the file by it. */
+/** The offset of a database page that is never written: SQLite locks the file by that page. */
 const lockedAt = 2 ** 30
 const pageBytes = 4_096
 

@@ -1,5 +1,5 @@
 // Checks that the schema of a database file is ours. A trigger or a view is SQL that runs when we read or write, so a file that somebody else made
-// must have none that we did not make. soundness.ts checks whether its pages are whole.
+// must have none that we did not make. soundness.ts checks whether the file's pages are whole.
 
 import { RefusalError } from '../core/refusal-error.ts'
 import { Database } from './database.ts'
@@ -12,8 +12,8 @@ const statistics = new Set([
 ])
 
 /**
- * A text that says what the file has and a database of its version has not, or the other way round. Nothing is written, and none of its tables is
- * read. Throws if its version is newer than this program.
+ * Says what the file has and a database of its version has not, or the other way round; undefined if there is no difference. Nothing is written, and none
+ * of the file's tables is read. Throws if the file's version is newer than this program.
  */
 export function schemaFault(path: string): string | undefined {
   let database: Database | undefined
@@ -48,7 +48,7 @@ function schemaAt(version: number): Map<string, number> {
   }
 }
 
-/** The parts of a schema with their counts: a file that was made by hand may have one twice. */
+/** Returns the parts of a schema with their counts: a file that was made by hand may have a part twice. */
 function schemaOf(database: Database): Map<string, number> {
   const all = new Map<string, number>()
   for (const [type, name, table, sql] of database
@@ -60,7 +60,7 @@ function schemaOf(database: Database): Map<string, number> {
   return all
 }
 
-/** The name of a part, cleaned, since the name is shown and may come from anybody. */
+/** Returns the name of a part of a schema, cleaned, since the name is shown and may come from anybody. */
 function nameOf(key: string): string {
   return key
     .slice(0, key.indexOf(':'))

@@ -1,10 +1,10 @@
-// Queries of the search index in FTS5's syntax: the text as several small queries, and marks for the conversation and the sender.
+// Makes queries of the search index in FTS5's syntax: the text as several small queries, and marks for the conversation and the sender.
 
 export const conversationMark = (key: number): string => `c${key}`
-/** The sender's name in hexadecimal: the index would take some names for two words. */
+/** Makes the mark of a sender from the name in hexadecimal: the index would take some names for two words. */
 export const senderMark = (name: string): string => `s${Buffer.from(name).toString('hex')}`
 
-/** Words in one query; the beginning of a word (`pars*`) is expensive, and has a query of its own. */
+/** The most words in one query; the beginning of a word (`pars*`) is expensive, and has a query of its own. */
 const wordsTogether = 4
 
 /**
@@ -26,7 +26,7 @@ export function questionsOf(text: string): string[] {
   return [...questions, ...beginnings]
 }
 
-/** One query of `questionsOf`, limited to messages that carry all marks of `every` and one of `some`. */
+/** Limits one query of `questionsOf` to messages that carry all marks of `every` and one of `some`. */
 export function queryOf(question: string, every: string[], some: string[]): string {
   const marks = [...every, ...(some.length > 0 ? [`(${some.join(' OR ')})`] : [])]
   const where = marks.length > 0 ? ` AND marks : (${marks.join(' AND ')})` : ''

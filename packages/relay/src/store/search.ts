@@ -1,24 +1,24 @@
-// Full-text search in a database of its own, which can be deleted and filled again. It never delays a send: default FTS5 beside the message costs 6
-// to 12 times the message itself. The index has parts of a fixed number of entries: a query costs at most one part at a time, and the newest part can
-// be searched while older ones are still empty.
+// Full-text search, with an index in a database of its own, which can be deleted and filled again. It never delays a send: default FTS5 beside the message
+// costs 6 to 12 times the message itself. The index has parts of a fixed number of entries: a query costs at most one part at a time, and the newest part
+// can be searched while older ones are still empty.
 
 import { existsSync, rmSync } from 'node:fs'
 import { isDamage } from './damage.ts'
 import { Database, type Statement } from './database.ts'
 import { conversationMark, senderMark } from './search-query.ts'
 
-/** Number of entries in one part. The most expensive query of a part (words that begin with one letter) takes 3 ms. */
+/** Number of entries in one part of the search index. The most expensive query of a part (words that begin with one letter) takes 3 ms. */
 const partEntriesDefault = 8_192
-/** Messages and bytes that are indexed at once, which takes about 3 ms. */
+/** Messages and bytes that the search indexes at once, which takes about 3 ms. */
 const [sliceRows, sliceBytes] = [32, 64 * 1024]
-/** Pages merged after each slice. Without it SQLite merges everything at once after a while. */
+/** Pages of the index merged after each slice. Without this, SQLite merges everything at once after a while. */
 const mergePages = 16
 /** The version of the index's schema: an index of another version is made again. */
 const shape = 2
 
 const progress = 'SELECT part, seq FROM progress'
 
-/** Marks an index as outdated after the messages of its workspace were replaced: the next one to open it makes it again. */
+/** Marks an index as outdated after the messages of its workspace were replaced: the next process to open the index makes it again. */
 export function outdate(path: string): void {
   if (!existsSync(path)) return
   const index = new Database(path)
@@ -43,11 +43,11 @@ export class SearchIndex {
   readonly #partEntries: number
   #index: Database
   #parts = new Map<number, Part>()
-  /** The last indexed entry of each part that was begun. */
+  /** The last indexed entry of each part of the index that was begun. */
   #filled = new Map<number, number>()
   #moveTo: Statement
 
-  /** `messages` is the workspace's own database; `path` the index's, made if it is missing and replaced if it is damaged. */
+  /** `messages` is the workspace's own database; `path` is the index's file, made if it is missing and replaced if it is damaged. */
   constructor(messages: Database, path: string, lastSeq: () => number, partEntries = partEntriesDefault) {
     this.#path = path
     this.#partEntries = partEntries
@@ -57,32 +57,32 @@ export class SearchIndex {
     this.#body = messages.prepare('SELECT body FROM messages WHERE seq = ?')
     this.#index = this.#open()
     this.#moveTo = this.#begin()
-    // An index that is ahead of the journal is of a workspace that was restored from an older copy.
+    // An index that is ahead of the journal belongs to a workspace that was restored from an older copy.
     if (Math.max(0, ...this.#filled.values()) > lastSeq()) this.#startAfresh()
   }
 
-  /** The part that holds an entry. */
+  /** Returns the part of the index that holds an entry. */
   partOf(seq: number): number {
     return Math.floor((seq - 1) / this.#partEntries)
   }
 
-  /** The entry before the first one of a part. */
+  /** Returns the number of the entry before the first one of a part of the index. */
   before(part: number): number {
     return part * this.#partEntries
   }
 
-  /** Indexes the next few messages of a part; false when all of them are in it. */
+  /** Indexes the next few messages of a part of the index. Returns false if all of them are indexed already. */
   fill(part: number): boolean {
     return this.#repairing(() => this.#fill(part)) ?? true
   }
 
-  /** The newest part that is not complete, if any. */
+  /** The newest part of the index that is not complete; undefined if all parts are. */
   get unfilled(): number | undefined {
     for (let part = this.partOf(this.#lastSeq()); part >= 0; part--) if (!this.#isWhole(part)) return part
     return undefined
   }
 
-  /** Entries of a part whose messages match. Undefined if the index was found damaged: it is empty now and must be filled again. */
+  /** Searches one part of the index and returns the entries that match. Undefined if the index was found damaged: it is empty then and must be filled again. */
   find(part: number, query: string): number[] | undefined {
     return this.#repairing(() =>
       this.#part(part)
@@ -91,12 +91,12 @@ export class SearchIndex {
     )
   }
 
-  /** The parts that were begun and lie wholly below an entry. */
+  /** Returns the parts of the index that were begun and lie wholly below an entry. */
   begunBelow(seq: number): number[] {
     return [...this.#filled.keys()].filter((part) => this.before(part + 1) <= seq)
   }
 
-  /** Empties a part whose messages were pruned; it is filled again with what is left of them. */
+  /** Empties a part of the index whose messages were pruned; the part is filled again with the messages that are left. */
   forget(part: number): void {
     this.#repairing(() =>
       this.#index.transact(() => {
@@ -126,7 +126,7 @@ export class SearchIndex {
       string,
     ][]
     let [bytes, last] = [0, rows.length < sliceRows ? end : (rows[rows.length - 1]?.[0] as number)]
-    // The table is made before the transaction: one made inside would be gone if the transaction fails, as on a full disk.
+    // The table is made before the transaction: a table made inside would be gone if the transaction fails, as on a full disk.
     const { add, merge } = this.#part(part)
     this.#index.transact(() => {
       for (const [seq, size, conversation, sender] of rows) {
@@ -160,7 +160,7 @@ export class SearchIndex {
     return made
   }
 
-  /** Does the work. Undefined if the index turns out to be damaged: it is deleted, to be filled again, and nothing is lost. */
+  /** Runs the work. Undefined if the index turns out to be damaged: it is deleted, to be filled again, and no message is lost. */
   #repairing<T>(work: () => T): T | undefined {
     try {
       return work()

@@ -1,4 +1,4 @@
-// Copies a database as of one commit, with SQLite's `VACUUM INTO`, while others write to it. daemon/backup-file.ts packs the copies.
+// Copies a database as of one commit, with SQLite's `VACUUM INTO`, while others write to the database. daemon/backup-file.ts packs the copies.
 
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
@@ -8,14 +8,14 @@ import { damaged } from './damage.ts'
 import { Database } from './database.ts'
 import { busyMs, soundnessOf } from './soundness.ts'
 
-/** SQLite's default: a log of more pages is copied into the database by the next commit. */
+/** SQLite's default for the pages of a log: the next commit copies a longer log into the database. */
 const checkpointPages = 1_000
-/** The most attempts to empty the log, since writers fill it meanwhile, each time with less. */
+/** The most attempts to empty the log: writers fill the log during each attempt, each time with less. */
 const checkpointsMax = 8
 
 /**
  * Copies a database into a new file that its owner alone can read. Throws if the file exists already, or if the copy is not whole, which is then
- * removed. Nothing of it is synced: hundreds of megabytes at once would keep every commit waiting. A caller that keeps the copy syncs it.
+ * removed. The copy is not synced: hundreds of megabytes at once would keep every commit waiting. A caller that keeps the copy syncs it.
  */
 export function copyDatabase(from: string, to: string): void {
   writeFileSync(to, '', { mode: 0o600, flag: 'wx' })
@@ -40,7 +40,7 @@ export function copyDatabase(from: string, to: string): void {
   }
 }
 
-/** Copies the log into the database, which was not possible while the copy was read. No writer waits for this. */
+/** Copies the log into the database, which was not possible while the database was read for the copy. No writer waits for this. */
 function putLogAway(database: Database): void {
   for (let tries = 0; tries < checkpointsMax; tries++) {
     const [, pages, done] = (database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() ?? []).map(Number)
@@ -49,22 +49,22 @@ function putLogAway(database: Database): void {
 }
 
 /**
- * Copies, in a thread, a database that this process writes to. Until the copy is made its own commits do not copy the log into the database: the
- * first one after a long copy would keep everybody waiting.
+ * Copies, in a thread, a database that this process writes to. Until the copy is made, commits of this process do not copy the log into the database: the
+ * first commit after a long copy would keep everybody waiting.
  */
 export async function copyWhileWritten(database: Database, to: string): Promise<void> {
   database.exec('PRAGMA wal_autocheckpoint = 0')
   try {
     await copyInThread(database.path, to)
   } finally {
-    // The database may have been closed meanwhile.
+    // The database may have been closed during the copy.
     if (database.isOpen) database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
   }
 }
 
 /**
- * Copies a database in a thread. The thread is loaded from the package's own `dist`, also where this file is read as TypeScript: a thread loads
- * JavaScript alone.
+ * Copies a database in a thread. The thread is loaded from the package's own `dist`, even if this file is run as TypeScript: a thread loads JavaScript
+ * alone.
  */
 export function copyInThread(from: string, to: string): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,18 +1,18 @@
-// Checks that a database file and its log are whole, from outside: without migrating it or reading its tables into memory.
+// Checks that a database file and its log are whole, from outside: without migrating the file or reading its tables into memory.
 
 import { readFileSync } from 'node:fs'
 import { Database } from './database.ts'
 import { versionFault } from './migrating.ts'
 
-/** Time for which a check from outside waits for the process that has the file. */
+/** How long a check from outside waits for the process that has the file open. */
 export const busyMs = 5_000
 
-/** `ok`, or what is wrong with the file. A daemon may have it open. */
+/** Returns `ok`, or what is wrong with the file. A daemon may have the file open. */
 export function soundnessOf(path: string): string {
   let database: Database | undefined
   try {
     database = new Database(path)
-    // A daemon that ends removes its log after it has let go of its lock: that is no damage.
+    // A daemon that ends removes the file's log after it has let go of its lock: a log that disappears is no damage.
     database.exec(`PRAGMA busy_timeout = ${busyMs}`)
     const found = String(database.prepare('PRAGMA integrity_check(1)').get()?.[0])
     return found === 'ok' ? (versionFault(database) ?? found) : found
@@ -23,14 +23,14 @@ export function soundnessOf(path: string): string {
   }
 }
 
-/** Whether nothing is missing in the midst of a file, which is a database or the log of one. Reads all of it. */
+/** Whether nothing is missing in the midst of a file, which is a database or the log of one. Reads the whole file. */
 export function isWhole(path: string): boolean {
   return path.endsWith('-wal') ? hasEveryFrame(path) : soundnessOf(path) === 'ok'
 }
 
 const [logHeader, frameHeader] = [32, 24]
 
-/** Whether every frame of a log was written: each begins with the number of its page, and pages count from 1. */
+/** Whether every frame of a log was written: each frame begins with the number of its page, and pages count from 1. */
 function hasEveryFrame(path: string): boolean {
   const log = readFileSync(path)
   const step = frameHeader + log.readUInt32BE(8)

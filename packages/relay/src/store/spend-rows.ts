@@ -1,4 +1,4 @@
-// Spend as rows, read for lists: one row is what an agent has used of one model on one day, as one worker or in one run.
+// Spend (the tokens and cost of models) as rows, read for lists: one row is what an agent has used of one model on one day, as one worker or in one run.
 
 import type { Spend, SpendLine } from '@agent-relay/sdk/protocol'
 import { usdParts } from '../core/spend.ts'
@@ -13,7 +13,7 @@ const statements = {
   ofAgent: `SELECT ${sums} FROM spend WHERE agent = ?`,
   ofRun: `SELECT ${sums} FROM spend WHERE run = ?1 AND run <> ''`,
   ofWorker: `SELECT ${sums} FROM spend WHERE worker = ?1 AND worker <> ''`,
-  // The order of the primary key, so that a page begins where the one before has ended.
+  // Reads in the order of the primary key, so that a page begins where the one before has ended.
   page: `SELECT ${counts}, agent, worker, run, model, day FROM spend
     WHERE (agent, worker, run, model, day) > (?, ?, ?, ?, ?) ORDER BY agent, worker, run, model, day LIMIT (? + 0)`,
 }
@@ -33,7 +33,7 @@ export class SpendRows {
     this.#sql = database.prepareWhenUsed(statements)
   }
 
-  /** The spend of an agent; undefined if none is known. */
+  /** Returns the spend of an agent; undefined if none is known. */
   ofAgent(agent: string): Spend | undefined {
     return spendOf(this.#sql.ofAgent.get(agent))
   }
@@ -46,7 +46,7 @@ export class SpendRows {
     return spendOf(this.#sql.ofWorker.get(worker))
   }
 
-  /** Reads all rows, in steps. */
+  /** Reads all rows of spend, in steps. */
   *all(each: (row: SpendRow) => void): Steps<void> {
     for (let place = ['', '', '', '', '']; ; ) {
       const rows = this.#sql.page.all(...place, spendRowsPerStep)

@@ -31,7 +31,7 @@ const undone = new Error('undone on purpose')
 
 export class Store {
   readonly view: SqliteView
-  /** The journal for reading; entries are written with `append` and `apply` alone. */
+  /** The journal for reading; only `append` and `apply` write entries. */
   readonly journal: ReadJournal
   readonly queries: Queries
   readonly history: History
@@ -39,11 +39,11 @@ export class Store {
   readonly needs: NeedRows
   readonly outbox: OutboxRows
   readonly spend: SpendRows
-  /** Finds what is old and over; `pruning` takes it out. */
+  /** Finds what is old and over; `pruning` deletes it. */
   readonly finished: FinishedRows
   readonly pruning: Pruning
   readonly commitTimes = new CommitTimes()
-  /** The name of this machine, where the workspace is shared with others. */
+  /** The name of this machine. Unset if the workspace is not shared with other machines. */
   readonly machine: string | undefined
   readonly #database: Database
   readonly #tables: Tables
@@ -57,7 +57,7 @@ export class Store {
 
   /**
    * `place`: the path of the database, or a database that is open already. `beside`: other files without which this process must stop writing, such
-   * as its lock. `machine`: this machine, where the workspace is shared with others.
+   * as its lock. `machine`: the name of this machine, if the workspace is shared with others.
    */
   constructor(place: string | Database, beside: readonly string[] = [], machine?: string) {
     this.#database = typeof place === 'string' ? new Database(place) : place
@@ -87,12 +87,12 @@ export class Store {
     if (!this.#end.isBegun) this.#end.write(this.#nextEnd())
   }
 
-  /** The journal of this machine alone, in a workspace that it shares with others. For reading; `appendLocal` writes it. */
+  /** The journal of this machine alone, in a workspace that it shares with others. For reading only; `appendLocal` writes it. */
   get local(): Omit<LocalJournal, 'write' | 'keep' | 'rewind' | 'empty'> | undefined {
     return this.#local
   }
 
-  /** The earlier answer to a command, wherever it was decided. */
+  /** Returns the recorded answer to a command, whether the shared journal has it or this machine's own. */
   answered(by: string, cause: string): Answered | undefined {
     return this.#journal.answered(by, cause) ?? this.#local?.answered(by, cause)
   }
@@ -102,8 +102,8 @@ export class Store {
   }
 
   /**
-   * Runs `work` in a transaction; a rollback also undoes changes of the mirrors in memory. The files are looked at before, since a commit may copy
-   * the log into the database, and after it, before anybody is told that something was stored. The end file follows.
+   * Runs `work` in a transaction; a rollback also undoes changes of the mirrors in memory. The files are checked before, since a commit may copy the log
+   * into the database, and after it, before anybody is told that something was stored. The end file is written last.
    */
   transact<T>(work: () => T extends Promise<unknown> ? never : T): T {
     const from = performance.now()
@@ -135,7 +135,7 @@ export class Store {
     return this.#end.next(this.#journal.lastSeq, this.#local?.lastSeq ?? 0)
   }
 
-  /** Does the work, returns its result, and undoes every change that it made: for commands that see each other before any is stored. */
+  /** Does the work, returns its result, and undoes every change that the work made: for commands that see each other's changes before any is stored. */
   tentatively<T>(work: () => T extends Promise<unknown> ? never : T): T {
     let result: { value: T } | undefined
     try {
@@ -154,21 +154,22 @@ export class Store {
     if (change === undefined) return
     const { path, reason, isCut } = change
     const log = `${this.#database.path}-wal`
-    // A log that was removed is still whole for the process that has it open, and the database is in its place: this saves what was acknowledged.
+    // A log that was removed is still whole for the process that has it open, and the database is in its place: copying the log saves what was acknowledged.
     if (path === log && !isCut) this.#database.exec('PRAGMA wal_checkpoint(FULL)')
     throw replaced(this.#database.path, reason)
   }
 
-  /** Gives an entry its number and writes it, inside `transact`. Undefined if its command has an entry already. */
+  /** Gives an entry its number and writes it, inside `transact`. Undefined if the entry's command has an entry already. */
   append({ at, by, cause, facts, rule, digest, outcome, body, payload }: Draft): JournalEntry | undefined {
-    // Every field is named, since spreading the draft takes a twentieth of the time of a send.
+    // Every field is named, since spreading the draft would take a twentieth of the time of a send.
     const entry = { seq: this.#journal.lastSeq + 1, at, by, cause, facts, rule, digest, outcome, body, payload }
     return this.apply([entry]) ? entry : undefined
   }
 
   /**
-   * Writes entries and the rows that their facts make, inside `transact`; nothing else writes rows. Returns false at the first entry whose command
-   * has another entry already, and writes nothing of that one.
+   * Writes entries and the rows that their facts make, inside `transact`; nothing else writes rows. Returns false at the first entry whose command has
+   * another
+   * entry already, and writes nothing of that first one.
    */
   apply(entries: readonly (JournalEntry & Partial<Origin>)[]): boolean {
     for (const entry of entries) {
@@ -185,19 +186,19 @@ export class Store {
     return entry
   }
 
-  /** Marks the entries up to `through` as copied into the cluster, which shares the workspace from now on; `mark` is the prefix of their marks. */
+  /** Marks the entries up to `through` as copied into the cluster, which shares the workspace from now on; `mark` is the prefix of the entries' marks. */
   adopt(machine: string, mark: string, through: number): void {
     this.transact(() => this.#journal.adopt(machine, mark, through))
   }
 
-  /** Ends the sharing of a workspace: the entries of this machine alone follow all shared ones. Their rows are there already. */
+  /** Ends the sharing of a workspace: entries of this machine alone are added after all shared ones. The rows of those entries are there already. */
   takeBack(): void {
     this.#end.forget()
     this.transact(() => {
       const local = this.#local ?? new LocalJournal(this.#database)
       for (const { seq: _, afterSeq: __, ...draft } of local.after(0)) {
         const entry = { ...draft, seq: this.#journal.lastSeq + 1 }
-        // The command's id may be in both journals.
+        // Both journals may have the command's id: then the added entry gets another.
         if (!this.#journal.write(entry)) this.#journal.write({ ...entry, cause: `${entry.cause} ${entry.seq}` })
       }
       local.empty()
@@ -205,7 +206,7 @@ export class Store {
     })
   }
 
-  /** Takes over the entries that this machine alone had in another copy of the workspace, which had the same entries up to `common`. */
+  /** Takes over this machine's own entries from another copy of the workspace, which had the same shared entries up to `common`. */
   takeLocal(entries: Iterable<LocalEntry>, common: number): void {
     const { lastSeq } = this.#journal
     this.transact(() => {
@@ -229,13 +230,13 @@ export class Store {
 
   /**
    * Deletes all tokens, inside `transact`, after the entries that tell of them: in a file from elsewhere a token may belong to an agent that is not
-   * there yet.
+   * registered yet.
    */
   forgetTokens(): void {
     this.#evolve.forgetTokens()
   }
 
-  /** Stores the payload of another machine's entry, once somebody has asked for it. */
+  /** Stores the payload of another machine's entry, once somebody has asked for the payload. */
   keepPayload(seq: number, payload: Uint8Array): void {
     this.transact(() => this.#journal.keepPayload(seq, payload))
   }
@@ -259,7 +260,7 @@ export class Store {
         }
       })
     } catch (error) {
-      // The mirrors in memory were emptied, which cannot be undone one change at a time.
+      // The mirrors in memory were emptied, which cannot be undone one change at a time, so they are loaded again.
       this.#tables.reload()
       throw error
     } finally {
@@ -267,12 +268,12 @@ export class Store {
     }
   }
 
-  /** The workspace's id, the hash of its key, or the entry of its local journal up to which this machine has told the others. */
+  /** Returns the workspace's id, the hash of its key, or (`noted`) the number in the local journal up to which this machine has told the other machines. */
   meta(name: 'id' | 'key' | 'noted'): string | undefined {
     return this.#meta.get(name)?.[0] as string | undefined
   }
 
-  /** Sizes on the disk, in bytes. */
+  /** Returns the sizes on the disk, in bytes. */
   sizes(): { database: number; log: number } {
     return sizesOf(this.#database.path)
   }
@@ -281,21 +282,21 @@ export class Store {
     return this.#database.prepare('PRAGMA integrity_check').get()?.[0] === 'ok'
   }
 
-  /** A copy of the database as of now, in a new file; commands go on meanwhile. */
+  /** Copies the database as of now into a new file; commands go on meanwhile. */
   copyTo(path: string): Promise<void> {
     const copy = this.#copying.then(() => copyWhileWritten(this.#database, path))
     this.#copying = copy.catch(() => {})
     return copy
   }
 
-  /** Closes the store, which copies the log into the database. A log that was cut is left to the end of the process instead. */
+  /** Closes the store, which copies the log into the database. If a file was cut, closing the database is left to the end of the process. */
   close(): void {
     this.#end.close()
     if (!this.#files.look()?.isCut) this.#database.close()
   }
 }
 
-/** Whether the entry itself cannot be applied: its facts contradict the tables. Every other copy of the workspace finds the same. */
+/** Whether an entry itself cannot be applied, because its facts contradict the tables. Every other copy of the workspace finds the same. */
 export function isUnfit(error: unknown): boolean {
   return isSqliteError(error, 'constraint') || !(error instanceof RefusalError || isFailure(error))
 }

@@ -14,11 +14,11 @@ export interface KnownAgent extends AgentRow {
 export interface KnownConversation {
   key: number
   name: string
-  /** The number of the conversation's last message. Not a column: one write less for every send. */
+  /** The number of the conversation's last message. It is no column, which saves every send a write. */
   lastN: number
-  /** The entry of that message; 0 before the first. */
+  /** The journal entry of the conversation's last message; 0 before the first message. */
   lastSeq: number
-  /** Number of members; unset until it was counted. */
+  /** Number of members. Unset until the members were counted. */
   members?: number
 }
 
@@ -37,23 +37,23 @@ const statements = {
 export class Tables {
   readonly agents = new Map<string, KnownAgent>()
   readonly agentsByKey = new Map<number, KnownAgent>()
-  /** The last home of each name. */
+  /** The last home machine of each agent's name. */
   readonly homes = new Map<string, HomeRow>()
-  /** Agents by the key of their handle: handles that read alike have the same. */
+  /** Agents by the key of their handle: handles that read alike have the same key. */
   readonly #handles = new Map<string, KnownAgent>()
   /** The names of agents, retired or not, by the key of names that read alike. A retired agent must not hide a live one whose name reads like its own. */
   readonly #namesAlike = new Map<string, readonly string[]>()
   readonly #conversations = new Map<string, KnownConversation>()
   readonly #conversationsByKey = new Map<number, KnownConversation>()
-  /** The channels by name; unset until somebody asks. Reading a thousand of them from the database takes a millisecond. */
+  /** The names of all channels; unset until somebody asks. Reading a thousand of them from the database takes a millisecond. */
   #channels: readonly string[] | undefined
   readonly #sql: Record<keyof typeof statements, Statement>
-  /** Set while the journal is replayed. No conversation may be loaded then: the highest number in `messages` would be of a message still to come. */
+  /** Whether the journal is being replayed. No conversation may be loaded then: the highest number in `messages` would be of a message still to come. */
   isReplaying = false
   #isChanging = false
-  /** Functions that undo what the transaction did to the agents. */
+  /** Functions that undo what the open transaction did to the agents. */
   readonly #undo: (() => void)[] = []
-  /** Conversations that the transaction changed or loaded; they can be loaded again. */
+  /** Conversations that the open transaction changed or loaded. A rollback drops them, since they can be loaded again. */
   readonly #changed = new Set<KnownConversation>()
 
   constructor(database: Database) {
@@ -72,7 +72,7 @@ export class Tables {
     }
   }
 
-  /** Begins a transaction: from now on changes can be undone. */
+  /** Begins a transaction: changes can be undone from here on. */
   begin(): void {
     this.#isChanging = true
   }
@@ -100,7 +100,7 @@ export class Tables {
     this.#set(this.agentsByKey, agent.key, agent)
   }
 
-  /** Gives an agent another name, which nobody can ask for; its own becomes free. */
+  /** Gives an agent another name, which nobody can ask for; the agent's former name becomes free. */
   renameAgent(agent: KnownAgent, name: string): void {
     this.#set(this.agents, agent.name, undefined)
     const others = this.#alike(agent.name).filter((other) => other !== agent.name)
@@ -130,7 +130,7 @@ export class Tables {
     return [...all].filter((agent) => agent !== undefined).filter(({ isRetired }) => !isRetired)
   }
 
-  /** Adds a new conversation. */
+  /** Adds a new conversation to the mirror in memory. */
   openConversation(conversation: KnownConversation): void {
     this.#channels = undefined
     this.#putConversation(conversation)
@@ -143,7 +143,7 @@ export class Tables {
     this.#conversationsByKey.set(conversation.key, conversation)
   }
 
-  /** Removes a conversation from the mirror. It is loaded again, under its new name, if somebody still asks for its key. */
+  /** Removes a conversation from the mirror in memory. If somebody still asks for its key, the conversation is loaded again, under its new name. */
   dropConversation({ name, key }: KnownConversation): void {
     this.#channels = undefined
     this.#conversations.delete(name)
@@ -154,7 +154,7 @@ export class Tables {
     return this.#conversations.get(name) ?? this.#load(this.#sql.byName.get(name))
   }
 
-  /** The conversation, for changing it. */
+  /** Returns a conversation for changing it, and remembers it for a rollback. */
   changing(name: string): KnownConversation | undefined {
     const conversation = this.conversation(name)
     if (conversation && this.#isChanging) this.#changed.add(conversation)

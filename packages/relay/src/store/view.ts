@@ -1,4 +1,4 @@
-// The rules' view of the tables, over SQLite. It only reads; what is needed most often comes from the mirror in tables.ts.
+// The rules' view of the tables, over SQLite. The view only reads; what is needed most often comes from the mirror in tables.ts.
 
 import type { Policy } from '@agent-relay/sdk/protocol'
 import type { AnswerPlace } from '../core/answers.ts'
@@ -27,7 +27,7 @@ import { RunRows } from './run-rows.ts'
 import type { Tables } from './tables.ts'
 import { WorkerRows } from './worker-rows.ts'
 
-// `LIMIT (? + 0)`, here and elsewhere: SQLite 3.53 plans by the value of a bare limit, and so prepares the statement again at every run (50 µs).
+// `LIMIT (? + 0)`, in all statements: SQLite 3.53 plans by the value of a bare limit, and so prepares the statement again at every run (50 µs).
 const statements = {
   policy: "SELECT value FROM meta WHERE name = 'policy'",
   format: "SELECT value FROM meta WHERE name = 'format'",
@@ -36,7 +36,7 @@ const statements = {
   revoked: "SELECT substr(name, 9) FROM meta WHERE name LIKE 'revoked %' ORDER BY name",
   message: `SELECT ${headColumns} FROM messages m WHERE m.id = ?`,
   beginning: 'SELECT substr(body, 1, ?) FROM messages WHERE seq = ?',
-  // The names of pairs and groups begin with @.
+  // Finds pairs and groups: their names begin with @.
   directs: `SELECT s.conversation FROM members s JOIN conversations c ON c.key = s.conversation WHERE s.agent = ? AND s.conversation > ?
     AND c.name >= '@' AND c.name < 'A' ORDER BY s.conversation LIMIT (? + 0)`,
   questions: `SELECT ${headColumns} FROM messages m WHERE m.conversation = ? AND m.kind = 'question' ORDER BY m.n DESC LIMIT (? + 0)`,
@@ -58,18 +58,18 @@ const statements = {
   reacted: 'SELECT 1 FROM reactions WHERE message = ? AND agent = ? AND emoji = ?',
 }
 
-/** Pairs and groups that one step reads, and the questions of each that may still be open. */
+/** The pairs and groups that one step reads, and the newest questions of each that may still be open. */
 const [directsPerStep, questionsMax] = [64, 16]
 
 export class SqliteView implements View {
-  /** Actions and invocations. */
+  /** Reads rows of actions and of their calls. */
   readonly rows: ActionRows
   readonly workers: WorkerRows
   readonly runs: RunRows
   readonly claims: ClaimRows
   readonly approvals: ApprovalRows
   readonly notices: NoticeRows
-  /** Messages that wait for an agent, and all that it ever received. */
+  /** Reads the messages that wait for an agent, and all that the agent ever received. */
   readonly inbox: InboxRows
   readonly #tables: Tables
   readonly #sql: Record<keyof typeof statements, Statement>
@@ -86,7 +86,7 @@ export class SqliteView implements View {
     this.#sql = database.prepareAll(statements)
   }
 
-  /** The policy. By default nobody sees the terminal of another, and nobody from outside writes here. */
+  /** Returns the policy. By default nobody sees the terminal of another agent, and nobody from another workspace writes here. */
   policy(): Policy {
     const stored = this.#sql.policy.get()?.[0]
     return stored === undefined ? firstPolicy : { ...firstPolicy, ...JSON.parse(stored as string) }
@@ -104,7 +104,7 @@ export class SqliteView implements View {
     return this.#sql.isRevoked.get(machine) !== undefined
   }
 
-  /** The machines that were removed from the cluster. */
+  /** Returns the names of the machines that were removed from the cluster. */
   revoked(): string[] {
     return this.#sql.revoked.all().map(([name]) => name as string)
   }

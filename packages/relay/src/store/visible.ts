@@ -1,28 +1,28 @@
-// Finds by index what a reader can see: its stays as spans of the journal, and the entries that can hold something for it. The cost depends on what
-// is found, not on how much others have said. core/sight.ts decides what of an entry is shown.
+// Finds by index what a reader can see: its stays in conversations as spans of the journal, and the entries that can hold something for it. The cost
+// depends on what is found, not on how much others have said. core/sight.ts decides what of an entry is shown.
 
 import { everyone, whoOfConversation } from './concerns.ts'
 import type { Database, Statement } from './database.ts'
 import type { Tables } from './tables.ts'
 
-/** One stay that holds messages: their numbers, and the entries of the first and the last. */
+/** One stay (an agent's time in a conversation) that holds messages: their numbers, and the entries of the first and the last. */
 export interface VisibleSpan {
   conversation: number
-  /** Message numbers above this one, … */
+  /** The span has message numbers above this one. */
   after: number
-  /** … and up to this one. */
+  /** The span has message numbers up to this one. */
   to: number
   firstSeq: number
   lastSeq: number
 }
 
-/** Numbers of entries in order; undefined where the reader may pause to let others go on. */
+/** Numbers of journal entries in order; an undefined item marks where the caller may pause to let others go on. */
 export type EntryNumbers = Generator<number | undefined, void, void>
 
 const statements = {
   stays: 'SELECT conversation, joined_n, left_n FROM members WHERE agent = ?',
   staysIn: 'SELECT conversation, joined_n, left_n FROM members WHERE agent = ? AND conversation = ?',
-  // Reads the first message that is there: those before it may have been pruned.
+  // Reads the first message that still exists: those before it may have been pruned.
   seqOf: 'SELECT seq FROM messages WHERE conversation = ? AND n >= ? ORDER BY n LIMIT 1',
   said: 'SELECT seq, n FROM messages WHERE conversation = ?1 AND n > ?2 AND n <= ?3 ORDER BY n LIMIT (?4 + 0)',
   saidDown: 'SELECT seq, n FROM messages WHERE conversation = ?1 AND n > ?2 AND n <= ?3 ORDER BY n DESC LIMIT (?4 + 0)',
@@ -33,9 +33,9 @@ const statements = {
 const [chunkFirst, chunkMax] = [4, 256]
 
 export interface EntryRange {
-  /** Entries above this number, … */
+  /** The range has entries above this number. */
   after: number
-  /** … and up to this one. */
+  /** The range has entries up to this number. */
   to: number
   isUpward: boolean
 }
@@ -57,7 +57,7 @@ export class Visible {
     this.#sql = database.prepareAll(statements)
   }
 
-  /** The agent's stays that hold messages, in all conversations or in the named one. It pauses after each. */
+  /** Yields the agent's stays that hold messages, in all conversations or in the named one, and undefined for every other stay. */
   *spans(agent: string, conversation?: string): Generator<VisibleSpan | undefined, void, void> {
     const reader = this.#tables.agents.get(agent)
     if (!reader) return
@@ -80,7 +80,7 @@ export class Visible {
     }
   }
 
-  /** Every entry of the range that can hold something for the agent, or for a reader without a name; each once, in order. */
+  /** Yields every entry of the range that can hold something for the agent, or for a reader without a name; each entry once, in order. */
   *entries(agent: string | undefined, range: EntryRange, kinds: EntryKinds): EntryNumbers {
     const sources: Source[] = []
     const add = (source: Source) => {
@@ -134,7 +134,7 @@ export class Visible {
     })
   }
 
-  /** The last number of the span whose entry is at most `seq`. */
+  /** Returns the last message number of the span whose entry is at most `seq`. */
   #lastUpTo({ conversation, after, to }: VisibleSpan, seq: number): number {
     let [low, high] = [after, to]
     while (low < high) {
@@ -146,7 +146,7 @@ export class Visible {
   }
 }
 
-/** Numbers in order, read in chunks that grow. */
+/** Numbers of entries in order, read in chunks that grow. */
 class Source {
   readonly #read: (limit: number) => number[]
   #chunk = chunkFirst
@@ -171,7 +171,7 @@ class Source {
   }
 }
 
-/** Merges sources, several of which may hold the same entry. Looking at all sources for the least number is cheap beside reading the entry. */
+/** Merges sources, several of which may hold the same entry. Looking at all sources for the next number is cheap beside reading the entry. */
 function* merged(sources: Source[], isUpward: boolean): EntryNumbers {
   while (sources.length > 0) {
     let best = sources[0]?.next as number

@@ -1,4 +1,4 @@
-// Workers as rows, read for the rules and for the supervisor.
+// Workers as rows: how rules and the supervisor read them, and how facts write them.
 
 import { machineOf } from '../core/journal.ts'
 import type { WorkerRow, WorkerView } from '../core/view.ts'
@@ -45,7 +45,7 @@ export class WorkerRows implements WorkerView {
     return this.#sql.withWorktree.all().map(workerOf)
   }
 
-  /** Workers, newest first, running or not. */
+  /** Returns workers, newest first, running or not. */
   latest(limit: number): WorkerRow[] {
     return this.#sql.latest.all(limit).map(workerOf)
   }
@@ -58,7 +58,7 @@ export class WorkerRows implements WorkerView {
     return this.#sql.taskHead.get(id)?.[0] as string | undefined
   }
 
-  /** The last screen of a worker that has exited. */
+  /** Returns the last screen of a worker that has exited. */
   lastScreenOf(id: string): string | undefined {
     return this.#sql.screen.get(id)?.[0] as string | undefined
   }

@@ -6,39 +6,39 @@ import type { Dispatch } from '../broker/dispatch.ts'
 import type { Door } from '../broker/sessions/standing.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 
-/** The workspaces that the daemon serves, as far as a wire needs to know them. */
+/** The workspaces that the daemon serves, as far as network requests need to know them. A workspace at rest is closed until somebody needs it. */
 export interface ServedWorkspaces {
-  /** The workspaces that are not at rest. */
+  /** Returns the workspaces that are open, and so not at rest. */
   all(): Dispatch[]
   names(): string[]
-  /** One text for each workspace that cannot be opened because of its files: its name, and what is wrong with them. */
+  /** Returns one text for each workspace that cannot be opened because of its files: its name, and what is wrong with them. */
   faults(): string[]
   /** Opens the workspaces that a credential may belong to, or, without one, the workspace of this name, until the returned function is called. */
   openForCredential(credential: string | undefined, name: string | undefined): Promise<() => void>
-  /** Finds a workspace by its id or its name and opens it if it is at rest. It stays open until it is released. */
+  /** Finds a workspace by its id or its name and opens it if it is at rest. The workspace stays open until `release` is called. */
   named(which: { id: string } | { name: string }): Promise<{ dispatch: Dispatch; release(): void } | undefined>
   /** Keeps a workspace from being put to rest until the returned function is called. */
   pin(dispatch: Dispatch): () => void
-  /** The workspace that a caller without a credential means. */
+  /** Returns the name of the workspace that a caller without a credential means. */
   home(): string | undefined
 }
 
 export interface Credential {
   dispatch: Dispatch
   door: Door
-  /** The key or the token was shown and is valid. With neither, the relay is open. */
+  /** The workspace key that the caller has shown, which is valid. If both `key` and `token` are unset, the relay is open to everybody. */
   key?: string
   token?: string
-  /** The token's own agent. */
+  /** The agent that the token belongs to. */
   owner?: string
 }
 
 export interface Principal extends Credential {
-  /** The agent that the caller acts as: the token's, or the one that the key's holder names. */
+  /** The agent that the caller acts as: the token's agent, or the agent that the holder of the key names. */
   agent?: string
 }
 
-/** The workspace is not put to rest until it is released. */
+/** A result with which its workspace stays open, until `release` is called. */
 export type Held<T> = T & { release(): void }
 
 export class Callers {
@@ -50,12 +50,12 @@ export class Callers {
     this.isOpen = isOpen
   }
 
-  /** The reasons why workspaces cannot be opened; only for callers who may see all workspaces. */
+  /** Returns the reasons why workspaces cannot be opened; only for callers who may see all workspaces. */
   faults(): string[] {
     return this.#served.faults()
   }
 
-  /** The caller of a request. Throws the refusal. An unknown key and an unknown workspace cannot be told apart. */
+  /** Identifies the caller of a request, or throws the refusal. An unknown key and an unknown workspace cannot be told apart. */
   async identify(headers: IncomingHttpHeaders, url: string): Promise<Held<Principal>> {
     const query = queryOf(url)
     const wanted = header(headers, 'x-relay-workspace') ?? query.get('workspace') ?? undefined
@@ -73,9 +73,9 @@ export class Callers {
     }
   }
 
-  /** The workspace of a credential. A credential belongs to exactly one; without one, only an open relay answers. */
+  /** Finds and opens the workspace of a credential, which belongs to exactly one workspace. Without a credential, only an open relay answers. */
   async find(credential: string | undefined, wanted?: string): Promise<Held<Credential>> {
-    // Without a credential only the open workspace is opened.
+    // Without a credential nothing but the workspace that is open to everybody is opened.
     if (credential === undefined && !this.isOpen) throw new RefusalError('auth.required')
     const opened = await this.#served.openForCredential(credential, credential === undefined ? this.#home : wanted)
     try {
@@ -86,12 +86,12 @@ export class Callers {
     }
   }
 
-  /** A workspace by its id. Undefined where it is at rest: nothing is opened for a caller who has shown no credential. */
+  /** Finds a workspace by its id. Undefined if the workspace is at rest: nothing is opened for a caller who has shown no credential. */
   openById(id: string): Dispatch | undefined {
     return this.#served.all().find(({ workspace }) => workspace.id === id)
   }
 
-  /** Searches the workspaces that are not at rest. */
+  /** Finds the workspace of a credential among those that are not at rest. */
   findOpen(credential: string | undefined, wanted?: string): Credential {
     const all = this.#served.all().filter(({ workspace }) => wanted === undefined || workspace.name === wanted)
     if (credential === undefined) return this.#cameTo(this.#withoutCredential(all))
@@ -108,13 +108,13 @@ export class Callers {
     return { dispatch, door: dispatch.daemon.roles ? 'lift' : this.isOpen ? 'open' : 'network' }
   }
 
-  /** The one workspace that was opened to everybody, if that is clear. */
+  /** The name of the one workspace that is open to everybody; undefined if that is not clear. */
   get #home(): string | undefined {
     const [only, ...others] = this.#served.names()
     return this.#served.home() ?? (others.length === 0 ? only : undefined)
   }
 
-  /** The open workspace. Other workspaces of this daemon require their keys, whatever the request names. */
+  /** Returns the workspace that is open to everybody. Other workspaces of this daemon require their keys, whatever the request names. */
   #withoutCredential(wanted: Dispatch[]): Dispatch {
     const dispatch = wanted.find(({ workspace }) => workspace.name === this.#home)
     if (!this.isOpen || !dispatch) throw new RefusalError('auth.required')

@@ -1,8 +1,8 @@
-// The operation that a CALL frame asks for, and how long and how large its answer may be.
+// Reads from a CALL frame which operation it asks for, and tells how long and how large the answer may be.
 
 import { type Call, type Envelope, isOperation, operations } from '@agent-relay/sdk/protocol'
 
-/** Whether a call is a query or asks to wait. Others are answered before a client could give them up. */
+/** Whether a call is a query or asks to wait. Other calls are answered before a client could give them up. */
 export function mayTakeLong(op: string, input: unknown): boolean {
   return isPage(op) || (typeof input === 'object' && input !== null && 'wait' in input)
 }

@@ -1,4 +1,5 @@
-// The daemon's half of the protocol over anything that carries lines: HELLO first, then calls and watches, answered as they finish.
+// The daemon's side of the protocol over anything that carries lines: a client first introduces itself (HELLO), then sends calls and watches, which are
+// answered as they finish.
 
 import type { Socket } from 'node:net'
 import {
@@ -30,19 +31,19 @@ import {
   takesFlatMail,
 } from './first-protocol.ts'
 
-/** The daemon's side of a connection: a workspace's dispatch, or the daemon's control. */
+/** Handles the requests of a connection: a workspace's dispatch, or the daemon's own control. */
 export interface ConnectionHandler {
   hello(hello: Hello): Promise<Service>
-  /** Takes over a socket whose HELLO says that MCP lines follow. */
+  /** Takes over a socket whose HELLO frame says that MCP lines follow. */
   pipe?(socket: Socket, hello: unknown, early: Uint8Array): Promise<{ readonly pending: number; close(): void }>
 }
 
-/** Sends the lines to the client. */
+/** Carries the connection's lines to the client. */
 export interface Carrier {
   write(line: string, flushed?: () => void): void
-  /** False while the other side has too much left to read. */
+  /** Whether more may be sent; false while the client has too much left to read. */
   isReady(): boolean
-  /** Sends everything that waits, then ends. */
+  /** Sends everything that waits to be sent, then ends the connection. */
   end(): void
 }
 
@@ -52,13 +53,15 @@ export interface PausableSource {
   resume(): void
 }
 
-/** After this many invalid frames a connection is closed. */
+/** Number of invalid frames after which a connection is closed. */
 const badFramesMax = 100
-/** Calls of one connection that may be under way at once; more wait unread in its socket. */
+/** Maximum number of calls of one connection that may be under way at once; more calls wait unread in its socket. */
 const callsMax = 1_024
-/** Calls under way at once whose answer may be a whole page of half a megabyte. */
+/** Maximum number of calls under way at once whose answer may be a whole page of half a megabyte. */
 const pageCallsMax = 8
-/** Each watch is woken by every entry: thousands of them on one connection would slow every other session down. */
+/**
+ * Maximum number of watches on one connection. Each watch is woken by every journal entry, so thousands on one connection would slow every other session down.
+ */
 const watchesMax = 64
 
 /** A call that its client can give up by its id. */
@@ -73,23 +76,23 @@ export class Connection {
   readonly #source: PausableSource
   readonly #parser = new FrameParser(limits.lineBytesMax, limits.jsonDepthMax)
   readonly #watches = new Map<string, Watch>()
-  /** Calls that may take long, and can be given up. A set, since a hostile client may give many the same id. */
+  /** Calls that may take long and can be given up. A set and not a map by id, since a hostile client may give many calls the same id. */
   readonly #waiting = new Set<Abandonable>()
   readonly #writer: FrameWriter = {
     isReady: () => !this.#isOver && this.#carrier.isReady(),
     write: (...frame) => this.#write(...frame),
   }
   #service: Service | undefined
-  /** The HELLO that was answered, as text. */
+  /** The client's HELLO that was answered, as JSON text. */
   #hello = ''
-  /** The mail of a client of the first protocol, which is sent it without asking. */
+  /** The messages of a client of the protocol's first version, which is sent messages without asking for them. */
   #mail: FlatMail | undefined
   #isGreeting = false
   #isOver = false
   #isPaused = false
   #isReading = false
   #badFrames = 0
-  /** Calls under way; nothing more is read while there are too many. */
+  /** Number of calls under way; nothing more is read while there are too many. */
   pending = 0
   #pages = 0
 
@@ -103,7 +106,7 @@ export class Connection {
     return this.#service !== undefined
   }
 
-  /** Takes bytes of the other side. Frames are read only as fast as their answers are. */
+  /** Takes bytes from the client. Frames are read only as fast as the client reads their answers. */
   push(chunk: Uint8Array): void {
     if (this.#isOver) return
     this.#parser.push(chunk)
@@ -123,20 +126,21 @@ export class Connection {
     if (frame.type !== 'CALL')
       return this.#refuse(frame.id, refusal('frame.invalid', { why: `${frame.type} is not for a client to send` }))
     const call = callOf(frame)
-    // The client asks for its inbox with a current operation: no mail comes twice, and the mail sent to it is free to be taken.
+    // The client uses a current operation to ask for its inbox: from here on it gets no messages unasked, so that none comes twice and those sent to it are
+    // free to be taken.
     if (call.op.startsWith('inbox.')) this.#endMail()
     if (isOperation(call.op) && operations[call.op].kind === 'watch') {
       this.#watch(this.#service, frame.id, call)
     } else void this.#call(this.#service, frame.id, call)
   }
 
-  /** Handles a line that is not a frame. The connection goes on, unless such lines keep coming. */
+  /** Handles a line that is not a valid frame. The connection goes on, unless such lines keep coming. */
   #receiveBad(error: FrameError): void {
     this.#refuse('-', refusal(error.code, { why: error.message, bytesMax: error.bytesMax }))
     if (++this.#badFrames >= badFramesMax) this.close('frame.invalid', { why: 'too many bad frames' })
   }
 
-  /** Goes on after the other side has read: with frames, watches and mail. */
+  /** Goes on with frames, watches and messages after the client has read what waited for it. */
   drained(): void {
     this.#goOn()
     for (const watch of this.#watches.values()) watch.drained()
@@ -151,7 +155,7 @@ export class Connection {
     this.gone()
   }
 
-  /** Cleans up: the other side is gone, and nothing more can be sent. */
+  /** Cleans up after the client has gone, when nothing more can be sent. */
   gone(): void {
     this.#isOver = true
     for (const watch of this.#watches.values()) watch.stop()
@@ -164,7 +168,7 @@ export class Connection {
 
   async #greet(frame: Envelope): Promise<void> {
     const hello = JSON.stringify(frame.payload)
-    // A client that was told twice to connect sends the same HELLO twice.
+    // A client that was told twice to connect sends the same HELLO twice, and gets the same WELCOME.
     if (this.#service && hello === this.#hello) return this.#write('WELCOME', frame.id, this.#service.welcome)
     if (this.#service || this.#isGreeting) return this.close('frame.invalid', { why: 'HELLO comes once' })
     this.#isGreeting = true
@@ -257,20 +261,20 @@ export class Connection {
     if (this.#isPaused && !this.#isReading) this.#read()
   }
 
-  /** Reads frames. It may stop in the middle of a chunk: a chunk holds hundreds of calls, and each may be answered with a megabyte. */
+  /** Reads frames. Reading may stop in the middle of a chunk: a chunk holds hundreds of calls, and each may be answered with a megabyte. */
   #read(): void {
     this.#isReading = true
     let isDone = false
     while (!isDone && this.#mayRead()) isDone = !this.#next()
     this.#isReading = false
-    // Once the connection has ended, the carrier reads on and drops the rest, so that it sees the other side's end.
+    // Once the connection has ended, its source is not paused: the rest is read and dropped, so that the client's end is seen.
     if (this.#isOver || isDone === !this.#isPaused) return
     this.#isPaused = !isDone
     if (isDone) this.#source.resume()
     else this.#source.pause()
   }
 
-  /** Whether another frame may be read. Frames that a client sends before its HELLO is answered wait for that. */
+  /** Whether another frame may be read. Frames that a client sends before its HELLO is answered wait until then. */
   #mayRead(): boolean {
     const hasRoom = this.pending < callsMax && this.#pages < pageCallsMax
     return hasRoom && !this.#isGreeting && this.#carrier.isReady()

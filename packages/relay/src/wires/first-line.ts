@@ -1,8 +1,8 @@
-// The first line of a connection, which tells what follows: envelopes, or the lines of an MCP pipe.
+// Reads the first line of a connection, which tells what follows: frames of the relay's own protocol, or the MCP lines of a stdio pipe.
 
 import { parseJson } from '@agent-relay/sdk/protocol'
 
-/** The `mcp` part of a pipe's HELLO; undefined for everything else, which the connection will answer or refuse. */
+/** Returns the `mcp` part of a stdio pipe's HELLO; undefined for any other first line, which the connection will answer or refuse. */
 export function pipeHello(line: Uint8Array): unknown {
   const text = Buffer.from(line).toString()
   if (!text.includes('"mcp"')) return undefined
@@ -14,7 +14,7 @@ export function pipeHello(line: Uint8Array): unknown {
   }
 }
 
-/** Collects bytes until the first newline, or until they are longer than a line may be. */
+/** Collects the bytes of a connection until the first newline, or until they are longer than a line may be. */
 export class FirstLine {
   readonly #done: (line: Uint8Array, rest: Uint8Array) => void
   readonly #bytesMax: number
@@ -35,7 +35,7 @@ export class FirstLine {
     this.#done(this.#kept.subarray(0, at), this.#kept.subarray(at + 1, this.#bytes))
   }
 
-  /** Appends to one growing buffer: the line may come as single bytes, and must not be copied again for each. */
+  /** Appends to one growing buffer: the line may come as single bytes, and the bytes before must not be copied again for each. */
   #keep(chunk: Buffer): void {
     const bytes = this.#bytes + chunk.length
     if (bytes > this.#kept.length) {

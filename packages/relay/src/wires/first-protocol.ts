@@ -1,5 +1,5 @@
-// The first version of the protocol, for clients that were written for it: one frame type per operation, answers with `id`, `success` and `error`
-// in their payload, and mail as flat DELIVER frames. Each of its frames is translated into a call of an operation.
+// The first version of the relay's protocol, for clients that were written for it: one frame type per operation, answers with `id`, `success` and `error` in
+// their payload, and messages as flat DELIVER frames. Each of its frames is translated into a call of an operation.
 
 import {
   type Call,
@@ -14,9 +14,9 @@ import {
 import type { Service, Sink, Watch } from '../broker/call.ts'
 import { readMax } from '../core/inbox.ts'
 
-/** Most messages sent to a client that it has not answered with any frame. Beyond it, mail waits in the inbox. */
+/** Maximum number of messages sent to a client that has answered none of them with a frame. Further messages wait in the inbox. */
 const unreadMax = 10_000
-/** Rough size in memory of a message besides its content, in characters. */
+/** Rough size in memory of a message without its content, in characters. */
 const headChars = 512
 
 type FirstFrame = Envelope & { type: keyof typeof callSpellings }
@@ -27,13 +27,13 @@ export interface FrameWriter {
   write(type: Envelope['type'], id: string, payload: unknown, flushed?: () => void): void
 }
 
-/** Words the answer to a frame. */
+/** Puts the answer to a frame into the form of the client's protocol version. */
 export interface Wording {
   done(output: unknown): unknown
   refused(refusal: Refusal): { type: 'ACK' | 'ERROR'; payload: unknown }
 }
 
-/** The wording of the current protocol. */
+/** The form of answers in the current protocol. */
 export const plain: Wording = { done: (output) => output, refused: (payload) => ({ type: 'ERROR', payload }) }
 
 export function isFirstFrame(frame: Envelope): frame is FirstFrame {
@@ -46,7 +46,10 @@ export function takesFlatMail(hello: unknown): boolean {
   return Array.isArray(capabilities) && capabilities.includes('mcp')
 }
 
-/** The call in a frame: its payload is the input, with the names of that version. A payload that is no object is refused like any wrong input. */
+/**
+ * Reads the call in a frame of the first version: the payload is the input, with the names of that version. A payload that is no object is refused like any
+ * wrong input.
+ */
 export function firstCallOf({ type, payload }: FirstFrame): Call {
   const op = callSpellings[type]
   if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return { op, input: payload }
@@ -55,8 +58,8 @@ export function firstCallOf({ type, payload }: FirstFrame): Call {
 }
 
 /**
- * The wording of answers to this frame. `id` is the frame's own, so that a client finds its question. A sender waits for no answer, and gets a
- * refusal as an ERROR.
+ * Returns the form of answers to this frame. `id` is the frame's own, so that a client finds its question. A client does not wait for the answer to SEND, so
+ * its refusal is sent as an ERROR.
  */
 export function firstWording(frame: FirstFrame, mail: FlatMail | undefined): Wording {
   const { type, id } = frame
@@ -92,8 +95,8 @@ function worded({ type, payload }: FirstFrame, output: unknown, mail: FlatMail |
 type FlatMessage = ReturnType<typeof flat>
 
 /**
- * A message in the first version's form. `thread` is `null` and not left out: a client that waits for one agent without a thread compares threads,
- * too, and would take anybody's message for its answer.
+ * Puts a message into the first version's form. `thread` is `null` and not left out: a client that waits for one agent without a thread compares threads, too,
+ * and would take anybody's message for the agent's answer.
  */
 function flat({ id, seq, ts, from, to, channel, thread, replyTo, kind, body }: InboxMessage) {
   return { id, seq, ts, from, to, channel, thread: thread ?? null, replyTo, kind, content: body }
@@ -117,8 +120,8 @@ interface Page {
 }
 
 /**
- * The mail that one connection was sent as DELIVER. It counts as read at the client's next frame. A client that does not listen to DELIVER has not
- * seen it, so the next INBOX returns it once more. For a client that never asks, the oldest are forgotten here; they are in its history.
+ * The messages that one connection was sent as DELIVER frames. They count as read at the client's next frame. A client that does not listen to DELIVER has not
+ * seen them, so the next INBOX returns them once more. For a client that never sends INBOX, the oldest messages are forgotten here; they are in its history.
  */
 export class FlatMail {
   readonly #service: Service
@@ -131,9 +134,9 @@ export class FlatMail {
     this.#service = service
     const item = (received: unknown) => {
       const message = flat(received as InboxMessage)
-      // Offered again because the client was silent for long; the client has it.
+      // The message is offered again because the client was silent for long; the client has it already.
       if (this.#unread.has(message.id)) return
-      // Kept before it has left: an INBOX that arrives meanwhile is answered after this DELIVER, and must return the message.
+      // The message is kept before it has left: an INBOX that arrives meanwhile is answered after this DELIVER, and must return the message.
       this.#keep(message)
       write('DELIVER', message.id, message, () => this.#unread.add(message.id))
     }
@@ -145,14 +148,16 @@ export class FlatMail {
     this.#watch = service.watch('inbox.follow', { since }, sink)
   }
 
-  /** Starts with messages from now on. Earlier mail is left to INBOX: it would pass for the answer to the client's first question. */
+  /**
+   * Starts to send messages that arrive from now on. Earlier messages are left to INBOX: one of them would pass for the answer to the client's first question.
+   */
   static start(service: Service, writer: FrameWriter): FlatMail | undefined {
     const { agent, seq } = service.welcome as Welcome
     if (agent === undefined) return undefined
     try {
       return new FlatMail(service, seq, writer)
     } catch {
-      // The session may not follow its inbox here. Its calls are still answered, or refused with the reason.
+      // The session may not follow its inbox on this connection. Its calls are still answered, or refused with the reason.
       return undefined
     }
   }
@@ -161,7 +166,7 @@ export class FlatMail {
     this.#watch.drained()
   }
 
-  /** Stops; unread messages are free for the next session that takes mail. */
+  /** Stops sending messages; unread ones are free for the next session that takes messages. */
   stop(): void {
     this.#watch.stop()
   }
@@ -172,7 +177,9 @@ export class FlatMail {
     while (this.#chars > limits.waitingBytesMax) this.#chars -= charsOf(this.#unasked.shift() as FlatMessage)
   }
 
-  /** The client has sent a frame, so its mail counts as read. Messages beyond what one command may mark as read wait for the next frames. */
+  /**
+   * Called when the client has sent a frame: the messages sent to it count as read. Messages beyond what one command may mark as read wait for the next frames.
+   */
   cameBack(): void {
     const read = [...this.#unread].slice(0, readMax)
     this.#service.received?.(read)
@@ -181,7 +188,7 @@ export class FlatMail {
     if (isFull) this.#watch.drained()
   }
 
-  /** A page with the delivered messages added, as many as there is room for, oldest first. A page of older messages already contains them. */
+  /** Adds delivered messages to a page of INBOX, as many as fit, oldest first. A page of older messages already contains them. */
   fill({ messages, more }: Page, filter: Filter): Page {
     const { from, channel, limit = limits.pageMessagesMax, unread_only, before } = filter
     const isMeant = (message: FlatMessage) =>

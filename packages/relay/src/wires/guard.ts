@@ -1,5 +1,5 @@
-// Guards every route and every upgrade: the exact names this port answers to, and the web pages that may talk to it.
-// Without it a web page could reach the relay by pointing a name of its own at 127.0.0.1.
+// Checks every request and every upgrade on the HTTP port: the exact host names that the port answers to, and the web pages that may talk to it. Without this
+// check a web page could reach the relay by pointing a name of its own at 127.0.0.1 (DNS rebinding).
 
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
@@ -18,10 +18,10 @@ export class Guard {
   readonly #origins: ReadonlySet<string>
   readonly #url: string
 
-  /** `outside`: the address under which a browser elsewhere reaches this port, if its owner gave one. */
+  /** `outside`: the address under which a browser on another machine reaches this port, if the owner gave one. */
   constructor(port: number, bound: string | undefined, allowOrigins: readonly string[] = [], outside?: string) {
     const names = [...loopbackNames, ...(bound === undefined || isLoopback(bound) ? [] : addressesOf(bound))]
-    // A client leaves the port out where it is the scheme's default.
+    // A client leaves the port out of the Host header if it is the scheme's default.
     const hosts = names.flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`]))
     if (outside !== undefined) hosts.push(new URL(outside).host)
     this.#hosts = new Set(hosts)
@@ -29,7 +29,7 @@ export class Guard {
     this.#url = `http://127.0.0.1:${port}`
   }
 
-  /** Why the request is refused; decided before a byte of its body is read. */
+  /** Returns why the request is refused; decided before a byte of its body is read. Undefined if the request is admitted. */
   refuse(request: IncomingMessage): Refusal | undefined {
     const host = single(request, 'host')
     if (host === undefined || !this.#hosts.has(host)) return this.#denied('Host', host)
@@ -41,7 +41,7 @@ export class Guard {
     return undefined
   }
 
-  /** CORS headers for a page of a listed origin; none for everyone else. */
+  /** Returns CORS headers for a page of a listed origin; none for everyone else. */
   corsFor({ headers, method }: IncomingMessage): Record<string, string> {
     const { origin } = headers
     if (origin === undefined || !this.#origins.has(origin)) return {}
@@ -64,7 +64,7 @@ export class Guard {
   }
 }
 
-/** All values of a header as they came: Node's own table keeps the first of two, and another reader might take the second. */
+/** Returns all values of a header as they came: Node's own table keeps the first of two, and another reader might take the second. */
 function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
   return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name)
 }
@@ -74,7 +74,7 @@ function single(request: IncomingMessage, name: string): string | undefined {
   return values.length === 1 ? values[0] : undefined
 }
 
-/** The bound address, or every address of this machine; never a name, which somebody else might own. */
+/** Returns the bound address, or every address of this machine; never a host name, which somebody else might own. */
 function addressesOf(bound: string): string[] {
   const isEvery = bound === '0.0.0.0' || bound === '::'
   const found = isEvery

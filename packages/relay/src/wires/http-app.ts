@@ -1,4 +1,4 @@
-// The routes, mounted with Hono: loaded with the first request that needs one. The guard (guard.ts) has checked each request before.
+// The routes of the HTTP port, mounted with Hono and loaded with the first request that needs one. guard.ts has checked each request before.
 
 import type { Exchange, McpHttpLimits, RelaySession } from '@agent-relay/mcp/http'
 import { refusal } from '@agent-relay/sdk/protocol'
@@ -16,7 +16,7 @@ import { type HttpEnv, isJson, refused, whenLeft } from './requests.ts'
 export interface AppOptions extends PageOptions {
   mcpLimits?: Partial<McpHttpLimits>
   apiLimits?: ApiLimits
-  /** A lift's port: it serves MCP, and the page to its owner. */
+  /** Whether this is the port of `agent-relay lift`, which serves only MCP, and the page to its owner. */
   isLift?: boolean
   onFault(error: Error): void
 }
@@ -33,7 +33,7 @@ export const routes = [
   ...['/healthz', '/readyz', '/metrics'],
 ]
 
-/** The methods of each route. Another method is refused as such, because 404 would say that there is no such route. */
+/** The HTTP methods of each route. Another method is refused as such, because 404 would say that the route does not exist. */
 const methods = {
   '/mcp': ['GET', 'POST', 'DELETE'],
   '/sse': ['GET'],
@@ -57,7 +57,7 @@ export function createApp(options: AppOptions): App {
   const identify = async (c: Context<HttpEnv>, next: Next) => {
     c.set('left', whenLeft(c))
     const { release, ...principal } = await callers.identify(c.env.incoming.headers, c.env.incoming.url ?? '/')
-    // A stream continues after `next`, so release only when the whole answer has left.
+    // A stream continues after `next`, so the workspace is released only when the whole answer has left.
     void c.var.left.then(release)
     c.set('principal', principal)
     connections.know(c.env.incoming.socket)
@@ -65,7 +65,7 @@ export function createApp(options: AppOptions): App {
     await next()
   }
   if (!isLift) mountPayloadLinks(app, callers, connections)
-  // Only these paths require a credential: a client that looks for an OAuth login page must get a 404, not a request to log in.
+  // Only these paths require a credential. Any other path must answer 404: a client that looks for an OAuth login page must not be asked to log in.
   for (const path of ['/mcp', '/sse', '/messages', ...(isLift ? [] : ['/api/*', '/metrics'])]) app.use(path, identify)
   const exchange = (c: Context<HttpEnv>) => exchangeOf(c, callers, links)
   app.on(methods['/mcp'], '/mcp', async (c) => (await mcp()).mcp(exchange(c)))
@@ -79,7 +79,7 @@ export function createApp(options: AppOptions): App {
     if (!isLift || path === '/session' || liftRoutes.includes(path)) app.all(path, (c) => otherMethod(c, allowed))
   app.notFound((c) => refused(refusal('route.unknown', { path: c.req.path, routes: served })))
   app.onError((error, { env: { incoming } }) => {
-    // Reading a body fails when its sender is gone: that is not a failure of ours, and must not fill the log.
+    // Reading a body fails when its sender is gone: that is not a failure of the daemon, and must not fill the log.
     const hasLeft = incoming.destroyed && !incoming.complete
     if (!(error instanceof RefusalError) && !hasLeft) onFault(error)
     return refused(refusalOf(error))
@@ -107,11 +107,11 @@ function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLi
   const proof = token !== undefined ? 'token' : key !== undefined ? 'key' : 'open'
   return {
     principal: JSON.stringify([id, proof, agent]),
-    // The identity contains the kind of credential too: a session opened with the workspace's key ends with that key.
+    // The caller's identity contains the kind of credential, since a session opened with the workspace's key ends with that key.
     identity: JSON.stringify([id, proof, agent]),
     onlyTools: toolsetOf(dispatch),
     open: async (era: 'session' | 'stateless'): Promise<RelaySession> => {
-      // The credential is passed even where no agent is named: the session ends with it.
+      // The credential is passed even if no agent is named: the session ends when the credential is revoked.
       const hello = { name: agent, key, token }
       const isStateless = era === 'stateless'
       const origin = { door, isStateless, isProvisional: !isStateless }
@@ -128,7 +128,7 @@ function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLi
   }
 }
 
-/** Metrics for the holder of the workspace's key only, since they are about every agent. */
+/** Serves metrics to the holder of the workspace's key only, since they are about every agent. */
 async function metrics(c: Context<HttpEnv>): Promise<Response> {
   const { dispatch, key } = c.var.principal
   if (key === undefined) throw new RefusalError('auth.denied', { why: 'the metrics take the key of the workspace.' })

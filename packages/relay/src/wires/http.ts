@@ -1,4 +1,4 @@
-// The daemon's HTTP port: listens on loopback, admits requests that pass the guard, and loads the routes with the first request that needs them.
+// The daemon's HTTP port: listens on loopback, admits requests that pass the guard (guard.ts), and loads the routes with the first request that needs them.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -18,46 +18,48 @@ import { type ConnectionLimits, farewellMs, PortConnections } from './port-conne
 import { Upgrades } from './upgrades.ts'
 import type { WebSocketLimits } from './websocket.ts'
 
-// An `import` would read all exports of the module, and so make Node 22 and newer load fetch, WebSocket and HTTP/2 as well: 12 MB.
+// An `import` would read all exports of `node:http`, and so make Node 22 and newer load fetch, WebSocket and HTTP/2 as well: 12 MB.
 const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http')
 
 export interface HttpOptions {
-  /** 0 stands for any free port. */
+  /** The port to listen on; 0 stands for any free port. */
   port: number
-  /** Loopback, unless `mayBeRemote` says that more is meant. */
+  /** The address to listen on, which must be loopback unless `mayBeRemote` is set. Unset if the port listens on both loopback addresses. */
   host?: string
   mayBeRemote?: boolean
-  /** No credential is required. Only on loopback. */
+  /** Whether no credential is required; allowed on loopback only. */
   isOpen?: boolean
-  /** The address under which a browser reaches this port, where that differs from its own: from outside a container. `http://HOST[:PORT]`. */
+  /**
+   * The address under which a browser reaches this port, as `http://HOST[:PORT]`. Unset if that is the port's own address; from outside a container it is not.
+   */
   pageUrl?: string
-  /** The command that prints a link to the page, where that is not `agent-relay dashboard`. */
+  /** The command that prints a link to the page. Unset if that is `agent-relay dashboard`. */
   linkCommand?: string
-  /** Web pages that may talk to this port, besides its own. */
+  /** Origins of web pages that may talk to this port, besides its own page. */
   allowOrigins?: readonly string[]
   mcpLimits?: Partial<McpHttpLimits>
   apiLimits?: ApiLimits
   websocketLimits?: Partial<WebSocketLimits>
   connectionLimits?: Partial<ConnectionLimits>
-  /** A lift's port: it serves MCP, and the page to its owner. */
+  /** Whether this is the port of `agent-relay lift`, which serves only MCP, and the page to its owner. */
   isLift?: boolean
   login: PageLogin
   /** Whether the workspace that the daemon was started for can be reached. */
   isReady(): Promise<boolean>
-  /** Plays the demo in a workspace of its own, and answers that workspace's name. Unset on a lift's port, which has no demo. */
+  /** Plays the demo in a workspace of its own, and returns that workspace's name. Unset on the port of `agent-relay lift`, which has no demo. */
   playDemo?(): Promise<string>
   onFault(error: Error): void
 }
 
-/** The headers must be complete within this time: only a few strangers may wait at once, so none may be slow. */
+/** Time within which a request's headers must be complete: only a few unauthenticated connections may wait at once, so none may be slow. */
 const headersMs = 10_000
-/** The whole request must be complete within this time, which is enough for 12 MiB on any usual network. */
+/** Time within which a whole request must be complete, enough for 12 MiB on any usual network. */
 const requestMs = 60_000
-/** A connection without a byte either way for this long ends. Longer than the longest wait for a reply; streams carry a comment every 15 s. */
+/** Time without a byte either way after which a connection ends: longer than the longest wait for a reply; streams carry a comment every 15 s. */
 const silentMs = limits.waitMsMax + 60_000
-/** An idle connection stays open this long. Node's default of 5 s often ends it just when an agent's next call is on its way. */
+/** How long an idle connection stays open. Node's default of 5 s often ends it just when an agent's next call is on its way. */
 const keepAliveMs = 65_000
-/** Attempts to find a port that is free on both loopback addresses; the first nearly always is. */
+/** Maximum number of attempts to find a port that is free on both loopback addresses; the first nearly always is. */
 const freePortTries = 10
 
 export class HttpWire {
@@ -84,7 +86,7 @@ export class HttpWire {
     const isAnywhere = host === undefined || host === '0.0.0.0' || host === '::'
     this.url = `http://${isAnywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}`
     for (const server of servers) {
-      // A connection could not be accepted, for example because no descriptor is left. The others go on.
+      // Emitted if a connection could not be accepted, for example because no file descriptor is left. Other connections go on.
       server.on('error', () => {})
       server.on('connection', (socket) => this.#connections.take(socket))
       server.on('request', (request, response) => this.#answer(request, response))
@@ -103,13 +105,13 @@ export class HttpWire {
     return new HttpWire(servers, port, options, served)
   }
 
-  /** Resolves when no call is under way any more. */
+  /** Resolves when no call on this port is under way any more. */
   async quiet(): Promise<void> {
     while ((this.#made?.pending ?? 0) + this.#upgrades.pending > 0)
       await new Promise((resolve) => setTimeout(resolve, 5))
   }
 
-  /** Closes the connections of pages whose cookie has ended; without a new code they cannot connect again. */
+  /** Closes the connections of pages whose login cookie has ended; without a new login code these pages cannot connect again. */
   endPages(): number {
     return this.#upgrades.endPages()
   }
@@ -223,7 +225,7 @@ async function listenOn(port: number, hosts: readonly string[]): Promise<{ serve
   }
 }
 
-/** Listens on one address. Undefined where the machine has no such address. */
+/** Listens on one address. Undefined if the machine has no such address. */
 function listenAt(port: number, host: string): Promise<Server | undefined> {
   const server = createServer({
     headersTimeout: headersMs,

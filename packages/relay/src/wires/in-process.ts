@@ -1,4 +1,4 @@
-// A link without a wire: the daemon's own feed, its MCP sessions and tests call dispatch directly, as any client would.
+// A client's connection without a network: the daemon's own feed, its MCP sessions and tests call the dispatch directly, as any client would.
 
 import { ConnectionError } from '@agent-relay/sdk'
 import type { Turn } from '@agent-relay/sdk/internal/client'
@@ -11,7 +11,7 @@ import type { Session } from '../broker/sessions/session.ts'
 import type { Door, SessionOrigin } from '../broker/sessions/standing.ts'
 import { RefusalError, refusalOf } from '../core/refusal-error.ts'
 
-/** A `Connector` of the SDK. */
+/** Returns a `Connector` for clients of the SDK that run in this process. */
 export function inProcess(dispatch: Dispatch, origin: SessionOrigin | Door = 'owner') {
   return async (hello: Hello): Promise<InProcessLink> => {
     try {
@@ -56,7 +56,10 @@ export class InProcessLink implements Link {
     }
   }
 
-  /** One tools/call of a model: its calls belong together, and the messages that they hand out are received once the whole answer has left. */
+  /**
+   * Opens the turn of one `tools/call` of a model: its calls to the relay belong together, and the messages that they hand out count as received once the whole
+   * answer has left.
+   */
   turn(id: string): Turn {
     const back = this.#dispatch.comeBack(this.#session, id)
     const handed: string[] = []
@@ -87,7 +90,7 @@ export class InProcessLink implements Link {
       const abandoned = signal ? AbortSignal.any([ended, signal]) : ended
       return (await this.#dispatch.call(this.#session, op, input, id, abandoned)) as Answer<OutputOf<O>>
     } catch (error) {
-      // A call that failed because the link went was not answered: the client may ask again over another link.
+      // A call that failed because the session ended was not answered: the client may ask again in another session.
       throw ended.aborted ? hasEnded() : errorFrom(refusalOf(error))
     } finally {
       this.pending--
@@ -102,7 +105,7 @@ export class InProcessLink implements Link {
   ): Promise<{ seq: number }> {
     if (this.#session.ended.aborted) throw hasEnded()
     try {
-      // The tables record by name who gets messages and events, so a provisional name must be stored first.
+      // The database records by name who gets messages and events, so a provisional name must be stored first.
       if (this.#session.provisional && op !== 'action.follow') await settle(this.#dispatch.workspace, this.#session)
       const watch = this.#dispatch.watch(this.#session, op, input, {
         isReady: () => this.#watches.has(id),

@@ -1,4 +1,4 @@
-// One MCP session inside the daemon: an agent's client in process, and the MCP server over it. The stdio pipe and HTTP both open these.
+// One MCP session inside the daemon: an agent's client in process, and the MCP server on top of that client. The stdio pipe and HTTP both open such sessions.
 
 import type { ClientInfo, Profile, Registered, ServerOptions } from '@agent-relay/mcp'
 import { RelayError } from '@agent-relay/sdk'
@@ -26,9 +26,9 @@ export const loadMcp = () => {
 }
 let mcp: Promise<typeof import('@agent-relay/mcp')> | undefined
 
-/** The origin of an MCP session. */
+/** How an MCP session comes in, and how its client gets a name. */
 export interface McpOrigin extends Omit<SessionOrigin, 'kind'> {
-  /** A client without a name is given one that is stored only when it is needed. */
+  /** Whether a client without a name is given one that is stored only when that is needed. */
   readonly isProvisional?: boolean
   /** The provisional name that an earlier daemon gave the client. */
   readonly given?: string
@@ -42,30 +42,30 @@ export interface McpSession {
     ServerOptions,
     'version' | 'agentName' | 'introduce' | 'register' | 'roles' | 'onInitialized' | 'onCall'
   >
-  /** The turn of one tools/call. */
+  /** Opens the turn of one `tools/call`: the calls to the relay that together answer it. */
   turn(id: string): Turn
   /** Frees the messages that the session was handed: its client seems gone, and another session of the agent may take them. */
   letGo(): void
 }
 
-/** The stored name under which the daemon has opened a session for this program. That session ends: one program is one agent. */
+/** Returns the stored name under which the daemon itself has opened a session for this client's program, and ends that session: one program is one agent. */
 function leftBy({ sessions }: Workspace, session: Session): string | undefined {
   const opened = sessions.openedFor(session)
   if (!opened) return undefined
-  // A provisional name is free again once its session ends.
+  // A provisional name is not stored, and is free again once its session ends.
   const stored = opened.provisional ? undefined : opened.agent
   sessions.end(opened)
   return stored
 }
 
-/** The toolset of a client that asks for none. */
+/** Returns the toolset for a client that asks for none: `lift` on the daemon of `agent-relay lift`, otherwise undefined for the default. */
 export function toolsetOf({ daemon }: Dispatch): string | undefined {
   return daemon.roles && 'lift'
 }
 
 /**
- * Opens an MCP session. `onAgent` is called with the agent that the session acts as: at once if HELLO named one, else when the client has
- * introduced itself. With `given` the name is provisional; `onAgent` is called again when that name is stored.
+ * Opens an MCP session. `onAgent` is called with the agent that the session acts as: at once if HELLO named the agent, otherwise when the client has introduced
+ * itself. With `given` the name is provisional; `onAgent` is called again when that name is stored.
  */
 export async function openMcpSession(
   dispatch: Dispatch,
@@ -97,14 +97,14 @@ export async function openMcpSession(
     const cli = cliOf(info)
     if (origin.isStateless) return registerForTheDay(dispatch, session, { cli, ...profile })
     const former = session.agent
-    // The client repeats a wish that was answered with a number: `Ada` from `Ada-2` means the same name.
+    // The client may repeat its wish for a name that was taken, and to which a number was added: `Ada` from `Ada-2` means the same name.
     const name = former?.replace(/-\d+$/, '') === profile.name ? former : profile.name
     const described = { cli, ...profile, name }
     const { token, ...registered } = await client.call('agent.register', described)
     onAgent({ agent: registered.agent, token })
     return registered
   }
-  // The client's claim about its CLI counts on the owner's own socket only: nobody else starts a CLI here.
+  // The client's claim about its CLI counts on the owner's own socket only: nobody else starts a CLI on this machine.
   const isOwn = origin.door === 'owner'
   const onInitialized: ServerOptions['onInitialized'] = (info, tools) =>
     workspace.sessions.initialized(session, isOwn && info ? nameAfter(info.name).cli : undefined, tools)
@@ -128,8 +128,8 @@ export async function openMcpSession(
 }
 
 /**
- * Registers a client without a session: it gets the name that it wants, with a token that proves it for a day. A session that belongs to nobody
- * stays so, since others call over it too. An agent's own session may only be given another token of its own.
+ * Registers a client without a session of its own: the client gets the name that it wants, with a token that proves the name for a day. A session that belongs
+ * to nobody stays so, since others call over it too. An agent's own session may only be given another token of its own.
  */
 export async function registerForTheDay(
   dispatch: Dispatch,
@@ -153,16 +153,16 @@ export async function registerForTheDay(
   }
 }
 
-/** Records the CLI of an agent that came with a name of its own, so that others see it. A worker's CLI is known from its start. */
+/** Records the CLI of an agent that came with a name of its own, so that others see which CLI it is. A worker's CLI is known from its start. */
 async function tellCli({ store }: Workspace, client: WorkspaceClient, info: ClientInfo): Promise<void> {
   const name = client.agentName as string
   const cli = cliOf(info)
   if (cli === undefined || store.view.agent(name)?.cli === cli || store.view.workers.byName(name)) return
-  // A failure is ignored: the agent has its name, and the CLI is only shown.
+  // A failure is ignored: the agent has its name, and the CLI is only for display.
   await client.call('agent.register', { name, cli }).catch(() => {})
 }
 
-/** Connects once: the session is the connection, and when it ends, this client does not open another. */
+/** Makes a connector that works once: the session is the connection, and when it ends, this client does not open another. */
 function onlyOnce(link: InProcessLink) {
   let isUsed = false
   return async () => {
@@ -176,7 +176,7 @@ function cliOf(info: ClientInfo): string | undefined {
   return info && nameAfter(info.name).cli
 }
 
-/** A readable name from the client's own: `claude-code`, `codex`. Names that are taken get a number. */
+/** Makes a readable agent name from the MCP client's own name, such as `claude-code` or `codex`. Registration adds a number to a name that is taken. */
 export function nameAfter(clientName = 'agent'): { name: string; cli: string } {
   const plain = clientName
     .toLowerCase()

@@ -1,4 +1,4 @@
-// The login of a person's browser: a code that works once is exchanged for a cookie that this daemon signed. The page itself is in page.ts.
+// The login of a person's browser to the web page: a code that works once is exchanged for a cookie that this daemon signed. The page itself is in page.ts.
 
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -12,33 +12,33 @@ import type { Held, ServedWorkspaces } from './callers.ts'
 export interface PageLoginOptions {
   served: Pick<ServedWorkspaces, 'named' | 'names'>
   clock: Clock
-  /** The file of the secret that signs the cookies; kept, so that a page outlives a restart of the daemon. */
+  /** The file of the secret that signs the cookies; the secret is kept, so that a login outlives a restart of the daemon. */
   secretPath: string
-  /** The key of a workspace, from the owner's file. */
+  /** Returns the key of a workspace from the owner's file of keys. */
   keyOf(workspaceId: string): string | undefined
-  /** The person's name. */
+  /** The name under which the person at the browser acts. */
   human: string
-  /** The command that prints a link. */
+  /** The command that prints a link to the page. Unset if that is `agent-relay dashboard`. */
   linkCommand?: string
 }
 
-/** A workspace as its owner's browser may use it. */
+/** A workspace to which the owner's browser is logged in. */
 export interface PageAccess {
   dispatch: Dispatch
   key: string
   human: string
-  /** The workspaces that the same cookie opens. */
+  /** The names of all workspaces that the same cookie opens. */
   workspaces: string[]
-  /** `workspaces` is all that this daemon has. */
+  /** Whether `workspaces` are all workspaces of this daemon. */
   isAll: boolean
   /**
-   * False once the login has ended: by a new key of the workspace that the cookie was made for, that workspace's removal, a logout, or the cookie's
-   * time, whatever workspace the page shows.
+   * Whether the login is still valid. It ends by a new key of the workspace that the cookie was made for, that workspace's removal, a logout, or the cookie's
+   * time, whichever workspace the page shows.
    */
   isGood(): boolean
 }
 
-/** The workspaces that a code, and then its cookie, opens: one workspace, or with it every other one of this daemon. */
+/** The workspaces that a login code, and then its cookie, opens: this workspace alone, or all workspaces of this daemon. */
 interface Scope {
   workspaceId: string
   isAll: boolean
@@ -46,16 +46,16 @@ interface Scope {
 
 const codeMs = 5 * 60_000
 const cookieMs = 30 * 24 * 3_600_000
-/** Wrong codes after which all open codes end. A code has 40 bits; somebody who tries this many is guessing. */
+/** Number of wrong login codes after which all open codes end. A code has 40 bits; somebody who tries this many is guessing. */
 const wrongCodesMax = 20
 /** Prefix of the random part of a cookie that opens every workspace; no random part can begin with it. */
 const allMark = '*'
-/** Letters and digits of a code, without letters that look like digits. */
+/** Letters and digits of a login code, without letters that look like digits. */
 const codeLetters = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'
 
 export class PageLogin {
   readonly #options: PageLoginOptions
-  /** Open codes by their hash; the time is the steady clock's. */
+  /** Open login codes by their hash, each with the time of its end on the monotonic clock. */
   readonly #codes = new Map<string, Scope & { until: number; keyHash: string | undefined }>()
   #wrongCodes = 0
   #secret: Buffer
@@ -78,7 +78,7 @@ export class PageLogin {
     return { code, until: clock.now() + codeMs }
   }
 
-  /** Exchanges a code for a cookie's value, once; undefined for a code that is wrong, used or old, or older than the key of its workspace. */
+  /** Exchanges a login code for a cookie's value, once. Undefined for a code that is wrong, used or old, or older than the key of its workspace. */
   redeem(code: string): { value: string; seconds: number } | undefined {
     const { clock } = this.#options
     const now = clock.steady()
@@ -87,7 +87,7 @@ export class PageLogin {
     const found = this.#codes.get(hash)
     if (!found) {
       if (++this.#wrongCodes < wrongCodesMax) return undefined
-      // Counting starts again: else one wrong code, from a tab with an old link say, would end every later one.
+      // Counting starts again: otherwise a single further wrong code, for example from a tab with an old link, would end all later codes.
       this.#wrongCodes = 0
       this.#codes.clear()
       return undefined
@@ -102,7 +102,7 @@ export class PageLogin {
     return signature === undefined ? undefined : { value: `${content}.${signature}`, seconds: cookieMs / 1000 }
   }
 
-  /** The access of the request's cookie to the workspace of this name, else to the one that the cookie was made for. */
+  /** Finds the workspace of this name, or the one that the cookie was made for, if the request's cookie opens it. */
   async find(request: IncomingMessage, name?: string): Promise<Held<PageAccess> | undefined> {
     const value = cookieOf(request, this.cookieName(request)) ?? ''
     const isGood = () => this.#isGood(value)
@@ -136,18 +136,24 @@ export class PageLogin {
     return undefined
   }
 
-  /** The cookie's name has the port in it. Cookies ignore ports: two daemons on one machine must not overwrite each other's. */
+  /**
+   * Returns the cookie's name, which contains the port. Browsers share cookies between ports, and two daemons on one machine must not overwrite each other's
+   * cookie.
+   */
   cookieName({ socket }: IncomingMessage): string {
     return `agent_relay_${socket.localPort}`
   }
 
-  /** Ends all codes and cookies. */
+  /** Ends all login codes and cookies. */
   logoutAll(): void {
     this.#codes.clear()
     this.#secret = this.#newSecret()
   }
 
-  /** Signs with the hash of the workspace's key, so that a cookie ends when the key is replaced. A workspace that was removed has none: undefined. */
+  /**
+   * Signs a cookie's content with the hash of the workspace's key, so that a cookie ends when the key is replaced. Undefined if the workspace was removed and
+   * so has no key.
+   */
   #sign(content: string, workspaceId: string): string | undefined {
     const keyHash = this.#keyHash(workspaceId)
     if (keyHash === undefined) return undefined
@@ -175,7 +181,7 @@ export class PageLogin {
   }
 }
 
-/** Whether the request was sent by a page of this address. A page of another one, even an allowed one, cannot use the cookie. */
+/** Whether the request was sent by a page of this address. A page of another address, even an allowed one, cannot use the cookie. */
 export function isOwnPage({ headers }: IncomingMessage): boolean {
   return headers.origin === `http://${headers.host}`
 }

@@ -1,4 +1,4 @@
-// The page for people: its files, and the requests that it makes outside its WebSocket. Logins are checked in page-login.ts.
+// The web page for people: serves its files, and answers the requests that it makes outside its WebSocket. page-login.ts checks logins.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
@@ -13,7 +13,7 @@ import { isOwnPage, type PageLogin } from './page-login.ts'
 import type { PortConnections } from './port-connections.ts'
 import { jsonBody } from './requests.ts'
 
-/** The built files of packages/dashboard. The path is the same from the sources and from the built package. */
+/** The folder with the built files of packages/dashboard. The path is the same from the sources and from the built package. */
 const directory = fileURLToPath(new URL('../../dist/page/', import.meta.url))
 
 const types: Record<string, string> = {
@@ -25,7 +25,7 @@ const types: Record<string, string> = {
   '.woff2': 'font/woff2',
 }
 
-/** Headers that allow nothing from elsewhere, nothing inline, and no frame around the page. */
+/** Response headers that allow the page nothing from other origins, nothing inline, and no frame around it. */
 const guards = {
   'content-security-policy': [
     "default-src 'none'",
@@ -45,9 +45,9 @@ const guards = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** The workspace is in the path, for the page to read: several tabs can have several. */
+/** The paths that show one workspace. The page reads the name from its path, so that several tabs can show several workspaces. */
 const pagePath = /^\/w\/[^/]+\/?$/
-/** Longest body of a login: enough for a code, and little, since the caller has shown no credential yet. */
+/** Maximum size of a login request's body: enough for a code, and little, since the caller has shown no credential yet. */
 const codeBytesMax = 16 * 1024
 
 interface PageFile {
@@ -65,7 +65,7 @@ export interface PageOptions {
   playDemo?(): Promise<string>
 }
 
-/** Mounts `/` and `/w/NAME/`, which are the page itself, `/assets/*`, `/session`, and `/demo`, where there is one. */
+/** Mounts `/` and `/w/NAME/`, which are the page itself, `/assets/*`, `/session`, and, if the daemon has a demo, `/demo`. */
 export function mountPage(app: Hono<never>, { login, callers, connections, playDemo }: PageOptions): void {
   const page = app as unknown as Hono<{ Bindings: HttpBindings }>
   let files: Map<string, PageFile> | undefined
@@ -102,7 +102,7 @@ export function mountPage(app: Hono<never>, { login, callers, connections, playD
       mustBePage(c)
       const access = await login.find(c.env.incoming)
       access?.release()
-      // The demo makes a workspace: a login for only one other workspace could not even look at it.
+      // The demo makes a new workspace, at which a login for a single other workspace could not even look.
       if (!access?.isAll) throw login.denied()
       return c.json({ workspace: await playDemo() }, 200, guards)
     })
@@ -112,7 +112,7 @@ export function mountPage(app: Hono<never>, { login, callers, connections, playD
   })
 }
 
-/** Refuses requests that are not from the page itself: another site's form can neither set this header nor have this origin. */
+/** Refuses requests that are not from the page itself: another site's form can neither set the header `x-relay-page` nor have this origin. */
 function mustBePage(c: PageContext): void {
   if (c.req.header('x-relay-page') !== '1' || !isOwnPage(c.env.incoming))
     throw new RefusalError('auth.denied', { why: 'only the page itself may ask this.' })
@@ -127,7 +127,7 @@ async function answerFile(c: PageContext, { type, body, packed }: PageFile): Pro
   const headers: Record<string, string> = {
     ...guards,
     'content-type': type,
-    // The names of assets change with their content; the page's own does not.
+    // The file names of assets change with their content, so browsers may keep them; the name of the HTML file does not change.
     'cache-control': type === types['.html'] ? 'no-cache' : 'public, max-age=31536000, immutable',
     vary: 'accept-encoding',
     ...(isPacked ? { 'content-encoding': 'gzip' } : {}),
@@ -135,7 +135,7 @@ async function answerFile(c: PageContext, { type, body, packed }: PageFile): Pro
   return new Response(new Uint8Array(isPacked ? await packed : body), { headers })
 }
 
-/** All files, read once, so that no other file in or around that directory can be requested. */
+/** Reads all files of the page once, so that no other file in or around their directory can be requested. */
 function readFiles(): Map<string, PageFile> {
   const pack = promisify(gzip)
   const files = new Map<string, PageFile>()

@@ -1,4 +1,5 @@
-// The daemon's end of a stdio pipe: one HELLO line, then MCP lines both ways. The other end (`agent-relay-mcp serve`) only carries them.
+// The daemon's end of a stdio pipe, the small process that an editor starts as its MCP server: one HELLO line, then MCP lines both ways. The pipe itself
+// (`agent-relay-mcp serve`) only carries the lines.
 
 import type { Socket } from 'node:net'
 import type { LinePort } from '@agent-relay/mcp'
@@ -19,7 +20,7 @@ import type { Dispatch } from '../broker/dispatch.ts'
 import { RefusalError, refusalOf } from '../core/refusal-error.ts'
 import { loadMcp, type McpOrigin, openMcpSession, toolsetOf } from './mcp-session.ts'
 
-/** The HELLO of a pipe. Its id stays the same when the pipe connects again after a restart of the daemon. */
+/** The HELLO of a stdio pipe. The id in `pipe` stays the same when the pipe connects again after a restart of the daemon. */
 const PipeHello = z.object({
   pipe: z.string().min(8).max(limits.idCharsMax),
   name: z.string().max(100).optional(),
@@ -33,17 +34,17 @@ const PipeHello = z.object({
   cwd: z.string().max(limits.pathCharsMax).optional(),
   /** The provisional name that an earlier daemon gave the client, and that nobody has written to yet. */
   given: z.string().regex(agentNamePattern).optional(),
-  /** JSON-RPC ids of calls that were sent and never answered: they follow, under the same ids. */
+  /** JSON-RPC ids of calls that the pipe sent and that were never answered: the pipe sends them again under the same ids. */
   calls: z
     .array(z.union([z.string(), z.number()]))
     .max(10_000)
     .optional(),
 })
 
-/** Most unread bytes of answers: a host that does not read its MCP server's answers is not coming back. */
+/** Maximum number of unread bytes of answers: an editor that does not read its MCP server's answers is not coming back. */
 const unreadAnswerBytesMax = 32 * 1024 * 1024
 
-/** The origin of the pipe's session, with the credential of its HTTP upgrade. */
+/** How the pipe's session comes in, with the credential of its HTTP upgrade if it came over HTTP. */
 export interface PipeOrigin extends McpOrigin {
   key?: string
   token?: string
@@ -55,7 +56,7 @@ export interface PipeHandle {
   close(): void
 }
 
-/** Tells a pipe that no workspace serves it, and why. */
+/** Tells a stdio pipe that no workspace serves it, and why. */
 export function refusePipe(socket: Socket, why: Refusal): PipeHandle {
   socket.end(encodeFrame({ v: 1, type: 'ERROR', id: 'pipe', ts: Date.now(), payload: why }))
   return { pending: 0, close: () => socket.destroy() }
@@ -79,7 +80,7 @@ export async function servePipe(
       ...(token === undefined ? {} : { token }),
     }
     const tools = toolsOf(toolsetsFor(dispatch, origin, hello))
-    // In a shared workspace the name is stored at once: other machines are only told of stored agents.
+    // In a workspace shared between machines the agent's name is stored at once: other machines are only told of stored agents.
     const isProvisional = !dispatch.workspace.isShared
     const naming = { ...origin, isProvisional, given: hello.given }
     const { client, link, options, turn } = await openMcpSession(dispatch, naming, asSession(hello), (agent) =>
@@ -99,7 +100,7 @@ export async function servePipe(
       void client.disconnect()
     }
     socket.on('close', leave)
-    // The host may have gone while this was prepared.
+    // The editor may have gone while the session was prepared.
     if (socket.destroyed) leave()
     void link.closed.then(({ refusal: why }) => {
       if (why === undefined) return
@@ -123,8 +124,8 @@ export async function servePipe(
 }
 
 /**
- * The toolsets that an MCP server on stdio offers. An agent that carries out a run must be able to complete it, whatever tools it asked for. The port
- * of `agent-relay lift` serves only that command's tools.
+ * Returns the toolsets that an MCP server on stdio offers. An agent that carries out a run must be able to complete it, whatever tools the agent asked for. The
+ * port of `agent-relay lift` serves only that command's tools.
  */
 function toolsetsFor(dispatch: Dispatch, { door }: McpOrigin, hello: z.infer<typeof PipeHello>): string | undefined {
   const { tools, token } = hello
@@ -158,7 +159,7 @@ function parse(payload: unknown): z.infer<typeof PipeHello> {
   throw new RelayError(message, { code })
 }
 
-/** The refusal in an error. In process a refusal arrives as the error that a client sees; its text says the fix. */
+/** Returns the refusal in an error. In process, a refusal arrives as the error that a client sees, whose text says the fix. */
 function reasonOf(error: unknown): RefusalLike {
   if (!(error instanceof RelayError) || error.code === undefined) return refusalOf(error)
   const { code, message, retry, details } = error

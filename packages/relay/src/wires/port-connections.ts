@@ -1,21 +1,21 @@
-// The connections of the HTTP port. A connection is a stranger until one of its requests is authenticated; strangers are few and do not stay.
-// Any user of this machine can connect to the port, so the resources of strangers are bounded, and a newcomer always finds a place.
+// The connections of the HTTP port. A connection is a stranger until one of its requests is authenticated. Any user of this machine can connect to the port, so
+// strangers are few and do not stay; a newcomer always finds a place.
 
 import type { Socket } from 'node:net'
 import { RefusalError } from '../core/refusal-error.ts'
 
 export interface ConnectionLimits {
-  /** Connections that may wait without having shown a credential. Beyond that the longest waiting one is dropped. */
+  /** Maximum number of connections that wait without having shown a credential. Beyond that the longest waiting one is dropped. */
   strangersMax: number
-  /** A new connection is spared for this long, so that a burst of callers is read before some are dropped, also while the routes are being loaded. */
+  /** How long a new connection is not dropped, so that the requests of a burst of callers are read first, also while the routes are being loaded. */
   arrivalMs: number
-  /** Beyond this many strangers even new connections are dropped, the oldest first. */
+  /** Maximum number of unauthenticated connections in total. Beyond that even new connections are dropped, the oldest first. */
   arrivalsMax: number
-  /** Connections of authenticated callers. Beyond that the one that has been idle longest is dropped. */
+  /** Maximum number of connections of authenticated callers. Beyond that the connection that has been idle longest is dropped. */
   knownMax: number
 }
 
-/** How long the last bytes may take to leave after a goodbye. */
+/** How long the last bytes may take to leave after a connection was told that it ends. */
 export const farewellMs = 1_000
 
 export const connectionLimits: Readonly<ConnectionLimits> = {
@@ -27,12 +27,12 @@ export const connectionLimits: Readonly<ConnectionLimits> = {
 
 export class PortConnections {
   readonly #limits: ConnectionLimits
-  /** Strangers with the monotonic time since when each waits; the longest waiting one first. */
+  /** Connections without authentication, with the monotonic time since when each waits; the longest waiting one first. */
   readonly #strangers = new Map<Socket, number>()
   readonly #known = new Set<Socket>()
-  /** Known connections without a request under way, the longest idle first. */
+  /** Authenticated connections without a request under way, the longest idle first. */
   readonly #resting = new Set<Socket>()
-  /** Requests under way; HTTP allows several on one connection. */
+  /** Number of requests under way on each connection; HTTP allows several on one connection. */
   readonly #requests = new Map<Socket, number>()
   #trimming: NodeJS.Timeout | undefined
 
@@ -48,7 +48,7 @@ export class PortConnections {
     return this.#known.size
   }
 
-  /** Connections with a request under way. */
+  /** Number of connections with a request under way. */
   get busy(): number {
     return this.#requests.size
   }
@@ -69,12 +69,12 @@ export class PortConnections {
       const left = (this.#requests.get(socket) ?? 0) - 1
       if (left > 0) return void this.#requests.set(socket, left)
       this.#requests.delete(socket)
-      // A connection that has closed is forgotten already: keeping it for its last answer would keep it for good.
+      // A closed connection is forgotten already: adding it again for its last answer would keep it for good.
       if (this.#known.has(socket)) this.#resting.add(socket)
     }
   }
 
-  /** Marks the connection's caller as authenticated. Throws if all known connections are busy and none can make room. */
+  /** Marks the connection's caller as authenticated. Throws if all authenticated connections are busy and none can make room. */
   know(socket: Socket): void {
     if (!this.#strangers.has(socket)) return
     if (this.#known.size >= this.#limits.knownMax && !this.#makeRoom())
@@ -89,7 +89,7 @@ export class PortConnections {
     for (const socket of this.#strangers.keys()) if (socket.bytesRead === 0) socket.destroy()
   }
 
-  /** Ends all connections. Node's own list has none that was upgraded, or is being upgraded. */
+  /** Ends all connections. Node's own list of connections lacks those that were upgraded or are being upgraded. */
   end(): void {
     for (const socket of [...this.#strangers.keys(), ...this.#known]) socket.destroy()
   }

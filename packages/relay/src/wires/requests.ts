@@ -1,4 +1,4 @@
-// Helpers of every route: the caller, the body, whether the answer has left; and the form of a refusal.
+// Helpers of every HTTP route: the caller, the request's body, whether the answer has left, and the form of a refusal.
 
 import { JsonDepthError, parseJson, type Refusal, refusals } from '@agent-relay/sdk/protocol'
 import type { HttpBindings } from '@hono/node-server'
@@ -8,7 +8,7 @@ import type { Principal } from './callers.ts'
 
 export interface HttpEnv {
   Bindings: HttpBindings
-  /** `left`: true when the whole answer has left. */
+  /** `left` resolves with whether the whole answer has left. */
   Variables: { principal: Principal; left: Promise<boolean> }
 }
 
@@ -26,15 +26,15 @@ export function refused(refusal: Refusal): Response {
   const headers: Record<string, string> = {}
   if (status === 401) headers['www-authenticate'] = 'Bearer'
   if (status === 503) headers['retry-after'] = '1'
-  // The rest of the request is not waited for, so nothing may follow it on this connection.
+  // The rest of a too large request is not read, so no other request may follow it on this connection.
   if (status === 413) headers.connection = 'close'
   return Response.json(body, { status, headers })
 }
 
-/** Whether the whole answer has left. `finish`: all of it was given to the operating system. `close` without it: the caller was gone. */
+/** Resolves with whether the whole answer has left. `finish`: all of it was given to the operating system. `close` without `finish`: the caller was gone. */
 export function whenLeft({ env: { outgoing } }: Context<HttpEnv>): Promise<boolean> {
   return new Promise((resolve) => {
-    // The caller left before this was loaded, and no event will follow.
+    // The caller left before this code was loaded, so no event will follow.
     if (outgoing.destroyed) return resolve(outgoing.writableFinished)
     outgoing.once('finish', () => resolve(true))
     outgoing.once('close', () => resolve(outgoing.writableFinished))
@@ -45,7 +45,7 @@ export function isJson(type: string | undefined): boolean {
   return type !== undefined && /^application\/json\s*(?:;|$)/i.test(type)
 }
 
-/** The body as JSON, read up to a limit. By hand: the body that Hono's own limit hands on cannot be read here when it comes in chunks. */
+/** Reads the body as JSON, up to a limit. Hono's own limit is not used: the body that it hands on cannot be read here when it comes in chunks. */
 export async function jsonBody(c: Pick<Context, 'req'>, operation: string, bytesMax: number): Promise<unknown> {
   const text = await textBody(c, bytesMax)
   if (text === '') return {}

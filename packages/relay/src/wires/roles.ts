@@ -1,5 +1,5 @@
-// The roles of a lift, where alone the input of a call says who acts. Each role that an MCP session names gets a session of its own in the relay,
-// opened with the first call and ended with the MCP session, so that messages handed to a reader that died come back.
+// The roles of `agent-relay lift`, where several sessions share a relay. Only there the input of a call says who acts: each role that an MCP session names gets
+// a session of its own in the relay, opened with the first call and ended with the MCP session, so that messages handed to a reader that died come back.
 
 import type { Turn } from '@agent-relay/sdk/internal/client'
 import { errorFrom } from '@agent-relay/sdk/wire'
@@ -8,10 +8,10 @@ import type { Session } from '../broker/sessions/session.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { InProcessLink } from './in-process.ts'
 
-/** Callers on a lift's port may act as any of its roles, and do nothing else. */
+/** Callers on the port of `agent-relay lift` may act as any of its roles, and do nothing else. */
 const origin = { door: 'lift', kind: 'model' } as const
 
-/** Registers the roles as agents, so that messages reach them before they have connected. */
+/** Registers the lift's roles as agents, so that messages reach them before they have connected. */
 export async function declareRoles(dispatch: Dispatch): Promise<void> {
   for (const name of dispatch.daemon.roles ?? []) {
     const { session } = await dispatch.hello(origin, { name })
@@ -27,7 +27,7 @@ export class RoleSessions {
   readonly #sessions = new Set<Session>()
   #isClosed = false
 
-  /** `own`: the name that the session has shown or chosen; without one it may act as every role. */
+  /** `own` returns the name that the MCP session has shown or chosen; without one the session may act as every role. */
   constructor(dispatch: Dispatch, names: readonly string[], own: () => string | undefined) {
     this.#dispatch = dispatch
     this.#names = names
@@ -38,7 +38,7 @@ export class RoleSessions {
     return this.#sessions
   }
 
-  /** The turn of one call, which may continue as a role. */
+  /** Wraps the turn of one `tools/call` so that its calls to the relay may be made as a role. */
   turn(id: string, turn: Turn): Turn {
     const turns = [turn]
     const own = this.#own()
@@ -67,7 +67,7 @@ export class RoleSessions {
   }
 
   #turnAs(role: string, id: string): Turn {
-    // All calls of the role share one turn: they are numbered together, and read together.
+    // All calls made as the role share one turn: they are numbered together, and their messages count as read together.
     const opened = this.#linkOf(role).then((link) => link.turn(id))
     return {
       call: async (op, input, signal) => (await opened).call(op, input, signal),

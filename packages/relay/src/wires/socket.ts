@@ -1,4 +1,4 @@
-// The Unix socket: newline-delimited envelopes, bounded memory for each reader, and a socket file that only its owner can open.
+// The workspace's Unix socket: newline-delimited JSON frames, bounded memory for each reader, and a socket file that only its owner can open.
 
 import { chmodSync, existsSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
@@ -11,22 +11,22 @@ import { FirstLine, pipeHello } from './first-line.ts'
 import { refusePipe, servePipe } from './pipe.ts'
 import { farewellMs } from './port-connections.ts'
 
-/** Node's own default makes a thousand simultaneous connects fail with EAGAIN. */
+/** Length of the queue of new connections: with Node's default a thousand simultaneous connects fail with EAGAIN. */
 const backlog = 4096
-/** Time limit of the HELLO. */
+/** Time within which a new client must send its HELLO. */
 export const helloMs = 5_000
-/** Silent connections of the owner's programs that may stay: some open a second one that they do not use. */
+/** Maximum number of connections of the owner's programs that may stay silent: some programs open a second one that they do not use. */
 const silentMax = 64
 /**
- * Time for a client to read its last bytes. Longer than the network's `farewellMs`, so that a busy local client still gets the reason. Closing the
- * whole wire waits only `farewellMs`.
+ * Time for a client of the socket to read its last bytes. Longer than `farewellMs` of the HTTP port, so that a busy local client still gets the reason. Closing
+ * the whole socket waits only `farewellMs`.
  */
 const localFarewellMs = 5_000
 /** Interval between checks that the socket file is still there. */
 const socketFileLookMs = 1_000
 const isPipe = process.platform === 'win32'
 
-/** The other end: a connection, or a pipe that carries MCP. */
+/** A client on the socket: a connection with frames, or a stdio pipe that carries MCP. */
 interface OpenSocket {
   readonly pending: number
   close(reason: RefusalCode, details?: RefusalDetails): void
@@ -46,7 +46,7 @@ export class SocketWire {
     this.#handler = handler
   }
 
-  /** Only the holder of the daemon's lock may call this: it replaces any socket file that is there. */
+  /** Listens on a new socket file. Only the holder of the daemon's lock may call this function: it replaces any socket file at the path. */
   static async listen(path: string, handler: ConnectionHandler): Promise<SocketWire> {
     const wire = new SocketWire(path, handler)
     if (!isPipe) clearThePlace(path)
@@ -68,19 +68,19 @@ export class SocketWire {
       if (!isPipe) process.umask(umask)
     }
     if (!isPipe) chmodSync(this.path, 0o600)
-    // A connection could not be accepted, for example because no descriptor is left. The others go on.
+    // Emitted if a connection could not be accepted, for example because no file descriptor is left. Other connections go on.
     server.on('error', () => {})
     this.#server = server
   }
 
-  /** Listens again where somebody removed the socket file, since nobody could connect any more. Open connections stay. */
+  /** Listens again if somebody removed the socket file, since nobody could connect any more. Open connections stay. */
   async #comeBack(): Promise<void> {
     if (existsSync(this.path) || !existsSync(dirname(this.path)) || !this.#server) return
     this.#stopListening()
     try {
       await this.#listen()
     } catch {
-      // Another process was faster, or the place cannot be written to, which the next commit reports.
+      // Another process was faster, or the directory cannot be written to, which the next commit reports.
     }
     if (this.#look === undefined) this.#stopListening()
   }
@@ -92,8 +92,7 @@ export class SocketWire {
   }
 
   /**
-   * Accepts no new connections, and ends the open ones with the reason. A client that does not hang up soon is cut off; it can still read what was
-   * sent.
+   * Accepts no new connections, and ends the open ones with the reason. A client that does not hang up soon is cut off; it can still read what was sent to it.
    */
   async close(reason: RefusalCode, details?: RefusalDetails): Promise<void> {
     clearInterval(this.#look)
@@ -107,14 +106,14 @@ export class SocketWire {
     clearTimeout(late)
   }
 
-  /** Resolves when no call is under way any more. */
+  /** Resolves when no call on this socket is under way any more. */
   async quiet(): Promise<void> {
     while ([...this.#open.values()].some(({ pending }) => pending > 0))
       await new Promise((resolve) => setTimeout(resolve, 5))
   }
 
   #accept(socket: Socket, handler: ConnectionHandler): void {
-    // A client that has not said HELLO yet connects again: it has nothing under way.
+    // On close, a client that has not sent HELLO is cut off at once: it has nothing under way and connects again.
     this.#open.set(socket, { pending: 0, close: () => socket.destroy() })
     socket.on('error', () => socket.destroy())
     socket.on('close', () => this.#open.delete(socket))
@@ -129,7 +128,7 @@ export class SocketWire {
     socket.on('data', (chunk) => whole.push(chunk))
   }
 
-  /** Waits for the HELLO. Answers the function to call when it has come. */
+  /** Waits for the client's HELLO. Returns the function to call when the HELLO has come. */
   #awaitHello(socket: Socket): () => void {
     const late = () => {
       if (this.#silent.has(socket) && this.#silent.size <= silentMax) return
@@ -150,7 +149,7 @@ export class SocketWire {
     return () => clearTimeout(timer)
   }
 
-  /** Serves MCP lines from here on, beginning with those that have arrived already. */
+  /** Serves MCP lines on the socket, beginning with those that have arrived already. */
   #pipe(socket: Socket, serve: NonNullable<ConnectionHandler['pipe']>, hello: unknown, rest: Uint8Array): void {
     socket.pause()
     void serve(socket, hello, rest).then((handle) => this.#open.has(socket) && this.#open.set(socket, handle))
@@ -177,7 +176,7 @@ export class SocketWire {
 
 const newline = Buffer.from('\n')
 
-/** The handler on a workspace owner's socket. `visit` opens the workspace for each client. */
+/** Returns the handler of connections on the owner's socket of a workspace. `visit` opens the workspace for each client. */
 export function ownersHandler(visit: <T>(work: (dispatch: Dispatch) => Promise<T>) => Promise<T>): ConnectionHandler {
   return {
     hello: (hello) => visit((dispatch) => dispatch.serve('owner', hello)),
@@ -188,7 +187,7 @@ export function ownersHandler(visit: <T>(work: (dispatch: Dispatch) => Promise<T
   }
 }
 
-/** Counts the bytes that wait, and reports a client that does not read. */
+/** Writes lines to a socket; counts the bytes that the client has not read yet, and reports a client that does not read. */
 class SocketCarrier implements Carrier {
   readonly #socket: Socket
   readonly #onStalled: () => void
@@ -202,7 +201,7 @@ class SocketCarrier implements Carrier {
 
   write(line: string, flushed?: () => void): void {
     if (this.#isEnding || this.#socket.destroyed) return
-    // The answers of one commit leave in one write.
+    // The answers of one commit leave together, in one write.
     if (this.#socket.writableCorked === 0) {
       this.#socket.cork()
       process.nextTick(() => this.#socket.uncork())
@@ -234,7 +233,7 @@ class SocketCarrier implements Carrier {
   }
 }
 
-/** Prepares the socket's directory. It must be ours, and closed to others. A socket at `path` is stale: we hold the lock. */
+/** Prepares the socket's directory, which must be ours and closed to others. A socket at `path` is stale, since this daemon holds the lock. */
 function clearThePlace(path: string): void {
   const directory = dirname(path)
   mkdirSync(directory, { recursive: true, mode: 0o700 })

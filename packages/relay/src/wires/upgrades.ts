@@ -1,14 +1,15 @@
-// The two upgrades of an HTTP connection: `/ws`, the socket's envelopes over WebSocket, or `/pipe`, the lines of a stdio pipe.
+// The two upgrades of an HTTP connection: `/ws` carries the relay's JSON frames over WebSocket, and `/pipe` the lines of a stdio pipe, the small process
+// that an editor starts as its MCP server.
 //
-// The pipe's handshake, for a host that reaches the daemon over HTTP (RELAY_BASE_URL) instead of the socket:
+// The pipe's handshake, for an editor that reaches the daemon over HTTP (RELAY_BASE_URL) instead of the Unix socket:
 //   GET /pipe HTTP/1.1
 //   Host: 127.0.0.1:8101
 //   Connection: Upgrade
 //   Upgrade: agent-relay-pipe
-//   Authorization: Bearer <workspace key or agent token>      (left out where the relay is open)
+//   Authorization: Bearer <workspace key or agent token>      (not needed if the relay is open)
 //   X-Relay-Workspace: <name>                                 (optional)
 // The answer is `101 Switching Protocols` with the same Upgrade, or 401, 403 or 404 and {"error":{code,message,details}}.
-// From then on the connection carries the same as the Unix socket: one HELLO line with `mcp`, a WELCOME or ERROR line, MCP lines.
+// From then on the connection carries the same lines as the Unix socket: a HELLO with `mcp`, a WELCOME or ERROR, then MCP lines.
 
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -28,7 +29,7 @@ const pipeProtocol = 'agent-relay-pipe'
 export interface UpgradeOptions {
   login: PageLogin
   websocketLimits?: Partial<WebSocketLimits>
-  /** A lift's port serves MCP, and the page to its owner: no envelopes for anybody else. */
+  /** Whether this is the port of `agent-relay lift`, which serves MCP, and the page to its owner: no frames for anybody else. */
   isLift?: boolean
 }
 
@@ -55,7 +56,7 @@ export class Upgrades {
     this.#isLift = isLift
   }
 
-  /** Takes over an upgrade request. Throws the refusal to answer instead. */
+  /** Takes over an upgrade request, or throws the refusal to answer instead. */
   async take(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const { headers, url = '/' } = request
     const path = url.split('?', 1)[0] as string
@@ -71,7 +72,7 @@ export class Upgrades {
       releaseAtEnd(socket, access.release)
       return (await this.#loadWebSockets()).upgradePage(request, socket, head, access)
     }
-    // A wrong credential is refused at once; a missing one may still come in HELLO.
+    // A wrong credential in the request's headers is refused at once; a missing one may still come in the client's HELLO.
     const shown = headers.authorization === undefined ? undefined : await this.#callers.identify(headers, url)
     shown?.release()
     const wanted = shown?.dispatch.workspace.name ?? queryOf(url).get('workspace') ?? undefined
@@ -79,7 +80,10 @@ export class Upgrades {
     websockets.upgrade(request, socket, head, shown?.key ?? shown?.token, wanted)
   }
 
-  /** The owner's page proves itself by its cookie, on an open port too, since the page has the rights of the key. */
+  /**
+   * Finds out what the owner's page may access. The page's cookie must prove the login on an open port too, since the page has the rights of the workspace's
+   * key.
+   */
   async #pageAccess(request: IncomingMessage): Promise<Held<PageAccess>> {
     const name = queryOf(request.url ?? '/').get('workspace') ?? undefined
     const access = isOwnPage(request) ? await this.#login.find(request, name) : undefined
@@ -117,7 +121,7 @@ export class Upgrades {
     if (socket.destroyed) return
     this.#connections.know(socket)
     socket.setTimeout(0)
-    // Node's HTTP server leaves half-closed sockets open, but a pipe without a host is over.
+    // Node's HTTP server leaves half-closed sockets open, but a stdio pipe whose editor is gone is over.
     socket.on('end', () => socket.end())
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${pipeProtocol}\r\n\r\n`)
     const greeting = setTimeout(() => socket.destroy(), helloMs)
@@ -150,7 +154,7 @@ export class Upgrades {
   }
 }
 
-/** Releases the workspace when the socket closes. A session keeps its workspace open; until the connection has one, the socket does. */
+/** Lets the workspace go when the socket closes. A session keeps its workspace open; until the connection has a session, the socket does. */
 function releaseAtEnd(socket: Duplex, release: () => void): void {
   // The socket may have closed while the workspace was opened.
   if (socket.destroyed) release()

@@ -1,4 +1,5 @@
-// The socket's envelopes over WebSocket: one message is one envelope. A browser cannot set headers, so the credential may come in HELLO.
+// The JSON frames of the relay's protocol over WebSocket: one WebSocket message is one frame. A browser cannot set headers, so the credential may come in
+// HELLO.
 
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -22,7 +23,7 @@ export interface WebSocketLimits {
   stalledMs: number
 }
 
-/** The service with refusals worded for people: the page has no texts of its own. */
+/** Wraps a service so that refusals are worded for people: the page has no texts of its own. */
 function forPerson(service: Service): Service {
   return {
     ...service,
@@ -49,18 +50,18 @@ export class WebSocketWire {
     this.#limits = { helloMs, stalledMs: limits.stalledMs, ...given }
   }
 
-  /** `shown` is the credential of the upgrade's own headers, if it had one; `wanted` the workspace it named. */
+  /** Upgrades a request to WebSocket. `shown` is the credential in the request's own headers, if any; `wanted` is the workspace that the request named. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, shown?: string, wanted?: string): void {
     const handler = this.#handlerFor(shown, wanted)
     this.#server.handleUpgrade(request, socket, head, (ws) => this.#accept(ws, request.socket, handler))
   }
 
-  /** Upgrades the owner's page: the person acts with the rights of the workspace's key, whatever the page says of itself. */
+  /** Upgrades a request of the owner's page to WebSocket: the person acts with the rights of the workspace's key, whatever the page says of itself. */
   upgradePage(request: IncomingMessage, socket: Duplex, head: Buffer, access: PageAccess): void {
     const { dispatch, key, human, isGood } = access
     const handler: ConnectionHandler = {
       hello: async ({ session, calls }: Hello) => {
-        // The cookie may have ended since it was checked, and before this page was known here.
+        // The cookie may have ended after it was checked, and before this page was registered in `#pages`.
         if (!isGood()) throw new RefusalError('auth.revoked', { why: loggedOut })
         const hello: Hello = { name: human, type: 'human', key, session, calls }
         return forPerson(await dispatch.serve({ door: 'network', kind: 'program', isPage: true }, hello))
@@ -73,7 +74,7 @@ export class WebSocketWire {
     })
   }
 
-  /** Closes the pages whose cookie is no longer good, whichever workspace they show. */
+  /** Closes the connections of pages whose cookie is no longer good, whichever workspace they show. */
   endPages(): number {
     const ended = [...this.#pages].filter(([, { isGood }]) => !isGood())
     for (const [ws] of ended) this.#open.get(ws)?.close('auth.revoked', { why: loggedOut })
@@ -102,7 +103,7 @@ export class WebSocketWire {
     }
   }
 
-  /** The handler of a connection that counts among those of authenticated callers from its WELCOME on. */
+  /** Wraps a handler so that the connection counts among those of authenticated callers from its WELCOME on. */
   #known(socket: Socket, handler: ConnectionHandler): ConnectionHandler {
     return {
       hello: async (hello) => {
@@ -143,7 +144,7 @@ export class WebSocketWire {
 }
 
 /**
- * Limits the bytes before HELLO is answered, on the socket itself: `ws` collects the pieces of a message up to its longest, 12 MiB, and that limit
+ * Limits the bytes before HELLO is answered, on the socket itself: `ws` collects the pieces of a message up to the maximum message size, 12 MiB, and that limit
  * is the same for all its connections.
  */
 function boundUntilGreeted(ws: WebSocket, socket: Socket, connection: Connection): void {
@@ -155,7 +156,7 @@ function boundUntilGreeted(ws: WebSocket, socket: Socket, connection: Connection
     else if (bytes > bytesMax) {
       socket.off('data', count)
       connection.close('frame.too-large', { bytesMax })
-      // Further bytes are not read; the connection ends after the farewell.
+      // Further bytes are not read; the connection ends once the client had time to read the refusal.
       ws.pause()
     }
   }
@@ -167,7 +168,7 @@ function bytesOf(data: RawData): Uint8Array {
   return data instanceof ArrayBuffer ? new Uint8Array(data) : data
 }
 
-/** Counts the bytes that wait, and reports a client that does not read. */
+/** Writes lines to a WebSocket; counts the bytes that the client has not read yet, and reports a client that does not read. */
 class WebSocketCarrier implements Carrier {
   readonly #ws: WebSocket
   readonly #socket: Socket
@@ -194,7 +195,7 @@ class WebSocketCarrier implements Carrier {
     if (!this.isReady()) this.#stall ??= setTimeout(this.#told.stalled, this.#stalledMs)
   }
 
-  /** Everything written in one turn of the event loop leaves in one system call: a page that catches up gets many events in a turn. */
+  /** Sends everything written in one turn of the event loop in one system call: a page that catches up gets many events in a turn. */
   #cork(): void {
     if (this.#isCorked) return
     this.#isCorked = true

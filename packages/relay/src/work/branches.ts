@@ -1,4 +1,4 @@
-// The branch of a worker's worktree: made, and removed where nothing is lost with it. A branch that somebody has moved since it was looked at stays.
+// Makes the git branch of a worker's worktree, and removes the branch if no work is lost with it. A branch that somebody has moved since it was checked stays.
 
 import { lstatSync } from 'node:fs'
 import type { Worktree } from '@agent-relay/sdk/protocol'
@@ -8,16 +8,19 @@ import type { Git } from './git.ts'
 import { removeFile } from './own-files.ts'
 import { refOf, worktreesOf } from './repository.ts'
 
-/** Age at which a lock on a branch is dead: git holds one for a few milliseconds, and waits for it as long as `core.filesRefLockTimeout` says. */
+/**
+ * Age at which git's lock file of a branch counts as left behind: git holds such a lock for a few milliseconds, and waits for the lock of another git as long
+ * as `core.filesRefLockTimeout` says.
+ */
 const deadLockMs = 1_000
 
-/** Makes the branch. Fails if there is such a branch by now, which is not ours. */
+/** Makes the worktree's branch. Fails if a branch of this name has appeared meanwhile, which is not ours. */
 export function makeBranch(git: Git, worktree: Worktree): Promise<void> {
   const { base } = worktree
   return setBranch(git, worktree, [refOf(worktree), base, '0'.repeat(base.length)])
 }
 
-/** Removes the branch, unless it has commits that are on no other branch, or somebody has checked it out. */
+/** Removes the worktree's branch, unless the branch has commits that are on no other branch, or somebody has checked it out. */
 export async function dropBranch(git: Git, worktree: Worktree): Promise<void> {
   const tip = await tipOf(git, worktree)
   const isInUse = (await worktreesOf(git, worktree.repository)).some(({ ref }) => ref === refOf(worktree))
@@ -25,7 +28,7 @@ export async function dropBranch(git: Git, worktree: Worktree): Promise<void> {
   await setBranch(git, worktree, ['-d', refOf(worktree), tip])
 }
 
-/** Removes the branch together with commits that are on no other branch. */
+/** Removes the worktree's branch, together with commits that are on no other branch. */
 export async function discardBranch(git: Git, worktree: Worktree): Promise<void> {
   const tip = await tipOf(git, worktree)
   if (tip !== undefined) await setBranch(git, worktree, ['-d', refOf(worktree), tip])
@@ -43,7 +46,7 @@ async function setBranch(git: Git, worktree: Worktree, args: readonly string[]):
   })
 }
 
-/** Removes the lock of a killed git, which left it while writing the branch and so blocks every later write. True where one was removed. */
+/** Removes the lock file that a killed git left behind while it wrote the branch, and that blocks every later write. Returns whether a lock was removed. */
 async function dropDeadLock(git: Git, worktree: Worktree): Promise<boolean> {
   const asked = ['rev-parse', '--path-format=absolute', '--git-path', `${refOf(worktree)}.lock`]
   const path = (await git.run(worktree.repository, asked)).trimEnd()

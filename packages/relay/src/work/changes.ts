@@ -1,4 +1,4 @@
-// The work in a worktree that is nowhere else: commits, uncommitted files, and work that git was told to overlook. Writes nothing.
+// Finds the work that exists only in one worktree: commits, uncommitted files, and changes that git was told to overlook. Writes nothing.
 
 import { createHash } from 'node:crypto'
 import { join, relative } from 'node:path'
@@ -8,16 +8,16 @@ import type { Git } from './git.ts'
 import { withScratch } from './own-files.ts'
 import { exists, gitlinksIn, submodulesIn } from './repository.ts'
 
-/** Files that were copied into a worktree, with the SHA-256 of each: as long as they are unchanged they are not work. */
+/** Files that were copied into a worktree, with the SHA-256 of each: an unchanged copy is not somebody's work. */
 export type Copied = Readonly<Record<string, string>>
 
 const filesShownMax = 200
 const diffBytesMax = 1024 * 1024
-/** Enough for some hundred thousand files. */
+/** Maximum size of git's index that is copied, enough for some hundred thousand files. */
 const indexBytesMax = 64 * 1024 * 1024
 const notInside = '--ignore-submodules=dirty'
 
-/** States in which git keeps work outside the branch and the files. */
+/** Names in the git directory that mark an open rebase, merge or the like, in which git keeps work outside the branch and the files. */
 const operations = ['rebase-merge', 'rebase-apply', 'MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD', 'BISECT_LOG']
 
 export async function changesOf(git: Git, worktree: Worktree, copied: Copied): Promise<WorktreeChanges> {
@@ -38,12 +38,12 @@ export async function changesOf(git: Git, worktree: Worktree, copied: Copied): P
   }
 }
 
-/** Whether nothing would be lost with the worktree. Files that the repository ignores do not count, except copies that were changed. */
+/** Whether removing the worktree would lose nothing. Files that the repository ignores do not count, except copies that were changed. */
 export function isClean({ uncommittedCount, unmerged, operation }: WorktreeChanges): boolean {
   return uncommittedCount === 0 && unmerged === 0 && operation === undefined
 }
 
-/** Files that differ from the commit, are unknown to git, or that git was told to overlook. */
+/** Lists the files that differ from the checked-out commit, that git does not know, or that git was told to overlook. */
 export async function uncommittedOf(git: Git, path: string, copied: Copied): Promise<string[]> {
   const seen = (await statusOf(git, path)).map((entry) => entry.slice(3))
   const overlooked = listOf(await git.run(path, ['ls-files', '-v', '-z']))
@@ -51,26 +51,26 @@ export async function uncommittedOf(git: Git, path: string, copied: Copied): Pro
     .map((entry) => entry.slice(2))
     .filter((file) => exists(join(path, file)))
   const changed = Object.keys(copied).filter((file) => exists(join(path, file)) && !isSame(path, file, copied))
-  // Submodules are looked at one by one: git itself would do so with the filters of their own configurations.
+  // Submodules are checked one by one: git itself would check them with the filters that their own configurations name.
   const inside: string[] = []
   for (const directory of await submodulesIn(git, path))
     if ((await uncommittedOf(git, directory, {})).length > 0) inside.push(relative(path, directory))
   return [...new Set([...seen, ...overlooked, ...changed, ...inside])].filter((file) => !isSame(path, file, copied))
 }
 
-/** The lines of `git status`: two letters, a space, and the path. For submodules only a change of the checked-out commit counts. */
+/** Returns the lines of `git status`: two letters, a space, and the path. For submodules only a change of the checked-out commit counts. */
 async function statusOf(git: Git, path: string): Promise<string[]> {
   const status = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=all', notInside]
   return listOf(await git.run(path, status))
 }
 
-/** Whether the file in the worktree is still the copy that was put there. A file behind a link is not: it may be the user's own. */
+/** Whether a file in the worktree is still the copy that the daemon put there. A file reached by a link is not: it may be the user's own. */
 export function isSame(path: string, file: string, copied: Copied): boolean {
   const known = Object.hasOwn(copied, file) ? copied[file] : undefined
   return known !== undefined && known === digestOf(path, file)
 }
 
-/** The file's digest. Undefined where it is not a plain file that can be read, or is reached by a link. */
+/** Returns the file's digest; undefined if the path is no plain file that can be read, or is reached by a link. */
 function digestOf(path: string, file: string): string | undefined {
   try {
     const found = readForeignFile(join(path, file), { within: path })
@@ -81,8 +81,8 @@ function digestOf(path: string, file: string): string | undefined {
 }
 
 /**
- * How many commits of the worktree's HEAD and of its branch are on no other branch, tag or remote, and were made since it began. `last`: its HEAD,
- * where its directory is gone.
+ * Counts the commits of the worktree's HEAD and of its branch that were made since the worktree began and are on no other branch, tag or remote. `last`: the
+ * worktree's last HEAD, if its directory is gone.
  */
 export async function unmerged(git: Git, { path, branch, base, repository }: Worktree, last?: string): Promise<number> {
   const directory = exists(join(path, '.git')) ? path : repository
@@ -98,13 +98,13 @@ export async function unmerged(git: Git, { path, branch, base, repository }: Wor
   return Number(await git.run(directory, ['rev-list', '--count', ...tips, ...others]))
 }
 
-/** A rebase, a merge or the like that was begun and not ended. */
+/** Finds a rebase, a merge or the like that was begun in a checkout and not ended; undefined if there is none. */
 export async function operationOf(git: Git, path: string): Promise<string | undefined> {
   const own = (await git.run(path, ['rev-parse', '--absolute-git-dir'])).trimEnd()
   return operations.find((name) => exists(join(own, name)))
 }
 
-/** The commit of the branch that the worktree began from; where that branch is gone, the commit that it began at. */
+/** Returns the newest commit of the branch that the worktree began from; if that branch is gone, the commit that the worktree began at. */
 async function ontoOf(git: Git, { path, onto, base }: Worktree): Promise<string> {
   const tip = onto && (await git.line(path, ['rev-parse', '--verify', '--quiet', `refs/heads/${onto}^{commit}`]))
   return tip || base
@@ -116,7 +116,7 @@ async function aheadAndBehind(git: Git, worktree: Worktree): Promise<number[]> {
   return counts.split('\t').map(Number)
 }
 
-/** The newest commit that the worktree has in common with the branch it began from. */
+/** Returns the newest commit that the worktree has in common with the branch it began from. */
 async function forkOf(git: Git, worktree: Worktree): Promise<string> {
   const onto = await ontoOf(git, worktree)
   return (await git.line(worktree.path, ['merge-base', 'HEAD', onto])) ?? worktree.base
@@ -126,15 +126,15 @@ async function namesSince(git: Git, path: string, fork: string): Promise<string[
   return listOf(await git.run(path, ['diff', ...plainly, '--name-only', '-z', fork, '--']))
 }
 
-/** Options for a diff without the programs that a repository's attributes can name, and without a look into submodules. */
+/** Options for a `git diff` that runs no programs named in a repository's attributes, and does not look into submodules. */
 const plainly = ['--no-ext-diff', '--no-textconv', '--no-color', '--no-renames', '--submodule=short', notInside]
 
-/** All differences from the commit where the worktree forked off, committed or not; files that git does not know yet are shown whole. */
+/** Returns all differences from the commit where the worktree forked off, committed or not; files that git does not know yet are shown whole. */
 export async function diffOf(git: Git, worktree: Worktree): Promise<{ text: string; isCut: boolean }> {
   const { path } = worktree
   const own = (await git.run(path, ['rev-parse', '--absolute-git-dir'])).trimEnd()
   return withScratch(async (scratch) => {
-    // New files are listed in a copy of the index: the worker's own is left alone.
+    // New files are added to a copy of git's index, so that the worker's own index stays as it is.
     const index = join(scratch, 'index')
     await copyForeignFile(join(own, 'index'), index, { bytesMax: indexBytesMax })
     const env = { GIT_INDEX_FILE: index }

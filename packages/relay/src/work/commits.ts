@@ -1,4 +1,4 @@
-// Finds claimed files that were committed since their holders last edited them, by asking git. Writes nothing.
+// Asks git which claimed files (files that an agent is editing) were committed since their holders last edited them. Writes nothing.
 
 import type { CommitReader } from '../broker/claims/claim-runtime.ts'
 import type { ClaimRow } from '../core/view.ts'
@@ -6,24 +6,24 @@ import { type Env, Git } from './git.ts'
 
 /** Age after which an edit in the same second as a commit counts as before it: git's commit times are whole seconds. */
 const secondMs = 2_000
-/** Most files that are named to git; beyond that it looks at the whole checkout. */
+/** Maximum number of files named to git; beyond that, git looks at the whole checkout. */
 const filesNamedMax = 100
 
-/** Time limit of one look at a checkout, after which its git is killed; and how long a result is kept. */
+/** Time limit of looking at one checkout, after which its git is killed; and how long the result is kept. */
 const gitLookMs = 3_000
 const rememberedMs = 1_000
-/** Most checkouts that are looked at, or were within that time; beyond it no further one is. */
+/** Maximum number of checkouts that are being looked at or whose results are kept; in further checkouts no commits are found. */
 const checkoutsMax = 32
 
-/** A look at one checkout. */
+/** One run of git in a checkout, to find commits of some claimed files. */
 interface Look {
-  /** The claims that the look covers, as `keyOf` names them. */
+  /** The claims that this run of git covers, as `keyOf` names them. */
   keys: ReadonlySet<string>
   found: Promise<ClaimRow[]>
   isOver: boolean
 }
 
-/** The looks at one checkout: one at a time, and one that waits for it. */
+/** The runs of git in one checkout: the last begun, and at most one that waits for its end. */
 interface Looks {
   last?: Look
   next?: { claims: Map<string, ClaimRow>; found: Promise<ClaimRow[]> }
@@ -57,7 +57,7 @@ export class Commits implements CommitReader {
     return inTime.flat().filter((claim) => asked.has(keyOf(claim)))
   }
 
-  /** Shares a look that is under way or was made a moment ago, if it covers these claims; else asks for the next one. */
+  /** Shares a run of git that is under way or ended a moment ago, if it covers these claims; otherwise asks for the next run. */
   #look(root: string, claims: readonly ClaimRow[], at: number): Promise<ClaimRow[]> {
     const looks = this.#checkouts.get(root) ?? {}
     const { last, next } = looks
@@ -102,7 +102,7 @@ export class Commits implements CommitReader {
     const oldest = Math.min(...claims.map(({ editedAt }) => editedAt))
     const names = claims.length > filesNamedMax ? [] : ['--', ...claims.map(({ file }) => `:(literal)${file}`)]
     const since = `--since=${Math.floor(oldest / 1_000) - 1}`
-    // With -m a merge names its files too. -O/dev/null, since a repository may name an order file, which git would read.
+    // `-m`: merge commits list their files too. `-O/dev/null`: a repository may name an order file, which git would read.
     const shown = ['-m', '--first-parent', '--no-renames', '--name-only', '-z', '--format=%x01%ct', '-O/dev/null']
     const log = ['log', ...shown, since, ...names]
     const commits = committedAt(await ask(log), at)
@@ -119,7 +119,7 @@ function keyOf({ path, agent, editedAt }: ClaimRow): string {
   return `${path}\0${agent}\0${editedAt}`
 }
 
-/** The time of each file's last commit, in seconds. */
+/** Returns the time of each file's last commit, in seconds, from the output of `git log`. */
 function committedAt(log: string, at: number): Map<string, number> {
   const found = new Map<string, number>()
   for (const commit of log.split('\x01').slice(1)) {

@@ -12,7 +12,7 @@ export type Env = Readonly<Record<string, string | undefined>>
 /** A failure of git itself, with its message. */
 export class GitError extends Error {
   readonly code: number | undefined
-  /** git took longer than its time limit, and was ended. */
+  /** Whether git took longer than its time limit, and was ended. */
   readonly isLate: boolean
 
   constructor(verb: string, code: number | undefined, stderr: string, isLate = false) {
@@ -29,8 +29,8 @@ export class GitError extends Error {
 }
 
 /**
- * Settings of every call: no hook, file watcher, maintenance, network, pager, check of signatures or merge driver, and no directory inside a
- * repository that poses as a repository of its own. git waits for a branch that is being written by somebody else.
+ * Settings of every call of git: no hook, file watcher, maintenance, network, pager, check of signatures or merge driver, and no directory inside a repository
+ * that poses as a repository of its own. git waits 1.5 s for a branch that somebody else is writing.
  */
 const settings = [
   'core.hooksPath=/dev/null',
@@ -49,28 +49,28 @@ const settings = [
   'safe.bareRepository=explicit',
 ].flatMap((each) => ['-c', each])
 
-/** Commands that check files out, compare them or write refs, and so would run filters and hooks that a configuration names. */
+/** git commands that check files out, compare them or write refs, and so would run filters and hooks that a configuration names. */
 const guarded = new Set(['status', 'diff', 'add', 'worktree', 'update-ref', 'merge'])
 
-/** Variables that git needs to find the user's own configuration; none that begins with GIT_ is passed on. */
+/** Environment variables that git needs to find the user's own configuration; no variable that begins with GIT_ is passed on. */
 const passed = ['HOME', 'XDG_CONFIG_HOME', 'USER', 'LOGNAME', 'TMPDIR']
 
-/** Most git processes at once: looking at twenty worktrees must not start twenty programs. */
+/** Maximum number of git processes at once: looking at twenty worktrees must not start twenty programs. */
 const processesMax = 4
 const readMs = 30_000
 const outputBytesMax = 64 * 1024 * 1024
 
 export interface GitOptions {
-  /** More variables for this call. */
+  /** Additional environment variables for this call of git. */
   env?: Record<string, string>
   timeoutMs?: number
-  /** The signal that ends git when its time is up. After SIGKILL its locks stay behind. */
+  /** The signal that ends git when its time is up. After SIGKILL git's lock files stay behind. */
   killSignal?: 'SIGTERM' | 'SIGKILL'
-  /** Exit codes that are answers, besides 0. */
+  /** Exit codes besides 0 that are answers and no failures. */
   mayExit?: readonly number[]
 }
 
-/** A setting of a filter or a hook, and its value without the repository's own configuration. */
+/** A setting of git about a filter or a hook. `users`: its value in the user's and the system's configuration alone, without the repository's. */
 interface Setting {
   key: string
   value: string
@@ -83,13 +83,15 @@ export class Git {
   readonly #waiting: (() => void)[] = []
   #running = 0
 
-  /** `env` is the caller's own environment, of which git gets PATH and the user's home. `runsFilters`: the repository's filters run too. */
+  /**
+   * `env` is the caller's own environment, of which git gets PATH and the user's home. `runsFilters`: whether filters that the repository configures run too.
+   */
   constructor(env: Env, { runsFilters = false } = {}) {
     this.#env = env
     this.#runsFilters = runsFilters
   }
 
-  /** The filters of the repository's own configuration that would give a checkout other content. */
+  /** Names the filters in the repository's own configuration that would give checked-out files other content. */
   async ownFilters(directory: string): Promise<string[]> {
     const changing = (await this.#settings(directory)).filter(
       ({ key, value, users }) => /^filter\..*\.(?:smudge|process)$/s.test(key) && !['', 'cat', users].includes(value),
@@ -97,7 +99,7 @@ export class Git {
     return [...new Set(changing.map(({ key }) => key.slice('filter.'.length, key.lastIndexOf('.'))))]
   }
 
-  /** The output of git; rejects with a `GitError` if it fails. */
+  /** Runs git and returns its output; rejects with a `GitError` if git fails. */
   async run(directory: string, args: readonly string[], options: GitOptions = {}): Promise<string> {
     while (this.#running >= processesMax) await new Promise<void>((next) => this.#waiting.push(next))
     this.#running++
@@ -111,14 +113,14 @@ export class Git {
     }
   }
 
-  /** Variables that put the user's own filters, or none, in place of the repository's, and switch off hooks that a configuration names. */
+  /** Returns environment variables that put the user's own filters, or none, in place of the repository's, and switch off hooks that a configuration names. */
   async #guard(directory: string, options: GitOptions): Promise<Record<string, string>> {
     const over = new Map<string, string>()
     for (const { key, users } of await this.#settings(directory, options)) {
       if (key.startsWith('hook.')) over.set(`${key.slice(0, key.lastIndexOf('.'))}.enabled`, 'false')
       else if (!this.#runsFilters) over.set(key, users)
     }
-    // These variables work like `-c`, except that a name may contain any character.
+    // GIT_CONFIG_KEY_n and GIT_CONFIG_VALUE_n work like `-c`, except that a name may contain any character.
     const pairs = [...over].flatMap(([key, value], n) => [
       [`GIT_CONFIG_KEY_${n}`, key],
       [`GIT_CONFIG_VALUE_${n}`, value],
@@ -142,7 +144,7 @@ export class Git {
     const { timeoutMs = readMs, killSignal, mayExit = [] } = options
     const file = programOf(this.#env)
     return new Promise((done, fail) => {
-      // git itself goes to the directory: this process would wait there for as long as a dead mount is dead.
+      // git itself changes to the directory (-C): if this process did, a dead mount would block it for as long as the mount is dead.
       const all = ['-C', directory, '--no-pager', ...settings, ...args]
       const env = this.#environment(options.env)
       const started = { cwd: '/', env, timeout: timeoutMs, killSignal, maxBuffer: outputBytesMax }
@@ -156,7 +158,10 @@ export class Git {
     })
   }
 
-  /** The first line of git's output; undefined where there is none, and where git says no (exit code 1). Any other failure is not a no: it rejects. */
+  /**
+   * Runs git and returns the first line of its output; undefined if the output is empty or git says no (exit code 1). Any other failure is not a no: it
+   * rejects.
+   */
   async line(directory: string, args: readonly string[], options: GitOptions = {}): Promise<string | undefined> {
     return (await this.run(directory, args, { ...options, mayExit: [1] })).split('\n')[0] || undefined
   }
@@ -169,16 +174,16 @@ export class Git {
       LC_ALL: 'C',
       GIT_TERMINAL_PROMPT: '0',
       GIT_EDITOR: 'true',
-      // A repository's configuration could allow what `protocol.allow` forbids, but cannot override this.
+      // A repository's configuration could allow what the setting `protocol.allow` forbids, but cannot override this variable.
       GIT_ALLOW_PROTOCOL: 'none',
-      // A look at a checkout must not write its index, nor keep its user from writing it.
+      // Reading a checkout must not write its index, nor keep the checkout's user from writing the index.
       GIT_OPTIONAL_LOCKS: '0',
       ...more,
     }
   }
 }
 
-/** Relative folders are left out: one of them could be a repository's. */
+/** Returns the absolute folders of PATH. Relative ones are left out, since one of them could lead into a repository. */
 function foldersOf(env: Env): string[] {
   return (env.PATH ?? '').split(delimiter).filter(isAbsolute)
 }

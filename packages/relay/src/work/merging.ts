@@ -1,5 +1,5 @@
-// Merges a worker's branch into the checkout of the person who asks. Nothing else in work/ changes a checkout of the user's, and the merge is
-// refused where something in the checkout could be lost.
+// Merges a worker's branch into the checkout of the person who asks. No other file in work/ changes a checkout of the user's, and the merge is refused if
+// something in the checkout could be lost.
 
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,7 +9,7 @@ import { operationOf } from './changes.ts'
 import { type Env, Git, GitError } from './git.ts'
 import { checkoutOf, commonOf } from './repository.ts'
 
-/** Variables for signing a commit, which may need to ask the person. */
+/** Environment variables with which git can sign a commit, for which it may need to ask the person. */
 const signing = [
   'GPG_TTY',
   'GNUPGHOME',
@@ -22,13 +22,13 @@ const signing = [
 const mergeMs = 10 * 60_000
 const namesShownMax = 10
 
-/** The merge was not begun; nothing has changed. */
+/** Thrown if the merge was not begun; nothing has changed. */
 export class MergeRefused extends Error {}
 
 export interface Merged {
   /** The checkout that the branch was merged into. */
   into: string
-  /** HEAD before and after; the same where there was nothing to merge. */
+  /** HEAD of `into` before and after the merge; both are the same if there was nothing to merge. */
   before: string
   after: string
   /** Files with conflicts, which the person has to resolve. */
@@ -48,7 +48,7 @@ export async function merge(env: Env, directory: string, worktree: Worktree): Pr
   const kept = signing.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]))
   const words = ['merge', '--no-edit', '--no-autostash', '-m', `Merge branch '${worktree.branch}'`, tip]
   try {
-    // The merge may write the index, which the person asked for.
+    // The merge may write the checkout's index, since the person asked for the merge.
     const own = { ...Object.fromEntries(kept), GIT_OPTIONAL_LOCKS: '1' }
     await git.run(top, words, { env: own, timeoutMs: mergeMs })
   } catch (error) {
@@ -72,7 +72,7 @@ async function mustBeClean(git: Git, top: string): Promise<void> {
     )
 }
 
-/** Refuses to overwrite files that git ignores or was told to overlook, such as an `.env` that the worker has committed: git would do so silently. */
+/** Refuses to overwrite files that git ignores or was told to overlook, such as an `.env` that the worker has committed: git would overwrite them silently. */
 async function mustOverwriteNothing(git: Git, top: string, head: string, tip: string): Promise<void> {
   const changed = [
     'diff',
@@ -102,7 +102,7 @@ function isInTheWay(path: string, isItself: boolean): boolean {
   return stats !== undefined && (isItself || !stats.isDirectory())
 }
 
-/** The folders above a file, the outermost first. */
+/** Returns the folders above a file, the outermost first. */
 function parentsOf(name: string): string[] {
   const parent = dirname(name)
   return parent === '.' ? [] : [...parentsOf(parent), parent]

@@ -1,5 +1,5 @@
-// All writes and removals of work/ on a disk; none of its other files may write. Each step starts from a folder that is held open and that no link
-// leads to: whatever takes the folder's place meanwhile, nothing is touched elsewhere. Callers know which files are ours.
+// All writes and removals on the disk by the code in work/; none of its other files may write. Each step starts from a folder that is held open and that no
+// link leads to: whatever takes the folder's place meanwhile, nothing elsewhere is touched. Callers know which files are ours.
 
 import {
   type BigIntStats,
@@ -22,13 +22,13 @@ import { readdir, rmdir, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
-/** Most levels of a folder that is removed: one folder is held open for each. */
+/** Maximum depth of a folder that is removed: one folder is held open for each level. */
 const levelsMax = 500
 const isLinux = process.platform === 'linux'
 
 /**
- * Holds a folder open for `work`. On Linux `work` gets a path that leads to this very folder, even when something else has its place by then;
- * elsewhere, the path itself.
+ * Holds a folder open for `work`. On Linux `work` gets a path that leads to this very folder, even if something else has taken its place by then; on other
+ * systems, the plain path.
  */
 async function holding<T>(path: string | Buffer, work: (held: string, descriptor: number) => T): Promise<Awaited<T>> {
   const descriptor = open(path)
@@ -39,7 +39,7 @@ async function holding<T>(path: string | Buffer, work: (held: string, descriptor
   }
 }
 
-/** Holds a folder open by its own path; refuses one that a link leads to. */
+/** Holds a folder open for `work`; refuses a folder that a link leads to. */
 export function inFolder<T>(folder: string, work: (held: string) => T): Promise<Awaited<T>> {
   return holding(folder, (held) => {
     if ((isLinux ? readlinkSync(held) : realpathSync(folder)) !== folder) throw linked(folder)
@@ -61,7 +61,7 @@ function linked(folder: string): Error {
   return new Error(`${folder} is a link, or is reached by one, so nothing is written or removed there`)
 }
 
-/** Information about a path; undefined where nothing is there. A link is not followed. */
+/** Returns information about a path; undefined if nothing is there. A link is not followed. */
 function found(path: string): BigIntStats | undefined {
   return lstatSync(path, { bigint: true, throwIfNoEntry: false })
 }
@@ -75,12 +75,12 @@ export async function makeFolder(folder: string): Promise<void> {
   await inFolder(folder, () => {})
 }
 
-/** Writes a new file. Fails where there is something already. */
+/** Writes a new file. Fails if something exists at the path already. */
 export function writeNew(path: string, bytes: string | Uint8Array, mode: number): Promise<void> {
   return inFolder(dirname(path), (held) => writeFileSync(join(held, basename(path)), bytes, { flag: 'wx', mode }))
 }
 
-/** Writes a file for its owner only. An existing one is replaced, not written into: it may be a link. */
+/** Writes a file that only its owner can read. An existing file is replaced, not written into: it may be a link. */
 export function replace(path: string, text: string): Promise<void> {
   return inFolder(dirname(path), (held) => {
     const aside = join(held, `${basename(path)}.new`)
@@ -95,7 +95,7 @@ export function removeFile(path: string): Promise<void> {
   return inFolder(dirname(path), (held) => rmSync(join(held, basename(path)), { force: true }))
 }
 
-/** Removes an empty folder. False where it is not one. */
+/** Removes an empty folder. Returns false if the path is anything else. */
 export function removeIfEmpty(path: string): Promise<boolean> {
   return inFolder(dirname(path), (held) => {
     try {
@@ -122,11 +122,14 @@ export async function withScratch<T>(work: (folder: string) => Promise<T>): Prom
  *
  *   NAME  →  .looking-INODE/NAME  →  .removed-INODE/NAME  →  gone
  *
- * Only its owner can enter the folder in between. There the removed folder is checked once more, and goes back if it does not pass. INODE is the
- * removed folder's own number, which no repository and no archive can know beforehand: nothing else in such a folder is taken for ours.
+ * Only the owner can enter the folder `.looking-INODE`. In it the folder NAME is checked once more, and goes back if it does not pass. INODE is the
+ * number of the folder NAME, which no repository and no archive can know beforehand: nothing else in a folder of these names is taken for ours.
  */
 
-/** Removes a folder. `check` throws why it must stay; it gets the path by which nothing else can be reached, and one that other programs can use. */
+/**
+ * Removes a folder. `check` throws an error if the folder must stay; it gets a path by which nothing else can be reached, and a path that other programs can
+ * use.
+ */
 export async function removeFolder(path: string, check: (held: string, path: string) => unknown): Promise<void> {
   const name = basename(path)
   await inFolder(dirname(path), async (held) => {
@@ -152,7 +155,7 @@ export async function removeFolder(path: string, check: (held: string, path: str
   })
 }
 
-/** Continues the removals in this folder that were cut off: checked folders are removed, all others come back. */
+/** Continues interrupted removals of subfolders: subfolders that were checked are removed, all others come back. */
 export async function takeUpRemovals(folder: string): Promise<void> {
   if (found(folder) === undefined) return
   await inFolder(folder, async (held) => {
@@ -161,7 +164,7 @@ export async function takeUpRemovals(folder: string): Promise<void> {
       if (inode === undefined || !isPrivate(join(held, entry))) continue
       const names = readdirSync(join(held, entry))
       if (names.some((name) => found(join(held, entry, name))?.ino !== BigInt(inode))) continue
-      // A removal that cannot be finished now is found again later, and does not block other removals.
+      // A removal that cannot be finished now is found again by a later call, and does not block other removals.
       try {
         if (step === 'removed') await clear(join(held, entry))
         else putBack(held, entry, names[0])
@@ -170,7 +173,7 @@ export async function takeUpRemovals(folder: string): Promise<void> {
   })
 }
 
-/** Puts a folder back. Nothing is overwritten: a folder can only take the place of an empty one. */
+/** Moves a folder that must stay back to its place. Nothing is overwritten: a folder can only take the place of an empty one. */
 function putBack(held: string, aside: string, name: string | undefined): void {
   if (name !== undefined) renameSync(join(held, aside, name), join(held, name))
   rmdirSync(join(held, aside))
@@ -182,14 +185,14 @@ function isPrivate(path: string): boolean {
 }
 
 /**
- * Removes a folder's contents step by step, each from a folder that is held open: a process that still runs in there cannot lead this one out of
- * it by a link.
+ * Removes a folder with its contents, each step from a folder that is held open: a process that still runs in the folder cannot use a link to lead the removal
+ * out of it.
  */
 async function clear(path: string | Buffer, levels = levelsMax): Promise<void> {
   if (levels === 0) throw new Error(`it holds folders in more than ${levelsMax} folders`)
   await holding(path, async (held, descriptor) => {
     fchmodSync(descriptor, 0o700)
-    // Names are read as bytes: a name need not be valid text.
+    // File names are read as bytes: a name need not be valid text.
     for (const entry of await readdir(held, { withFileTypes: true, encoding: 'buffer' })) {
       const inside = Buffer.concat([Buffer.from(`${held}/`), entry.name])
       if (entry.isDirectory()) await clear(inside, levels - 1)

@@ -10,11 +10,11 @@ import { type Git, GitError } from './git.ts'
 export interface CheckoutState {
   /** The directory of this checkout, without links in its path. */
   top: string
-  /** The repository's main checkout; `top` itself where the repository is bare. */
+  /** The repository's main checkout; `top` itself if the repository is bare. */
   root: string
   /** The commit that is checked out. */
   head: string
-  /** Undefined where no branch is checked out. */
+  /** The name of the branch that is checked out; unset if none is. */
   branch?: string
 }
 
@@ -26,17 +26,19 @@ export interface ListedWorktree {
   isBare: boolean
 }
 
-/** Time limit of git's answer, for which it reads a few small files. */
+/** Time limit of each question to git about a checkout, for which git reads a few small files. */
 const lookMs = 10_000
 
-/** Refuses a directory of a repository with files on which git would hang. */
+/** Refuses a directory whose repository has files on which git would hang, such as a FIFO. */
 export async function mustNotHoldGit(directory: string): Promise<void> {
   const looked = await pathProbe.look({ cwd: directory, files: [], directory, isForGit: true }, directory)
   if (!looked) throw none(directory, 'its file system, or that of its repository, does not answer')
   if (looked.unsafe) throw none(directory, `${looked.unsafe.path}: ${looked.unsafe.why}. Remove it, then try again`)
 }
 
-/** The checkout of a directory. Refuses a directory that is in none, a repository without a commit, and one with files on which git would hang. */
+/**
+ * Finds the git checkout of a directory. Refuses a directory outside every checkout, a repository without a commit, and one with files on which git would hang.
+ */
 export async function checkoutOf(git: Git, directory: string): Promise<CheckoutState> {
   await mustNotHoldGit(directory)
   try {
@@ -57,7 +59,7 @@ async function stateOf(git: Git, directory: string): Promise<CheckoutState> {
       throw error instanceof GitError && !error.isLate ? none(directory, 'git says it is in no checkout') : error
     },
   )
-  // A repository's configuration can name any directory as its checkout: only one that holds this directory and a .git counts.
+  // A repository's configuration can name any directory as its checkout: only one that contains the given directory and a .git counts.
   if (realDirectory(top) !== top || !isInside(directory, top) || !exists(join(top, '.git')))
     throw none(directory, `its repository names ${top} as its checkout`)
   const head = await git.line(top, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], options)
@@ -66,7 +68,7 @@ async function stateOf(git: Git, directory: string): Promise<CheckoutState> {
   return { top, root: own === common ? top : await mainOf(git, top), head, branch }
 }
 
-/** The directory's path in the checkout. Refuses a directory that is in no commit, since a worktree would not have it. */
+/** Returns the directory's path within the checkout. Refuses a directory that the checked-out commit does not contain, since a worktree would not have it. */
 export async function mustBeIn(git: Git, { top, head }: CheckoutState, directory: string): Promise<string> {
   const way = relative(top, directory)
   if (way === '') return way
@@ -75,7 +77,9 @@ export async function mustBeIn(git: Git, { top, head }: CheckoutState, directory
   return way
 }
 
-/** Refuses filters of the repository's own configuration: without them its files would be other ones; with them, code of the repository would run. */
+/**
+ * Refuses a repository whose own configuration names filters: without them its files would have other contents; with them, code of the repository would run.
+ */
 export async function mustHaveNoFilters(git: Git, { top }: CheckoutState): Promise<void> {
   const [name] = await git.ownFilters(top)
   if (name === undefined) return
@@ -83,13 +87,13 @@ export async function mustHaveNoFilters(git: Git, { top }: CheckoutState): Promi
   throw none(top, `its .git/config names the filter ${name}, which is not run for a worker; ${how}`)
 }
 
-/** The paths of submodules in the checkout's index. */
+/** Returns the paths of submodules in the checkout's index. */
 export async function gitlinksIn(git: Git, path: string): Promise<string[]> {
   const entries = (await git.run(path, ['ls-files', '--stage', '-z'])).split('\0')
   return entries.filter((entry) => entry.startsWith('160000 ')).map((entry) => entry.replace(/^[^\t]*\t/, ''))
 }
 
-/** The directories of submodules that are checked out. A submodule behind a link is left out. */
+/** Returns the directories of submodules that are checked out. A submodule behind a link is left out. */
 export async function submodulesIn(git: Git, path: string): Promise<string[]> {
   const top = realDirectory(path) ?? path
   return (await gitlinksIn(git, path))
@@ -97,10 +101,10 @@ export async function submodulesIn(git: Git, path: string): Promise<string[]> {
     .map((way) => join(path, way))
 }
 
-/** Submodules may hold submodules, but not this deep. */
+/** Maximum depth of submodules within submodules. */
 const depthMax = 8
 
-/** The submodules that are checked out, also those inside of submodules, the innermost first. */
+/** Returns the directories of all submodules that are checked out, also those inside other submodules, the innermost first. */
 export async function allSubmodulesIn(git: Git, path: string, depth = depthMax): Promise<string[]> {
   if (depth === 0) throw new Error(`${path} holds submodules in more than ${depthMax} submodules`)
   const found: string[] = []
@@ -109,7 +113,7 @@ export async function allSubmodulesIn(git: Git, path: string, depth = depthMax):
   return found
 }
 
-/** The git directory that all checkouts of the repository share, without links in its path. */
+/** Returns the git directory that all checkouts of the repository share, without links in its path. */
 export async function commonOf(git: Git, directory: string): Promise<string> {
   return (await git.run(directory, ['rev-parse', '--path-format=absolute', '--git-common-dir'])).trimEnd()
 }
@@ -120,7 +124,7 @@ async function mainOf(git: Git, top: string): Promise<string> {
   return path !== undefined && exists(join(path, '.git')) ? path : top
 }
 
-/** The repository's worktrees, the main one first. */
+/** Lists the repository's worktrees, the main one first. */
 export async function worktreesOf(git: Git, directory: string): Promise<ListedWorktree[]> {
   const text = await git.run(directory, ['worktree', 'list', '--porcelain', '-z'])
   return text
@@ -133,12 +137,12 @@ export async function worktreesOf(git: Git, directory: string): Promise<ListedWo
     })
 }
 
-/** Whether something is at the path; also true of a link that leads nowhere. */
+/** Whether something exists at the path; true also for a link that leads nowhere. */
 export function exists(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
   } catch (error) {
-    // A file stands where the path has a directory.
+    // A parent of the path is a file, so nothing exists at the path.
     if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return false
     throw error
   }
@@ -148,7 +152,7 @@ function none(directory: string, why: string): RefusalError {
   return new RefusalError('worktree.none', { directory, why })
 }
 
-/** The branch of the worktree with this name. */
+/** Returns the branch that belongs to a worker's worktree of this name. */
 export function branchOf(name: string): string {
   return `relay/${name}`
 }

@@ -1,5 +1,5 @@
-// The mark that shows for which worker a worktree was made. It lies in git's own folder about the worktree, `worktrees/NAME` in the repository's git
-// directory, and also says whether the worktree was handed over, and which files were copied into it.
+// The mark of a worktree: a file that shows for which worker the daemon made it, whether its set-up is complete, and which files were copied into it. The mark
+// lies in git's own folder about the worktree, `worktrees/NAME` in the repository's git directory.
 
 import { readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -19,28 +19,28 @@ export interface WorktreeMark {
   worker: string
   /** The files that were copied into the worktree. */
   copied: Copied
-  /** The worktree was not handed over yet. */
+  /** Whether the worktree is still being set up, and not handed over to the worker yet. */
   isSettingUp?: boolean
 }
 
 export interface WorktreeRecord {
-  /** git's folder about the worktree. */
+  /** git's own folder about the worktree, `worktrees/NAME` in the repository's git directory. */
   folder: string
-  /** Undefined where the worktree is not ours. */
+  /** The mark that the daemon left in `folder`; unset if the daemon did not make the worktree. */
   mark?: Partial<WorktreeMark>
 }
 
 /**
- * The reason of the lock under which git makes the worktree. git writes it before anything else about a worktree, so that a half-made one has a mark,
- * too.
+ * Returns the reason of the lock under which git makes the worktree. git writes the lock before anything else about a worktree, so that even a half-made
+ * worktree names its worker.
  */
 export function lockReason(worker: string): string {
   return `agent-relay makes it for ${worker}`
 }
 
 /**
- * git's folder about the worktree. Undefined where git has none. `worker`: also finds a folder of this worker's in which git has not written yet
- * where the worktree lies.
+ * Finds git's own folder about a worktree; undefined if git has none. With `worker`, also finds a folder that git began for this worker and in which it has not
+ * written the worktree's path yet.
  */
 export async function recordOf(
   git: Git,
@@ -54,24 +54,24 @@ export async function recordOf(
   return folder === undefined ? undefined : { folder, mark: markIn(folder, path) }
 }
 
-/** git's folders about the worktrees of the repository that has this git directory. */
+/** Lists git's own folders about all worktrees of the repository that has this git directory. */
 export function recordsIn(common: string): string[] {
   const all = join(common, 'worktrees')
   return exists(all) ? readdirSync(all).map((name) => join(all, name)) : []
 }
 
-/** The path of the worktree that git's folder is about. */
+/** Returns the path of the worktree that one of git's folders is about; undefined if the folder does not name it. */
 export function placeOf(folder: string): string | undefined {
   const file = textOf(folder, 'gitdir')
   return file && basename(file) === '.git' ? dirname(file) : undefined
 }
 
-/** Whether the file `.git` in `path`, where the worktree is or was moved to, leads to git's folder about the worktree. */
+/** Whether the file `.git` in `path`, where the worktree is or was moved to, leads to `folder`, git's own folder about the worktree. */
 export function leadsTo(path: string, folder: string): boolean {
   return textOf(path, '.git') === `gitdir: ${folder}`
 }
 
-/** The text of one of git's files. A link, or anything else that is no file, counts as missing, as git cannot read it. */
+/** Reads one of git's small text files. A link, or anything else that is no file, counts as missing, as git cannot read it. */
 function textOf(folder: string, name: string): string | undefined {
   try {
     return readForeignText(join(folder, name), { within: dirname(folder) })?.trim() || undefined
@@ -88,8 +88,8 @@ export function markIn(folder: string, path: string): Partial<WorktreeMark> | un
 }
 
 /**
- * The mark in this text. A worker may be able to write to the mark's folder: text in another form is not believed, and no file outside the
- * worktree is a copy of ours.
+ * Parses the text of a mark. A worker may be able to write to the mark's folder: fields of another form are not believed, and no file outside the worktree
+ * counts as a copy of ours.
  */
 function known(text: string, path: string): Partial<WorktreeMark> {
   try {

@@ -1,6 +1,6 @@
-// The end of a worktree: the proof that it is ours, the search for work in it, and its removal. Whatever a row of a database says, only a worktree
-// that we made is removed: it lies where our worktrees lie, reached by no link; it is a linked worktree, which leads to git's folder about it, which
-// leads back; and that folder has the mark of this very worker.
+// Ends a worker's worktree: proves that it is ours, searches it for work, and removes it. Whatever the database says, only a worktree that the daemon made is
+// removed: it lies where the daemon's worktrees lie, reached by no link; it is a linked worktree, which leads to git's own folder about it, which leads back;
+// and that folder has the mark of this very worker.
 
 import { lstatSync, readdirSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
@@ -14,11 +14,11 @@ import { inFolder, removeFolder, removeIfEmpty, takeUpRemovals } from './own-fil
 import { allSubmodulesIn, branchOf, checkoutOf, commonOf, exists, mustNotHoldGit } from './repository.ts'
 import { leadsTo, markIn, placeOf, recordOf, recordsIn, type WorktreeRecord } from './worktree-mark.ts'
 
-/** A worktree of a worker that is gone, as its row describes it. */
+/** A worktree that an ended worker has left, as the worker's row in the database describes it. */
 export interface Left {
   worktree: Worktree
   worker: string
-  /** The worker's program was started, so that work may be in the worktree. */
+  /** Whether the worker's program was started, so that work may be in the worktree. */
   hasRun: boolean
   /** The folder in which the worktree was made, as far as we know. */
   home: string
@@ -26,13 +26,13 @@ export interface Left {
 
 type Own = Required<WorktreeRecord>
 
-/** Removes the worktree, unless it holds work. Throws what is wrong with it before anything of it was removed. */
+/** Removes the worktree, unless it holds work. If something is wrong with the worktree, throws before anything of it is removed. */
 export async function leave(git: Git, left: Left): Promise<EndedWorktree> {
   const { worktree, hasRun } = left
   const own = await ownOf(git, left)
   if (own === 'of another') return {}
   if (own !== undefined) {
-    // Nobody has worked in a worktree that was never handed over.
+    // Nobody has worked in a worktree that was never handed over to its worker.
     const isUntouched = own.mark.isSettingUp === true && !hasRun
     const work = isUntouched ? undefined : await workIn(git, worktree, own)
     if (work) return work
@@ -61,7 +61,7 @@ export async function discard(git: Git, left: Left): Promise<EndedWorktree> {
   return isLeft ? { kept: `of it only its branch is left. To remove that: git branch -D ${worktree.branch}` } : {}
 }
 
-/** Refuses a place where no worktree of ours would be made. */
+/** Refuses a worktree whose path or branch the daemon would not give to a worker's worktree. */
 export async function mustBeInPlace(git: Git, { worktree, home }: Pick<Left, 'worktree' | 'home'>): Promise<void> {
   const { repository, path, branch } = worktree
   const name = basename(path)
@@ -74,23 +74,23 @@ export async function mustBeInPlace(git: Git, { worktree, home }: Pick<Left, 'wo
   if (exists(home)) await inFolder(home, () => {})
 }
 
-/** The worktree, if it is this worker's. Undefined where nothing is left of it but, perhaps, its branch. */
+/** Finds the worktree if it belongs to this worker. Undefined if nothing is left of the worktree but, perhaps, its branch. */
 async function ownOf(git: Git, left: Left): Promise<Own | 'of another' | undefined> {
   const { worktree, worker, home } = left
   await mustBeInPlace(git, left)
   for (const folder of [home, join(await commonOf(git, worktree.repository), 'worktrees')]) await takeUpRemovals(folder)
   const record = await recordOf(git, worktree, worker)
-  // git was cut off just after it had made the directory, or somebody has removed everything.
+  // Either git was interrupted just after it had made the directory, or somebody has removed everything.
   if (!record && (!exists(worktree.path) || (await removeIfEmpty(worktree.path)))) return undefined
   if (!record) throw new Error('git does not know it as a worktree of this repository')
   const { mark } = record
   if (mark?.worker === undefined) throw new Error('it was not made for this worker')
   if (lstatSync(worktree.path, { throwIfNoEntry: false })?.isSymbolicLink()) throw new Error('a link is in its place')
-  // The path was free again, and another worker has it now.
+  // If the mark names another worker, the path became free and that worker's worktree has it.
   return mark.worker === worker ? { ...record, mark } : 'of another'
 }
 
-/** The work that would be lost with the worktree. */
+/** Finds work that would be lost if the worktree were removed; undefined if there is none. */
 async function workIn(git: Git, worktree: Worktree, { folder, mark }: Own): Promise<EndedWorktree | undefined> {
   const { path, repository } = worktree
   if (!exists(path)) {
@@ -98,7 +98,7 @@ async function workIn(git: Git, worktree: Worktree, { folder, mark }: Own): Prom
     const isLost = (await unmerged(git, worktree, await git.line(repository, head))) !== 0
     return isLost ? { kept: 'its directory is gone, and it had commits that are on no other branch' } : undefined
   }
-  // Without its .git, git would look at the checkout around it.
+  // In a directory without its own `.git`, git would look at the checkout around it.
   if (!leadsTo(path, folder)) throw notLeading(worktree)
   await mustNotHoldGit(path)
   const changes = await changesOf(git, worktree, mark.copied ?? {})
@@ -107,7 +107,7 @@ async function workIn(git: Git, worktree: Worktree, { folder, mark }: Own): Prom
   return inside === undefined ? undefined : { kept: inside, changes }
 }
 
-/** Work in submodules, whose commits are only in the checkout where they were made. */
+/** Finds a submodule that may hold work: commits in a submodule are only in the checkout where they were made. */
 async function workInSubmodules(git: Git, path: string): Promise<string | undefined> {
   for (const directory of await allSubmodulesIn(git, path)) {
     const dirty = (await uncommittedOf(git, directory, {})).length
@@ -120,8 +120,8 @@ async function workInSubmodules(git: Git, path: string): Promise<string | undefi
 }
 
 /**
- * Removes the worktree first, then git's folders about checkouts in it, then the folder about itself: as long as anything is left, so is the mark.
- * `look` gets the path to which the worktree was moved.
+ * Removes the worktree first, then git's folders about submodule checkouts in it, and last git's folder about the worktree itself, so that the mark in that
+ * folder stays until everything else is gone. `look` gets the path to which the worktree was moved.
  */
 async function remove(git: Git, left: Left, own: Own, look?: (path: string) => Promise<void>): Promise<void> {
   const { worktree, worker, hasRun } = left
@@ -129,7 +129,7 @@ async function remove(git: Git, left: Left, own: Own, look?: (path: string) => P
   await mustHoldNoOther(git, worktree)
   const inside = await recordsInside(git, worktree)
   await removeFolder(path, async (held, moved) => {
-    // git was cut off while it wrote the file that leads to its folder.
+    // `isBegun`: whether git was interrupted while it wrote the file `.git`, which leads to git's own folder about the worktree.
     const isBegun = !hasRun && own.mark.isSettingUp && readdirSync(held).every((name) => name === '.git')
     if (!isBegun && !leadsTo(held, own.folder)) throw notLeading(worktree)
     await look?.(moved)
@@ -143,7 +143,9 @@ async function remove(git: Git, left: Left, own: Own, look?: (path: string) => P
   })
 }
 
-/** Refuses a worktree that contains another checkout: somebody may have made one inside it, or our folder may be configured around the repository. */
+/**
+ * Refuses a worktree that contains another checkout: somebody may have made one inside it, or the configured folder for worktrees may contain the repository.
+ */
 async function mustHoldNoOther(git: Git, { repository, path }: Worktree): Promise<void> {
   const common = await commonOf(git, repository)
   const others = recordsIn(common)
@@ -153,7 +155,7 @@ async function mustHoldNoOther(git: Git, { repository, path }: Worktree): Promis
   if (held !== undefined) throw new Error(`it holds ${held}, which is not its own`)
 }
 
-/** git's folders about the checkouts of submodules in the worktree, even where the worktree is gone. */
+/** Lists git's own folders about the checkouts of submodules in the worktree, even if the worktree is gone. */
 async function recordsInside(git: Git, { repository, path }: Worktree): Promise<string[]> {
   const found: string[] = []
   for (const directory of await allSubmodulesIn(git, repository).catch(() => []))

@@ -1,5 +1,5 @@
-// The set-up of a new worktree beyond its commit, as the project's trusted configuration says: copies of files that git ignores, submodules, and a
-// set-up command. Nothing is fetched: a submodule is a worktree of the one in the main checkout.
+// Sets up a worker's new worktree beyond its commit, as the project's trusted configuration says: copies of files that git ignores, submodules, and a set-up
+// command. Nothing is fetched: each submodule becomes a worktree of the same submodule in the main checkout.
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -21,7 +21,7 @@ const setupOutputBytesMax = 16 * 1024 * 1024
 /** Characters shown of the end of the set-up command's output. */
 const setupShownChars = 2_000
 
-/** Copies the named files that exist and are not in the commit. Links, and files reached by one, are refused. */
+/** Copies the named files from the main checkout into the worktree, unless the worktree has them already. Links, and files reached by a link, are refused. */
 export async function copyFiles({ repository, path }: Worktree, files: readonly string[] = []): Promise<Copied> {
   const copied: Record<string, string> = {}
   for (const name of files) {
@@ -35,7 +35,10 @@ export async function copyFiles({ repository, path }: Worktree, files: readonly 
   return copied
 }
 
-/** Adds the submodules, each without a branch at the commit that the checkout around it names: the worktree, or a submodule named before. */
+/**
+ * Checks out the named submodules in the worktree, each without a branch, at the commit that the checkout around the submodule names: the worktree, or a
+ * submodule named before.
+ */
 export async function addSubmodules(git: Git, { repository, path }: Worktree, names: readonly string[] = []) {
   const tops = [path]
   for (const name of names) {
@@ -58,7 +61,7 @@ export interface SetupOptions {
   signal: AbortSignal
 }
 
-/** Runs the set-up command. Rejects with the end of its output. */
+/** Runs the project's set-up command for a worktree. If the command fails, rejects with the end of its output. */
 export function setUp(
   [file, ...args]: readonly [string, ...string[]],
   { cwd, env, signal }: SetupOptions,

@@ -1,5 +1,5 @@
-// The worktrees of workers: their places, their making and their end. Only a worktree that is ours and holds no work is ever removed; the
-// repository's other checkouts, their indexes and the stash are not touched.
+// Plans, makes and ends the git worktrees of workers. Only worktrees that are ours are removed, and one with work in it only by `discard`; the repository's
+// other checkouts, their indexes and the stash are not touched.
 
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { isPlainDirectory, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
@@ -31,18 +31,18 @@ import { lockReason, recordOf, writeMark } from './worktree-mark.ts'
 import { discard, files, leave, mustBeInPlace } from './worktree-removal.ts'
 import { addSubmodules, copyFiles, setUp, type WorktreeSettings } from './worktree-setup.ts'
 
-/** Most worktrees that one name may leave behind. */
+/** Maximum number of worktrees that workers of one name may leave behind. */
 const sameNameMax = 99
-/** Time limit of checking out a large repository. */
+/** Time limit of `git worktree add`, long enough to check out a large repository. */
 const addMs = 10 * 60_000
 
 /** The worktrees of all workspaces: a daemon has one such object, since two workspaces may have the same repository. */
 export class Worktrees implements WorktreeKeeper {
   readonly #git: Git
   readonly #dataDir: string
-  /** Workers for which no branch could be made: anything under that name belongs to somebody else. */
+  /** Ids of workers for which no branch could be made: a branch or worktree of that name belongs to somebody else. */
   readonly #without = new Set<string>()
-  /** The work under way, by repository. */
+  /** The last queued change to the worktrees of each repository, by the repository's path. */
   readonly #doing = new Map<string, Promise<unknown>>()
 
   constructor({ env, dataDir }: { env: Env; dataDir: string }) {
@@ -67,7 +67,7 @@ export class Worktrees implements WorktreeKeeper {
     return { worktree, cwd: join(worktree.path, way), ...(notes.length > 0 ? { note: notes.join(' ') } : {}) }
   }
 
-  /** The number of uncommitted files, for a note only: a repository in which git takes too long gets none. */
+  /** Counts the uncommitted files, for a note to the caller only: if git fails or takes too long, the count is 0. */
   async #dirty({ top }: CheckoutState): Promise<number> {
     try {
       return (await uncommittedOf(this.#git, top, {})).length
@@ -89,7 +89,7 @@ export class Worktrees implements WorktreeKeeper {
     return this.#end(worktree, by, discard)
   }
 
-  /** Ends a worktree. After any failure it stays, since it may hold work, or may not be ours. */
+  /** Ends a worktree. After any failure the worktree stays, since it may hold work, or may not be ours. */
   #end(worktree: Worktree, by: LeftBy, end: typeof leave): Promise<EndedWorktree> {
     return this.#alone(worktree, async () => {
       try {
@@ -116,7 +116,7 @@ export class Worktrees implements WorktreeKeeper {
     const home = this.#homeOf(worktree, cwd)
     await mustBeInPlace(this.#git, { worktree, home })
     await makeFolder(home)
-    // git ignores the folder this way, with nothing written into a file of the repository.
+    // A `.gitignore` in the folder of worktrees makes git ignore that folder, without a change to any file of the repository.
     if (!exists(join(home, '.gitignore'))) await writeNew(join(home, '.gitignore'), '*\n', 0o644)
     await makeBranch(this.#git, worktree)
     this.#without.delete(worker)
@@ -138,7 +138,7 @@ export class Worktrees implements WorktreeKeeper {
     await writeMark(this.#git, worktree, { worker, copied })
   }
 
-  /** The first of Fixer, Fixer-2, … of which there is neither a branch nor a directory. */
+  /** Chooses the worktree's name: the first of Fixer, Fixer-2, … for which neither a branch nor a directory exists. */
   async #free({ root, head, branch: onto }: CheckoutState, name: string, home: string): Promise<Worktree> {
     mustBePlain(root, home)
     const known = await worktreesOf(this.#git, root)
@@ -153,7 +153,10 @@ export class Worktrees implements WorktreeKeeper {
     throw new RefusalError('worktree.none', { directory: root, why: `${home} holds ${sameNameMax} of ${name} already` })
   }
 
-  /** Runs work on one repository at a time: making and ending change the same lists of git, which must not be found locked or half made. */
+  /**
+   * Runs one change at a time on the worktrees of a repository: making and ending a worktree change the same lists of git, which must not be found locked or
+   * half made.
+   */
   #alone<T>({ repository }: Worktree, work: () => Promise<T>): Promise<T> {
     const doing = this.#doing
     const done = (doing.get(repository) ?? Promise.resolve()).then(work)
@@ -163,7 +166,7 @@ export class Worktrees implements WorktreeKeeper {
     return done
   }
 
-  /** The folder in which this worktree was made: the usual one, unless the trusted configuration of the worker's directory names another. */
+  /** Returns the folder in which this worktree was made: the usual folder, unless the trusted configuration of the worker's directory names another. */
   #homeOf({ repository, path }: Worktree, cwd = path): string {
     const usual = homeOf(repository, undefined)
     if (dirname(path) === usual || !isInside(cwd, path)) return usual
@@ -183,12 +186,14 @@ function homeOf(root: string, settings: WorktreeSettings | undefined): string {
   return isInside(home, root) ? home : realWay(home)
 }
 
-/** The path without links. A directory outside the repository is the owner's choice, and may be reached by links: git knows it without them. */
+/**
+ * Returns a path without links. A folder for worktrees outside the repository is the owner's choice, and may be reached by links: git knows it without them.
+ */
 function realWay(path: string): string {
   return realDirectory(path) ?? join(realWay(dirname(path)), basename(path))
 }
 
-/** Refuses a folder inside the repository that is reached by a link, which would lead somewhere else. */
+/** Refuses a folder for worktrees inside the repository that is reached by a link, since the link would lead somewhere else. */
 function mustBePlain(root: string, home: string): void {
   if (!isInside(home, root)) return
   let way = root
@@ -203,7 +208,7 @@ function mustBePlain(root: string, home: string): void {
   }
 }
 
-/** An agent's name as a part of a branch's name: git takes no `..`, and no `.` or `.lock` at the end. */
+/** Turns an agent's name into a part of a branch's name: git takes no `..`, and no `.` or `.lock` at the end. */
 function labelOf(name: string): string {
   return name.replace(/\.(?=\.|$)/g, '-').replace(/\.lock$/, '-lock')
 }

@@ -1,5 +1,5 @@
-// The client that programs use: typed calls and events over any link. No `node:` import: the Node default is in node.ts. Reconnecting is in reconnecting-link.ts;
-// repeats and read marks are in read-marks.ts.
+// The client that programs use: typed calls and events over any kind of connection. It imports no `node:` module; the defaults for Node are in node.ts.
+// Reconnecting is in reconnecting-link.ts; repeated messages and read marks are in read-marks.ts.
 
 import { ConnectionError, type RelayError, TimeoutError } from '../errors.ts'
 import { type ClientLimits, clientLimits } from '../limits.ts'
@@ -39,7 +39,7 @@ import {
   withContent,
 } from './shapes.ts'
 
-/** The most pages that one `getInbox` skips because they hold nothing but repeats. */
+/** How many pages one `getInbox` skips at most because they hold only messages that were shown before. */
 const hiddenPagesMax = 20
 
 export class WorkspaceClient extends Emitter<ClientEvents> {
@@ -73,25 +73,25 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
       limits: this.#limits,
       markRead: (ids) => this.#line.call('inbox.read', () => ({ messages: ids }), this.#ids('c')),
       onError: (error) => {
-        // The connection was lost: the messages will come again, and be hidden then.
+        // The connection was lost: the messages will come again, and are then hidden as already shown.
         if (!(error instanceof ConnectionError)) this.emit('error', error as RelayError)
       },
     })
-    // Connect after the constructor, so that a listener added right after it hears of a failure.
+    // Connects after the constructor has returned, so that an 'error' listener added right after it receives a failure.
     if (options.autoConnect !== false) queueMicrotask(() => this.#connectQuietly())
   }
 
-  /** The agent's name in the workspace: the requested name, with a number if somebody else has it. */
+  /** The agent's name in the workspace: the requested name, with a number added if another agent has that name. */
   get agentName(): string | undefined {
     return this.#line.hello.name
   }
 
-  /** Adopts the session's name, which a call registered, or which the daemon gave to a client in its own process. */
+  /** Takes over the agent's name and token, after a call has registered the agent, or after the daemon has named a client in its own process. */
   actsAs({ agent, token }: { agent: string; token?: string }): void {
     this.#line.adopt(agent, token)
   }
 
-  /** The agent's own token: passed as an option, or made by registering. */
+  /** The agent's own token: passed as an option, or received when the agent was registered. */
   get token(): string | undefined {
     return this.#line.hello.token
   }
@@ -100,30 +100,30 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     return this.#line.phase === 'up'
   }
 
-  /** Rejects when no daemon listens, or when the daemon refuses. After the first success the client reconnects by itself. */
+  /** Connects to the daemon; rejects if no daemon listens, or if the daemon refuses. After the first success the client reconnects by itself. */
   async connect(): Promise<Welcome> {
     return await this.#line.open()
   }
 
-  /** Calls any operation of the table. While the daemon is away the call waits up to `callAwayMs`. */
+  /** Calls any operation of the protocol. While the daemon is away, the call waits up to `callAwayMs`. */
   async call<O extends CallName>(op: O, input: InputOf<O>, options: CallOptions = {}): Promise<OutputOf<O>> {
     return await this.#call(op, () => input, options)
   }
 
-  /** Resolves when the message is stored. Its receipts tell whether it was read. */
+  /** Sends a message, and resolves when the message is stored. Whether it was read is told by its receipts. */
   async send(to: string | string[], body: string, options: SendOptions = {}): Promise<OutputOf<'message.send'>> {
     return await this.#call('message.send', () => sendInput(to, body, options), options)
   }
 
   /**
-   * Sends a message, or keeps it on this machine while its shared workspace cannot be reached. `queued`: the message is not stored yet, and is sent later by
-   * itself, in its order and once.
+   * Sends a message, or keeps it on this machine while its shared workspace cannot be reached. The answer `queued` means that the message is not stored yet; it
+   * is sent later by itself, once and in its order.
    */
   async queue(to: string | string[], body: string, options: SendOptions = {}): Promise<OutputOf<'message.queue'>> {
     return await this.#call('message.queue', () => sendInput(to, body, options), options)
   }
 
-  /** Sends a message and resolves with the reply. The timeout counts from now, also across a restart of the daemon. */
+  /** Sends a message and resolves with the reply. The timeout counts from this call on, also across a restart of the daemon. */
   async sendAndWait(
     to: string | string[],
     body: string,
@@ -134,24 +134,26 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     const input = (): InputOf<'message.send'> => ({ ...sendInput(to, body, options), wait: wait() })
     const { reply } = await this.#call('message.send', input, options)
     if (!reply) throw new TimeoutError(`response from ${to}`, timeoutMs)
-    // The reply is handed out like any other message, so that it is hidden if it comes again.
+    // The reply counts as shown like any other message, so that it is hidden if it comes again.
     this.#readMarks.show(reply.id)
     this.#readMarks.owe(reply.id)
     return withContent(reply)
   }
 
-  /** Takes the unread messages, which count as read at the next call; with `peek` only looks at them. Messages shown before are hidden. */
+  /**
+   * Takes the unread messages, which count as read at the next call; with `peek`, only looks at them. Messages that this client has shown before are left out.
+   */
   async getInbox(options: InboxOptions = {}): Promise<InboxPage> {
     const { peek, unread_only, unreadOnly = unread_only, ...rest } = options
     const filter = unreadOnly === undefined ? rest : { ...rest, unreadOnly }
     if (peek) return pageOf(await this.call('inbox.peek', filter))
-    // Without a listener, messages that the watch still holds belong into this answer: otherwise they would come late and out of order.
+    // Without a listener, messages that the inbox watch still holds must be part of this answer: otherwise they would come late and out of order.
     if (this.listenerCount('message') === 0) this.#unfollowInbox()
     for (let pages = 1; ; pages++) {
       const page = await this.call('inbox.take', filter)
       const fresh = page.messages.filter((message) => this.#isFresh(message))
       if (unreadOnly === false) return pageOf(page)
-      // A page that holds nothing but repeats does not mean that the inbox is empty.
+      // A page that holds only messages shown before does not mean that the inbox is empty.
       if (fresh.length > 0 || page.more === 0 || page.messages.length === 0 || pages === hiddenPagesMax) {
         return pageOf({ messages: fresh, more: page.more })
       }
@@ -175,7 +177,7 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     return agents.map((agent) => ({ ...agent, idle: agent.status === 'idle' }))
   }
 
-  /** Resolves when the worker's program has started; the worker sends a message when it is ready. */
+  /** Starts a worker; resolves when the worker's program has started. The worker itself sends a message when it is ready. */
   async spawn(options: SpawnOptions): Promise<WorkerResult> {
     return await resultOf(this.call('worker.spawn', options))
   }
@@ -184,7 +186,7 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     return await resultOf(this.call('worker.release', { name, reason }))
   }
 
-  /** Never throws: without a connection, `connected` is false. */
+  /** Returns the state of the client and its workspace. Never throws: without a connection, `connected` is false. */
   async getStatus(): Promise<ClientStatus> {
     const wanted = this.#line.phase === 'idle' && this.#options.autoConnect !== false
     if (wanted || this.#line.phase === 'opening' || this.connected) {
@@ -192,13 +194,13 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
         this.#status = await this.call('workspace.status', {})
         return { ...this.#known(), ...this.#status, connected: true, uptime: uptimeText(this.#status.uptimeMs) }
       } catch {
-        // Without an answer, the status below has what is known without a connection.
+        // The daemon did not answer: the result below contains what the client knows without a connection.
       }
     }
     return { ...this.#known(), connected: false }
   }
 
-  /** Follows events: each one after `since` (default: from now on), once, in order, across lost links. */
+  /** Follows events: delivers each event after `since` (default: from this moment on) once and in order, also across lost connections. */
   watch<const P extends EventPattern = '*'>(filter: EventFilter<P>, onEvent: (event: EventOf<P>) => void): Watch {
     let stop = (): void => {}
     const ready = new Promise<void>((resolve, reject) => {
@@ -211,12 +213,12 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
       stop = this.#line.follow('event.follow', new EventFollower(filter, { event, established: resolve, failed }))
       this.#line.open().catch(failed)
     })
-    // `failed` has reported the error already, as 'error'.
+    // `failed` has already emitted this error as 'error'.
     ready.catch(() => {})
     return { ready, stop: () => stop() }
   }
 
-  /** Follows the items of any watch, which is set up again after a lost link. Call the returned function to end it. */
+  /** Follows the items of any watch operation; the watch is set up again after a lost connection. The returned function ends it. */
   follow<O extends WatchName>(op: O, on: ((item: OutputOf<O>) => void) | Follower<OutputOf<O>>): () => void {
     if (typeof on === 'object') return this.#line.follow(op, on)
     return this.#line.follow(op, {
@@ -227,7 +229,10 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     })
   }
 
-  /** Ends the client for good: marks what was shown as read, says goodbye, ends calls in flight. Nothing keeps the process alive afterwards. */
+  /**
+   * Ends the client for good: marks the shown messages as read, says goodbye, and ends calls in flight. Afterwards nothing of the client keeps the process
+   * alive.
+   */
   async disconnect(): Promise<void> {
     if (this.#ended) return
     this.#ended = true
@@ -272,14 +277,14 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     })
   }
 
-  /** Ends the inbox watch when no new listener came: messages that arrived meanwhile were not seen, stay unread and will be handed out again. */
+  /** Ends the inbox watch because no new listener came. Messages that arrived meanwhile were not shown, stay unread, and will be handed out again. */
   #unfollowInbox(): void {
     this.#arrived.length = 0
     this.#stopFollowing?.()
     this.#stopFollowing = undefined
   }
 
-  /** Emits the messages that have arrived. Between two listeners they wait for the next one: `once` leaves such a gap after each message. */
+  /** Emits the messages that have arrived. While there is no listener they wait for the next one: `once` leaves such a gap after each message. */
   #showArrived(): void {
     while (this.#arrived.length > 0 && this.listenerCount('message') > 0) {
       const message = this.#arrived.shift() as InboxMessage

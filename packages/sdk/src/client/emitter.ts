@@ -1,4 +1,4 @@
-// A small typed emitter, so that the client needs no `node:` import. An 'error' nobody listens to is dropped, not thrown.
+// A small typed event emitter, so that the client needs no `node:` import. An 'error' without a listener is dropped, not thrown.
 
 // biome-ignore lint/suspicious/noExplicitAny: the type of every listener; `unknown` would refuse them all.
 type Listener = (...args: any[]) => void
@@ -37,7 +37,7 @@ export class Emitter<Events extends { [E in keyof Events]: Listener }> {
     for (const listener of this.#of(event)) guarded(() => listener(...args))
   }
 
-  /** Called after a listener was added or removed, with the number of listeners. */
+  /** Called after a listener was added or removed, with the event's number of listeners. */
   protected listenersChanged(_event: keyof Events, _count: number): void {}
 
   #of(event: keyof Events): Listener[] {
@@ -50,7 +50,7 @@ export class Emitter<Events extends { [E in keyof Events]: Listener }> {
   }
 }
 
-/** Runs a caller's callback. An error in it is thrown outside our stack, so that the link goes on reading. */
+/** Runs a callback of the caller. An error in the callback is thrown outside of our stack, so that our code goes on reading the connection. */
 export function guarded(callback: () => void): void {
   try {
     callback()

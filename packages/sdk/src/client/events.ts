@@ -1,17 +1,20 @@
-// Event watches with no gap and no repeat over links that come and go: the place where a watch stands, and from where it resumes.
+// Event watches without gaps and repeats across lost connections: remembers how far a watch has come, and from which number it resumes.
 
 import type { RelayError } from '../errors.ts'
 import type { EventPattern, RelayEvent } from '../protocol/events.ts'
 import type { InputOf } from '../protocol/operations.ts'
 import type { Follower } from './reconnecting-watches.ts'
 
-/** Selects events. The wire takes any names; here the compiler checks them. */
+/** Selects events. The protocol accepts any type names; here the compiler checks them. */
 export interface EventFilter<P extends EventPattern = EventPattern> {
-  /** Only events after the entry with this number; from now on, if left out. */
+  /** Only events after the journal entry with this number. Unset: from the moment the watch is set up. */
   since?: number
-  /** Types of events, such as `message.created` or `action.*`; all, if left out. */
+  /** Types of events, such as `message.created` or `action.*`. Unset: all types. */
   types?: readonly P[]
-  /** The most events at a time, ten times a second and the newest, for a screen; needs the workspace key. An event `events.skipped` counts the others. */
+  /**
+   * The most events in each batch (ten batches a second, each with the newest events), for a program that shows them on a screen; needs the workspace's key. An
+   * event `events.skipped` counts the events left out.
+   */
   newest?: number
 }
 
@@ -22,14 +25,14 @@ export interface EventSink {
 }
 
 /**
- * Follows events across links. Events of one entry share its number, and a link may break between two of them: resuming "after" that number would lose the
- * rest. So a resumed watch asks for the last entry again and passes over as many of its events as were seen.
+ * Follows events across connections. All events of one journal entry share its number, and a connection may break between two of them: resuming after that
+ * number would lose the rest. So a resumed watch asks for the last entry again, and passes over as many of its events as were seen.
  */
 export class EventFollower implements Follower<RelayEvent> {
   readonly #filter: InputOf<'event.follow'>
   readonly #sink: EventSink
   #seq?: number
-  /** Number of events seen of entry `#seq`; 0 while `#seq` is the number that the watch started at. */
+  /** How many events of journal entry `#seq` were seen; 0 while `#seq` is the number at which the watch started. */
   #seen = 0
   #passOver = 0
 
@@ -45,13 +48,14 @@ export class EventFollower implements Follower<RelayEvent> {
   }
 
   established(seq: number): void {
-    // A watch "from now" learns its number from the answer. With a `since` the number is ours: the answer's may lie ahead of the backlog.
+    // A watch without `since` learns its first number from the daemon's answer. With `since`, the client's own number counts: the number in the answer may lie
+    // ahead of events that are still to come.
     if (this.#seq === undefined) this.#seq = this.#filter.since ?? seq
     this.#sink.established()
   }
 
   item(event: RelayEvent): void {
-    // Events that are in no journal have the number 0, and no place in the order.
+    // Events that are stored in no journal have the number 0, and no place in the order.
     if (event.seq === 0) return this.#sink.event(event)
     if (this.#seq !== undefined && event.seq < this.#seq) return
     if (event.seq === this.#seq && this.#passOver > 0) {

@@ -1,17 +1,17 @@
-// The messages that this client has shown to its program, and the read marks for them that it still owes the daemon. Messages come from client.ts.
+// The messages that this client has shown to its program, and the read marks that it has not sent to the daemon yet. client.ts passes the messages in.
 
 import type { ClientLimits } from '../limits.ts'
 
 export interface ReadMarksOptions {
   limits: Pick<ClientLimits, 'shownMax' | 'readBatchMs' | 'readBatchMax'>
-  /** Stores read marks. */
+  /** Sends read marks for these messages to the daemon. */
   markRead(ids: string[]): Promise<unknown>
   onError(error: unknown): void
 }
 
 export class ReadMarks {
   readonly #options: ReadMarksOptions
-  /** Ids of messages in the order shown, so that the oldest is forgotten first. */
+  /** The ids of the shown messages in the order shown, so that the oldest can be forgotten first. */
   readonly #shown = new Set<string>()
   readonly #owed = new Set<string>()
   #timer?: ReturnType<typeof setTimeout>
@@ -21,7 +21,10 @@ export class ReadMarks {
     this.#options = options
   }
 
-  /** True the first time a message is shown. A message may be handed out again after a crash, and is hidden then. */
+  /**
+   * Remembers a message as shown. Returns whether the message was not shown before: after a crash the daemon may hand out a message again, and the client hides
+   * the repeat.
+   */
   show(id: string): boolean {
     if (this.#shown.has(id)) return false
     this.#shown.add(id)
@@ -34,14 +37,17 @@ export class ReadMarks {
     return true
   }
 
-  /** Marks a message read soon, together with others. */
+  /** Marks a message as read soon, together with other messages. */
   owe(id: string): void {
     this.#owed.add(id)
     if (this.#owed.size >= this.#options.limits.readBatchMax) void this.flush()
     else this.#timer ??= setTimeout(() => void this.flush(), this.#options.limits.readBatchMs)
   }
 
-  /** Resolves when no mark is owed any more; stores one batch at a time. Marks that fail are not kept: their messages come again, hidden. */
+  /**
+   * Sends all outstanding read marks, one batch at a time, and resolves when none is left. Failed marks are not kept: their messages come again, and are
+   * hidden.
+   */
   flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined

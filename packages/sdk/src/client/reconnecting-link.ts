@@ -1,5 +1,5 @@
-// One connection to a workspace over links that come and go: it reconnects, sends unanswered calls again under their ids, and sets watches up again.
-// The calls themselves, and what was shown to the program, are in client.ts.
+// One lasting connection to a workspace, made of links (single connections) that come and go: reconnects, sends unanswered calls again under their ids, and
+// sets up watches again. The calls themselves, and the list of shown messages, are in client.ts.
 
 import { ConnectionError, RelayError } from '../errors.ts'
 import type { ClientLimits } from '../limits.ts'
@@ -11,8 +11,9 @@ import { timerMs } from '../timer.ts'
 import { type Follower, isLoss, ReconnectingWatches } from './reconnecting-watches.ts'
 
 /**
- * idle → opening → up | idle (the first attempt failed: nothing goes on behind the caller's back)
- * up → away → up | idle (the daemon refuses us)
+ * The phases of a connection, and how one follows another:
+ * idle → opening → up, or idle again (the first attempt failed: nothing goes on behind the caller's back)
+ * up → away → up, or idle (the daemon refuses us)
  * any → ended
  */
 type Phase = 'idle' | 'opening' | 'up' | 'away' | 'ended'
@@ -24,7 +25,7 @@ export interface ReconnectingOptions {
   limits: ClientLimits
   onUp(welcome: Welcome): void
   onDown(closing: Closing): void
-  /** WELCOME gave another name than HELLO asked for. */
+  /** Called when the daemon's WELCOME gives another name than our HELLO asked for. */
   onRenamed(renamed: { asked: string; name: string }): void
   /** Called when a reconnect failed and will not be tried again. The first attempt's failure goes to its caller. */
   onRefused(error: RelayError): void
@@ -32,7 +33,7 @@ export interface ReconnectingOptions {
 
 interface Flight {
   op: CallName
-  /** Called for each attempt, because what is left of a deadline shrinks. */
+  /** Makes the input of the call. Called for each attempt, because the time left until a deadline shrinks. */
   input(): unknown
   id: string
   tries: number
@@ -47,7 +48,7 @@ export class ReconnectingLink {
   #phase: Phase = 'idle'
   #link?: Link
   #welcome?: Welcome
-  /** Unanswered calls in the order in which they were made, which is also the order in which they are sent again. */
+  /** Unanswered calls, in the order in which they were made and in which they will be sent again. */
   readonly #flights = new Map<string, Flight>()
   readonly #watches: ReconnectingWatches
   #arrival?: Deferred<Welcome>
@@ -66,12 +67,12 @@ export class ReconnectingLink {
     return this.#phase
   }
 
-  /** The content of the next HELLO. */
+  /** The HELLO that the next connection will send. */
   get hello(): Readonly<Hello> {
     return this.#hello
   }
 
-  /** The latest WELCOME, kept while the daemon is away. */
+  /** The latest WELCOME from the daemon, kept while the daemon is away. */
   get welcome(): Welcome | undefined {
     return this.#welcome
   }
@@ -98,17 +99,17 @@ export class ReconnectingLink {
     this.#flights.set(id, flight)
     if (signal) this.#heed(signal, flight)
     if (this.#link) this.#send(flight, this.#link)
-    // A failure reaches the caller through the flight.
+    // A failure to connect reaches the caller through the promise of the call.
     else this.open().catch(() => {})
     return flight.promise as Promise<OutputOf<O>>
   }
 
-  /** Sets a watch up at once, or as soon as there is a link. Call the returned function to end it. */
+  /** Sets a watch up at once, or as soon as there is a connection. The returned function ends the watch. */
   follow<O extends WatchName>(op: O, follower: Follower<OutputOf<O>>): () => void {
     return this.#watches.add(op, follower)
   }
 
-  /** Sets the name and token of the next HELLO. */
+  /** Sets the name and token for the next HELLO. */
   adopt(name: string, token: string | undefined): void {
     this.#hello = { ...this.#hello, name, token: token ?? this.#hello.token }
   }
@@ -143,7 +144,7 @@ export class ReconnectingLink {
     }
     if (this.#welcome && this.#welcome.workspaceId !== welcome.workspaceId) {
       void link.close()
-      // The calls, token and numbers of this client belong to the workspace that it was connected to before.
+      // The calls, token and entry numbers of this client belong to the workspace to which it was connected before.
       this.#missed(new ConnectionError('another workspace answers where ours was', { retry: false }))
       return
     }
@@ -153,7 +154,8 @@ export class ReconnectingLink {
     this.#phase = 'up'
     this.#link = link
     this.#welcome = welcome
-    // This is a new session. Messages that the last one held, and that may not have arrived, are handed out again because it ended.
+    // A new session begins here. Messages that the daemon handed to the last session, and that may not have arrived, are handed out again because that session
+    // ended.
     const asked = this.#hello.name
     if (welcome.agent) this.adopt(welcome.agent, welcome.token)
     void link.closed.then((closing) => this.#departed(closing))
@@ -191,7 +193,9 @@ export class ReconnectingLink {
     this.#options.onDown(closing)
   }
 
-  /** Tries to reconnect after a jittered wait, so that a thousand clients of a restarted daemon do not all connect in the same millisecond. */
+  /**
+   * Tries to reconnect after a random share of the waiting time, so that a thousand clients of a restarted daemon do not all connect in the same millisecond.
+   */
   #tryLater(): void {
     const { backoffMsMin, backoffMsMax } = this.#options.limits
     const full = Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(this.#attempts++, 30))
@@ -229,7 +233,7 @@ export class ReconnectingLink {
         flight.resolve(output)
       },
       (error) => {
-        // A call that was lost with its link stays in flight and goes out again over the next one.
+        // A call that was lost together with its connection stays in the list, and is sent again over the next connection.
         if (isLoss(error)) return
         this.#land(flight)
         flight.reject(error)
@@ -244,7 +248,7 @@ export class ReconnectingLink {
   #heed(signal: AbortSignal, flight: Flight): void {
     const abort = (): void => {
       this.#land(flight)
-      // The daemon, too, gives up a call that waits for a reply.
+      // Tells the daemon to give up the call too, if it waits for a reply.
       this.#link?.unwatch(flight.id)
       flight.reject(signal.reason)
     }

@@ -1,4 +1,4 @@
-// The watches of a client across its links: set up on each new link, and again when the daemon ended one.
+// The watches of a client across its connections: set up on each new connection, and set up again if the daemon has ended one.
 
 import { ConnectionError, RelayError } from '../errors.ts'
 import type { Link } from '../link.ts'
@@ -6,18 +6,18 @@ import type { Ids } from '../protocol/ids.ts'
 import type { InputOf, OutputOf, WatchName } from '../protocol/operations.ts'
 
 export interface Follower<T> {
-  /** Called each time the watch is set up, because the place to resume from moves on. */
+  /** Makes the input of the watch. Called each time the watch is set up, because the place from which to resume moves on. */
   input(): unknown
   established(seq: number): void
   item(item: T): void
-  /** The watch is over and will not be set up again. */
+  /** Called when the watch is over and will not be set up again. */
   failed(error: RelayError): void
 }
 
 interface LastingWatch {
   op: WatchName
   follower: Follower<unknown>
-  /** The id of the watch on the current link. */
+  /** The id of the watch on the current connection. Unset while it is not set up. */
   id?: string
 }
 
@@ -32,7 +32,7 @@ export class ReconnectingWatches {
     this.#againMs = againMs
   }
 
-  /** Sets a watch up at once, or as soon as there is a link. Call the returned function to end it. */
+  /** Sets a watch up at once, or as soon as there is a connection. The returned function ends the watch. */
   add<O extends WatchName>(op: O, follower: Follower<OutputOf<O>>): () => void {
     const watch: LastingWatch = { op, follower: follower as Follower<unknown> }
     this.#watches.add(watch)
@@ -43,13 +43,13 @@ export class ReconnectingWatches {
     }
   }
 
-  /** Sets all watches up on a new link. */
+  /** Sets up all watches on a new connection. */
   over(link: Link): void {
     this.#link = link
     for (const watch of [...this.#watches]) this.#establish(watch, link)
   }
 
-  /** Notes that the link is gone. */
+  /** Forgets the connection after it was lost; the watches stay, to be set up on the next one. */
   lost(): void {
     this.#link = undefined
     for (const watch of this.#watches) watch.id = undefined
@@ -65,7 +65,8 @@ export class ReconnectingWatches {
     watch.id = id
     const current = (): boolean => watch.id === id && this.#watches.has(watch)
     const over = (error: RelayError): void => {
-      // A key that was replaced ends the session while the watch is being set up: the next connection shows whether there is a valid one.
+      // If the workspace's key is replaced while the watch is being set up, the session ends: the next connection attempt shows whether the client has a valid
+      // key.
       if (!current() || isLoss(error) || error.code === 'auth.revoked') return
       watch.id = undefined
       if (error.retry) {
@@ -87,7 +88,10 @@ export class ReconnectingWatches {
     }, over)
   }
 
-  /** Resumes a watch that was cut off, because it fell behind for instance; not at once, or it would spin. */
+  /**
+   * Resumes a watch that the daemon has cut off, for instance because it fell behind. Waits a moment first, so that a watch that is cut off at once does not
+   * loop without rest.
+   */
   #establishLater(watch: LastingWatch, link: Link): void {
     setTimeout(() => {
       if (this.#link === link && this.#watches.has(watch)) this.#establish(watch, link)
@@ -95,7 +99,7 @@ export class ReconnectingWatches {
   }
 }
 
-/** Whether a call ended because its link was lost. A stopping daemon refuses calls that it did not run. */
+/** Whether a call ended because its connection was lost. A stopping daemon's refusal counts too: it refuses the calls that it did not run. */
 export function isLoss(error: unknown): boolean {
   return error instanceof ConnectionError || (error instanceof RelayError && error.code === 'daemon.stopping')
 }

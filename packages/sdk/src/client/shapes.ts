@@ -1,4 +1,4 @@
-// The client's options, events and answers as types, with the small functions that make them. No behaviour of its own.
+// The types of the client's options, events and answers, and small functions that build them; no behaviour of the client itself.
 
 import { ConnectionError, RelayError } from '../errors.ts'
 import type { ClientLimits } from '../limits.ts'
@@ -9,12 +9,12 @@ import type { InputOf, OutputOf, WorkspaceStatus } from '../protocol/operations.
 import type { Agent, InboxMessage, Message } from '../protocol/words.ts'
 
 export interface ClientOptions {
-  /** The agent to act as. Without a name the client can read, but not send. */
+  /** The agent to act as. Without a name, the client can read but not send. */
   agentName?: string
   agentType?: Hello['type']
   token?: string
   key?: string
-  /** A name that is taken is refused (`agent.name-taken`). Otherwise the connection gets the name with a number: `branch-bot-2`. */
+  /** Whether a name that is taken is refused (`agent.name-taken`). If false or unset, the connection gets the name with a number instead: `branch-bot-2`. */
   strictName?: boolean
   /** Called when the connection got another name than it asked for. */
   onRenamed?(renamed: Renamed): void
@@ -24,19 +24,19 @@ export interface ClientOptions {
   handle?: string
   role?: Hello['role']
   channels?: string[]
-  /** Connect at once (default). A failure is emitted as 'error'; the next call tries again. */
+  /** Whether to connect at once (the default). A failure is then emitted as 'error', and the next call tries again. */
   autoConnect?: boolean
   limits?: Partial<ClientLimits>
   ids?: Ids
 }
 
-/** The requested name, and the name that the workspace gave instead because somebody else has the first. */
+/** The requested name, and the name that the workspace gave instead because another agent has the requested one. */
 export interface Renamed {
   asked: string
   name: string
 }
 
-/** `content` is `body` under the name that the first protocol gave it. */
+/** A message with its `body` also as `content`, which is the field's name in the first version of the protocol. */
 export type WithContent<M extends Message> = M & { content: string }
 export type ReceivedMessage = WithContent<InboxMessage>
 
@@ -48,9 +48,9 @@ export type ClientEvents = {
 }
 
 export interface CallOptions {
-  /** The command's id: a command sent again under the same id still runs once. Generated unless given. */
+  /** The command's id: a command that is sent again under the same id still runs only once. Unset: generated. */
   id?: string
-  /** Stops waiting for the answer; the command may still run. */
+  /** Aborting this signal ends the wait for the answer; the command may still run. */
   signal?: AbortSignal
 }
 
@@ -58,23 +58,23 @@ export interface SendOptions extends CallOptions {
   thread?: string
   kind?: Message['kind']
   replyTo?: string
-  /** Creates the channel that the message is for, if there is none. */
+  /** Whether to create the channel to which the message goes, if the channel does not exist. */
   create?: boolean
 }
 
 export interface InboxOptions extends Omit<InputOf<'inbox.take'>, 'unreadOnly'> {
   unreadOnly?: boolean
-  /** `unreadOnly`, as the first protocol spelt it. */
+  /** The option `unreadOnly` in the spelling of the first version of the protocol. */
   unread_only?: boolean
-  /** Only looks: nothing is handed out, nothing will count as read. */
+  /** Whether to look only: no message is handed out, and none will count as read. */
   peek?: boolean
 }
 
-/** A page of the inbox; `more` messages wait behind it. */
+/** A page of the inbox; `more` is the number of further messages that wait. */
 export type InboxPage = ReceivedMessage[] & { more: number }
 
 export interface ListOptions extends InputOf<'agent.list'> {
-  /** `includeIdle`, as the first protocol spelt it. */
+  /** The option `includeIdle` in the spelling of the first version of the protocol. */
   include_idle?: boolean
 }
 
@@ -90,21 +90,21 @@ export interface ClientStatus extends Partial<WorkspaceStatus> {
 }
 
 export interface Watch {
-  /** Resolves when the watch is set up: from then on no event is missed. Rejects if it is refused. */
+  /** Resolves when the watch is set up: from then on no event is missed. Rejects if the daemon refuses the watch. */
   readonly ready: Promise<void>
   stop(): void
 }
 
 export type SpawnOptions = InputOf<'worker.spawn'>
 
-/** The answer about a worker. As in the first protocol, a refusal is an answer and not an exception. */
+/** The result of a call about a worker. As in the first version of the protocol, a refusal is returned and not thrown. */
 export interface WorkerResult {
   success: boolean
   error?: string
   note?: string
 }
 
-/** Turns a call about a worker into a WorkerResult. `tell` puts a refusal into words for whoever reads the result. */
+/** Turns a call about a worker into a `WorkerResult`. `tell` words a refusal for the reader of the result. */
 export async function resultOf(
   work: Promise<{ worker: unknown; note?: string }>,
   tell: (error: RelayError) => string = ({ message }) => message,
@@ -125,8 +125,8 @@ export function helloOf(options: ClientOptions): Hello {
 }
 
 /**
- * The warning about a changed name, where a program does not handle `onRenamed`. Without it, two programs that share a name by mistake would look for messages
- * that the other one gets.
+ * The warning about a changed name, for programs without `onRenamed`. Without the warning, two programs that share a name by mistake would look for messages
+ * that the other program gets.
  */
 export function renamedText({ asked, name }: Renamed): string {
   return `The name "${asked}" is taken: this connection acts as "${name}". To be refused instead, pass strictName: true; to handle it, pass onRenamed.`
@@ -148,7 +148,7 @@ export function pageOf({ messages, more }: OutputOf<'inbox.take'>): InboxPage {
   return Object.assign(messages.map(withContent), { more })
 }
 
-/** A duration in its two largest units: `3d 4h`, `2h 5m`, `5m 9s`, `9s`. */
+/** Formats a duration in its two largest units: `3d 4h`, `2h 5m`, `5m 9s`, `9s`. */
 export function uptimeText(ms: number): string {
   const seconds = Math.floor(ms / 1000)
   const parts: [number, string][] = [
@@ -164,8 +164,8 @@ export function uptimeText(ms: number): string {
 }
 
 /**
- * Returns the timeout for each attempt of one call. A timeout that the caller named also waits for an agent that is away; without one the daemon says at once
- * who is away. An attempt after the first has what is left of the time.
+ * Returns a function that gives the timeout for each attempt of one call; later attempts get the time that is left. With a timeout that the caller named, the
+ * call also waits for an agent that is away; without one, the daemon says at once who is away.
  */
 export function waits(named: number | undefined, timeoutMs: number): () => { timeoutMs?: number } {
   const until = performance.now() + timeoutMs

@@ -1,5 +1,5 @@
-// Reads a whole page in as many calls as it takes: the daemon answers a long read with a cursor when its time is up, so a short page does not mean that there
-// is nothing more.
+// Reads a whole page of results in as many calls as needed: the daemon answers a long read with a cursor when its time is up, so a short answer does not mean
+// that there is nothing more.
 
 import { limits } from '../protocol/limits.ts'
 import type { CallName, InputOf, OutputOf } from '../protocol/operations.ts'
@@ -8,7 +8,7 @@ interface CallingClient {
   call<O extends CallName>(op: O, input: InputOf<O>): Promise<OutputOf<O>>
 }
 
-/** Finds as many messages as were asked for, or all there are. `next` is the cursor to go on from. */
+/** Searches messages until `limit` are found or none is left. `next` in the answer is the cursor to continue from. */
 export function searchMessages(
   client: CallingClient,
   input: InputOf<'message.search'>,
@@ -41,7 +41,7 @@ async function wholePage<C, P extends { messages: { body: string }[]; next?: C }
   }
 }
 
-/** Lists events oldest first, like one page: the newest ones without `since`, else those after it. */
+/** Lists events, oldest first, as a single page: without `since` the newest events, with `since` those after it. */
 export async function listEvents(client: CallingClient, input: InputOf<'event.list'>): Promise<OutputOf<'event.list'>> {
   const { limit = limits.eventsPageDefault } = input
   const isUpward = input.since !== undefined
@@ -63,7 +63,7 @@ export async function listEvents(client: CallingClient, input: InputOf<'event.li
   }
 }
 
-/** A page is full by number or by bytes. */
+/** Whether a page is full, by the number of messages or by their size. */
 function isFull(messages: readonly { body: string }[], limit: number): boolean {
   const chars = messages.reduce((sum, { body }) => sum + body.length, 0)
   return messages.length >= limit || chars >= limits.pageBytesMax / 2

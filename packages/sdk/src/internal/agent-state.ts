@@ -1,13 +1,13 @@
-// The state of an agent, from all sources: the queue of approvals, the daemon that runs its program, the relay's own waits, and the program itself. The first
-// that applies counts, so that every list says the same.
+// Works out an agent's state from all sources, in this order: the open approvals, the daemon that runs the agent's program, the relay's own waits, and the
+// program itself. The first source that applies counts, so that every list shows the same state.
 
 import type { Agent } from '../protocol/words.ts'
 
 export interface AgentState {
   kind: 'unreachable' | 'blocked' | 'paused' | 'waiting' | 'starting' | 'busy' | 'idle' | 'active' | 'offline'
-  /** The kind, and what the agent waits for. */
+  /** The state in words: its kind, and what the agent waits for. */
   text: string
-  /** Only a person can change the state. */
+  /** Whether only a person can end the state. */
   needsPerson: boolean
 }
 

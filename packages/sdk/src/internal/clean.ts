@@ -1,26 +1,29 @@
-// The one cleaner of text that others wrote, for everything that a model or a terminal is shown: names, labels, summaries, bodies, results, errors. Programs
-// (SDK, REST, an action's output) get text as it was sent. Loaded by the hook: no imports at all.
+// Cleans text that others wrote, for everything that a model or a terminal is shown: names, labels, summaries, bodies, results, errors. Programs (the SDK,
+// REST, an action's output) get text as it was sent. The programs that CLIs run as hooks load this file at every start, so it has no imports at all.
 
 /**
- * Characters that a reader cannot see, or sees elsewhere than where they stand: control and format characters (zero-width spaces, overrides of the writing
- * direction, invisible tag letters), fillers, variation selectors. Not line feed and tab, and not the few signs of Arabic, Syriac and Kaithi that Unicode
- * counts as format characters although they are drawn.
+ * Characters that a reader cannot see, or sees at another place than where they stand: control and format characters (zero-width spaces, overrides of the
+ * writing direction, invisible tag letters), fillers, variation selectors. Left out are line feed and tab, and the few signs of Arabic, Syriac and Kaithi that
+ * Unicode counts as format characters although they are drawn.
  */
 const unseenClass = String.raw`[\0-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}](?<![\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])`
 
 const unseenRuns = new RegExp(`(?:${unseenClass})+`, 'gu')
-/** Matches unseen characters one by one, and line ends that are not line feeds: for callers that escape them instead of removing them. */
+/** Matches invisible characters one by one, and line ends other than line feeds, for callers that escape such characters instead of removing them. */
 export const unseen = new RegExp(`${unseenClass}|[\\u2028\\u2029]`, 'gu')
 
-/** Whole escape sequences, so that `ESC[31m` leaves no `[31m` behind: strings with a terminator (OSC, DCS, …), CSI, and the two-character ones. */
+/**
+ * Matches whole terminal escape sequences, so that removing `ESC[31m` leaves no `[31m` behind: strings with a terminator (OSC, DCS, …), CSI sequences, and
+ * two-character sequences.
+ */
 const escapeSequences =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this pattern looks for.
   /(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\n\u0007\u001b\u0090\u0098\u009b-\u009f]*(?:\u0007|\u001b\\|\u009c)|(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]?/g
-/** Characters that any reader may take for the end of a line. A lone carriage return could overwrite what stands before it. */
+/** Characters that any reader may take for the end of a line. A lone carriage return is among them, since it could overwrite the text before it. */
 const lineEnds = /\r\n?|[\v\f\u0085\u2028\u2029]/g
 const plain = /^[\t\n -~]*$/
 
-/** Cleans a text for a terminal. Line feeds and tabs stay; every other end of a line becomes a line feed. */
+/** Cleans a text for a terminal: removes escape sequences and invisible characters. Line feeds and tabs stay; every other line end becomes a line feed. */
 export function clean(text: string): string {
   if (plain.test(text)) return text
   return text
@@ -30,21 +33,26 @@ export function clean(text: string): string {
     .replace(unseenRuns, keptOf)
 }
 
-/** A letter or sign of a script whose letters join, for which the joiners were made: Arabic, Devanagari, Sinhala and their like. */
+/**
+ * Matches a letter or sign of a script whose letters join (Arabic, Devanagari, Sinhala and their like): only in these scripts are zero-width joiners part of
+ * the spelling.
+ */
 const joining =
   /^(?![\p{Default_Ignorable_Code_Point}\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Hebrew}\p{sc=Armenian}\p{sc=Georgian}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Bopomofo}\p{sc=Hangul}\p{sc=Common}\p{sc=Inherited}])[\p{L}\p{M}]/u
-/** A virama: a joiner after it belongs to the letter before (a half form, an old Malayalam chillu). */
+/**
+ * Viramas, signs that join letters of Indic scripts: a zero-width joiner after a virama belongs to the letter before it (a half form, an old Malayalam chillu).
+ */
 const virama = /^[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca]/
 const mongolian = /^[\u1820-\u1878\u1880-\u18aa]/
 const picture = /^\p{Extended_Pictographic}/u
 const pictureOrTone = /^[\p{Extended_Pictographic}\p{Emoji_Modifier}]/u
-/** The flags of England, Scotland and Wales, the only ones that tag letters spell. */
+/** The flag emojis of England, Scotland and Wales, the only emojis that are spelled with invisible tag letters. */
 const spelledFlag =
   /^\u{e0067}\u{e0062}(?:\u{e0065}\u{e006e}\u{e0067}|\u{e0073}\u{e0063}\u{e0074}|\u{e0077}\u{e006c}\u{e0073})\u{e007f}/u
 
 /**
- * The characters of an unseen run that belong to the writing. The neighbours of the run decide, which are never taken out themselves: so cleaning twice is
- * cleaning once.
+ * Returns the characters of an invisible run that belong to the writing and stay. Only the characters before and after the run decide; they are never removed
+ * themselves, so cleaning a text twice gives the same result as once.
  */
 function keptOf(run: string, at: number, text: string): string {
   const before = characterBefore(text, at)
@@ -71,7 +79,7 @@ function characterBefore(text: string, at: number): string {
   return text.slice(Math.max(0, at - (isSecondHalf ? 2 : 1)), at)
 }
 
-/** The text on one line. `\s` alone leaves U+0085, of which the cleaner makes a line feed. */
+/** Joins a text into one line. U+0085 is named because `\s` does not match it, and the cleaner would make a line feed of it. */
 export function oneLine(text: string): string {
   return text.replace(/[\s\u0085]+/g, ' ').trim()
 }
@@ -80,7 +88,7 @@ export function cleanLine(text: string): string {
   return oneLine(clean(text))
 }
 
-/** Cleans a text for a model, and escapes the tags by which a host speaks to its model. `tags` names more of them. */
+/** Cleans a text for a model, and escapes the tags by which a CLI sets its own words apart for its model. `tags` names further tags to escape. */
 export function cleanForModel(text: string, tags: readonly string[] = []): string {
   return withoutHostTags(clean(text), tags)
 }
@@ -89,7 +97,7 @@ export function cleanLineForModel(text: string): string {
   return withoutHostTags(cleanLine(text), [])
 }
 
-/** Applies `change` to every text in a value of JSON, the names of its fields among them. */
+/** Applies `change` to every text in a JSON value, and to the names of fields too. */
 export function mapTexts(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value)
   if (Array.isArray(value)) return value.map((each) => mapTexts(each, change))
@@ -97,7 +105,10 @@ export function mapTexts(value: unknown, change: (text: string) => string): unkn
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [change(name), mapTexts(each, change)]))
 }
 
-/** Tags by which Claude Code, Codex and Gemini CLI set their own words apart from the rest of what a model reads. None is a word of ordinary code or help. */
+/**
+ * Tags by which Claude Code, Codex and Gemini CLI mark their own words among everything that a model reads. None of these names occurs in ordinary code or help
+ * texts.
+ */
 const hostTags = [
   'system-reminder',
   'task-notification',
@@ -115,7 +126,7 @@ const hostTags = [
   'antml',
 ]
 
-/** Tags of coding CLIs whose words are also names in code: found only with punctuation between the words and no letter or digit behind them. */
+/** Tags of coding CLIs whose names also occur in code. They match only with punctuation between their words, and with no letter or digit after them. */
 const exactTags = [
   'command-name',
   'command-message',
@@ -138,16 +149,16 @@ const exactTags = [
   'invoke',
 ]
 
-/** The sign that opens a tag, its wide and small forms, and signs that look like it. */
+/** The character `<` that opens a tag, its wide and small forms, and characters that look like it. */
 const opens = '<\u226e\uff1c\ufe64\u2039\u02c2\u1438\u276e\u2329\u27e8\u3008'
 const hasOpen = new RegExp(`[${opens}]`)
-/** Every sign that may open a tag, for callers that escape them all, as JSON can, instead of looking for tags. */
+/** Matches every character that may open a tag, for callers that escape all of these, as JSON can, instead of searching for tags. */
 export const tagOpens = new RegExp(`[${opens}]`, 'g')
 
-/** The place before each sign that may open a tag: the search for a tag's name ends at the next one. */
+/** Matches the position before each character that may open a tag, to split a text into pieces with at most one tag each. */
 const atOpen = new RegExp(`(?=[${opens}])`)
 
-/** Escapes host tags, also with attributes, in any case and spacing, in letters that only look the same, with marks on them, and behind a namespace. */
+/** Escapes the tags of CLIs, also with attributes, in any case and spacing, in look-alike letters, with accents, and behind a namespace. */
 function withoutHostTags(text: string, more: readonly string[]): string {
   if (!hasOpen.test(text)) return text
   const pattern = tagPattern(more)
@@ -155,17 +166,19 @@ function withoutHostTags(text: string, more: readonly string[]): string {
   return pieces.join('')
 }
 
-/** The text without accents and other marks, and with wide, raised and ornate letters as plain ones: none of these tells two tags apart. */
+/** Returns the text without accents and other marks, and with wide, raised and ornate letters as plain ones, since none of these tell two tags apart. */
 function folded(text: string): string {
   return plain.test(text) ? text : text.normalize('NFKD').replace(/\p{M}+/gu, '')
 }
 
-/** Signs between the words of a tag: blanks, dashes, and what looks like a dash. */
+/** Characters that may stand between the words of a tag: blanks, dashes, and characters that look like a dash. */
 const signs = String.raw`\s\p{Pd}\p{Pc}.\u00af\u02c9\u02d7\u2043\u207b\u208b\u2212\u2796\u30fc\u4e00`
 
 const patterns = new Map<string, RegExp>()
 
-/** The pattern for host tags, made when it is first needed: the hook of an agent that is told nothing needs none. */
+/**
+ * Returns the pattern for the tags of CLIs. The pattern is made when it is first needed: a hook program that has nothing to tell its agent needs no pattern.
+ */
 function tagPattern(more: readonly string[]): RegExp {
   const known = patterns.get(more.join())
   if (known) return known
@@ -180,7 +193,9 @@ function tagPattern(more: readonly string[]): RegExp {
   return pattern
 }
 
-/** Letters that are drawn like ASCII letters: of other scripts, small capitals, and those with a stroke, which Unicode does not take apart. */
+/**
+ * Letters that look like ASCII letters: letters of other scripts, small capitals, and letters with a stroke, which Unicode's normalization does not take apart.
+ */
 const lookalikes: Record<string, string> = {
   a: 'аАαΑᴀ',
   b: 'ВвʙƀΒ',
@@ -208,7 +223,10 @@ const lookalikes: Record<string, string> = {
   y: 'уУүγʏΥ',
 }
 
-/** First letters of alphabets that stand in a row in Unicode: ASCII, and those on dark circles and squares, which are not folded. */
+/**
+ * The first letters of alphabets whose letters are consecutive in Unicode: ASCII, and letters on dark circles and squares, which Unicode's normalization leaves
+ * as they are.
+ */
 const alphabets = [0x41, 0x61, 0x1f150, 0x1f170]
 
 function wordPattern(word: string): string {

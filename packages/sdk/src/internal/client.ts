@@ -1,4 +1,4 @@
-// The parts of the client that our own packages use beyond the public ones: the client over any link, its shapes and limits, and whole pages.
+// The parts of the client that only our own packages import: the client over any connection, its types and limits, and reading whole pages.
 
 export { WorkspaceClient } from '../client/client.ts'
 export type { EventFilter } from '../client/events.ts'

@@ -1,9 +1,9 @@
-// Splits a command line into words, for the CLI and the page alike: quotes and backslashes as people write them, and no shell, so nothing in it is run. Also
-// quotes a word for a shell, in lines that are printed to be pasted or written to be run.
+// Splits a command line into words, for the CLI and the dashboard alike. Quotes and backslashes work as in a shell, but no shell is involved, so nothing in the
+// line is run. Also quotes a word for a shell, in lines that are printed to be pasted or written to be run.
 
 /**
- * The words of a command line. Quotes hold words together; a backslash takes the next sign as it is, in double quotes only before `"`, `\`, `$` and a
- * backquote.
+ * Splits a command line into its words. Quotes hold words together; a backslash takes the next character literally, inside double quotes only before `"`, `\`,
+ * `$` and a backquote.
  */
 export function splitCommandLine(line: string): string[] {
   const words = line.match(/(?:"(?:\\[\s\S]|[^"\\])*"|'[^']*'|\\[\s\S]|[^\s"'\\]|["'\\])+/g) ?? []
@@ -14,7 +14,7 @@ export function splitCommandLine(line: string): string[] {
   )
 }
 
-/** The quote that the line opens and never closes. */
+/** Returns the quotation mark that the line opens and never closes; undefined if there is none. */
 export function openQuoteOf(line: string): string | undefined {
   return /["']/.exec(line.replace(quoted, ''))?.[0]
 }

@@ -1,5 +1,6 @@
-// Finds the daemon and the workspace that a program means, from its environment and working directory. Shared by the SDK, the stdio pipe, the hook and the
-// CLI; `node:` imports only, and not `node:crypto`: the pipe loads this file. Talking to what was found is in links/.
+// Finds the daemon and the workspace that a program means, from its environment variables and working directory. Shared by the SDK, the MCP stdio pipe, the
+// hooks and the CLI. The pipe must start fast, so this file imports only `node:` modules, and not `node:crypto`. Communication with the found daemon is in
+// links/.
 
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -53,47 +54,54 @@ export { type Env, given, setting } from './settings.ts'
 export interface Discovery {
   socketPath: string
   project: string
-  /** How the workspace was found. `env` also stands for a project that the caller named outright. */
+  /** How the workspace was found. `env` stands also for a project that the caller named explicitly. */
   source: 'env' | 'cwd' | 'scan'
 }
 
 export interface Where {
   cwd?: string
   env?: Env
-  /** A workspace that the caller named outright (`--project`): goes before every variable. */
+  /** A workspace that the caller named explicitly (`--project`); takes precedence over every environment variable. */
   project?: string
 }
 
-/** Timeout for connecting, only to a named pipe: a Unix socket answers at once, even one of a suspended daemon. */
+/** Timeout for connecting to a named pipe on Windows. A Unix socket needs none: it answers at once, even the socket of a suspended daemon. */
 const probeMs = process.platform === 'win32' ? 1_000 : undefined
-/** Interval between two looks whether a relay for tests answers by now. */
+/** Interval between attempts to reach a test relay that is starting. */
 const lookMs = 25
 
-/** The first place that has a socket file, which may be a dead one (`findDaemon` looks closer). */
+/** Returns the first candidate that has a socket file. The file may belong to a dead daemon; `findDaemon` also checks that. */
 export function discoverSocket(where: Where = {}): Discovery | null {
   const found = [...testPlaces(where), ...places(where)].find((place) => isPresent(place, where))
   return found ? { socketPath: found.socketPath, project: found.project, source: found.source } : null
 }
 
-/** The first place, in the order of `discoverSocket`, whose socket answers. A scan takes `home` before all others; of several others it refuses to guess. */
+/**
+ * Returns the first candidate, in the order of `discoverSocket`, whose socket answers. A scan of the data directory prefers the workspace `home`; among several
+ * others it refuses to guess.
+ */
 export async function findDaemon(where: Where = {}): Promise<Discovery> {
   const { socket, ...found } = await reachDaemon(where)
   socket?.destroy()
   return found
 }
 
-/** Like `findDaemon`, with the connection that found it, which the caller then owns; without one where the daemon is too busy to accept it now. */
+/**
+ * Finds the daemon like `findDaemon`, and also returns the connection that was made to it, which the caller then owns; no connection if the daemon is too busy
+ * to accept one.
+ */
 export async function reachDaemon(where: Where = {}): Promise<Discovery & { socket?: Socket }> {
   const reached = (await reachTestRelay(where)) ?? (await knockAtAll(where))
   if (reached) return reached
   const named = socketNamed(where)
   if (named !== undefined) throw await nobodyAt(named, where)
   if (!(await isDaemonUp(where))) throw new DaemonNotRunningError()
-  // The daemon opens its control socket last: one that came up between the two looks serves its workspaces by now.
+  // The daemon opens its control socket last, after the sockets of its workspaces: a daemon that started between the first search and the check serves its
+  // workspaces when the search is repeated.
   return (await knockAtAll(where)) ?? Promise.reject(notOpen(where))
 }
 
-/** Finds a relay for tests, and waits for one that has just been started: tests must not land in a workspace of the user's own. */
+/** Finds a test relay, and waits for one that has just been started: tests must not end up in a workspace of the user's own. */
 async function reachTestRelay(where: Where): Promise<(Discovery & { socket?: Socket }) | undefined> {
   for (;;) {
     const relays = testPlaces(where)
@@ -123,13 +131,14 @@ async function knockAtAll(where: Where): Promise<(Discovery & { socket?: Socket 
   throw ambiguous([place, ...others.map((other) => other.place)].map(({ project }) => project))
 }
 
-/** The socket that RELAY_SOCKET names, which is then the only answer. */
+/** Returns the socket path in the variable RELAY_SOCKET. If it is set, no other place is searched. */
 function socketNamed({ env = process.env, project }: Where): string | undefined {
   return project === undefined ? setting(env, 'RELAY_SOCKET') : undefined
 }
 
 /**
- * The refusal for a RELAY_SOCKET at which nothing listens. The variable is easily forgotten: the text says what it names, and what would be found without it.
+ * Makes the refusal for a RELAY_SOCKET at which nothing listens. Users easily forget that the variable is set, so the text says where it points and what would
+ * be found without it.
  */
 async function nobodyAt(socketPath: string, where: Where): Promise<DaemonNotRunningError> {
   const env = { ...(where.env ?? process.env), RELAY_SOCKET: undefined }
@@ -142,14 +151,14 @@ async function nobodyAt(socketPath: string, where: Where): Promise<DaemonNotRunn
   return new DaemonNotRunningError(`${text} Another one runs${place}: unset RELAY_SOCKET to use it.`, { details })
 }
 
-/** Whether the daemon runs, as its control socket tells. */
+/** Whether a daemon runs, judged by its control socket. */
 async function isDaemonUp(where: Where): Promise<boolean> {
   const { env = process.env } = where
   const control = { socketPath: controlSocketPath(dataDir(env), env), project: '', source: 'scan' } as const
   return isPresent(control, where) && (await isAlive(control.socketPath))
 }
 
-/** The refusal where a daemon runs but the workspace is not open in it, told apart from no daemon at all. */
+/** Makes the refusal for a daemon that runs, but without the wanted workspace open: a different problem than no daemon at all. */
 function notOpen(where: Where): RelayError {
   const { env = process.env } = where
   const place = places(where).at(-1)
@@ -170,7 +179,7 @@ function isHome({ source, project }: Discovery): boolean {
   return source === 'scan' && project === homeWorkspace
 }
 
-/** Whether somebody listens at a socket path. */
+/** Whether a program listens at a socket path. */
 export async function isAlive(socketPath: string): Promise<boolean> {
   const { isAlive, socket } = await knock(socketPath)
   socket?.destroy()
@@ -191,13 +200,13 @@ function knock(socketPath: string): Promise<{ isAlive: boolean; socket?: Socket 
     })
     socket.once('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(late)
-      // EAGAIN: somebody listens, but the queue of waiting connections is full.
+      // EAGAIN: a program listens, but its queue of waiting connections is full.
       giveUp(error.code === 'EAGAIN')
     })
   })
 }
 
-/** The relays for tests of this directory. An explicit name goes before them, and they go before all else. */
+/** Returns the test relays of the working directory. A workspace named explicitly takes precedence over them; they take precedence over everything else. */
 function testPlaces({ cwd = workingDirectory(), env = process.env, project }: Where) {
   const isNamed = project ?? setting(env, 'RELAY_SOCKET') ?? setting(env, 'RELAY_PROJECT')
   if (cwd === undefined || isNamed !== undefined) return []
@@ -205,8 +214,8 @@ function testPlaces({ cwd = workingDirectory(), env = process.env, project }: Wh
 }
 
 /**
- * Places where the socket may be, best first. An explicit name is the only answer, present or not: landing in another workspace than the one that was named
- * would send messages to strangers.
+ * Lists the places where the socket may be, the best first. If a workspace is named explicitly, its place is the only one, whether it exists or not: another
+ * workspace would send the caller's messages to strangers.
  */
 function places({ cwd = workingDirectory(), env = process.env, project }: Where): Discovery[] {
   if (project !== undefined) return inDataDir(env, project, 'env')
@@ -240,8 +249,8 @@ function projectNames(env: Env): string[] {
 }
 
 /**
- * Whether the socket is there, and not another user's: a `.relay/config.json` planted in a shared parent directory, or a squatted directory in /tmp, could
- * lead to a stranger's socket. Only a path that the user wrote into RELAY_SOCKET is taken as it is.
+ * Whether the socket exists and is not another user's: a `.relay/config.json` planted in a shared parent directory, or a squatted directory in /tmp, could lead
+ * to a stranger's socket. Only a path that the user wrote into RELAY_SOCKET is not checked.
  */
 function isPresent({ socketPath }: Discovery, { env = process.env }: Where): boolean {
   if (!existsSync(socketPath)) return false

@@ -1,24 +1,27 @@
-// Events in a few words for people, on the command line and on the page alike: one row for each type of event. A recording may come from anybody, and a newer
-// daemon knows other facts: a missing field is a question mark, and a type without a row has no text.
+// Describes events in a few words, for the command line and the dashboard alike, in a table with one row for each type of event. A recording may come from
+// anybody, and a newer daemon may know other facts: a missing field becomes a question mark, and an unknown type has no text.
 
 import type { EventName, EventOf, RelayEvent } from '../protocol/events.ts'
 import { permissionPhrase } from './permission-text.ts'
 import { spendText } from './spend-text.ts'
 
-/** Reads a field of a record as a clean and short text; a question mark where there is none. */
+/** Reads a field of an object as a clean and short text; a question mark if the field is missing. */
 export type ReadField = (record: unknown, field: string) => string
 
-/** The types with a row. Not among them: a message, shown as one; skipped events, which are counted; a note, which comes as the deliveries that it tells of. */
+/**
+ * The event types that have a row in this file's table. Left out are messages, which are shown as messages; skipped events, which are only counted; and
+ * `deliveries.noted`, whose deliveries come as events of their own.
+ */
 type TextName = Exclude<EventName, 'message.created' | 'events.skipped' | 'deliveries.noted'>
 
-/** Makes the text of an event. `of` reads a field of the fact. */
+/** Makes the text of an event. `of` reads one field of the event's fact. */
 type Words<Name extends TextName> = (
   of: (field: keyof EventOf<Name>['fact'] & string) => string,
   event: EventOf<Name>,
   read: ReadField,
 ) => string
 
-/** The complaint about types in a filter that no event has; undefined where each names something. */
+/** Returns a text about those types in a filter that match no event; undefined if all of them match some event. */
 export function strangeTypes(types: readonly string[] = []): string | undefined {
   const names = [...Object.keys(texts), 'message.created']
   const isKnown = (type: string) =>
@@ -30,9 +33,9 @@ export function strangeTypes(types: readonly string[] = []): string | undefined 
   return `No event is of the type ${strange.map((type) => `"${type}"`).join(', ')}. There are ${families.join(', ')}.`
 }
 
-/** The text of an event; undefined for a type that has no row. */
+/** Returns the text of an event; undefined for a type that has no row in the table. */
 export function eventWords(event: RelayEvent, read: ReadField): string | undefined {
-  // Only the table's own keys: a file may name a type `constructor`.
+  // `Object.hasOwn`, because an event in a file may have the type `constructor`.
   const words = Object.hasOwn(texts, event.type) ? (texts[event.type as TextName] as Words<TextName>) : undefined
   return words?.((field: string) => read(event.fact, field), event as EventOf<TextName>, read)
 }
@@ -114,7 +117,7 @@ const wishVerbs: ReadonlyMap<string, string> = new Map([
   ['gone', 'releases'],
 ])
 
-/** The tokens and cost of a turn; a recording may hold anything in the place of its tokens. */
+/** The tokens and cost of one turn of a model. The fields are checked, because an event from a recording may hold anything. */
 function spentText({ tokens, usd }: EventOf<'spend.noted'>['fact']): string {
   const { input, output, cached } = Object(tokens) as Record<string, unknown>
   if (typeof input !== 'number' || typeof output !== 'number') return '?'
@@ -133,5 +136,5 @@ const why = (fact: { reason?: string }, read: ReadField): string =>
 
 const placeText = (place: string): string => (place === '*' ? 'the broadcast' : place)
 
-/** A field that should be a text; a recording may hold anything there. */
+/** Returns the value if it is a text, else an empty text: a field in a recording may hold anything. */
 const textIn = (value: unknown): string => (typeof value === 'string' ? value : '')

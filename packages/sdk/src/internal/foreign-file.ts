@@ -1,6 +1,6 @@
-// The one careful reader of files that are not ours: those of a repository and those that a user's other programs own. Such a file may be a link to a device,
-// a FIFO that nobody writes to, or endless. The meaning of a file is up to the caller. Loaded by the stdio pipe, which must start in the time of a bare Node:
-// `node:fs` and `node:path` only.
+// Safely reads files that are not ours: files of a repository, and files that the user's other programs own. Such a file may be a link to a device, a FIFO that
+// nobody writes to, or endless. What the content means is up to the caller. The MCP stdio pipe loads this file and must start as fast as a bare Node, so it
+// imports only `node:fs` and `node:path`.
 
 import {
   closeSync,
@@ -16,14 +16,14 @@ import {
 } from 'node:fs'
 import { dirname, relative, sep } from 'node:path'
 
-/** Default limit of size: no configuration file that we read needs more. */
+/** The default size limit: no configuration file that we read is larger. */
 export const foreignFileBytesMax = 1024 * 1024
 
 export interface ForeignFileOptions {
   bytesMax?: number
-  /** The path may be a link. The user's own files often are, made by a tool for dotfiles. Those of a repository must never be. */
+  /** Whether the path may be a symbolic link. The user's own files often are links, made by a tool for dotfiles; files of a repository must never be. */
   mayBeLink?: boolean
-  /** A directory above the file: nothing between the two may be a link. */
+  /** A directory above the file; no directory between this one and the file may be a link. */
   within?: string
 }
 
@@ -32,7 +32,7 @@ export interface ForeignFile {
   stats: Stats
 }
 
-/** The file was not read. `why` is a whole clause about it: "this is a FIFO, not a file". */
+/** Thrown if a file is not safe to read. `why` is a whole clause: "this is a FIFO, not a file". */
 export class UnsafeFileError extends Error {
   readonly code = 'file.unsafe'
   readonly path: string
@@ -46,7 +46,9 @@ export class UnsafeFileError extends Error {
   }
 }
 
-/** Reads a file; undefined where there is none. Throws `UnsafeFileError`, or what the system said. Never waits, never reads more than `bytesMax`. */
+/**
+ * Reads a file; undefined if the file does not exist. Throws `UnsafeFileError`, or the system's own error. Never waits, and never reads more than `bytesMax`.
+ */
 export function readForeignFile(path: string, options: ForeignFileOptions = {}): ForeignFile | undefined {
   const { bytesMax = foreignFileBytesMax } = options
   const opened = openForeignFile(path, options)
@@ -60,31 +62,31 @@ export function readForeignFile(path: string, options: ForeignFileOptions = {}):
 }
 
 /**
- * Copies a file that is too large to be read in one go, because others are served meanwhile; the copy is for its owner alone. Takes no more than the file held
- * when it was opened; makes nothing where there is no file.
+ * Copies a file in pieces, because the file may be large and the process serves others meanwhile. The copy is readable only by its owner, and contains no more
+ * than the file held when it was opened. If the file does not exist, no copy is made.
  */
 export async function copyForeignFile(path: string, to: string, options: ForeignFileOptions = {}): Promise<void> {
   const { pipeline } = await import('node:stream/promises')
   const opened = openForeignFile(path, options)
   if (!opened) return
   const { descriptor: fd, stats } = opened
-  // An empty file is read for one byte, should it get one meanwhile.
+  // `end` cannot express "nothing": of an empty file one byte is requested, which is copied if the file has grown meanwhile.
   const end = Math.max(0, stats.size - 1)
   await pipeline(createReadStream('', { fd, end }), createWriteStream(to, { mode: 0o600 }))
 }
 
-/** Checks and opens a file; the caller closes it. */
+/** Checks and opens a file. The caller has to close the descriptor. */
 function openForeignFile(path: string, options: ForeignFileOptions): { descriptor: number; stats: Stats } | undefined {
   const { bytesMax = foreignFileBytesMax, mayBeLink = false, within } = options
   if (within !== undefined && !isPlainWay(within, path)) return undefined
-  // The file is looked at before it is opened: opening a device can have effects of its own.
+  // The file is checked before it is opened, because opening a device can have effects.
   const found = statsOf(path, mayBeLink)
   if (!found) return undefined
   mustBeFile(path, found)
   const descriptor = open(path, mayBeLink)
   if (descriptor === undefined) return undefined
   try {
-    // The file that was opened counts: something else may have taken the path in between.
+    // The opened file is checked again, because another file may have taken the path in between.
     const stats = fstatSync(descriptor)
     mustBeFile(path, stats)
     if (stats.size > bytesMax) throw tooLarge(path, bytesMax)
@@ -100,7 +102,7 @@ export function readForeignText(path: string, options?: ForeignFileOptions): str
   return readForeignFile(path, options)?.bytes.toString('utf8')
 }
 
-/** Whether `path` is a directory and not a link; false where nothing is there. Throws `UnsafeFileError` for anything else. */
+/** Whether `path` is a directory and not a link; false if nothing exists there. Throws `UnsafeFileError` for anything else. */
 export function isPlainDirectory(path: string): boolean {
   const stats = statsOf(path, false)
   if (!stats) return false
@@ -109,7 +111,7 @@ export function isPlainDirectory(path: string): boolean {
   return true
 }
 
-/** False where a directory between `within` and the file is missing: then the file is missing, too. Throws where one is a link. */
+/** Whether all directories between `within` and the file exist; if one is missing, the file is missing too. Throws if one of them is a link. */
 function isPlainWay(within: string, path: string): boolean {
   const steps = relative(within, dirname(path)).split(sep)
   let directory = within
@@ -123,7 +125,7 @@ function isPlainWay(within: string, path: string): boolean {
   return true
 }
 
-/** The file's status; undefined also for a user who may not search its directory. */
+/** Returns a file's status; undefined if the file does not exist, or if the user may not search its directory. */
 function statsOf(path: string, mayBeLink: boolean): Stats | undefined {
   try {
     return (mayBeLink ? statSync : lstatSync)(path, { throwIfNoEntry: false })
@@ -144,7 +146,7 @@ function open(path: string, mayBeLink: boolean): number | undefined {
   }
 }
 
-/** Throws `UnsafeFileError` for anything else than a regular file. */
+/** Throws `UnsafeFileError` for everything but a regular file. */
 export function mustBeFile(path: string, stats: Stats): void {
   if (stats.isFile()) return
   const what = stats.isSymbolicLink()
@@ -159,7 +161,7 @@ export function mustBeFile(path: string, stats: Stats): void {
   throw new UnsafeFileError(path, `this is ${what}, not a file`)
 }
 
-/** Reads a whole file. The size is only a first guess: the file may grow while it is read. */
+/** Reads a whole file. `size` is only a first guess, since the file may grow while it is read. */
 function readAll(descriptor: number, path: string, size: number, bytesMax: number): Buffer {
   let bytes = Buffer.alloc(size + 1)
   let length = 0
@@ -170,7 +172,7 @@ function readAll(descriptor: number, path: string, size: number, bytesMax: numbe
     if (length > bytesMax) throw tooLarge(path, bytesMax)
     if (length === bytes.length) bytes = Buffer.concat([bytes], Math.min(bytesMax + 1, 2 * length + 1024))
   }
-  // Files of /proc say that they are empty, and are not.
+  // Files of /proc report the size 0 although they have content.
   if (length > 0 && fstatSync(descriptor).size === 0) throw new UnsafeFileError(path, 'this is not a file on a disk')
   return bytes.subarray(0, length)
 }

@@ -1,13 +1,13 @@
-// The text of messages for a model: in its inbox, in one block that is put before a running agent by keystrokes, a hook or its CLI's own interface, and
-// pushed. Each message says who else got it and where an answer goes. Nothing in a message can close its block or pass for a line of ours. Time and route of
-// the delivery are decided elsewhere. Loaded by the hook: no imports but the cleaner.
+// The text of messages for a model: in the model's inbox, in a block that keystrokes, a hook or the CLI's own interface puts before a running agent, and in
+// pushed messages. Each message says who else received it and where an answer goes. Nothing in a message can close its block or pass for a line of ours. When
+// and how a message is delivered is decided elsewhere. The programs that CLIs run as hooks load this file at every start, so it imports only the cleaner.
 
 import { cleanForModel, cleanLineForModel } from './clean.ts'
 
 export interface InjectedMessage {
   id: string
   from: string
-  /** The recipients. Unset: the reader alone, as in a pair. */
+  /** The recipients. Unset if the reader is the only recipient. */
   to?: string | readonly string[]
   channel?: string
   thread?: string
@@ -18,14 +18,14 @@ export interface InjectedMessage {
 type Head = Omit<InjectedMessage, 'body'>
 
 /**
- * The address for an answer: the channel or the group of the message. A message to everyone is answered to its sender, or all would hear every answer. A
- * group's address names its reader too, to whom nothing is sent.
+ * Returns the address for an answer: the message's channel or group. A message to everyone is answered to its sender only, or all would receive every answer. A
+ * group's address names the reader too; the reader gets no copy of the own answer.
  */
 export function answerAddress({ from, to, channel }: Head): string {
   return channel ?? (isGroup(to) ? [from, ...to].join() : from)
 }
 
-/** The heading of a message in an inbox. Direct messages and those of a channel show by themselves where an answer goes; for the others it is written. */
+/** The heading of a message in an inbox. In a direct message or a channel it is clear where an answer goes; for other messages the heading says it. */
 export function inboxHeading(message: Head): string {
   const { id, from, thread } = message
   const isPlain = recipients(message) === ''
@@ -34,7 +34,7 @@ export function inboxHeading(message: Head): string {
   return `[${id}] From ${from}${recipients(message)}${marks(message)}${answer}${inThread}:`
 }
 
-/** The metadata of a message, for a host that takes it separately from the text. */
+/** The metadata of a message, for CLIs that take metadata separately from the text. */
 export function pushedMeta(message: Head): Record<string, string> {
   const { id, from, to = '', channel = '', thread = '', kind = 'free' } = message
   const whom = typeof to === 'string' ? to : to.join()
@@ -42,14 +42,14 @@ export function pushedMeta(message: Head): Record<string, string> {
   return { ...head, channel, thread_id: thread, kind }
 }
 
-/** A label that others chose, as a part of a line: in quotes unless it is a plain word, so that it cannot pass for the rest of the line. */
+/** A label that others chose, to be put into a line: quoted unless it is a plain word, so that it cannot pass for the rest of the line. */
 export function labelText(label: string): string {
   return /^[\w.:,#@/+-]+$/.test(label) ? label : JSON.stringify(cleanLineForModel(label))
 }
 
 const isGroup = (to: Head['to']): to is readonly string[] => typeof to === 'object' && to.length > 1
 
-/** The recipients, behind the sender's name: nothing for a direct message or one of a channel, whose name stands among the marks. */
+/** The recipients, as a text after the sender's name. Empty for a direct message, and for a channel, whose name is shown among the marks. */
 function recipients({ to, channel }: Head): string {
   if (channel !== undefined) return ''
   if (to === '*') return ' to everyone'
@@ -58,36 +58,41 @@ function recipients({ to, channel }: Head): string {
   return ` to ${bytesOf(names) <= groupBytesMax ? names : `${to.length} agents`}`
 }
 
-/** The marks of a message: its channel, and its kind unless that is `free`. */
+/** The marks in a message's heading: its channel, and its kind unless the kind is `free`. */
 function marks({ channel, kind = 'free' }: Head): string {
   const all = [channel, kind === 'free' ? undefined : kind].filter((mark) => mark !== undefined)
   return all.map((mark) => ` [${cleanLineForModel(mark)}]`).join('')
 }
 
 export interface InjectionOptions {
-  /** The prefix of the relay's tools, as the model sees them: `mcp__agent-relay__`. Undefined: the model has none, and answers by the command line. */
+  /**
+   * The prefix of the relay's tools as the model sees them: `mcp__agent-relay__`. Undefined if the model has no relay tools and answers with the command line.
+   */
   toolPrefix: string | undefined
-  /** The tool for answers, if it is not `relay_send`. */
+  /** The tool with which the model answers. Unset for `relay_send`. */
   sendTool?: string
-  /** Leaves the block away, for a host that wraps the text of its hooks itself. */
+  /** Whether to leave out the enclosing tag, for a CLI that wraps the text of its hooks itself. */
   isBare?: boolean
-  /** The address to which Claude Code's own tool sends answers, in a session without our tools. */
+  /** The address to which Claude Code's own SendMessage tool sends answers, in a session without our tools. */
   peer?: string
-  /** The agents that get the last words of a turn as the answer, in a session without any tool for answers. */
+  /** The agents that receive the last words of the model's turn as its answer, in a session without any tool for answers. */
   lastWordsTo?: readonly string[]
-  /** Our own words before the messages, clean already. */
+  /** A text of our own before the messages; already clean. */
   opening?: string
 }
 
-/** The most that one message may cost beyond its body, in UTF-8 bytes. A group's address comes on top, twice. */
+/** The most UTF-8 bytes that one message may cost beyond its body. A group's address, which is written twice, comes on top. */
 export const injectionBytesMax = 270
-/** The names of a larger group are not listed with each message. */
+/** The most bytes of names that a group message lists; a larger group is shown as a number of agents. */
 export const groupBytesMax = 120
 
-/** The daemon's own name as a sender, which takes no answers. Written here, as protocol/limits.ts would be one more file for the hook to load. */
+/**
+ * The name under which the daemon sends messages; it takes no answers. Written here again, because importing protocol/limits.ts would be one more file that
+ * hook programs load at every start.
+ */
 const daemonName = 'agent-relay'
 
-/** Several messages as one text: one paste, one turn. */
+/** Puts several messages into one text, so that they need only one paste and one turn of the model. */
 export function injectionText(messages: readonly InjectedMessage[], options: InjectionOptions): string {
   const parts = messages.map((message) => `${heading(message)}: ${hanging(cleanForModel(message.body))}`)
   const opening = options.opening ? [options.opening] : []
@@ -100,12 +105,14 @@ function heading(message: Head): string {
   return `Relay message from ${from}${recipients(message)} [${id}]${marks(message)}`
 }
 
-/** Indents every further line of a body by two columns, as in an inbox: what begins at the margin is ours, whatever a body spells. */
+/**
+ * Indents every line of a body but the first by two columns, as in an inbox: a line that begins at the margin is then always ours, whatever a body contains.
+ */
 function hanging(body: string): string {
   return body.replaceAll('\n', '\n  ')
 }
 
-/** The line about answering: names everybody to answer once, or the tool alone where the names are too long. */
+/** The line that says how to answer: names each recipient of an answer once, or only the tool if the names are too long. */
 function hint(
   messages: readonly InjectedMessage[],
   { toolPrefix, sendTool, peer, lastWordsTo }: InjectionOptions,
@@ -126,7 +133,7 @@ function hint(
   return [isWithin ? full : toolPrefix === undefined ? 'agent-relay send' : `${toolPrefix}${sendTool ?? 'relay_send'}`]
 }
 
-/** Bytes for a group's address, which stands in the heading and in the line about answering. */
+/** The bytes allowed for a group's address, which is written in the heading and in the line about answering. */
 function groupRoom({ to }: Head): number {
   return isGroup(to) ? 2 * Math.min(groupBytesMax, bytesOf(to.join())) + bytesOf(' to ') : 0
 }
@@ -135,7 +142,7 @@ const frameBytes = '<system-reminder>\n\n\n</system-reminder>'.length
 const encoder = new TextEncoder()
 const bytesOf = (text: string): number => encoder.encode(text).length
 
-/** How to send an answer to these: by the call of a tool as the model sees it, or by a command. */
+/** Says how to send an answer to these recipients: by a tool call as the model sees it, or by a command. */
 export function howTo(targets: readonly string[], toolPrefix: string | undefined, sendTool = 'relay_send'): string {
   return toolPrefix === undefined
     ? `with: ${targets.map((to) => `agent-relay send '${to}' "…"`).join(' or ')}`

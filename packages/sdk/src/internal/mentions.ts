@@ -1,34 +1,37 @@
-// Whether a message is addressed to somebody, and whether a text names them.
+// Decides whether a message is addressed to a certain person, and whether a text mentions a name.
 
 interface Said {
   /** The message's kind. */
   kind: string
-  /** The message is in a pair or group with that person. */
+  /** Whether the message is in a pair or group to which the person belongs. */
   isDirect: boolean
-  /** The message's body, read only where it decides. */
+  /** Returns the message's body; called only if the body decides. */
   body: () => string
 }
 
 /**
- * Whether a message is addressed to the person of this name. A `status` asks for nothing. In a channel the message must name them: a question in any way,
- * other kinds with the sign `@`.
+ * Whether a message is addressed to the person of this name. A `status` asks nothing of anybody. In a channel the message must contain the name: a question in
+ * any form, other kinds with the sign `@`.
  */
 export function isSaidTo(name: string, { kind, isDirect, body }: Said): boolean {
   if (kind === 'status') return false
   return isDirect || (kind === 'question' ? names(body(), name) : mentions(body(), name))
 }
 
-/** Whether a text has the name with the sign: `@Ann` and `(@Ann)`, and neither `@Anna` nor `joe@Ann`. */
+/** Whether a text contains the name with an @: `@Ann` and `(@Ann)` count, `@Anna` and `joe@Ann` do not. */
 function mentions(text: string, name: string): boolean {
   return stands(text, `@${name}`)
 }
 
-/** Whether a text has the name with the sign, or as a word of its own: `Ann, may I?` */
+/** Whether a text contains the name with an @, or as a word of its own: `Ann, may I?` */
 function names(text: string, name: string): boolean {
   return mentions(text, name) || stands(text, name)
 }
 
-/** Whether the words stand outside a longer name or an address. A name may end with a dot or a dash, and so may a sentence. */
+/**
+ * Whether the words occur in the text outside a longer name or an address. A dot or a dash after the words may end a sentence, so it does not count as part of
+ * a longer name.
+ */
 function stands(text: string, words: string): boolean {
   for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + 1)) {
     const [before, after] = [text.charAt(at - 1), text.slice(at + words.length, at + words.length + 2)]

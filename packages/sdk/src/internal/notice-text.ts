@@ -1,4 +1,4 @@
-// Texts for people and models that ask for a notice about an agent: it is so already, or a message will say so.
+// Texts for people and models that ask for a notice about an agent (to be told once when it is idle, has ended or has answered).
 
 import type { NoticeOccasion } from '../protocol/notices.ts'
 
@@ -8,7 +8,7 @@ export const occasionTexts: Readonly<Record<NoticeOccasion, string>> = {
   answered: 'has answered',
 }
 
-/** A sentence such as `You are told once when Bob is idle.` */
+/** Returns a sentence such as `You are told once when Bob is idle.`, or `already`, which says that this is so now. */
 export function noticeText(agent: string, when: NoticeOccasion, already: string | undefined): string {
   return already ?? `You are told once when ${agent} ${occasionTexts[when]}.`
 }

@@ -1,9 +1,9 @@
-// The one parser of JSON that others wrote, on a wire or in a file: only as deep as a limit allows. Loaded by the pipe and the hooks, so it imports only their
-// limits.
+// Parses JSON that others wrote, on a connection or in a file, with a limit for its depth. The MCP stdio pipe and the hooks of CLIs load this file at every
+// start, so it imports only their limits.
 
 import { pipeLimits } from './pipe-limits.ts'
 
-/** The text nests deeper than the limit. */
+/** Thrown if the JSON text nests deeper than the limit. */
 export class JsonDepthError extends Error {
   constructor(depthMax: number) {
     super(`nested deeper than ${depthMax} levels`)
@@ -11,10 +11,10 @@ export class JsonDepthError extends Error {
   }
 }
 
-/** Parses JSON. Throws a JsonDepthError, or the SyntaxError of JSON.parse. */
+/** Parses JSON. Throws a JsonDepthError, or the SyntaxError of `JSON.parse`. */
 export function parseJson(text: string, depthMax: number = pipeLimits.jsonDepthMax): unknown {
   // The depth is checked before the text is parsed: a million brackets in one line would become a hundred megabytes of arrays before anyone could refuse them,
-  // and whatever walks a value by recursion (JSON.stringify, a schema) would run out of stack.
+  // and recursive code (JSON.stringify, a schema) would run out of stack.
   if (isDeeperThan(text, depthMax)) throw new JsonDepthError(depthMax)
   return JSON.parse(text)
 }
@@ -23,7 +23,10 @@ function isDeeperThan(text: string, depthMax: number): boolean {
   return hasMoreOpenings(text, depthMax) && reachesDepth(text, depthMax)
 }
 
-/** Counts openings by native searches: ordinary frames have a handful of them and are never walked. */
+/**
+ * Whether the text has more than `count` opening brackets, counted with fast native searches: ordinary frames have few brackets and need no walk through their
+ * characters.
+ */
 function hasMoreOpenings(text: string, count: number): boolean {
   if (text.length <= count) return false
   let left = count
@@ -46,7 +49,7 @@ function reachesDepth(text: string, depthMax: number): boolean {
   return false
 }
 
-/** The end of a string, searched and not walked: a payload of eight million characters is one string. */
+/** Finds the end of a JSON string with native searches instead of walking through it: a payload of eight million characters is one string. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let escapes = end

@@ -1,5 +1,5 @@
-// Paths on this machine: data directory, sockets, project configuration, credentials. Choosing between them is in discover.ts. Loaded by the stdio pipe, which
-// must start in the time of a bare Node: `node:` imports only, and not `node:crypto`.
+// Paths on this machine: data directory, sockets, project configuration, credentials. discover.ts chooses between them. The MCP stdio pipe loads this file and
+// must start as fast as a bare Node, so it imports only `node:` modules, and not `node:crypto`.
 
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { RelayError } from '../errors.ts'
@@ -7,25 +7,25 @@ import { readForeignText, UnsafeFileError } from './foreign-file.ts'
 import { JsonDepthError, parseJson } from './parse-json.ts'
 import { type Env, setting } from './settings.ts'
 
-/** `node:os`, loaded only where it is needed: loading it takes half a millisecond. */
+/** Loads `node:os` only when it is needed, since loading it takes half a millisecond. */
 const os = () => process.getBuiltinModule('node:os')
 
-/** The pattern of a workspace's name, as `WorkspaceName` in protocol/words.ts, which would bring zod along. */
+/** The pattern of a workspace's name. The same as `WorkspaceName` in protocol/words.ts, which would load zod too. */
 const projectPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
-/** `projectPattern` in words. */
+/** What a workspace's name may look like, in words. */
 export const projectNameRule = '1 to 64 letters, digits, ".", "_" or "-", starting with a letter or digit'
 
-/** `sockaddr_un` holds 104 bytes on macOS and 108 on Linux, and one too long is cut silently by some systems. */
+/** The longest socket path in bytes: `sockaddr_un` holds 104 bytes on macOS and 108 on Linux, and some systems cut a longer path silently. */
 const socketPathBytesMax = 100
 
 export function isProjectName(name: unknown): name is string {
   return typeof name === 'string' && projectPattern.test(name)
 }
 
-/** The workspace that every daemon has open: sessions outside any project meet there. */
+/** The workspace that every daemon opens: sessions outside of any project meet in it. */
 export const homeWorkspace = 'home'
 
-/** Whether `demo` made the workspace: it is used when it is named, and never found by a scan. */
+/** Whether the name is that of a workspace made by the command `demo`. Such a workspace is used only when it is named, and is never found by a scan. */
 export function isDemoName(name: string): boolean {
   return /^demo-[0-9a-f]{4}$/.test(name)
 }
@@ -51,7 +51,7 @@ export function controlSocketPath(dataDirectory: string, env: Env = process.env)
   return fitting(join(dataDirectory, 'control.sock'), env)
 }
 
-/** The file with the user's keys. Keys of a throw-away or separate data directory stay with it, never among the user's own. */
+/** The path of the file with the user's keys. If RELAY_DATA_DIR sets a separate data directory, its keys are kept in it, not among the user's own. */
 export function credentialsPath(env: Env = process.env): string {
   const given = setting(env, 'RELAY_DATA_DIR')
   return given ? join(resolve(given), 'credentials.json') : join(homeOf(env), '.agent-relay', 'credentials.json')
@@ -59,30 +59,30 @@ export function credentialsPath(env: Env = process.env): string {
 
 export interface ProjectConfig {
   path: string
-  /** The directory that holds `.relay/`. */
+  /** The directory that contains the directory `.relay/`. */
   directory: string
   project?: string
   socketPath?: string
 }
 
-/** A project's `.relay/config.json` as it stands on disk. */
+/** A project's file `.relay/config.json` as it is on disk. */
 export interface ProjectFile {
   path: string
-  /** The directory that holds `.relay/`. */
+  /** The directory that contains the directory `.relay/`. */
   directory: string
   text: string
   value: Record<string, unknown>
 }
 
 /**
- * The nearest `.relay/config.json` that names a workspace, upward from `cwd`. A file that cannot be understood throws: passed over, it would lead to a
+ * Finds the nearest `.relay/config.json` that names a workspace, from `cwd` upward. A file that cannot be understood throws: skipping it would lead to a
  * workspace that nobody meant.
  */
 export function findProjectConfig(cwd: string | undefined = workingDirectory()): ProjectConfig | null {
   return cwd === undefined ? null : (nearest(cwd, (directory) => configOf(readProjectFile(directory))) ?? null)
 }
 
-/** The nearest `.relay/config.json`, upward from `cwd`, whatever it sets. */
+/** Finds the nearest `.relay/config.json`, from `cwd` upward, whatever it contains. */
 export function findProjectFile(cwd: string): ProjectFile | undefined {
   return nearest(cwd, readProjectFile)
 }
@@ -94,7 +94,7 @@ function nearest<T>(cwd: string, look: (directory: string) => T | undefined): T 
   }
 }
 
-/** The working directory; undefined where it was deleted under us. */
+/** Returns the working directory; undefined if it was deleted while the process runs. */
 export function workingDirectory(): string | undefined {
   try {
     return process.cwd()
@@ -103,7 +103,10 @@ export function workingDirectory(): string | undefined {
   }
 }
 
-/** Reads a project's file. It came with a repository: neither the file nor its directory may be a link, and no error repeats its text. */
+/**
+ * Reads the `.relay/config.json` of a directory. The file may have come with a repository, so neither the file nor its directory may be a link, and no error
+ * repeats the file's text.
+ */
 function readProjectFile(directory: string): ProjectFile | undefined {
   const path = join(directory, '.relay', 'config.json')
   let text: string | undefined
@@ -124,7 +127,7 @@ function readProjectFile(directory: string): ProjectFile | undefined {
   return { path, directory, text, value: value as Record<string, unknown> }
 }
 
-/** The configuration in a project's file; undefined where the file names no workspace. */
+/** Reads the configuration from a project's file; undefined if the file names no workspace. */
 function configOf(file: ProjectFile | undefined): ProjectConfig | undefined {
   if (file === undefined) return undefined
   const { path, directory, value } = file
@@ -149,19 +152,25 @@ function homeOf(env: Env): string {
   return setting(env, process.platform === 'win32' ? 'USERPROFILE' : 'HOME') ?? os().homedir()
 }
 
-/** An absolute path from the environment: the XDG rules say to ignore a relative one. */
+/** Reads an absolute path from the environment; relative paths are ignored, as the XDG rules demand. */
 function absolute(env: Env, name: string): string | undefined {
   const value = setting(env, name)
   return value && isAbsolute(value) ? value : undefined
 }
 
-/** The folder in which `daemon start --test` notes for which working directory it runs. Tests with another data directory have another folder. */
+/**
+ * The folder in which a relay started with `daemon start --test` records the working directory it serves. Tests with another data directory have another
+ * folder.
+ */
 export function testFolder(cwd: string, env: Env = process.env): string {
   const temporary = process.platform === 'win32' ? os().tmpdir() : (absolute(env, 'TMPDIR') ?? '/tmp')
   return join(temporary, `agent-relay-test-${process.getuid?.() ?? 0}-${hash(`${dataDir(env)}\n${resolve(cwd)}`)}`)
 }
 
-/** The folder below `hooks/spool` with the hooks' notes for the workspace of this socket. */
+/**
+ * The folder below `hooks/spool` for the workspace of this socket. Hooks leave small files in it about edits that went ahead because the daemon did not answer
+ * in time.
+ */
 export function spoolName(socketPath: string): string {
   return `late-${hash(socketPath)}`
 }
@@ -176,7 +185,7 @@ function fitting(path: string, env: Env): string {
   return join(directory, `${hash(path)}.sock`)
 }
 
-/** FNV-1a, 64 bits: names a path, protects nothing. */
+/** Hashes a path with 64-bit FNV-1a, to make a name of it; not for security. */
 function hash(text: string): string {
   let value = 0xcbf29ce484222325n
   for (const byte of Buffer.from(text)) value = BigInt.asUintN(64, (value ^ BigInt(byte)) * 0x100000001b3n)

@@ -1,4 +1,4 @@
-// The limits of protocol/limits.ts that the stdio pipe and the hooks need too. They load this file at every start, so it imports nothing.
+// The limits of protocol/limits.ts that the MCP stdio pipe and the hooks of CLIs need too. Both load this file at every start, so it imports nothing.
 
 export const pipeLimits = {
   lineBytesMax: 12 * 1024 * 1024,

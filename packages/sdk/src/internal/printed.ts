@@ -1,4 +1,5 @@
-// A program's output inside a text of the daemon's own: cleaned, and two columns in, so that no line of it can pass for one of ours.
+// Shows a program's output inside a text of the daemon: cleaned, and indented by two columns, so that no line of the output can pass for one of the daemon's
+// own.
 
 import { clean } from './clean.ts'
 
@@ -6,12 +7,12 @@ function indentedOutput(text: string): string {
   return clean(text).replace(/^/gm, '  ')
 }
 
-/** A worker's last screen, to be put behind a text. */
+/** Formats a worker's last screen, to be appended to a text; empty if the screen is empty. */
 export function lastScreen(screen: string | undefined): string {
   return screen === undefined || screen.trim() === '' ? '' : `\nIts last screen:\n${indentedOutput(screen)}`
 }
 
-/** Splits a reason. Its first line is ours; behind it may be what a program has printed, such as a set-up command. */
+/** Splits a reason into the daemon's own first line and, after it, what a program has printed, such as a set-up command. */
 export function reasonTexts(reason = ''): { why: string; printed: string } {
   const [first = '', ...rest] = reason.split('\n')
   const end = rest.join('\n').trim()

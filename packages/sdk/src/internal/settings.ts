@@ -1,14 +1,14 @@
-// Settings: every environment variable of ours, in one table, from which docs/reference/settings.md is made. Nothing else reads these variables. Loaded by
-// hooks and the pipe at every start, so it imports nothing.
+// Settings: all of our environment variables in one table, from which docs/reference/settings.md is made. No other code reads these variables. The hooks of
+// CLIs and the MCP stdio pipe load this file at every start, so it imports nothing.
 
 export type Env = Record<string, string | undefined>
 
 interface Setting {
   what: string
-  /** The default, where the variable is not set. */
+  /** What applies if the variable is not set. */
   otherwise: string
   readBy: string
-  /** The variable is passed from one program of ours to another: people have no use for it. */
+  /** Whether our programs only pass the variable to each other, so that people have no use for it. */
   isInternal?: boolean
 }
 
@@ -145,16 +145,16 @@ const table = {
 export type SettingName = keyof typeof table
 export const settings: Readonly<Record<SettingName, Setting>> = table
 
-/** The name of a variable: for `RELAY_…` one of the table, else any. */
+/** The name of an environment variable: a name that begins with `RELAY_` must be in the settings table. */
 type VariableName<Name extends string> = Name extends `RELAY_${string}` ? SettingName : Name
 
-/** A variable of the environment. Hosts pass `${RELAY_PROJECT}` on literally when the variable is not set: such a value means "not set". */
+/** Reads an environment variable. Some CLIs pass `${RELAY_PROJECT}` on literally if the variable is not set, so such a value counts as "not set". */
 export function setting<Name extends string>(env: Env, name: VariableName<Name> & Name): string | undefined {
   const value = env[name]?.trim()
   return value === undefined || value === '' || /^\$(\{|RELAY_)/.test(value) ? undefined : value
 }
 
-/** The value of a variable, exactly as it was set. */
+/** Returns the value of a variable exactly as it was set. */
 export function given(env: Env, name: SettingName): string | undefined {
   return env[name]
 }

@@ -1,8 +1,8 @@
-// Sizes of files and payloads as people read them, on the page and in a terminal.
+// Formats sizes of files and payloads for people, on the dashboard and in a terminal.
 
 const units = ['B', 'KB', 'MB', 'GB']
 
-/** A size such as `312 B`, `1.2 KB`, `120 KB`, `5.0 MB`. */
+/** Formats a size such as `312 B`, `1.2 KB`, `120 KB`, `5.0 MB`. */
 export function sizeText(bytes: number): string {
   let [value, unit] = [bytes, 0]
   for (; value >= 999.5 && unit < units.length - 1; unit++) value /= 1_000

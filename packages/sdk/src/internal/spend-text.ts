@@ -1,20 +1,20 @@
-// Spend for people: `12k tokens, $0.31`. Tokens first: the cost is a list price, and few vendors tell it.
+// Formats spend for people: `12k tokens, $0.31`. Tokens come first, because the cost is a list price, and few vendors report it.
 
 import type { Spend } from '../protocol/spend.ts'
 
-/** All tokens, in and out, with the cost where it is known. */
+/** Formats the sum of input and output tokens, with the cost if it is known. */
 export function spendText({ tokens: { input, output }, usd }: Spend): string {
   return `${countText(input + output)} tokens${usd === undefined ? '' : `, ${usdText(usd)}`}`
 }
 
-/** A count such as `812`, `1.2k`, `12k`, `1.2M`. */
+/** Formats a count such as `812`, `1.2k`, `12k`, `1.2M`. */
 export function countText(count: number): string {
   if (count < 1_000) return String(count)
   if (count < 999_500) return `${rounded(count / 1_000)}k`
   return count < 999_500_000 ? `${rounded(count / 1e6)}M` : `${rounded(count / 1e9)}G`
 }
 
-/** A cost such as `$0.31`, or `$0.0042` where it is less than a cent. */
+/** Formats a cost such as `$0.31`, or `$0.0042` if it is less than a cent. */
 export function usdText(usd: number): string {
   return `$${usd === 0 || usd >= 0.01 ? usd.toFixed(2) : usd.toPrecision(2)}`
 }

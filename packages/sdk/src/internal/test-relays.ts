@@ -1,5 +1,5 @@
-// Relays for tests (`daemon start --test`): each leaves a note in the temporary directory that says for which working directory it runs, so that
-// programs there find it and nothing is written anywhere else. Loaded by the stdio pipe: `node:` imports only.
+// Relays for tests (`daemon start --test`). Each writes a small file into the temporary directory that says which working directory it serves, so that programs
+// in that directory find it and nothing is written anywhere else. The MCP stdio pipe loads this file, so it imports only `node:` modules.
 
 import { lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,17 +10,17 @@ import type { Env } from './settings.ts'
 export interface TestRelay {
   project: string
   socketPath: string
-  /** The relay's process has just begun, and answers in a moment. */
+  /** Whether the relay's process has just begun and will answer in a moment. */
   isStarting: boolean
 }
 
-/** Far more than the start of a relay takes. A note that is older belongs to a relay that was killed, or that failed. */
+/** How long a relay may count as starting, far longer than a start takes. An older file belongs to a relay that was killed, or that failed. */
 const startMsMax = 10_000
 const notePattern = /^(\d+)\.(\d+)\.(.+)$/
-/** Attempts to write a note: the last relay to leave removes the folder, perhaps while the next one is about to write there. */
+/** How often writing the file is attempted: the last relay to leave removes the folder, perhaps while the next relay is about to write into it. */
 const triesMax = 5
 
-/** The relays for tests of a working directory, the newest first. A folder that somebody else has put there counts for nothing. */
+/** Lists the test relays of a working directory, the newest first. A folder that another user has made is ignored. */
 export function testRelays(cwd: string, env: Env): TestRelay[] {
   const folder = testFolder(cwd, env)
   if (!isOwnFolder(folder)) return []
@@ -33,7 +33,7 @@ export function testRelays(cwd: string, env: Env): TestRelay[] {
   })
 }
 
-/** The last relay to leave removes the folder. */
+/** Lists the files in the folder; none if the folder is missing, because the last relay to leave removes it. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder)
@@ -42,7 +42,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Notes that this process runs, or is about to run, a relay for a working directory. Returns a function that takes the note back. */
+/** Records in a file that this process runs, or is about to run, a test relay for a working directory. Returns a function that removes the file. */
 export function noteTestRelay(
   { project, socketPath }: Pick<TestRelay, 'project' | 'socketPath'>,
   cwd: string,
@@ -66,12 +66,12 @@ export function noteTestRelay(
     try {
       rmdirSync(folder)
     } catch {
-      // Another relay runs for the same directory.
+      // The folder is not empty: another relay runs for the same directory.
     }
   }
 }
 
-/** Removes the notes of processes that were killed, and could not take them back. */
+/** Removes the files of processes that were killed and could not remove them. */
 function forgetDead(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = notePattern.exec(name)?.[2]
@@ -92,7 +92,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** The text of a note; empty where it was taken back in this moment, or is no note of ours. */
+/** Reads the file of a test relay; empty if the relay has just removed the file, or if the file is not safe to read. */
 function textOf(path: string): string {
   try {
     return readForeignText(path) ?? ''

@@ -1,8 +1,8 @@
-// Texts for people and models about a machine that cannot be reached, about the agents on it, and about agents that are not given messages.
+// Texts for people and models about a machine that cannot be reached, about the agents on it, and about agents that get no messages at the moment.
 
 const [secondMs, minuteMs, hourMs, dayMs] = [1_000, 60_000, 3_600_000, 86_400_000]
 
-/** A duration such as `3 min`, rounded down. */
+/** Formats a duration such as `3 min`, rounded down. */
 function spanText(ms: number): string {
   const [unitMs, unit] =
     ms < 2 * minuteMs
@@ -15,13 +15,16 @@ function spanText(ms: number): string {
   return `${Math.max(0, Math.floor(ms / unitMs))} ${unit}`
 }
 
-/** A text such as `last heard of 3 min ago`. `since`: when the machine was last heard of, unset where it never was since the daemon started. */
+/**
+ * Returns a text such as `last heard of 3 min ago`. `since` is when the machine was last heard of; undefined if this daemon has not heard of it since it
+ * started.
+ */
 export function lastHeardText(since: number | string | undefined, now = Date.now()): string {
   if (since === undefined) return 'not heard of since the daemon here started'
   return `last heard of ${spanText(now - new Date(since).getTime())} ago`
 }
 
-/** One sentence for each recipient that is there and is not given the message now. */
+/** One sentence for each recipient that is connected but does not get the message now. */
 export function notReachedText(notReached: readonly { name: string; why: string }[]): string | undefined {
   const lines = notReached.map(
     ({ name, why }) => `${name} is not given messages now (${why}); it waits in their inbox.`,
@@ -29,7 +32,7 @@ export function notReachedText(notReached: readonly { name: string; why: string 
   return lines.length === 0 ? undefined : lines.join(' ')
 }
 
-/** One sentence for each recipient that cannot be reached. The message is stored, and waits. */
+/** One sentence for each recipient whose machine cannot be reached. The message is stored and waits. */
 export function unreachableText(
   unreachable: readonly { name: string; machine: string; since?: string }[],
 ): string | undefined {

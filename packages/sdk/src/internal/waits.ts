@@ -1,16 +1,17 @@
-// The timeouts of our programs when they wait for each other, in one table. Each limit is many times what is usual, so that a slow or busy machine meets none
-// of them. Hooks and the pipe load it at every start. The waits of programs that use the SDK are in limits.ts: a web page has no environment.
+// How long our programs wait for each other, in one table. Each limit is many times the usual wait, so that a slow or busy machine reaches none of them. The
+// hooks of CLIs and the MCP stdio pipe load this file at every start. The waits of programs that use the SDK are in limits.ts, because a web page has no
+// environment variables.
 
 import { setting } from './settings.ts'
 
 interface WaitRow {
   what: string
-  /** The usual wait on two slow cores, with a little else to do. */
+  /** The usual wait on a machine with two slow cores and a little other work. */
   usualMs: number
   limitMs: number
-  /** The longest limit that RELAY_PATIENCE may lead to. A CLI ends a hook after five seconds and shows an error: no patience may take a hook that far. */
+  /** The highest value to which RELAY_PATIENCE may raise the limit. A CLI ends a hook after five seconds and shows an error, so no hook may wait that long. */
   mostMs?: number
-  /** The effect of reaching the limit. */
+  /** What happens when the limit is reached. */
   afterwards: string
 }
 
@@ -108,7 +109,7 @@ const waitTable = {
 export type WaitName = keyof typeof waitTable
 export const waits: Readonly<Record<WaitName, Readonly<WaitRow>>> = waitTable
 
-/** The factor that RELAY_PATIENCE sets on a machine that is slower still: 3 makes every limit three times as long. It never shortens one. */
+/** The factor in RELAY_PATIENCE, for an especially slow machine: 3 makes every limit three times as long. It never shortens a limit. */
 function patience(): number {
   const given = Number(setting(process.env, 'RELAY_PATIENCE'))
   return given >= 1 && given <= 100 ? given : 1

@@ -1,16 +1,16 @@
-// A small client of the daemon's socket, for programs that must start in the time of a bare Node: the hooks of CLIs and shell completion. The
-// stdio pipe uses its frames and ids. It loads nothing. The client that reconnects, watches and checks its input is in client/.
+// A small client for the daemon's socket, for programs that must start as fast as a bare Node: the hooks of CLIs and shell completion. The MCP stdio pipe uses
+// its frames and ids. This file loads no other module. The full client, which reconnects, watches and checks its input, is in client/.
 
 import type { Socket } from 'node:net'
 
-/** The beginning of every frame. A line of MCP never begins so. */
+/** The beginning of every frame of our protocol. A line of MCP never begins like this. */
 export const frameStart = '{"v":1,'
 
 export function frameLine(type: 'HELLO' | 'CALL', id: string, payload: object): string {
   return `${JSON.stringify({ v: 1, type, id, ts: Date.now(), payload })}\n`
 }
 
-/** Ordered by time and unique; not a secret. `node:crypto` would cost an eighth of the start. */
+/** Makes an id that is unique and sorts by time; it is not a secret. `node:crypto` would take an eighth of the program's start time. */
 export function newWireId(): string {
   const chance = Math.random().toString(36).slice(2)
   return `p_${Date.now().toString(36)}_${process.pid.toString(36)}_${chance.padEnd(11, '0')}`
@@ -18,24 +18,24 @@ export function newWireId(): string {
 
 interface WireWelcome {
   workspaceId: string
-  /** The tool by which the agent's model answers, where that is not `relay_send`. */
+  /** The tool with which the agent's model answers. Unset for `relay_send`. */
   sendTool?: string
 }
 
 export class WireClient {
   readonly welcome: Promise<WireWelcome>
-  /** The daemon has accepted the HELLO. */
+  /** Whether the daemon has accepted the HELLO. */
   isWelcome = false
   readonly #socket: Socket
   readonly #onEnd: (isRefused: boolean) => void
   readonly #awaited = new Map<string, (payload: unknown) => void>()
   #isOver = false
 
-  /** `onEnd` runs once: when the daemon refuses a frame, or when the connection ends. Calls without an answer then stay pending. */
+  /** `onEnd` runs once: when the daemon refuses a frame, or when the connection ends. Unanswered calls then stay pending. */
   constructor(socket: Socket, identity: object, onEnd: (isRefused: boolean) => void) {
     this.#socket = socket
     this.#onEnd = onEnd
-    // The pieces of a large answer are joined once.
+    // Chunks are collected until a newline arrives, so that a large answer is joined only once.
     let pieces: Buffer[] = []
     socket.on('data', (chunk: Buffer) => {
       pieces.push(chunk)

@@ -1,5 +1,5 @@
-// The client's half of the protocol over anything that carries envelopes: calls and their answers, watches and their items, hello and goodbye.
-// Bytes and sockets are not here: a wire feeds `receive` and `lost`. Reconnecting is in reconnecting-link.ts.
+// The client's half of the protocol: calls and their answers, watches and their items, hello and goodbye, over anything that carries envelopes (the JSON
+// objects of the protocol). Bytes and sockets are elsewhere: the transport calls `receive` and `lost`. Reconnecting is in reconnecting-link.ts.
 
 import { ConnectionError, errorFrom, type RefusalLike, type RelayError } from '../errors.ts'
 import { welcomeMs } from '../limits.ts'
@@ -10,10 +10,10 @@ import type { CallName, InputOf, OutputOf, WatchName } from '../protocol/operati
 import { frameRefusal } from '../protocol/refusals/frames.ts'
 import type { Refusal } from '../protocol/refusals.ts'
 
-/** The output of a link: one line at a time. */
+/** Where a link writes its lines, one at a time. */
 export interface Outlet {
   write(line: string): void
-  /** Ends after the lines written so far; resolves when the connection is gone. */
+  /** Closes the connection after the lines written so far; resolves when the connection is gone. */
   close(): Promise<void>
 }
 
@@ -46,7 +46,7 @@ export class EnvelopeLink implements Link {
     return this.#welcome
   }
 
-  /** Says HELLO; the link is usable once this resolves. A refused HELLO rejects with the refusal's error. */
+  /** Sends HELLO; when this resolves, the link is usable. If the daemon refuses the HELLO, rejects with the refusal's error. */
   async introduce(hello: Hello): Promise<this> {
     const timer = setTimeout(() => this.lost(`no answer to HELLO within ${welcomeMs} ms`), welcomeMs)
     try {
@@ -70,7 +70,7 @@ export class EnvelopeLink implements Link {
     id: string,
     sink: WatchSink<OutputOf<O>>,
   ): Promise<{ seq: number }> {
-    // The watch is known before the answer comes: items may follow it in the same chunk.
+    // The watch is registered before the daemon's answer comes, because items may follow the answer in the same chunk.
     this.#watches.set(id, sink as WatchSink<unknown>)
     const established = this.#ask('CALL', id, { op, input }) as Promise<{ seq: number }>
     established.catch(() => this.#watches.delete(id))
@@ -110,18 +110,21 @@ export class EnvelopeLink implements Link {
       case 'BYE':
         this.#bye(payload)
         break
-      default: // A frame that only clients send, or a type of a newer daemon that we did not ask for.
+      default: // A frame that only clients send, or a type of a newer daemon for which we did not ask.
         break
     }
   }
 
-  /** Ends the link because the wire is gone, or brings something else than the protocol. Calls in flight end; they may be sent again over another link. */
+  /**
+   * Ends the link because the connection is gone, or because something else than our protocol came over it. Calls in flight reject; they may be sent again over
+   * another link.
+   */
   lost(why: string): void {
     this.#finish({ how: 'lost' }, new ConnectionError(why))
     void this.#outlet.close()
   }
 
-  /** Ends the link for a reason given by either side. A reason that another try cannot fix also ends the calls in flight for good. */
+  /** Ends the link for a reason that either side gave. If another try cannot help, the calls in flight also fail for good. */
   refuse(given: Refusal): void {
     this.#finish(
       { how: 'refused', refusal: given },
@@ -132,11 +135,11 @@ export class EnvelopeLink implements Link {
 
   #ask(type: FrameType, id: string, payload: unknown): Promise<unknown> {
     if (this.#done) return Promise.reject(new ConnectionError('the link is closed'))
-    // Two calls in flight with the same id are the same command: one question, one answer for both.
+    // Two calls in flight with the same id are the same command: it is sent once, and both get the one answer.
     const asked = this.#calls.get(id)
     if (asked) return asked.promise
     const line = lineOf(type, id, payload)
-    // The daemon passes over a longer line without reading its id, so the answer would never find the call.
+    // The daemon skips a line that is longer than this without reading its id, so the answer could not be matched to the call.
     if (!isWithinBytes(line, limits.lineBytesMax)) {
       return Promise.reject(errorFrom(frameRefusal('frame.too-large', { bytesMax: limits.lineBytesMax })))
     }
@@ -163,7 +166,7 @@ export class EnvelopeLink implements Link {
   #refused(id: string, given: Refusal): void {
     const waiting = this.#take(id)
     if (waiting) waiting.reject(errorFrom(given))
-    // The daemon could not read one of our frames and does not know which: no call in flight can be trusted to be answered.
+    // The daemon could not read one of our frames and does not know which: no call in flight can rely on an answer.
     else if (id === '-') this.refuse(given)
   }
 
@@ -196,7 +199,7 @@ function fields(payload: unknown): Record<string, unknown> {
   return typeof payload === 'object' && payload !== null ? (payload as Record<string, unknown>) : {}
 }
 
-/** A refusal from a frame's payload. Codes of a newer daemon that we do not know pass through as they are. */
+/** Reads a refusal from a frame's payload. Codes of a newer daemon that this SDK does not know are passed on as they are. */
 function toRefusal(payload: unknown): Refusal {
   const { code, message, retry, details } = fields(payload)
   const given: RefusalLike = {

@@ -1,4 +1,4 @@
-// The link over a Unix socket or a named pipe. The protocol over it is in envelopes.ts, the search for the socket in discover.ts.
+// The link over a Unix socket or a named pipe. The protocol itself is in envelopes.ts, the search for the socket in discover.ts.
 
 import { connect, type Socket } from 'node:net'
 import { ConnectionError, DaemonNotRunningError } from '../errors.ts'
@@ -44,7 +44,7 @@ function overSocket(socket: Socket): EnvelopeLink {
       for (let envelope = parser.read(); envelope; envelope = parser.read()) link.receive(envelope)
     } catch (error) {
       if (!(error instanceof FrameError)) throw error
-      // Asking again would bring the same answer again, so the calls in flight end with this.
+      // Another attempt would get the same answer again, so the calls in flight fail with this refusal.
       link.refuse(frameRefusal('frame.invalid', { why: `the daemon's answer: ${error.message}` }))
     }
   })
@@ -55,7 +55,7 @@ function overSocket(socket: Socket): EnvelopeLink {
   return link
 }
 
-/** Lines written in one turn of the event loop leave in one system call: many small writes cost more than the messages themselves. */
+/** Collects the lines written in one turn of the event loop and sends them in one system call: many small writes cost more than the messages themselves. */
 class SocketOutlet implements Outlet {
   readonly #socket: Socket
   readonly #gone: Promise<void>
@@ -77,7 +77,7 @@ class SocketOutlet implements Outlet {
     if (!this.#socket.destroyed && !this.#socket.writableEnded) {
       this.#flush()
       this.#socket.end()
-      // Drain what still comes, or the close of the other end is never seen; the timer keeps no process alive.
+      // Reads and drops what still comes, because otherwise the close of the other end is never noticed. The timer does not keep the process alive.
       this.#socket.resume()
       setTimeout(() => this.#socket.destroy(), lingerMs).unref()
     }

@@ -1,5 +1,5 @@
-// The WebSocket link in Node, over `ws` in every version: the WebSocket that Node has from 22 on does not say why a connection failed, and does not
-// report a failure that happens at once. Apart from websocket.ts, so that no browser bundle meets `ws`.
+// The WebSocket link in Node, over the package `ws` in every version of Node: Node's own WebSocket (from 22 on) does not say why a connection failed, and does
+// not report a failure that happens at once. Separate from websocket.ts, so that no browser bundle contains `ws`.
 
 import type { Connector } from '../link.ts'
 import { limits } from '../protocol/limits.ts'

@@ -1,4 +1,4 @@
-// A run as the tools agent_* and REST show it: its fields have the names of the specification that MCP clients know.
+// A run (a contract given to an agent) as the MCP tools `agent_*` and REST show it. The fields have the names of the specification that MCP clients know.
 
 import { z } from 'zod'
 import { type Run, RunState } from './runs.ts'

@@ -1,9 +1,12 @@
-// Approvals and delegations, as schemas and types. No behaviour.
+// Approvals (questions of an agent that only a person, or an agent with a delegation, may answer) and delegations, as schemas and types. No behaviour.
 
 import { z } from 'zod'
 import { AgentName } from './words.ts'
 
-/** One choice of an approval. allow: this once. always: for this session of the agent. deny: no. other: something that only its label tells. */
+/**
+ * One choice of an approval. allow: allowed this once. always: allowed for this session of the agent. deny: not allowed. other: only the label says what it
+ * means.
+ */
 export const ApprovalChoice = z.object({
   id: z.string().min(1).max(100),
   kind: z.enum(['allow', 'always', 'deny', 'other']),
@@ -11,7 +14,7 @@ export const ApprovalChoice = z.object({
 })
 export type ApprovalChoice = z.infer<typeof ApprovalChoice>
 
-/** One question with its options. An answer takes one of them, or several where `isMany` is set, or is in words of its own. */
+/** A question with its options. An answer chooses one option, or several if `isMany` is set, or is in free words. */
 export const Question = z.object({
   text: z.string().min(1).max(2_000),
   options: z
@@ -21,52 +24,55 @@ export const Question = z.object({
   isMany: z.boolean().optional(),
 })
 export type Question = z.infer<typeof Question>
-/** The most questions of one choice. */
+/** The most questions that one approval may ask. */
 export const questionsMax = 10
 
 /**
- * How an approval was closed. answered: from the queue. terminal: at the agent's own terminal. timeout and cancelled: the agent's CLI gave it up. gone: the
- * program that asked is not there any more. restart: the daemon ended while the approval was open.
+ * How an approval was closed. answered: from the list of approvals. terminal: at the agent's own terminal. timeout and cancelled: the agent's CLI gave it up.
+ * gone: the program that asked has ended. restart: the daemon ended while the approval was open.
  */
 export const approvalHows = ['answered', 'terminal', 'timeout', 'cancelled', 'gone', 'restart'] as const
 export type ApprovalHow = (typeof approvalHows)[number]
 
-/** One thing that an agent may not do until somebody with authority says yes. */
+/** An approval: something that an agent may not do until a person, or an agent with a delegation, says yes. */
 export const Approval = z.object({
   id: z.string(),
   agent: z.string(),
   /** The CLI that asks: `claude`, `codex`, … */
   vendor: z.string(),
   tool: z.string(),
-  /** The text of what the agent is about to do, cleaned, and cut where it is long. */
+  /** What the agent is about to do, as cleaned text; a long text is cut. */
   input: z.string(),
-  /** The part of the request that `input` leaves out. `chars`, `lines`: so many more are not shown; no `chars`: some characters cannot be shown. */
+  /** What `input` leaves out of the request: the numbers of characters and lines that are not shown. If `chars` is 0, some characters cannot be displayed. */
   hidden: z
     .object({ chars: z.number().int().nonnegative(), lines: z.number().int().nonnegative().optional() })
     .optional(),
   directory: z.string().optional(),
-  /** The machine where the agent waits, in a workspace that several machines share: its directory is there, and only that machine can let it go on. */
+  /**
+   * The machine on which the agent waits, in a workspace that several machines share: `directory` is a path on that machine, and only that machine can let the
+   * agent go on.
+   */
   machine: z.string().optional(),
-  /** The possible answers; empty where the approval can only be answered at the terminal. */
+  /** The possible answers; empty if the approval can only be answered at the agent's terminal. */
   choices: z.array(ApprovalChoice),
-  /** The questions of a choice, which asks for an answer to each of them and not for a yes. */
+  /** The questions, if the agent asks for answers and not for a yes. */
   questions: z.array(Question).optional(),
   since: z.string(),
-  /** The digest of what was shown. An answer names it, so that it fits that and nothing else. */
+  /** The digest of what the person was shown. An answer repeats the digest, so that it counts for that text and nothing else. */
   digest: z.string(),
 })
 export type Approval = z.infer<typeof Approval>
 
-/** A right of one agent to answer approvals of its own workers, for some time. */
+/** A delegation: the right of one agent to answer approvals of its own workers, for a limited time. */
 export const Delegation = z.object({
   agent: AgentName,
-  /** A worker of that agent, or `*` for each of them. */
+  /** The worker for whose approvals the delegation holds, or `*` for all workers of the agent. */
   for: z.union([z.literal('*'), AgentName]),
-  /** Names of tools; `*` stands for all. */
+  /** The names of the tools that the agent may approve; `*` stands for all. */
   tools: z.array(z.string().min(1).max(200)).min(1).max(100),
-  /** A pattern for the whole input, with `*` for anything but what a shell gives a meaning of its own. Without a pattern, any input. */
+  /** A pattern for the whole input, in which `*` stands for anything without characters that are special to a shell. Unset: any input. */
   pattern: z.string().min(1).max(1_000).optional(),
-  /** The end of the delegation, in milliseconds since 1970. */
+  /** When the delegation ends, in ms since 1970. */
   until: z.number().int().positive(),
 })
 export type Delegation = z.infer<typeof Delegation>

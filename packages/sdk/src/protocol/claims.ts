@@ -1,18 +1,18 @@
-// A claim on a file, as a schema and a type. No behaviour.
+// Claims on files, as a schema and a type. No behaviour.
 
 import { z } from 'zod'
 
-/** A file that one agent is editing. */
+/** A claim: a file that one agent is editing, so that other agents' edits of it can be held off. */
 export const Claim = z.object({
   agent: z.string(),
-  /** The checkout that the file is in, without links in its path. `file` is the file's path from there. */
+  /** The root directory of the git checkout that contains the file, with symbolic links resolved. `file` is the file's path from `root`. */
   root: z.string(),
   file: z.string(),
-  /** The claim was made by an edit, or by hand. */
+  /** Whether an edit made the claim, or an explicit request. */
   how: z.enum(['edit', 'hand']),
   since: z.string(),
   until: z.string(),
-  /** The beginning of the holder's task, for those who may know it. */
+  /** The beginning of the holder's task, if the reader may know it. */
   task: z.string().optional(),
 })
 export type Claim = z.infer<typeof Claim>

@@ -1,5 +1,5 @@
-// Facts: the things that can happen, one type each. The rules in core/ decide them; they are written once to the journal and shown to watchers as events. A
-// fact never carries a message body (the immutable message row does) and never changes its meaning: a new meaning is a new type.
+// Facts: the things that can happen, one type each. The rules in packages/relay/src/core decide them; they are written once to the journal and shown to
+// watchers as events. A fact never contains a message's body, which is stored with the message, and never changes its meaning: a new meaning is a new type.
 
 import type { ApprovalFact } from './facts/approvals.ts'
 import type { ClaimFact } from './facts/claims.ts'
@@ -14,21 +14,24 @@ import type { Route } from './routes.ts'
 import type { ActionErrorCode, AgentProfile, ControlName, Message, WorkerStatus } from './words.ts'
 import type { Worktree } from './worktrees.ts'
 
-/** The first fact of a workspace. */
+/** The workspace was created: the first fact in its journal. */
 export interface WorkspaceBegan {
   type: 'workspace.began'
   id: string
 }
-/** A new key was issued, which ends the one before; only its hash is ever written. */
+/** A new workspace key was issued, which ends the key before it; only the hash of a key is ever written. */
 export interface WorkspaceKeyIssued {
   type: 'workspace.key-issued'
   hash: string
 }
-/** The workspace was restored from a backup. The workers and runs written before were on another disk: nothing of them is started, removed or written here. */
+/**
+ * The workspace was restored from a backup. Workers and runs in earlier entries belonged to another disk: this daemon does not start, remove or write anything
+ * of theirs.
+ */
 export interface WorkspaceRestored {
   type: 'workspace.restored'
 }
-/** The whole policy, as it holds from now on. */
+/** The workspace's policy was set; `policy` is the whole policy that holds from here on. */
 export interface WorkspacePolicySet {
   type: 'workspace.policy-set'
   policy: Policy
@@ -42,25 +45,25 @@ export interface AgentUpdated {
   type: 'agent.updated'
   agent: Omit<AgentProfile, 'channels'>
 }
-/** A token was issued; only its hash is ever written. The token is valid before `until` (milliseconds); for good, if left out. */
+/** A token was issued to an agent; only the token's hash is ever written. `until` is when the token ends, in ms since 1970. Unset: it never ends. */
 export interface AgentTokenIssued {
   type: 'agent.token-issued'
   agent: string
   hash: string
   until?: number
 }
-/** All tokens that the agent had until now are invalid. */
+/** All tokens that the agent had so far are invalid. */
 export interface AgentTokensRevoked {
   type: 'agent.tokens-revoked'
   agent: string
 }
-/** The agent is in no list any more. `isFree`: nothing that is kept names it, so another agent may have its name; otherwise nobody may. */
+/** The agent was removed from all lists. `isFree` says that nothing stored names the agent, so another agent may take the name; otherwise nobody may. */
 export interface AgentRetired {
   type: 'agent.retired'
   agent: string
   isFree: boolean
 }
-/** The agent was told its own situation, because its model's memory had been cut. The text is all that it was told. */
+/** The agent was told its own situation, because its model's memory was cut. `text` is all that it was told. */
 export interface AgentBriefed {
   type: 'agent.briefed'
   agent: string
@@ -71,7 +74,7 @@ export interface ChannelCreated {
   type: 'channel.created'
   channel: string
 }
-/** An agent joined a channel, or the broadcast `*`. It gets what comes after number `n`: a newcomer starts with no backlog. */
+/** An agent joined a channel, or the broadcast `*`. It gets the messages after number `n`: a newcomer starts without older messages. */
 export interface ChannelJoined {
   type: 'channel.joined'
   channel: string
@@ -84,12 +87,12 @@ export interface ChannelLeft {
   agent: string
   n: number
 }
-/** A channel was removed: only its maker had ever joined it, and nothing was said in it. */
+/** A channel was removed. That is possible only if nobody but its creator has ever joined it, and no message was sent to it. */
 export interface ChannelRemoved {
   type: 'channel.removed'
   channel: string
 }
-/** A pair, a group or the broadcast came to be; the members of a pair or group are in it from its first message. */
+/** A pair, a group or the broadcast came into being. The members of a pair or group belong to it from its first message on. */
 export interface ConversationOpened {
   type: 'conversation.opened'
   conversation: string
@@ -105,7 +108,10 @@ export interface MessageCreated {
   thread?: string
   replyTo?: string
 }
-/** A message was put before the agent by `route`. Where the route holds, `session` holds it until `until` (milliseconds). */
+/**
+ * A message was put before the agent by `route`. If the route holds messages, `session` keeps this one from the agent's other sessions until `until` (ms since
+ * 1970).
+ */
 export interface DeliveryOffered {
   type: 'delivery.offered'
   message: string
@@ -114,7 +120,7 @@ export interface DeliveryOffered {
   session?: string
   until?: number
 }
-/** A message was taken, but not yet put before the agent: `session` keeps it from others until `until` (milliseconds). */
+/** A message was taken for the agent, but not yet put before it: `session` keeps the message from others until `until` (ms since 1970). */
 export interface DeliveryHeld {
   type: 'delivery.held'
   message: string
@@ -122,7 +128,7 @@ export interface DeliveryHeld {
   session?: string
   until: number
 }
-/** The answer that carried a message never arrived: no session holds the message any more, and the next taker gets it. */
+/** The answer that carried a message never arrived: no session holds the message, and the next session that takes messages gets it. */
 export interface DeliveryReleased {
   type: 'delivery.released'
   message: string
@@ -146,7 +152,7 @@ export interface ReactionRemoved {
   emoji: string
 }
 
-/** One session of the provider offers an action; a new registration takes the place of the one before. */
+/** A session of the agent `provider` offers an action (a typed function); a new registration of the name replaces the one before. */
 export interface ActionRegistered {
   type: 'action.registered'
   name: string
@@ -157,9 +163,9 @@ export interface ActionRegistered {
   outputSchema?: Record<string, unknown>
   availableTo?: string[]
   timeoutMs: number
-  /** The proof that the provider's session has shown: the owner's socket, the key, a token, or nothing. */
+  /** What the provider's session has proved itself with: the owner's socket, the workspace key, a token, or nothing. */
   authority?: 'owner' | 'key' | 'token' | 'nobody'
-  /** The machine that the session lives on; left out where the workspace lives on one machine alone. */
+  /** The machine on which the provider's session lives. Unset in a workspace of a single machine. */
   machine?: string
 }
 export interface ActionWithdrawn {
@@ -167,7 +173,7 @@ export interface ActionWithdrawn {
   name: string
   provider: string
 }
-/** An action was called. The input is the entry's body, not in the fact: not every watcher may see what an agent passed. */
+/** An action was called. The input is stored as the entry's body and not in the fact, because not every watcher may see what an agent passed. */
 export interface ActionInvoked {
   type: 'action.invoked'
   id: string
@@ -177,10 +183,10 @@ export interface ActionInvoked {
   session?: string
   inputBytes: number
   until: number
-  /** The machine that answers, which is that of the action. */
+  /** The machine on which the action's provider answers. Unset in a workspace of a single machine. */
   machine?: string
 }
-/** A call of an action ended. Its output is the entry's body. */
+/** A call of an action ended. The output is stored as the entry's body. */
 export interface ActionCompleted {
   type: 'action.completed'
   id: string
@@ -192,17 +198,20 @@ export interface ActionCompleted {
   outputBytes?: number
   durationMs: number
 }
-/** The request for a worker as it was made; the other fields of the fact say what became of it. With the request the worker can be asked for again. */
+/**
+ * The request for a worker exactly as it was made, so that the same worker can be requested again; the other fields of `WorkerWished` say what became of the
+ * request.
+ */
 export interface WorkerAsked {
   cli: string
   command?: string[]
   args?: string[]
   control?: ControlName
-  /** The directory that the parent wished for; a worktree is made from there. */
+  /** The directory that the parent asked for; if the worker gets a worktree, it is made from this directory. */
   cwd: string
   worktree?: boolean
 }
-/** An agent wishes a worker's program to run. The task is the entry's body. */
+/** An agent wants a worker's program to run. The worker's task is stored as the entry's body. */
 export interface WorkerWished {
   type: 'worker.wished'
   id: string
@@ -213,20 +222,20 @@ export interface WorkerWished {
   args?: string[]
   model?: string
   cwd: string
-  /** The worker gets the relay's MCP server; not where its arguments bring MCP configuration of their own. */
+  /** Whether the worker gets the relay's MCP server; false if its arguments contain an MCP configuration of their own. */
   isInjected: boolean
-  /** The protocol in which the daemon speaks to the program; left out: it types into the terminal. */
+  /** The protocol in which the daemon speaks to the program. Unset: the daemon types into the program's terminal. */
   control?: 'acp'
-  /** The worker's own checkout, which is made before its program starts. */
+  /** The worker's own git worktree, which is made before its program starts. */
   worktree?: Worktree
-  /** The machine that the worker runs on; left out where the workspace lives on one machine alone. */
+  /** The machine on which the worker runs. Unset in a workspace of a single machine. */
   machine?: string
-  /** The request. Left out by versions that could not ask for a worker again. */
+  /** The request for this worker as it was made. Unset in facts of versions that could not request a worker again. */
   asked?: WorkerAsked
-  /** The earlier worker whose task this one was given again. */
+  /** The id of the earlier worker whose task this worker was given again. */
   again?: string
 }
-/** Somebody wishes a running worker to go on, pause or end. */
+/** Somebody wants a running worker to go on, pause or end. */
 export interface WorkerWishChanged {
   type: 'worker.wish-changed'
   id: string
@@ -234,7 +243,7 @@ export interface WorkerWishChanged {
   wish: 'run' | 'paused' | 'gone'
   reason?: string
 }
-/** The status of a worker's program. */
+/** The status of a worker's program has changed. */
 export interface WorkerChanged {
   type: 'worker.changed'
   id: string
@@ -243,10 +252,10 @@ export interface WorkerChanged {
   pid?: number
   code?: number
   reason?: string
-  /** The worker is spoken to in its terminal from now on: the protocol that was wished for did not work. */
+  /** Set if the daemon speaks to the worker through its terminal from here on, because the requested protocol did not work. */
   control?: 'pty'
 }
-/** A worker's worktree was removed: it held nothing that is nowhere else, or somebody said that it may go. */
+/** A worker's git worktree was removed: its content also exists elsewhere, or somebody said that it may go. */
 export interface WorkerWorktreeRemoved {
   type: 'worker.worktree-removed'
   id: string
@@ -292,7 +301,7 @@ export type Fact =
   | NoticeFact
   | SpendNoted
 
-/** Facts of one command, in the order they were decided. */
+/** A journal entry: the facts of one command, in the order in which they were decided. */
 export interface Entry {
   seq: number
   at: number

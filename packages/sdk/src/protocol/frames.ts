@@ -1,4 +1,4 @@
-// Envelopes on the wire, and the parser that turns bytes into them. The parser is fed with bytes and needs no socket.
+// Envelopes, the JSON objects of the wire protocol, and the parser that turns bytes into them. The parser takes bytes from any source and needs no socket.
 
 import { JsonDepthError, parseJson } from './json.ts'
 import { limits } from './limits.ts'
@@ -15,7 +15,10 @@ export const frameTypes = [
   'PONG',
   'BYE',
 ] as const
-/** The frames of the first protocol, each with the operation that it stands for. Their answers are worded in the daemon: wires/first-protocol.ts. */
+/**
+ * The frame types of the first version of the protocol, each with the operation it stands for. Their answers are worded in
+ * packages/relay/src/wires/first-protocol.ts.
+ */
 export const callSpellings = {
   SEND: 'message.send',
   INBOX: 'inbox.take',
@@ -36,7 +39,7 @@ export interface Envelope<P = unknown> {
 
 export class FrameError extends Error {
   readonly code: 'frame.invalid' | 'frame.too-large'
-  /** The most bytes of a line, where this one was longer. */
+  /** The most bytes that a line may have, if the error is that a line was longer. */
   readonly bytesMax?: number
   constructor(code: FrameError['code'], why: string, bytesMax?: number) {
     super(why)
@@ -58,8 +61,8 @@ const newline = 10
 const nothing = new Uint8Array(0)
 
 /**
- * Turns bytes into envelopes: `push` bytes as they come, then `read` until it answers undefined. A bad line throws a FrameError from `read`; the lines after
- * it can still be read, and a line over the limit is passed over.
+ * Turns bytes into envelopes: `push` bytes as they come, then `read` until it returns undefined. After a bad line `read` throws a FrameError; the lines after
+ * it can still be read. A line over the limit is skipped.
  */
 export class FrameParser {
   readonly #bytesMax: number
@@ -96,7 +99,7 @@ export class FrameParser {
     return undefined
   }
 
-  /** Decodes lines together, because a decoder's call costs more than a line's bytes; one by one where that cannot be. */
+  /** Decodes several lines together, because a call of the decoder costs more than a line's bytes; decodes them one by one if together is impossible. */
   #takeLines(lines: Uint8Array): void {
     let start = 0
     if (this.#partialBytes > 0) {
@@ -115,7 +118,10 @@ export class FrameParser {
     }
   }
 
-  /** Copies half a line, which may wait long, because the chunk belongs to the socket. One growing buffer, because pieces may be single bytes. */
+  /**
+   * Keeps the beginning of an unfinished line. It is copied, because it may wait long and the chunk belongs to the socket, into one growing buffer, because
+   * pieces may be single bytes.
+   */
   #keep(bytes: Uint8Array): void {
     const before = this.#partialBytes
     this.#partialBytes += bytes.length
@@ -153,16 +159,16 @@ export class FrameParser {
   }
 }
 
-// Marks for lines that cannot be read. A decoded line never holds a newline, so these two cannot be mistaken for one.
+// Placeholders for lines that cannot be read. A decoded line never contains a newline, so these two texts cannot be confused with one.
 const tooLong = '\ntoo long'
 const notUtf8 = '\nnot utf-8'
 
-/** Number of characters that a refusal shows of an unknown type. */
+/** How many characters of an unknown frame type a refusal quotes. */
 const shownTypeChars = 40
 
 const knownTypes = new Set<string>([...frameTypes, ...Object.keys(callSpellings)])
 
-/** The depth of the daemon's answers. The words of one client come back to others a few levels deeper, in a list or an event. */
+/** The depth limit for JSON in the daemon's answers: what one client has sent reaches other clients a few levels deeper, in a list or an event. */
 const answerDepthMax = limits.jsonDepthMax + 16
 
 function toEnvelope(line: string, depthMax: number): Envelope {
@@ -183,7 +189,7 @@ function toEnvelope(line: string, depthMax: number): Envelope {
   return { v, type, id, ts: typeof ts === 'number' ? ts : 0, payload }
 }
 
-/** The content of the first frame of a connection. Without a name the session may ask, but acts for nobody. */
+/** The content of HELLO, the first frame of a connection. Without `name`, the session may ask, but acts as no agent. */
 export interface Hello {
   name?: string
   type?: 'agent' | 'human'
@@ -194,38 +200,38 @@ export interface Hello {
   role?: 'lead'
   channels?: string[]
   strict?: boolean
-  /** A credential, never a claim: the agent's own token, or in `key` that of the workspace. */
+  /** A credential that proves what the session is: `token` is the agent's own token, `key` is the key of the workspace. */
   token?: string
   key?: string
-  /** The secret in the WELCOME of an earlier session of the same agent, which this one continues; or a secret of the client's own. */
+  /** The secret from the WELCOME of an earlier session of the same agent, which this session continues; or a secret that the client made up itself. */
   session?: string
-  /** The process that started the client, on this machine. */
+  /** The id of the process that started the client, on this machine. */
   host?: number
-  /** The client's own process, on this machine. The client proves that by its title: see machine/process-tree.ts. */
+  /** The id of the client's own process, on this machine. The client proves that by its process title: see packages/relay/src/machine/process-tree.ts. */
   process?: number
-  /** The working directory of the client's process: programs that the agent has started without a directory work there, if nothing better is known. */
+  /** The working directory of the client's process: a worker that the agent starts without naming a directory works in it, if nothing better is known. */
   cwd?: string
-  /** A hook's ancestor processes, the nearest first. A hook knows no token: it speaks for the agent that one of these started. */
+  /** The ancestor processes of a CLI's hook, the nearest first. A hook has no token: it speaks for the agent that one of these processes started. */
   hosts?: number[]
-  /** The conversation that the hook belongs to: several of them may share a host. */
+  /** The conversation of the CLI to which a hook belongs: several conversations may run in one CLI process. */
   thread?: string
-  /** With `mcp` the client speaks the first protocol: its mail is sent to it by DELIVER as it comes, without asking. */
+  /** With `mcp`, the client speaks the first version of the protocol: messages are sent to it as DELIVER frames as they come, without being asked for. */
   capabilities?: string[]
-  /** The ids of the earlier session's calls whose answers have not arrived: what they handed out was not received. */
+  /** The ids of the earlier session's calls whose answers have not arrived: messages in those answers were not received. */
   calls?: string[]
 }
 
 export interface Welcome {
-  /** A secret, which continues this session when a later HELLO shows it. Others know the session by another id. */
+  /** A secret that continues this session if a later HELLO contains it. Others know the session by another id. */
   session: string
   workspace: string
   workspaceId: string
   version: string
   agent?: string
   token?: string
-  /** Why the agent got another name than it asked for, where that name is a person's second one. */
+  /** Why the agent got another name than it asked for, if a person on this machine uses a second name. */
   because?: string
-  /** The tool by which the model of a hook's agent answers, where it is not `relay_send`. */
+  /** The tool with which the model of a hook's agent answers. Unset for `relay_send`. */
   sendTool?: string
   seq: number
 }

@@ -1,14 +1,14 @@
-// Ids that sort by the time they were made. Random ids cost 40 % of the store's throughput (every index insert lands elsewhere).
+// Makes ids that sort by the time they were made. Random ids would cost 40 % of the store's throughput, because every index insert would be at another place.
 
-const alphabet = '0123456789abcdefghjkmnpqrstvwxyz' // Crockford's: no i, l, o, u
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz' // Crockford's base 32: no i, l, o, u
 const timeChars = 10
 const randomChars = 16
 
 export type Ids = (prefix: string) => string
 
 /**
- * Makes ids. Within one millisecond the random part counts upward, so that ids of one maker never run backward. A run's id is drawn alone: it is a right where
- * nothing else is asked for, so no other id may give it away.
+ * Makes ids. Within one millisecond the random part counts upward, so that the ids of one maker never run backward. A run's id is drawn at random each time:
+ * where nothing else is required, knowing the id is the right to the run, so other ids must not give it away.
  */
 export function makeIds(now: () => number = Date.now, random: (bytes: Uint8Array) => void = fillRandom): Ids {
   const counted = new Uint8Array(randomChars)

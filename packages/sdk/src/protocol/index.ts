@@ -1,4 +1,4 @@
-// The protocol's public names: words, facts, events, operations, refusals, frames and ids.
+// The public exports of the protocol: schemas of its nouns, facts, events, operations, refusals, frames and ids.
 
 export * from './agent-status.ts'
 export * from './approvals.ts'

@@ -6,28 +6,28 @@ import { Message } from './words.ts'
 /** The kinds of needs, in the order of their urgency. */
 export const needKinds = ['approval', 'blocked', 'question', 'failed', 'mention'] as const
 
-/** One thing that waits for the caller: until it is answered, is over by itself, or was dismissed. */
+/** A need: one thing that waits for the calling person, until it is answered, ends by itself or is dismissed. */
 export const Need = z.object({
-  /** The id of the need, the same in every list and in every session of the same person. */
+  /** The id of the need, the same in every list and every session of the person. */
   key: z.string(),
   kind: z.enum(needKinds),
-  /** The agent that waits, has written or has ended. */
+  /** The agent that waits, that wrote the message, or whose program ended. */
   who: z.string(),
-  /** The first line of a message, the wish of an approval, or the reason of a worker. */
+  /** The first line of a message, what an approval asks for, or why a worker is blocked or failed. */
   text: z.string(),
-  /** The beginning of the need; of several messages, the time of the first. */
+  /** When the need began; if it consists of several messages, the time of the first. */
   since: z.string(),
-  /** The message, or the newest of several in a conversation that are one need. */
+  /** The message that needs an answer; if several messages of a conversation are one need, the newest of them. */
   message: Message.optional(),
-  /** The number of messages, where several are one need. */
+  /** The number of messages in the need. Unset unless several messages are one need. */
   count: z.number().optional(),
-  /** The id of the approval. */
+  /** The id of the approval. Unset for other kinds of needs. */
   approval: z.string().optional(),
-  /** The id of the worker that is blocked or has failed. */
+  /** The id of the worker that is blocked or has failed. Unset for other kinds of needs. */
   worker: z.string().optional(),
-  /** The run that a blocked worker holds up. */
+  /** The id of the run that cannot go on because its worker is blocked. */
   run: z.string().optional(),
-  /** The worker can be given its task again: `worker.retry`. */
+  /** Set if the operation `worker.retry` can give the failed worker its task again. */
   canRetry: z.literal(true).optional(),
 })
 export type Need = z.infer<typeof Need>

@@ -1,17 +1,23 @@
-// Notices that an agent has asked for about another agent, as a schema and a type. No behaviour.
+// Notices (an agent is told once about another agent), as a schema and a type. No behaviour.
 
 import { z } from 'zod'
 
-/** Occasions. idle: the agent has nothing to do and waits for nobody. ended: nobody is connected as it any more. answered: it has written to the asker. */
+/**
+ * The occasions of a notice. idle: the agent has nothing to do and waits for nobody. ended: the agent's last connection has ended. answered: the agent has
+ * written to the asker.
+ */
 export const noticeOccasions = ['idle', 'ended', 'answered'] as const
 export const NoticeOccasion = z.enum(noticeOccasions)
 export type NoticeOccasion = z.infer<typeof NoticeOccasion>
 
-/** A notice that somebody waits for. */
+/** A notice that was asked for and has not come yet. */
 export const AwaitedNotice = z.object({
   agent: z.string(),
   when: NoticeOccasion,
-  /** The message that the notice is about. idle: after the agent was shown it. answered: by an answer to it. */
+  /**
+   * The message that the notice is about. For `idle`: the agent counts as idle only after it was shown this message. For `answered`: only an answer to this
+   * message counts.
+   */
   message: z.string().optional(),
   since: z.string(),
 })

@@ -1,5 +1,5 @@
-// The table of everything that can be asked of the relay: kind, who may ask, input, output, one sentence. Contracts only, never handlers.
-// Socket, WebSocket, HTTP and the SDK's types are derived from it; MCP tools and CLI commands are written by hand and reuse its schemas.
+// The table of everything that clients can ask of the relay, with kind, least rights, input, output and a sentence for each. Contracts only, never handlers.
+// Socket, WebSocket, HTTP and the SDK's types are derived from the table; MCP tools and CLI commands are written by hand and reuse its schemas.
 
 import type { z } from 'zod'
 import { actionOperations } from './operations/actions.ts'
@@ -47,9 +47,9 @@ export type OperationName = keyof Operations
 export type CommandName = { [O in OperationName]: Operations[O]['kind'] extends 'command' ? O : never }[OperationName]
 export type WatchName = { [O in OperationName]: Operations[O]['kind'] extends 'watch' ? O : never }[OperationName]
 export type CallName = Exclude<OperationName, WatchName>
-/** Calls of the control socket, which the daemon itself answers. */
+/** The names of the calls on the control socket, which the daemon itself answers. */
 export type OwnerCallName = { [O in CallName]: Operations[O]['who'] extends 'owner' ? O : never }[CallName]
-/** The input as a caller passes it, and as a handler gets it after the schema filled it in. */
+/** `InputOf` is an operation's input as a caller passes it; `ParsedInputOf` is the input as a handler gets it, with the schema's defaults filled in. */
 export type InputOf<O extends OperationName> = z.input<Operations[O]['input']>
 export type ParsedInputOf<O extends OperationName> = z.output<Operations[O]['input']>
 export type OutputOf<O extends OperationName> = z.output<Operations[O]['output']>

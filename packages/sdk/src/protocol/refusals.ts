@@ -1,5 +1,5 @@
-// The closed list of refusals, the expected "no"s. Each code states once: its text with the fix, whether trying again can help, HTTP status and exit code. A
-// fix that is not the same for agents, people and programs is in refusals/fixes.ts.
+// The closed list of refusals, the expected "no"s. For each code it states once: the text with the fix, whether trying again can help, the HTTP status and the
+// exit code. Fixes that differ between agents, people and programs are in refusals/fixes.ts.
 
 import { approvalRefusals } from './refusals/approvals.ts'
 import { claimRefusals } from './refusals/claims.ts'
@@ -17,7 +17,7 @@ export { noticeFixes, type RefusalDetails, type RefusalReader } from './refusals
 
 interface RefusalRule {
   text: (details: RefusalDetails) => string
-  /** Whether the same call may succeed later without being changed. */
+  /** Whether the same call may succeed later unchanged. */
   retry: boolean
   http: number
   exit: number
@@ -172,7 +172,7 @@ export const refusals = {
       'fix it with chown or chmod, or choose another place with RELAY_DATA_DIR.',
   },
   'auth.denied': { ...denied, text: (d) => `Not allowed: ${d.why}` },
-  // The text is deliberately the same for no credential, an unknown one and an unknown workspace.
+  // The text deliberately does not tell a missing credential, an unknown credential and an unknown workspace apart.
   'auth.required': { ...unproven, text: () => 'Send a valid workspace key or agent token: "Authorization: Bearer …".' },
   'payload.link': { ...denied, text: () => 'This link is not valid, or no longer. agent_status answers a new one.' },
   'auth.revoked': { ...unproven, text: (d) => `This session has ended: ${d.why} Connect with a valid one.` },
@@ -256,12 +256,12 @@ export interface Refusal {
   details: RefusalDetails
 }
 
-/** Makes a refusal with its message for programs; `messageFor` has the message for other readers. */
+/** Makes a refusal with the message for programs; `messageFor` returns the message for other readers. */
 export function refusal(code: RefusalCode, details: RefusalDetails = {}): Refusal {
   return { code, message: wholeText(code, details, 'program'), retry: refusals[code].retry, details }
 }
 
-/** The message of a refusal for this reader. A message that is not the table's, such as that of a newer daemon, stays as it is. */
+/** Returns the message of a refusal for this kind of reader. A message that does not come from this table, such as one of a newer daemon, stays as it is. */
 export function messageFor(
   reader: RefusalReader,
   { code, message, details = {} }: { code?: unknown; message: string; details?: RefusalDetails },

@@ -1,7 +1,7 @@
-// Requests: what one machine of a shared workspace may ask of another, because only that other one can do it. Nothing is allowed before the
-// owner of the other machine has said so there.
+// Requests: what one machine of a shared workspace may ask of another machine, because only that machine can do it. Nothing is allowed until the owner of the
+// asked machine has allowed it on that machine.
 
-/** The kinds of requests, each allowed as a whole, in words that end "does not let laptop …". */
+/** The kinds of requests, each allowed or refused as a whole. The texts complete a sentence that begins "does not let laptop …". */
 export const requestTexts = {
   approve: 'answer its approvals',
   release: 'release, pause or resume its workers',

@@ -10,7 +10,7 @@ export const runStatuses = ['ready', 'running', 'stopped', 'completed'] as const
 export const RunState = z.enum(runStatuses)
 export type RunState = z.infer<typeof RunState>
 
-/** A contract given to an agent. */
+/** A run: a contract (a text that says what to do) given to an agent. */
 export const Run = z.object({
   id: z.string(),
   /** The agent that carries the run out. */
@@ -25,18 +25,18 @@ export const Run = z.object({
   stoppedAt: z.string().optional(),
   stopReason: z.string().optional(),
   summary: z.string().optional(),
-  /** The size of the payload, uncompressed. */
+  /** The size of the payload in bytes, uncompressed. */
   payloadSize: z.number().optional(),
   payloadUrl: z.string().optional(),
-  /** Why the run waits for a person, where its worker does: a dialog. */
+  /** Why the run waits for a person: a dialog that its worker has open. Unset if it does not wait. */
   blocked: z.string().optional(),
-  /** The end of the run's output while it goes on; of a stopped run, where it is asked for by its id, the last screen of its worker. */
+  /** The end of the run's output while it runs. For a stopped run that is asked for by its id: the last screen of its worker. */
   preview: z.string().optional(),
-  /** The id of the earlier run whose contract this one was given again. */
+  /** The id of the earlier run whose contract this run was given again. */
   again: z.string().optional(),
-  /** The whole contract, where it was asked for; for those who may see it. */
+  /** The whole contract. Set only if it was asked for, by a caller that may see it. */
   contract: z.string().optional(),
-  /** The tokens and cost of the run's model; left out where they are not known. */
+  /** The tokens and cost of the run's model. Unset if they are not known. */
   spend: Spend.optional(),
 })
 export type Run = z.infer<typeof Run>

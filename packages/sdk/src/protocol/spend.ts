@@ -1,19 +1,19 @@
-// Spend: the tokens that agents have used, and their cost where the vendor says it.
+// Spend: the tokens that agents have used, and their cost if the vendor reports it.
 
 import { z } from 'zod'
 
-/** `input` is all that the model read; `cached` is the part of it that the vendor had kept from before, and sells for less. */
+/** Numbers of tokens. `input` is everything that the model read; `cached` is the part of the input that the vendor had stored before, and sells for less. */
 export const Tokens = z.object({ input: z.number(), output: z.number(), cached: z.number() })
 export type Tokens = z.infer<typeof Tokens>
 
-/** Tokens and their cost. `usd` is at list price, which need not be what a subscription pays. Left out where the vendor has never said it. */
+/** Tokens and their cost. `usd` is at list price, which may differ from what a subscription pays. Unset if the vendor has never reported a cost. */
 export const Spend = z.object({ tokens: Tokens, usd: z.number().optional() })
 export type Spend = z.infer<typeof Spend>
 
 export const spendGroups = ['agent', 'run', 'model', 'day'] as const
 export type SpendGroup = (typeof spendGroups)[number]
 
-/** One line of a list. It has the name by which the caller asked to group the lines; what is not known is left out. */
+/** One line of a list of spend. The field by which the caller groups the lines is set, if it is known. */
 export const SpendLine = Spend.extend({
   agent: z.string().optional(),
   run: z.string().optional(),

@@ -1,10 +1,10 @@
-// Limits for a worker's output where it is drawn: a terminal does some things as often as a program says, in one go, and two thousand million times take
-// hours. They are not done more often than the screen is wide or high; nothing that a program means needs more.
+// Limits repetitions when a worker's output is drawn: a terminal carries out some escape sequences as often as a program asks for in one go, and two thousand
+// million times take hours. A repetition beyond the width or height of the screen is dropped; no program needs more.
 
-/** The sequences that insert, delete and scroll lines, repeat a character, and tab forward and back, by their last character. */
+/** The escape sequences that insert, delete and scroll lines, repeat a character, and tab forward and back, by their last character. */
 const repeated = { L: 'rows', M: 'rows', S: 'rows', T: 'rows', b: 'cols', I: 'cols', Z: 'cols' } as const
 
-/** The part of xterm's terminal that is needed here, with a screen or without. */
+/** The part of xterm's terminal that this file uses; both the terminal in the browser and the headless one have it. */
 interface CountingTerminal {
   readonly rows: number
   readonly cols: number
@@ -14,7 +14,7 @@ interface CountingTerminal {
 }
 
 export function boundRepeats(terminal: CountingTerminal): void {
-  // A handler that returns true has dealt with the sequence, so that the terminal does not.
+  // A handler that returns true has handled the sequence, so the terminal ignores it.
   for (const [final, side] of Object.entries(repeated))
     terminal.parser.registerCsiHandler({ final }, ([count]) => Number(count) > terminal[side])
 }

@@ -1,6 +1,6 @@
-// The names of MCP tools: those that the relay's own tools have, and the one that an action gets.
+// The names of MCP tools: the relay's own tools, and the tool name of an action.
 
-/** Tools of all toolsets, present and announced: an action that took one of these would hide it. */
+/** The names of the tools in all toolsets, existing and announced: an action with one of these names would hide the relay's own tool. */
 export const ownTools: ReadonlySet<string> = new Set([
   ...['relay_send', 'relay_inbox', 'relay_who', 'relay_status', 'relay_spawn', 'relay_release'],
   ...[
@@ -19,15 +19,15 @@ export const ownTools: ReadonlySet<string> = new Set([
   ...['post_message', 'read_messages', 'list_pending'],
 ])
 
-/** The longest name of a tool. Hosts put `mcp__<server>__` in front and allow 64 in all. */
+/** The longest name of a tool. CLIs put `mcp__<server>__` before it and allow 64 characters in all. */
 export const toolCharsMax = 32
 
-/** The tool's name for an action. Dots are for people and other protocols; in a list of tools some hosts cannot take them. */
+/** Returns an action's name as a tool. The dots in an action's name become underscores, because some CLIs cannot take dots in a list of tools. */
 export function toolNameOf(action: string): string {
   return action.replaceAll('.', '_')
 }
 
-/** The tools by which a model reads its mail and answers it. */
+/** The names of the tools with which a model reads its messages and answers them. */
 export interface MailTools {
   readonly inbox: string
   readonly send: string

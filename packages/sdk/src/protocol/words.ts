@@ -1,4 +1,4 @@
-// The nouns of the relay, as schemas and types. No behaviour.
+// The nouns of the relay (agent, message, worker, action and others), as schemas and types. No behaviour.
 
 import { z } from 'zod'
 import { actionErrorCodePattern, isWithinBytes, limits } from './limits.ts'
@@ -6,13 +6,13 @@ import { reaches, routes } from './routes.ts'
 import { Spend } from './spend.ts'
 import { Worktree } from './worktrees.ts'
 
-/** U+0000 is refused: one of the two SQLite drivers reads such text back cut, and no agent means to send it. */
+/** A text without U+0000: one of the two SQLite drivers cuts such a text when it reads it back, and no agent means to send one. */
 const plainText = z.string().refine((text) => !text.includes('\0'), 'must not contain the character U+0000')
-/** A text that is printed inside a line: nothing in it can begin another line, steer a terminal or turn the writing around. */
+/** Matches a text that can be printed inside a line: nothing in it can begin another line, control a terminal or reverse the writing direction. */
 export const oneLinePattern = /^[^\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u
 const oneLine = z.string().regex(oneLinePattern, 'must be one line without control characters')
 export const Label = oneLine.max(200)
-/** The name of a model becomes an argument of a program, which would take a dash for an option of its own. */
+/** The name of a model. It becomes an argument of a program, which would take a leading dash for an option. */
 export const ModelName = Label.min(1).regex(/^[^-]/, 'the name of a model does not start with "-"')
 
 export const agentNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
@@ -34,7 +34,7 @@ export const MessageKind = z.enum(messageKinds)
 export const AgentType = z.enum(['agent', 'human'])
 export const AgentRole = z.enum(['lead'])
 
-/** An agent, `#channel`, `*`, or one of these behind `workspace:`; `workspace:lead`, `workspace:*` and `*:*` are special. */
+/** An address is an agent, `#channel`, `*`, or one of these after `workspace:`; `workspace:lead`, `workspace:*` and `*:*` have meanings of their own. */
 const addressRule = 'an address is the name of an agent, "#channel", or "*" for everybody'
 export const Address = z.string().min(1, addressRule).max(140, addressRule)
 export const Body = plainText
@@ -59,29 +59,29 @@ export const Message = z.object({
 })
 export type Message = z.infer<typeof Message>
 
-/** A message as its recipient sees it, with what is known of it for that recipient. */
+/** A message as its recipient sees it, with the state of its delivery to this recipient. */
 export const InboxMessage = Message.extend({ receipt: ReceiptState, route: z.enum(routes).optional() })
 export type InboxMessage = z.infer<typeof InboxMessage>
 
-/** A message as a conversation's history shows it: its number there, and what became of it. */
+/** A message as its conversation's history shows it, with its number in the conversation and what became of it. */
 export const HistoryMessage = Message.extend({
   n: z.number(),
   reactions: z.array(z.object({ emoji: z.string(), agents: z.array(z.string()) })).optional(),
-  /** The number of recipients that the message was put before, and of those that have read it. */
+  /** `offered`: how many recipients the message was put before. `read`: how many have read it. */
   offered: z.number(),
   read: z.number(),
-  /** The caller's own receipt, where the message was addressed to the caller. */
+  /** The caller's own receipt. Unset if the message was not addressed to the caller. */
   receipt: ReceiptState.optional(),
 })
 export type HistoryMessage = z.infer<typeof HistoryMessage>
 
-/** A conversation as lists show it. `last` is without its body: `preview` is the beginning of it. */
+/** A conversation in a list. `last` is the last message, with `preview`, the beginning of its body, in place of the body. */
 export const Conversation = z.object({
   name: z.string(),
-  /** The names in a pair or group; the number of members of a channel. */
+  /** The names of the members of a pair or group; for a channel, the number of members. */
   members: z.union([z.number(), z.array(z.string())]),
   messages: z.number(),
-  /** Whether the caller is in the conversation, and how many messages it has not read there. */
+  /** `joined`: whether the caller is a member. `unread`: how many messages of the conversation the caller has not read. */
   joined: z.boolean(),
   unread: z.number(),
   last: Message.omit({ body: true }).extend({ preview: z.string() }).optional(),
@@ -94,7 +94,7 @@ export const Receipt = z.object({
   storedAt: z.string(),
   offeredAt: z.string().optional(),
   route: z.enum(routes).optional(),
-  /** A hook has taken the message and has not shown it yet: it is kept from others until then, or until the hook is gone. */
+  /** Set if a hook has taken the message and not shown it yet: the message is kept from other sessions until this time, or until the hook is gone. */
   heldUntil: z.string().optional(),
   readAt: z.string().optional(),
   machine: z.string().optional(),
@@ -102,15 +102,17 @@ export const Receipt = z.object({
 export type Receipt = z.infer<typeof Receipt>
 
 /**
- * The states of a worker. wished: not yet started. starting: its process lives, its MCP session does not. ready, then busy or idle in turn. blocked: a dialog
- * is open. paused: stopped on request. exited: for good.
+ * The states of a worker. wished: requested, but not started. starting: its process lives, but its MCP session does not yet. ready, then busy or idle in turn.
+ * blocked: a dialog is open. paused: stopped on request. exited: ended for good.
  */
 export const workerStates = ['wished', 'starting', 'ready', 'busy', 'idle', 'blocked', 'paused', 'exited'] as const
 export type WorkerState = (typeof workerStates)[number]
-/** The states that are recorded; busy and idle come and go within seconds and are only shown. */
+/** The states of a worker that are stored; busy and idle come and go within seconds and are only shown. */
 export type WorkerStatus = Exclude<WorkerState, 'busy' | 'idle'>
 
-/** The ways in which the daemon speaks with a worker's program: `pty` types into the terminal and reads the screen, `acp` is a protocol of the CLI's. */
+/**
+ * How the daemon speaks with a worker's program. `pty`: it types into the program's terminal and reads its screen. `acp`: it uses this protocol of the program.
+ */
 export const controls = ['pty', 'acp'] as const
 export type ControlName = (typeof controls)[number]
 
@@ -119,17 +121,17 @@ export const Worker = z.object({
   name: z.string(),
   cli: z.string(),
   model: z.string().optional(),
-  /** The agent that asked for the worker, and is told what becomes of it. */
+  /** The agent that asked for the worker, and that is told what becomes of it. */
   parent: z.string(),
   cwd: z.string(),
-  /** The worker's own checkout; left out once it was removed. */
+  /** The worker's own git worktree. Unset if it has none, or once it was removed. */
   worktree: Worktree.optional(),
   control: z.enum(controls),
-  /** The worker's status. unreachable: it runs on another machine, which cannot be asked now. */
+  /** The worker's state. unreachable: the worker runs on another machine, which cannot be asked at the moment. */
   status: z.enum([...workerStates, 'unreachable']),
-  /** The other machine that the worker runs on. */
+  /** The machine on which the worker runs, if it is another one. */
   machine: z.string().optional(),
-  /** When the machine of an unreachable worker was last heard of, where it ever was. */
+  /** When the machine of an unreachable worker was last heard of. Unset if it never was. */
   machineSeenAt: z.string().optional(),
   /** Why the worker is blocked, or how it ended. */
   reason: z.string().optional(),
@@ -137,22 +139,22 @@ export const Worker = z.object({
   code: z.number().optional(),
   startedAt: z.string(),
   changedAt: z.string(),
-  /** The id of the earlier worker whose task this one was given again. */
+  /** The id of the earlier worker whose task this worker was given again. */
   again: z.string().optional(),
-  /** The tokens and cost of the worker's model; left out where they are not known. */
+  /** The tokens and cost of the worker's model. Unset if they are not known. */
   spend: Spend.optional(),
 })
 export type Worker = z.infer<typeof Worker>
 
-/** The states of an agent. unreachable: its machine cannot be asked, so nobody here knows. */
+/** The states of an agent. unreachable: its machine cannot be asked, so this machine does not know its state. */
 export const agentStates = ['active', 'idle', 'offline', 'unreachable'] as const
-/** An agent on another machine that cannot be reached. `since`: when the machine was last heard of, where it ever was. */
+/** An agent on a machine that cannot be reached. `since`: when that machine was last heard of; unset if it never was. */
 export const Unreachable = z.object({ name: z.string(), machine: z.string(), since: z.string().optional() })
 export type Unreachable = z.infer<typeof Unreachable>
-/** An agent that is there, and whose program does not let messages in now. */
+/** An agent that is connected, but whose program accepts no messages at the moment. */
 export const NotReached = z.object({ name: z.string(), why: z.string() })
 export type NotReached = z.infer<typeof NotReached>
-/** The activity that an agent's program reports; `for`: what it waits for. */
+/** What an agent's program reports about its activity. `for`: what the agent waits for. */
 export const Doing = z.object({ state: z.enum(['idle', 'busy', 'waiting']), for: z.string().optional() })
 export const Agent = z.object({
   id: z.string(),
@@ -168,35 +170,37 @@ export const Agent = z.object({
   waitingFor: z.object({ agent: z.string(), since: z.string() }).optional(),
   unread: z.number(),
   lastCallAt: z.string().optional(),
-  /** How a message gets to the agent; unset while it is offline. */
+  /** How soon a message reaches the agent. Unset while the agent is offline. */
   reached: z.enum(reaches).optional(),
-  /** The agent may not go on until somebody answers an approval. Its wish is told to those who may know it. */
+  /** Set if the agent may not go on until somebody answers an approval. What it wants to do is shown only to those who may know. */
   blocked: z
     .object({
       since: z.string(),
       tool: z.string().optional(),
       input: z.string().optional(),
-      /** The wish in words: `wants to run "npm test"`. */
+      /** What the agent wants to do, in words: `wants to run "npm test"`. */
       wants: z.string().optional(),
     })
     .optional(),
-  /** The agent's activity, where its program reports it. */
+  /** What the agent is doing. Unset if its program does not report it. */
   doing: Doing.optional(),
-  /** Why the agent cannot be reached by its program's own interface now. */
+  /** Why the agent cannot be reached through its program's own interface at the moment. Unset if it can. */
   notReached: z.string().optional(),
-  /** The status of the agent's program, where the daemon runs it. */
+  /** The state of the agent's program. Unset if the daemon does not run it. */
   worker: Worker.pick({ status: true, reason: true }).optional(),
-  /** The agent's contract, else the task it was hired for. The first line, unless the whole was asked for; for those who may see it. */
+  /**
+   * The agent's contract, or else the task for which it was hired: the first line, or the whole text if that was asked for. Shown only to those who may see it.
+   */
   task: z.string().optional(),
   machine: z.string().optional(),
-  /** When the machine of an unreachable agent was last heard of, where it ever was. */
+  /** When the machine of an unreachable agent was last heard of. Unset if it never was. */
   machineSeenAt: z.string().optional(),
-  /** The tokens and cost of the agent's models; told to those who may know it, where it is known. */
+  /** The tokens and cost of the agent's models, if they are known; shown only to those who may know. */
   spend: Spend.optional(),
 })
 export type Agent = z.infer<typeof Agent>
 
-/** The profile that an agent gives when it registers. */
+/** What an agent says about itself when it registers. */
 export const AgentProfile = z.object({
   name: AgentName,
   type: AgentType.optional(),
@@ -219,7 +223,7 @@ export const ActionName = z
   )
 export const JsonSchema = z.record(z.string(), z.unknown())
 
-/** The error of an invocation: a code of the relay's own, or one that the action's handler chose. */
+/** The error code of an action call: one of the relay's own codes, or one that the action's handler chose. */
 export const ActionErrorCode = z
   .string()
   .regex(
@@ -234,11 +238,11 @@ export type ActionErrorCode =
   | 'provider_offline'
   | 'timeout'
   | 'handler_failed'
-  | (string & {}) // Any other code, while editors still offer those above.
+  | (string & {}) // Any other code; written so that editors still suggest the codes above.
 
 export const ActionInfo = z.object({
   name: z.string(),
-  /** The action's name as an MCP tool. */
+  /** The action's name as an MCP tool, with underscores in place of dots. */
   tool: z.string(),
   description: z.string(),
   inputSchema: JsonSchema,
@@ -248,7 +252,7 @@ export const ActionInfo = z.object({
 })
 export type ActionInfo = z.infer<typeof ActionInfo>
 
-/** The result of an invocation, as it reaches the caller. */
+/** The result of an action call, as its caller gets it. */
 export const ActionEnvelope = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(true), action: z.string(), invocationId: z.string(), output: z.unknown() }),
   z.object({
@@ -259,23 +263,23 @@ export const ActionEnvelope = z.discriminatedUnion('ok', [
   }),
 ])
 type EnvelopeFields = z.infer<typeof ActionEnvelope>
-/** The result, as a type whose `output` and `error` may be read before `ok` is: the one that is not there is undefined. */
+/** The result of an action call, as a type whose `output` and `error` may be read before `ok` is checked: the field that does not apply is undefined. */
 export type ActionEnvelope =
   | (Extract<EnvelopeFields, { ok: true }> & { error?: undefined })
   | (Extract<EnvelopeFields, { ok: false }> & { output?: undefined })
 
-/** The caller of an action, as the session's credential says, never as an argument says. */
+/** The agent or person that calls an action. The daemon takes this from the session's credential, never from an argument. */
 export const Caller = z.object({
   type: z.enum(['agent', 'human']),
   id: z.string(),
   name: z.string(),
   handle: z.string().optional(),
-  /** The public id of one session of the caller's; nobody can continue the session with it. */
+  /** The public id of one of the caller's sessions; it cannot be used to continue the session. */
   sessionId: z.string().optional(),
 })
 export type Caller = z.infer<typeof Caller>
 
-/** An invocation as its provider gets it. */
+/** A call of an action, as the program that offers the action gets it. */
 export const Invocation = z.object({
   invocation: z.string(),
   action: z.string(),
@@ -284,7 +288,7 @@ export const Invocation = z.object({
 })
 export type Invocation = z.infer<typeof Invocation>
 
-/** The texts of a run: its contract, its summary when it is done, and the payload that it hands over. */
+/** The texts of a run: its contract, the summary at its end, and the payload that it hands over. */
 export const Contract = plainText
   .min(1, 'a run needs a contract')
   .refine((text) => isWithinBytes(text, limits.contractBytesMax), {

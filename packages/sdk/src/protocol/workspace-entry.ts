@@ -1,18 +1,18 @@
-// A workspace as its owner sees it from outside: in lists, and in the answers of commands about it.
+// A workspace as its owner sees it from outside, in lists and in the answers of commands about workspaces.
 
 import { z } from 'zod'
 
-/** The sizes of a workspace's files on the disk, in bytes. */
+/** The sizes of a workspace's files on disk, in bytes. */
 export const FileBytes = z.object({ database: z.number(), log: z.number(), search: z.number(), archive: z.number() })
 
 export const WorkspaceEntry = z.object({
   name: z.string(),
   id: z.string().optional(),
   open: z.boolean(),
-  /** The workspace is open, but nobody uses it, so its database is closed until somebody does. */
+  /** Whether the workspace is open but unused, so that its database is closed until somebody uses the workspace. */
   atRest: z.boolean().optional(),
   fault: z.string().optional().describe('Why it cannot be opened, and what helps.'),
-  /** Several machines share the workspace. */
+  /** Whether several machines share the workspace. */
   shared: z.boolean().optional(),
   shadows: z
     .boolean()
@@ -40,9 +40,9 @@ export const WorkspaceEntry = z.object({
   isUnjudged: z.boolean().optional().describe('An older version has shared it, so no entry of a machine is judged.'),
   /** The directory that the workspace was named after. */
   directory: z.string().optional(),
-  /** The agents that are connected, and those whose programs run. */
+  /** The agents that are connected, and the agents whose programs run. */
   users: z.array(z.string()).optional(),
-  /** The agents whose programs run: these end with the daemon. */
+  /** The agents whose programs the daemon runs: these programs end with the daemon. */
   workers: z.array(z.string()).optional(),
   socketPath: z.string(),
   path: z.string(),

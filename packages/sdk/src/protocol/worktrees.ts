@@ -2,29 +2,32 @@
 
 import { z } from 'zod'
 
-/** A checkout of a worker's own, on a branch of its own. */
+/** A git worktree made for one worker, with a branch of its own. */
 export const Worktree = z.object({
-  /** The main checkout of the repository. */
+  /** The path of the repository's main checkout. */
   repository: z.string(),
   path: z.string(),
   branch: z.string(),
-  /** The commit that the branch began at, and the branch that was checked out there. */
+  /** `base` is the commit at which the worktree's branch began; `onto` is the branch that was checked out there. */
   base: z.string(),
   onto: z.string().optional(),
 })
 export type Worktree = z.infer<typeof Worktree>
 
 export const WorktreeChanges = z.object({
-  /** Commits that this branch has and the branch it began from has not, and the other way round. */
+  /** `ahead`: commits on the worktree's branch that the branch from which it began does not have. `behind`: the other way round. */
   ahead: z.number(),
   behind: z.number(),
-  /** The files that differ from where the branch forked off, committed or not: as many names as are shown, and how many there are. */
+  /**
+   * The files that differ from the commit at which the branch forked off, committed or not. `files` has as many names as are shown; `filesCount` counts all
+   * files.
+   */
   files: z.array(z.string()),
   filesCount: z.number(),
   uncommittedCount: z.number(),
-  /** Commits that are on no other branch. */
+  /** The number of commits that are on no other branch. */
   unmerged: z.number(),
-  /** A rebase, a merge or the like that is under way. */
+  /** A git operation that is unfinished, such as a rebase or a merge. */
   operation: z.string().optional(),
 })
 export type WorktreeChanges = z.infer<typeof WorktreeChanges>

@@ -1,4 +1,4 @@
-// relay.actions: functions that a program offers to agents, with input and output checked against their schemas; and calls of other programs' actions.
+// `relay.actions`: functions that a program offers to agents, with input and output checked against their schemas, and calls of other programs' actions.
 
 import type { WorkspaceClient } from '../client/client.ts'
 import { RelayError } from '../errors.ts'
@@ -6,25 +6,25 @@ import { issuesText, type SchemaIssue } from '../protocol/json.ts'
 import { actionErrorCodePattern } from '../protocol/limits.ts'
 import type { ActionEnvelope, ActionErrorCode, ActionInfo, Caller, Invocation } from '../protocol/words.ts'
 
-/** The part of a zod schema that is used here. Any version of zod 4 has it, so a program uses its own copy. */
+/** The part of a zod schema that this file uses. Any version of zod 4 has it, so a program can use its own copy of zod. */
 export interface ActionSchema<T> {
   safeParse(value: unknown): { success: true; data: T } | { success: false; error: { issues: readonly SchemaIssue[] } }
   toJSONSchema(options?: { io?: 'input' | 'output' }): Record<string, unknown>
 }
 
 export interface ActionContext {
-  /** The caller, as the session's credential says, never as an argument says. */
+  /** The agent or person that calls the action. The daemon takes this from the session's credential, never from an argument. */
   caller: Caller
   invocationId: string
 }
 
 export interface ActionDefinition<I, O> {
-  /** A name such as `review.submit_vote`; agents see the tool `review_submit_vote`. */
+  /** A name such as `review.submit_vote`; agents see it as the tool `review_submit_vote`. */
   name: string
   description: string
   inputSchema: ActionSchema<I>
   outputSchema?: ActionSchema<O>
-  /** The agents who may call it; all, if left out. */
+  /** The agents that may call the action. Unset: all agents. */
   availableTo?: string[]
   timeoutMs?: number
   handler(input: I, context: ActionContext): O | Promise<O>
@@ -37,11 +37,11 @@ export interface Registration {
   withdraw(): Promise<void>
 }
 
-/** Thrown by an action's handler to choose the code and text that the caller sees. Any other error is `handler_failed`, without its stack. */
+/** Thrown by an action's handler to choose the error code and text that the caller sees. Any other error becomes `handler_failed`, without its stack. */
 export class ActionError extends RelayError {
   declare readonly code: ActionErrorCode
 
-  /** `code`: one of the relay's own or the action's, such as `quota_exceeded`. */
+  /** `code` is one of the relay's own codes, or one that the program chooses, such as `quota_exceeded`. */
   constructor(code: ActionErrorCode, message: string) {
     if (!actionErrorCodePattern.test(code))
       throw new TypeError(`"${code}" is not an error code: up to 64 small letters, digits and "_", a letter first.`)
@@ -59,20 +59,20 @@ export class Actions {
 
   constructor(client: WorkspaceClient) {
     this.#client = client
-    // A new session has no actions yet: those of the former session ended with it.
+    // The daemon drops a session's actions when the session ends, so each new session has to offer them again.
     client.on('ready', () => void this.#offerAgain())
   }
 
-  /** Resolves when agents can call the action, which is offered again after a lost connection, until `withdraw` or the end of the program. */
+  /** Offers an action; resolves when agents can call it. The action is offered again after a lost connection, until `withdraw` or the end of the program. */
   async register<I, O>(definition: ActionDefinition<I, O>): Promise<Registration> {
     const known = definition as unknown as AnyDefinition
     checkSchema('inputSchema', known.inputSchema)
     if (known.outputSchema !== undefined) checkSchema('outputSchema', known.outputSchema)
     await this.#client.connect()
-    // Follow calls first: the action may be called as soon as it is offered.
+    // The watch for calls is set up first, because the action may be called as soon as it is offered.
     this.#stopFollowing ??= this.#client.follow('action.follow', (invocation) => void this.#serve(invocation))
     const former = this.#offered.get(definition.name)
-    // Before it is offered: a call may come in the same moment as the answer.
+    // The handler is stored before the action is offered, because a call may come together with the daemon's answer.
     this.#offered.set(definition.name, known)
     const { name, tool } = await this.#offer(known).catch((error) => {
       if (former) this.#offered.set(definition.name, former)
@@ -85,7 +85,7 @@ export class Actions {
     return { name, tool, withdraw }
   }
 
-  /** Calls are followed as long as there is an action. */
+  /** Forgets an action. The watch for calls ends with the last action. */
   #drop(name: string): boolean {
     const was = this.#offered.delete(name)
     if (this.#offered.size > 0) return was
@@ -98,7 +98,7 @@ export class Actions {
     return (await this.#client.call('action.list', {})).actions
   }
 
-  /** Calls an action. Does not reject when the action fails: look at `ok`, then at `output` or `error`. */
+  /** Calls an action. Does not reject if the action fails: check `ok`, then read `output` or `error`. */
   invoke(
     name: string,
     input: unknown,
@@ -108,7 +108,7 @@ export class Actions {
     return this.#client.call('action.invoke', { name, input, timeoutMs }, { id, signal })
   }
 
-  /** The outcome of an earlier call of an action. */
+  /** Returns the outcome of an earlier call of an action. */
   result(invocation: string): Promise<{ running: boolean; result?: ActionEnvelope }> {
     return this.#client.call('action.result', { invocation })
   }
@@ -136,13 +136,13 @@ export class Actions {
       ? await outcomeOf(definition, input, { caller, invocationId: invocation })
       : { error: { code: 'provider_offline' as const, message: `${action} is not offered any more.` } }
     await this.#client.call('action.answer', { invocation, ...answer }).catch((error: RelayError) => {
-      // The connection was lost: the daemon has ended the call already.
+      // If the connection was lost, the daemon has already ended the call.
       if (error.code !== 'connection.lost') this.#client.emit('error', error)
     })
   }
 }
 
-/** Refuses schemas that are not of zod 4: a JSON Schema cannot check an input by itself, and a schema of zod 3 cannot be shown to agents. */
+/** Throws unless a schema is of zod 4: a JSON Schema cannot check an input by itself, and a schema of zod 3 cannot be shown to agents. */
 function checkSchema(field: string, schema: unknown): void {
   const { safeParse, toJSONSchema } = (schema ?? {}) as Partial<ActionSchema<unknown>>
   if (typeof safeParse === 'function' && typeof toJSONSchema === 'function') return
@@ -153,7 +153,7 @@ function checkSchema(field: string, schema: unknown): void {
 
 type Answer = { output: unknown } | { error: { code: ActionErrorCode; message: string } }
 
-/** Runs an action's handler. A stack trace never reaches the caller. */
+/** Runs an action's handler, and checks its input and output. A stack trace never reaches the caller. */
 async function outcomeOf(definition: AnyDefinition, given: unknown, context: ActionContext): Promise<Answer> {
   const input = definition.inputSchema.safeParse(given)
   if (!input.success) return { error: { code: 'invalid_input', message: issuesText(input.error.issues) } }

@@ -1,11 +1,12 @@
-// The options of connectRelay on every platform, and the function that makes a relay of its client. The links are chosen in node.ts and browser.ts.
+// The options of connectRelay on every platform, and the function that makes a Relay from a client. The kinds of connections are chosen in node.ts and
+// browser.ts.
 
 import type { WorkspaceClient } from '../client/client.ts'
 import type { ClientOptions } from '../client/shapes.ts'
 import { Relay } from './relay.ts'
 
 export interface ConnectOptions extends Omit<ClientOptions, 'agentName' | 'agentType' | 'autoConnect'> {
-  /** The agent to act as. Without a name the program can read, but not send. */
+  /** The agent to act as. Without a name, the program can read but not send. */
   name?: string
   type?: ClientOptions['agentType']
 }
@@ -14,7 +15,7 @@ export function clientOptions<T extends ConnectOptions>({ name: agentName, type:
   return { ...rest, agentName, agentType, autoConnect: false }
 }
 
-/** Connects a relay. Rejects when no daemon listens, or when the daemon refuses. After that the relay reconnects by itself. */
+/** Connects a client and returns it as a Relay; rejects if no daemon listens, or if the daemon refuses. Afterwards the relay reconnects by itself. */
 export async function connected(client: WorkspaceClient): Promise<Relay> {
   const relay = new Relay(client)
   try {

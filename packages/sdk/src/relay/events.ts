@@ -1,4 +1,4 @@
-// relay.events: the events of the workspace as a loop, from a number on, each once and in order, also across lost links.
+// `relay.events`: the events of the workspace as a loop, from a number on, each once and in order, also across lost connections.
 
 import type { WorkspaceClient } from '../client/client.ts'
 import { type EventFilter, EventFollower } from '../client/events.ts'
@@ -20,7 +20,7 @@ export interface EventListOptions<P extends EventPattern = EventPattern> extends
 
 export type EventPage<P extends EventPattern = '*'> = Omit<OutputOf<'event.list'>, 'events'> & { events: EventOf<P>[] }
 
-/** When this many events wait for a slow loop, the watch pauses; it resumes where it was. */
+/** When this many events wait for a slow loop, the watch pauses; later it resumes where it stopped. */
 const waitingMax = 1_000
 
 export class RelayEvents implements AsyncIterable<RelayEvent> {
@@ -32,17 +32,22 @@ export class RelayEvents implements AsyncIterable<RelayEvent> {
     this.#streams = streams
   }
 
-  /** All events from now on. */
+  /** Loops over all events from this moment on. */
   [Symbol.asyncIterator](): AsyncIterableIterator<RelayEvent> {
     return this.follow()
   }
 
-  /** Events after the entry `since`, or from now on. All events of one command share one number: resume from a number whose events you have all seen. */
+  /**
+   * Loops over the events after the entry `since`, or from this moment on. All events of one command share one number, so resume only from a number whose
+   * events you have all seen.
+   */
   follow<const P extends EventPattern = '*'>(options: EventLoopOptions<P> = {}): AsyncIterableIterator<EventOf<P>> {
     return new EventLoop(this.#client, this.#streams, options) as AsyncIterableIterator<EventOf<P>>
   }
 
-  /** The newest page of events, or the one after `since`. While there is `more`, go on with `since: next`: no gap, no repeat. */
+  /**
+   * Lists the newest page of events, or the page after `since`. While `more` is true, continue with `since: next`: no event is left out, and none comes twice.
+   */
   async list<const P extends EventPattern = '*'>(options: EventListOptions<P> = {}): Promise<EventPage<P>> {
     const { types, ...rest } = options
     return (await listEvents(this.#client, { ...rest, types: types && [...types] })) as EventPage<P>
@@ -87,7 +92,7 @@ class EventLoop implements AsyncIterableIterator<RelayEvent>, Stream {
     return { done: true, value: undefined }
   }
 
-  /** A `for await` does not call `return` after an error. */
+  /** Ends the loop before the error is thrown, because a `for await` does not call `return` after `next` has thrown. */
   async #giveUp(error: RelayError): Promise<never> {
     await this.return()
     throw error

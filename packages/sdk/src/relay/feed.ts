@@ -1,4 +1,4 @@
-// The queue between a watch, which brings items at any time, and an async iterator, which asks for one at a time.
+// The queue between a watch, which brings items at any time, and an async iterator, which asks for one item at a time.
 
 import type { RelayError } from '../errors.ts'
 
@@ -28,7 +28,7 @@ export class Feed<T> {
     else this.#items.push(item)
   }
 
-  /** The next item; undefined once the queue is over. */
+  /** Returns the next item; undefined once the queue has ended. */
   next(): Promise<T | undefined> {
     const item = this.#items.shift()
     if (item !== undefined) return Promise.resolve(item)
@@ -37,28 +37,28 @@ export class Feed<T> {
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }))
   }
 
-  /** Ends the queue; items that were not asked for are dropped. */
+  /** Ends the queue; items that nobody has asked for are dropped. */
   finish(): void {
     this.#isOver = true
     this.#items.length = 0
     for (const { resolve } of this.#waiting.splice(0)) resolve(undefined)
   }
 
-  /** Ends the queue with an error. Items in the queue are still handed out, then the error. */
+  /** Ends the queue with an error. Items in the queue are still handed out before the error. */
   fail(error: RelayError): void {
     this.#failure ??= error
     for (const { reject } of this.#waiting.splice(0)) reject(error)
   }
 }
 
-/** A loop over a feed that its relay can end. */
+/** A `for await` loop of the program that the relay can end. */
 export interface Stream {
-  /** Resolves when the read marks that the loop owes the daemon are stored. */
+  /** Ends the loop; resolves when the read marks that the loop has not sent yet are stored by the daemon. */
   finish(): Promise<void>
   fail(error: RelayError): void
 }
 
-/** The running loops, which end when the relay closes or is refused. */
+/** The running loops of a relay, which end when the relay closes or is refused. */
 export class Streams {
   readonly #open = new Set<Stream>()
 
@@ -79,7 +79,7 @@ export class Streams {
   }
 }
 
-/** Runs `work` when the signal is aborted; returns a function that unsubscribes. */
+/** Runs `work` when the signal is aborted; the returned function unsubscribes. */
 export function onAbort(signal: AbortSignal | undefined, work: () => void): () => void {
   if (signal?.aborted) work()
   signal?.addEventListener('abort', work)

@@ -1,4 +1,4 @@
-// relay.inbox: unread messages as a loop that marks each as read once it is handled; and looking, taking and marking without a loop.
+// `relay.inbox`: unread messages as a loop that marks each message as read once it is handled; and looking, taking and marking without a loop.
 
 import type { WorkspaceClient } from '../client/client.ts'
 import { type InboxOptions, type InboxPage, type ReceivedMessage, withContent } from '../client/shapes.ts'
@@ -9,15 +9,15 @@ import type { InboxMessage } from '../protocol/words.ts'
 import { Feed, onAbort, type Stream, type Streams } from './feed.ts'
 
 export interface InboxLoopOptions {
-  /** Ends the loop normally: the last message counts as read. */
+  /** Aborting this signal ends the loop normally: the last message counts as read. */
   signal?: AbortSignal
 }
 
 /**
  *     for await (const message of relay.inbox) await handle(message)
  *
- * A message is marked read when the loop asks for the next one, or ends because its signal says so. A loop that is left by an error or
- * by `break`, which an iterator cannot tell apart, leaves its last message unread: it comes again. Mark it by hand where you break.
+ * A message is marked as read when the loop asks for the next one, or ends because its signal says so. A loop that is left by an error or
+ * by `break`, which an iterator cannot tell apart, leaves its last message unread, and that message comes again. Before a `break`, mark it by hand.
  */
 export class RelayInbox implements AsyncIterable<ReceivedMessage> {
   readonly #client: WorkspaceClient
@@ -36,12 +36,12 @@ export class RelayInbox implements AsyncIterable<ReceivedMessage> {
     return new InboxLoop(this.#client, this.#streams, options)
   }
 
-  /** Only looks: nothing is handed out, nothing will count as read. */
+  /** Looks at messages without taking them: no message is handed out, and none will count as read. */
   list(options: Omit<InboxOptions, 'peek'> = {}): Promise<InboxPage> {
     return this.#client.getInbox({ ...options, peek: true })
   }
 
-  /** Takes the unread messages; they count as read at the next call. */
+  /** Takes the unread messages, which count as read at the next call. */
   take(options: Omit<InboxOptions, 'peek'> = {}): Promise<InboxPage> {
     return this.#client.getInbox(options)
   }
@@ -50,7 +50,7 @@ export class RelayInbox implements AsyncIterable<ReceivedMessage> {
     return this.#client.call('inbox.count', {})
   }
 
-  /** Marks messages as read. Returns how many of them were unread. */
+  /** Marks messages as read, and returns how many of them were unread. */
   markRead(messages: string | { id: string } | string[] | { thread: string }): Promise<number> {
     return this.#client.markRead(typeof messages === 'object' && 'id' in messages ? messages.id : messages)
   }
@@ -60,7 +60,7 @@ class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, Stream {
   readonly #client: WorkspaceClient
   readonly #streams: Streams
   readonly #feed = new Feed<InboxMessage>()
-  /** Messages that were shown: after a lost link the daemon hands those out again that were not marked. The oldest is forgotten first. */
+  /** The messages that were shown: after a lost connection the daemon hands out those again that were not marked. The oldest is forgotten first. */
   readonly #known = new Map<string, 'here' | 'read'>()
   readonly #marks = new Set<Promise<void>>()
   readonly #unfollow: () => void
@@ -94,13 +94,13 @@ class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, Stream {
     return { done: true, value: undefined }
   }
 
-  /** A `for await` does not call `return` after an error. */
+  /** Ends the loop before the error is thrown, because a `for await` does not call `return` after `next` has thrown. */
   async #giveUp(error: RelayError): Promise<never> {
     await this.#leave()
     throw error
   }
 
-  /** Ends the loop after a `break`, or an error in its body. */
+  /** Ends the loop. JavaScript calls this after a `break`, or after an error in the body of the `for await`. */
   async return(): Promise<IteratorResult<ReceivedMessage, undefined>> {
     await this.#leave()
     return { done: true, value: undefined }
@@ -119,20 +119,20 @@ class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, Stream {
     this.#streams.drop(this)
     this.#unheed()
     await this.finish()
-    // The watch ends after the last mark: messages that it still holds when it ends are handed out again.
+    // The watch ends after the last read mark: messages that the watch still holds when it ends are handed out again.
     this.#unfollow()
   }
 
   #arrived(message: InboxMessage): void {
     const known = this.#known.get(message.id)
-    // The read mark was lost with the link.
+    // The daemon hands out a message again although the loop has marked it: the read mark was lost with the connection.
     if (known === 'read') this.#mark(message.id)
     if (known !== undefined) return
     this.#note(message.id, 'here')
     this.#feed.push(message)
   }
 
-  /** Marks a message as read. Not awaited: the loop goes on with the next message meanwhile. */
+  /** Marks a message as read without waiting for the daemon's answer: meanwhile the loop goes on with the next message. */
   #mark(id: string): void {
     this.#note(id, 'read')
     const mark = this.#client
@@ -140,7 +140,7 @@ class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, Stream {
       .then(
         () => {},
         (error: RelayError) => {
-          // The daemon is away for long: the message will come again and be recognised.
+          // The daemon is away for long: the message will come again, and will be recognised.
           if (!(error instanceof ConnectionError)) this.fail(error)
         },
       )

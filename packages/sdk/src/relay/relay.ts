@@ -1,5 +1,5 @@
-// The relay as a program uses it: agents, channels, messages, inbox, events and actions of one workspace, over any link. No `node:` import.
-// Each method is one operation of the table, and one tool that agents have.
+// The relay as a program uses it: agents, channels, messages, inbox, events and actions of one workspace, over any kind of connection. It has no `node:`
+// import. Each method is one operation of the protocol, and one tool that agents have.
 
 import type { WorkspaceClient } from '../client/client.ts'
 import type { ListedAgent, ListOptions, SendOptions, WithContent } from '../client/shapes.ts'
@@ -18,7 +18,7 @@ import { Streams } from './feed.ts'
 import { RelayInbox } from './inbox.ts'
 
 export class Relay {
-  /** The client beneath: any operation by its name, and the events of the connection itself. */
+  /** The underlying client: calls any operation by its name, and emits the events of the connection itself. */
   readonly client: WorkspaceClient
   readonly agents: RelayAgents
   readonly channels: RelayChannels
@@ -46,23 +46,23 @@ export class Relay {
     this.needs = new RelayNeeds(client)
     this.spend = new RelaySpend(client)
     this.workspace = new RelayWorkspace(client)
-    // The relay was refused for good, for instance because its key was replaced: a loop that went on waiting would wait forever.
+    // The daemon has refused the relay for good, for instance because its key was replaced: without this, the loops would wait forever.
     client.on('error', (error) => {
       if (!error.retry && !client.connected) this.#streams.fail(error)
     })
   }
 
-  /** The agent's name in the workspace: the requested name, with a number if somebody else has it. */
+  /** The agent's name in the workspace: the requested name, with a number added if another agent has that name. */
   get name(): string | undefined {
     return this.client.agentName
   }
 
-  /** The agent's own token: passed as an option, or made by registering. */
+  /** The agent's own token: passed as an option, or received when the agent was registered. */
   get token(): string | undefined {
     return this.client.token
   }
 
-  /** Closes the relay for good. Loops end; a message that is still being handled stays unread. */
+  /** Closes the relay for good. Its loops end; a message that is still being handled stays unread. */
   async close(): Promise<void> {
     await this.#streams.finish()
     await this.client.disconnect()
@@ -76,7 +76,7 @@ class RelayAgents {
     this.#client = client
   }
 
-  /** Takes a name: the relay acts as this agent from then on. */
+  /** Takes an agent name: from then on the relay acts as this agent. */
   register(profile: InputOf<'agent.register'>): Promise<OutputOf<'agent.register'>> {
     return this.#client.call('agent.register', profile)
   }
@@ -85,18 +85,21 @@ class RelayAgents {
     return this.#client.listAgents(options)
   }
 
-  /** Asks to be told once, by a message, when another agent is idle, has ended or has answered. `already`: it is so now, and no message comes. */
+  /**
+   * Asks to be told once, by a message, when another agent is idle, has ended or has answered. `already` in the answer means that this is so now, and that no
+   * message comes.
+   */
   notifyWhen(agent: string, when: NoticeOccasion, options: { message?: Named } = {}): Promise<OutputOf<'notice.ask'>> {
     const { message } = options
     return this.#client.call('notice.ask', { agent, when, message: message === undefined ? undefined : idOf(message) })
   }
 
-  /** The notices that you have asked for and not received yet. */
+  /** Lists the notices that you have asked for and not received yet. */
   async notices(): Promise<AwaitedNotice[]> {
     return (await this.#client.call('notice.list', {})).notices
   }
 
-  /** Takes back notices about an agent: for one occasion, or for any. */
+  /** Takes back your requests for notices about an agent: for one occasion, or for all. */
   async dropNotices(agent: string, when?: NoticeOccasion): Promise<void> {
     await this.#client.call('notice.drop', { agent, when })
   }
@@ -118,12 +121,12 @@ class RelayChannels {
     return (await this.#client.call('channel.list', {})).channels
   }
 
-  /** Makes a channel. This and `join`, `leave` and `remove` return the name with its `#`. */
+  /** Creates a channel. Like `join`, `leave` and `remove`, returns the channel's name with its `#`. */
   create(channel: string): Promise<OutputOf<'channel.create'>> {
     return this.#client.call('channel.create', { channel })
   }
 
-  /** Joins a channel. One that does not exist is refused, unless `create` is set. */
+  /** Joins a channel. A channel that does not exist is refused, unless `create` is set. */
   join(channel: string, options: { create?: boolean } = {}): Promise<OutputOf<'channel.join'>> {
     return this.#client.call('channel.join', { channel, ...options })
   }
@@ -132,7 +135,7 @@ class RelayChannels {
     return this.#client.call('channel.leave', { channel })
   }
 
-  /** Removes a channel that you made, while nobody else has joined it and nothing was said in it. */
+  /** Removes a channel that you created, as long as nobody else has joined it and no message was sent to it. */
   remove(channel: string): Promise<OutputOf<'channel.remove'>> {
     return this.#client.call('channel.remove', { channel })
   }
@@ -148,12 +151,12 @@ class RelayMessages {
     this.#client = client
   }
 
-  /** Sends to an agent, several, `#channel` or `*`. Resolves when the message is stored. */
+  /** Sends a message to an agent, to several agents, to `#channel` or to `*`. Resolves when the message is stored. */
   send(to: string | string[], body: string, options: SendOptions = {}): Promise<OutputOf<'message.send'>> {
     return this.#client.send(to, body, options)
   }
 
-  /** Sends a message and resolves with the answer. */
+  /** Sends a message and resolves with the reply of a recipient. */
   ask(
     to: string | string[],
     body: string,
@@ -162,7 +165,7 @@ class RelayMessages {
     return this.#client.sendAndWait(to, body, options)
   }
 
-  /** Answers a message where it came from: in its channel, its group, or to its sender. */
+  /** Answers a message in the conversation it came from: in its channel, in its group, or to its sender. */
   reply(message: Named, body: string, options: Pick<SendOptions, 'kind' | 'id' | 'signal'> = {}) {
     const { kind, id, signal } = options
     return this.#client.call('message.send', { replyTo: idOf(message), body, kind }, { id, signal })
@@ -172,23 +175,26 @@ class RelayMessages {
     await this.#client.call('message.react', { message: idOf(message), emoji, remove: options.remove })
   }
 
-  /** The messages of a thread, by its name or by a message of it, oldest first. */
+  /** Returns the messages of a thread, oldest first. The thread is given by its name or by one of its messages. */
   thread(thread: string, options: { limit?: number } = {}): Promise<OutputOf<'message.thread'>> {
     return threadMessages(this.#client, { thread, ...options })
   }
 
-  /** Searches messages, newest first. To go on, pass `next` as `before`; without a `next` everything was found. */
+  /** Searches messages, newest first. To continue, pass `next` as `before`; an answer without `next` is the last page. */
   search(text: string, options: Omit<InputOf<'message.search'>, 'text'> = {}): Promise<OutputOf<'message.search'>> {
     return searchMessages(this.#client, { text, ...options })
   }
 
-  /** The state of a message for each recipient: stored, offered or read. */
+  /** Returns the state of a message for each recipient: stored, offered or read. */
   async receipts(message: Named): Promise<Receipt[]> {
     return (await this.#client.call('message.receipts', { message: idOf(message) })).receipts
   }
 }
 
-/** Files that agents are editing, as paths on the daemon's machine; relative ones begin at `cwd`. Over the network this needs the workspace key. */
+/**
+ * Claims on the files that agents are editing. Paths are those of the daemon's machine; relative paths start at `cwd`. Over the network, claims need the
+ * workspace key.
+ */
 class RelayClaims {
   readonly #client: WorkspaceClient
 
@@ -200,12 +206,12 @@ class RelayClaims {
     return (await this.#client.call('claim.list', {})).claims
   }
 
-  /** Claims files before an edit, or says that the edit is denied, and by whom. */
+  /** Claims files before an edit; if the edit is denied, the answer says because of whose claims. */
   edit(cwd: string, files: string[]): Promise<OutputOf<'claim.edit'>> {
     return this.#client.call('claim.edit', { cwd, files })
   }
 
-  /** Claims files by hand, for ten minutes; refused if another agent has one of them. */
+  /** Claims files by an explicit request, for ten minutes; refused if another agent has claimed one of them. */
   async add(cwd: string, files: string[]): Promise<Claim[]> {
     return (await this.#client.call('claim.add', { cwd, files })).claims
   }
@@ -215,7 +221,7 @@ class RelayClaims {
   }
 }
 
-/** The approvals that agents wait for before they may go on. They come and go as the events `approval.opened` and `approval.closed`. */
+/** The approvals that agents wait for before they may go on. The events `approval.opened` and `approval.closed` tell when one comes and goes. */
 class RelayApprovals {
   readonly #client: WorkspaceClient
 
@@ -232,7 +238,7 @@ class RelayApprovals {
     return (await this.#client.call('approval.list', {})).delegations
   }
 
-  /** Answers an approval by the id of one of its choices. Only the page of a person can, or an agent under a delegation. */
+  /** Answers an approval with the id of one of its choices. Only a person on the page, or an agent with a delegation, can do this. */
   answer(
     { id, digest }: Pick<Approval, 'id' | 'digest'>,
     choice: string,
@@ -242,7 +248,7 @@ class RelayApprovals {
   }
 }
 
-/** The needs of whoever this program acts as: the same list in every session. */
+/** The needs (things that wait for a person) of the person as whom this program acts: the same list in every session. */
 class RelayNeeds {
   readonly #client: WorkspaceClient
 
@@ -250,18 +256,18 @@ class RelayNeeds {
     this.#client = client
   }
 
-  /** The needs, the most urgent first, and then the oldest. */
+  /** Lists the needs, the most urgent first, then the oldest. */
   async list(): Promise<Need[]> {
     return (await this.#client.call('need.list', {})).needs
   }
 
-  /** Dismisses a need as it was listed: a message that has come since needs an answer all the same. */
+  /** Dismisses a need as it was listed: messages that have come since then still need an answer. */
   async dismiss({ key, message }: Pick<Need, 'key' | 'message'>): Promise<void> {
     await this.#client.call('need.dismiss', { key, through: message?.seq })
   }
 }
 
-/** The tokens and cost of agents' models. Each turn comes as the event `spend.noted`. */
+/** The tokens and cost of the agents' models. Each turn of a model comes as the event `spend.noted`. */
 class RelaySpend {
   readonly #client: WorkspaceClient
 
@@ -269,7 +275,7 @@ class RelaySpend {
     this.#client = client
   }
 
-  /** Spend by agent, run, model or day, with the total. */
+  /** Returns the spend by agent, run, model or day, with the total. */
   list(by?: SpendGroup): Promise<OutputOf<'spend.list'>> {
     return this.#client.call('spend.list', { by })
   }
@@ -290,7 +296,7 @@ class RelayWorkspace {
     return this.#client.call('workspace.policy', {})
   }
 
-  /** Changes the policy; parts that are left out stay as they are. Needs the workspace key. */
+  /** Changes the workspace's policy; parts that are left out stay as they are. Needs the workspace key. */
   setPolicy(policy: InputOf<'workspace.set-policy'>): Promise<Policy> {
     return this.#client.call('workspace.set-policy', policy)
   }

@@ -1,4 +1,5 @@
-// The input of an approval as it is stored and shown: cleaned, cut if long, with a digest of the whole; and the approval's end for its asker.
+// The input of an approval (a question that only a person may answer) as it is stored and shown: cleaned, cut if long, with a digest of the whole; and the
+// approval's end as its asker is told it.
 
 import { createHash } from 'node:crypto'
 import { clean, cleanLine } from '@agent-relay/sdk/internal/clean'
@@ -41,7 +42,7 @@ function linesIn(text: string): number {
   return lines
 }
 
-/** A cleaned question. Labels are cleaned, but never cut: an option with a cut label could not be chosen. */
+/** Cleans a question. Labels are cleaned, but never cut: an option with a cut label could not be chosen. */
 function cleanQuestion({ text, options, isMany }: Question): Question {
   const shown = options.map((each) => ({
     label: cleanLine(each.label),
@@ -54,7 +55,7 @@ function labelOf(text: string): string {
   return cleanLine(beginningOf(text, 2 * labelCharsMax)).slice(0, labelCharsMax)
 }
 
-/** The approval as lists show it. */
+/** Makes the form of an approval that lists show. */
 export function shown({ isExact, hiddenChars: chars = 0, hiddenLines: lines, ...row }: ApprovalRow): Approval {
   const { id, agent, vendor, tool, input, directory, machine, choices, questions, at, digest } = row
   const hidden = isExact ? {} : { hidden: { chars, ...(lines ? { lines } : {}) } }
@@ -74,7 +75,7 @@ export function shown({ isExact, hiddenChars: chars = 0, hiddenLines: lines, ...
   }
 }
 
-/** The approval with its whole stored input. `whole` is unset if the row has all of it. */
+/** Makes the form of an approval with its whole stored input. `whole` is undefined if the row itself has all of the input. */
 export function shownWhole(row: ApprovalRow, whole: string | undefined): Approval {
   if (whole === undefined) return shown(row)
   const all = limits.approvalInputCharsMax + (row.hiddenChars ?? 0)
@@ -83,7 +84,7 @@ export function shownWhole(row: ApprovalRow, whole: string | undefined): Approva
   return shown({ ...row, input: whole, isExact, hiddenChars, hiddenLines: undefined })
 }
 
-/** The end of an approval, as its asker is told it. */
+/** Makes the form of an approval's end that its asker is told. */
 export function endOf({
   how,
   choice,
@@ -95,7 +96,7 @@ export function endOf({
   return { how, choice, kind, ...(words === undefined ? {} : { words }), ...(answers ? { answers } : {}) }
 }
 
-/** The source of an approval. It includes the session, so that no session closes the approvals of another. */
+/** Makes the source of an approval, which identifies its asker. It includes the session, so that no session closes the approvals of another. */
 export function sourceOf({ id }: { id: string }, key: string): string {
   return `${id}/${key}`
 }

@@ -1,4 +1,4 @@
-// Messages about approvals: to the hirer of an agent that is blocked, and to an agent whose CLI does not pass on why it was denied.
+// Messages about approvals: to the agent that hired an agent which is blocked, and to an agent whose CLI does not pass on why it was denied.
 
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
@@ -6,12 +6,14 @@ import { daemonName, limits } from '@agent-relay/sdk/protocol'
 import { type AnswerInput, delegationText, isHeldNow } from '../../core/approvals.ts'
 import type { ApprovalRow, View } from '../../core/view.ts'
 
-/** The part of an input that messages and lists of agents show. */
+/** Maximum length of an approval's input in messages and in lists of agents. */
 const shortCharsMax = 80
 
 type Asked = Pick<ApprovalRow, 'id' | 'agent' | 'tool' | 'input'>
 
-/** The message to the hirer, with a cause that makes it unique across machines. Undefined if nobody hired the agent. */
+/**
+ * Makes the message to whoever hired the blocked agent, with a cause (command id) that makes it unique across machines. Undefined if nobody hired the agent.
+ */
 export function approvalNotice(view: View, { id, agent, tool, input }: Asked, now: number, where = '') {
   const parent = view.agent(agent)?.parent
   const hirer = parent === undefined ? undefined : view.agent(parent)
@@ -26,7 +28,7 @@ export function approvalNotice(view: View, { id, agent, tool, input }: Asked, no
   return { input: { to: hirer.name, body, kind: 'status' as const }, cause: `approval/${id}` }
 }
 
-/** The words of a denial as a message from the person, or the daemon, for CLIs that cannot pass them to their model. */
+/** Makes a message with the words of a denial, from the person or the daemon, for CLIs that cannot pass them to their model. */
 export function wordsMessage(view: View, { id, words, asker }: AnswerInput, person: string) {
   const row = view.approvals.byId(id)
   if (words === undefined || !row) return undefined
@@ -35,7 +37,7 @@ export function wordsMessage(view: View, { id, words, asker }: AnswerInput, pers
   return { input: { to: row.agent, body: `${who} denied ${id} (it ${shortWish(row)}): ${words}` }, by }
 }
 
-/** A text such as `wants to run "npm test"` or `wants to edit src/app.ts`. */
+/** Returns a text about an approval such as `wants to run "npm test"` or `wants to edit src/app.ts`. */
 export function shortWish({ tool, input }: Pick<ApprovalRow, 'tool' | 'input'>): string {
   const { wants, rest } = permissionPhrase({ tool, input })
   return cleanLine(rest === input ? `${wants} "${shortOf(input)}"` : wants)

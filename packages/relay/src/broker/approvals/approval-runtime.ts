@@ -1,29 +1,31 @@
-// The contract between the queue of approvals and its sources: a hook, a control of a worker, a dialog on a screen. Implemented in
-// approvals.ts.
+// The interface between the queue of approvals and their sources: a hook of a CLI, a worker's own interface, a dialog on a screen. Implemented in approvals.ts.
 
 import { createHash } from 'node:crypto'
 import type { ApprovalChoice, ApprovalHow, Question } from '@agent-relay/sdk/protocol'
 
 export interface ApprovalQueue {
   /**
-   * Opens an approval, and resolves when it is over: somebody has answered, or it was closed. It never rejects; an approval that could not be
-   * opened, because there are too many, is over at once as `cancelled`.
+   * Opens an approval, and resolves when it is over: somebody has answered, or it was closed. Never rejects; an approval that could not be opened, because
+   * there are too many, is over at once as `cancelled`.
    */
   open(asked: AskedApproval): Promise<ApprovalEnd>
-  /** Closes an approval that the asker knows to be over. Does nothing if it is over already, or was never opened. `kind`: the choice, if known. */
+  /** Closes an approval that its asker knows to be over. Does nothing if the approval is over already, or was never opened. `kind`: the choice, if known. */
   close(source: string, how: Exclude<ApprovalHow, 'answered' | 'restart'>, kind?: ApprovalChoice['kind']): void
-  /** Whether the agent waits for an answer; nothing may be put before it meanwhile. `mark`: ignores this approval from an earlier daemon. */
+  /**
+   * Whether the agent waits for an answer to an approval; no message may be put before the agent meanwhile. `mark`: ignores the approval with this mark that an
+   * earlier daemon left.
+   */
   isOpen(agent: string, mark?: string): boolean
-  /** Whether the agent waited a moment ago: its screen may still show the question. */
+  /** Whether an approval of the agent ended a moment ago, so that its screen may still show the question. */
   isJustOver(agent: string): boolean
 }
 
-/** The beginning of a text as a copy: a slice would keep the whole text in memory. */
+/** Copies the beginning of a text: a slice would keep the whole text in memory. */
 export function beginningOf(text: string, charsMax: number): string {
   return Buffer.from(text.slice(0, charsMax), 'utf16le').toString('utf16le')
 }
 
-/** A mark that proves that a returning hook is the same. Others see the stored mark, so the key itself is not stored. */
+/** Makes a mark by which a hook that comes back after a restart is recognised. Others see the stored mark, so the hook's key itself is not stored. */
 export function markOf(agent: string, key: string): string {
   return createHash('sha256')
     .update(JSON.stringify([agent, key]))
@@ -32,29 +34,29 @@ export function markOf(agent: string, key: string): string {
 }
 
 export interface AskedApproval {
-  /** The asker's own key for the approval; unique within the workspace. */
+  /** Identifies the approval and its asker; unique within the workspace. */
   source: string
   agent: string
   vendor: string
   tool: string
-  /** The raw input, not yet cleaned or cut. */
+  /** The raw input of the tool call to approve, not yet cleaned or cut. */
   input: string
-  /** The length of the whole input, if the asker has cut it. */
+  /** The length of the whole input; unset if the asker has not cut it. */
   inputChars?: number
-  /** The input is cut, and the missing length is unknown. */
+  /** Whether the asker has cut the input by an unknown length. */
   isCut?: boolean
   directory?: string
-  /** The choices; empty if the approval can only be answered at the terminal. */
+  /** The choices of whoever answers; empty if the approval can only be answered at the agent's terminal. */
   choices: readonly ApprovalChoice[]
-  /** The questions of a choice. */
+  /** The questions to answer, if the agent asks for a choice between options. */
   questions?: readonly Question[]
-  /** Set if the asker outlives the daemon: it asks again with the same mark and gets the same approval. */
+  /** Set if the asker outlives the daemon: it then asks the next daemon again with the same mark and gets the same approval. */
   mark?: string
-  /** Called before an answer is taken: closes the approval if its question is gone. */
+  /** Called before an answer is accepted: closes the approval if its question is gone from the asker. */
   check?(): Promise<void>
-  /** The words of a denial reach the model. */
+  /** Whether the asker passes the words of a denial on to the model. */
   passesWords?: boolean
-  /** The agent's hirer is told in another way. */
+  /** Whether the agent's hirer is told of the approval in another way than by a message. */
   isTold?: boolean
 }
 
@@ -62,7 +64,7 @@ export type ApprovalEnd =
   | { how: 'answered'; choice: string; kind: ApprovalChoice['kind']; words?: string; answers?: string[] }
   | { how: Exclude<ApprovalHow, 'answered'> }
 
-/** The choices that most CLIs offer. */
+/** The choices that most CLIs offer for a permission. */
 export const plainChoices: readonly ApprovalChoice[] = [
   { id: 'allow', kind: 'allow' },
   { id: 'always', kind: 'always' },

@@ -1,5 +1,5 @@
-// The one queue of approvals, for all CLIs. Hooks and controls of workers open and close them; a person or a delegated agent answers. core/approvals.ts
-// decides which answers are allowed, and sessions/person.ts tells people from agents.
+// The one queue of approvals for all CLIs. Hooks and the interfaces of workers open and close approvals; a person or a delegated agent answers.
+// core/approvals.ts decides which answers are allowed, and sessions/person.ts tells people from agents.
 
 import {
   type Agent,
@@ -31,25 +31,25 @@ interface Live {
   asked: AskedApproval
   over(end: ApprovalEnd): void
   id?: string
-  /** Set if it was closed before it was open. */
+  /** The arguments of `close`, if the approval was closed before it was open. */
   closing?: Closing
 }
 
-/** The time in which hooks of an earlier daemon may come back: they try again every few seconds. */
+/** Time in which hooks that asked an earlier daemon may come back: they try again every few seconds. */
 const comeBackMs = 60_000
-/** The number of remembered approvals that were answered while a daemon ended. */
+/** Maximum number of remembered approvals that were answered while a daemon ended. */
 const answeredMax = 100
-/** The time after its end in which a program may still show a question: a key press takes a moment to arrive. */
+/** Time after an approval's end in which a program may still show its question: a key press takes a moment to arrive. */
 const overMs = 2_000
 
 export class Approvals implements ApprovalQueue {
   readonly #parts: ApprovalParts
   readonly #requests: Requests
   readonly #bySource = new Map<string, Live>()
-  /** The end of each agent's last approval, by the steady clock. */
+  /** The time of the end of each agent's last approval, by the monotonic clock. */
   readonly #overAt = new Map<string, number>()
   readonly #byId = new Map<string, Live>()
-  /** Approvals of an earlier daemon whose hooks may come back, with their agents while they are open. */
+  /** Approvals that an earlier daemon left and whose hooks may come back, by id; each with its agent while the approval is open. */
   readonly #left = new Map<string, string | undefined>()
   #giveUp: Alarm | undefined
   #isStopping = false
@@ -63,7 +63,7 @@ export class Approvals implements ApprovalQueue {
     })
   }
 
-  /** Closes the approvals of an earlier daemon, except those of hooks, which may come back. Such a hook may also have missed an answer. */
+  /** Closes the approvals that an earlier daemon left, except those of hooks, which may come back. Such a hook may also have missed an answer. */
   async begin(): Promise<void> {
     const { store, sessions, clock } = this.#parts
     const rows = store.view.approvals.open().filter(({ machine }) => machine === sessions.machine)
@@ -80,7 +80,7 @@ export class Approvals implements ApprovalQueue {
     if (ids.length > 0) await this.#submitClose({ ids, how: 'restart' }).catch(() => undefined)
   }
 
-  /** Opens an approval. Nothing is awaited before the input is cut: it may have megabytes, which must not be kept while a person thinks about it. */
+  /** Opens an approval. Nothing is awaited before the input is cut: the input may have megabytes, which must not be kept while a person thinks about it. */
   open(asked: AskedApproval): Promise<ApprovalEnd> {
     const input = openInputOf(asked)
     return this.#open({ ...asked, tool: input.tool, input: input.input, choices: input.choices }, input)
@@ -97,7 +97,7 @@ export class Approvals implements ApprovalQueue {
     this.#bySource.set(source, live)
     try {
       const before = this.#before(input)
-      // The approval was answered while the hook was away.
+      // The approval was answered while its hook was away.
       if (before?.closed) return endOf(before.closed)
       const id = before?.id ?? (await this.#submitOpen(input))
       if (id === undefined) return { how: 'cancelled' }
@@ -116,7 +116,7 @@ export class Approvals implements ApprovalQueue {
     }
   }
 
-  /** The approval of a hook that comes back, open or answered meanwhile. A hook that is still connected keeps its own. */
+  /** Finds the approval of a hook that comes back, open or answered meanwhile. The approval of a hook that is still connected is not found. */
   #before({ mark, digest }: OpenInput): ApprovalRow | undefined {
     const row = mark === undefined ? undefined : this.#parts.store.view.approvals.byMark(mark)
     return row?.digest === digest && this.#left.delete(row.id) ? row : undefined
@@ -136,19 +136,19 @@ export class Approvals implements ApprovalQueue {
     else void this.#submitClose({ ids: [live.id], how, kind }).catch(() => live.over({ how }))
   }
 
-  /** The workspace is being closed: open approvals stay unanswered, and the next daemon closes them. */
+  /** Stops the queue because the workspace is being closed: open approvals stay unanswered, and the next daemon closes them. */
   stop(): void {
     this.#giveUp?.cancel()
     for (const { over } of this.#bySource.values()) over({ how: 'restart' })
   }
 
-  /** Lets hooks go when the daemon stops: they come back to the next one, where their approvals are still open. */
+  /** Tells waiting hooks that the daemon stops: they come back to the next daemon, where their approvals are still open. */
   letHooksGo(): void {
     this.#isStopping = true
     for (const { asked, over } of this.#bySource.values()) if (asked.mark !== undefined) over({ how: 'restart' })
   }
 
-  /** Asks for a hook of the agent's own CLI; when its connection ends, nobody waits for the answer any more. */
+  /** Opens an approval for a hook of the agent's own CLI; when the hook's connection ends, nobody waits for the answer any more. */
   ask(asking: Asking, { key, ...asked }: ParsedInputOf<'approval.ask'>): Promise<OutputOf<'approval.ask'>> {
     const { session, by: agent, abandoned } = asking
     const source = sourceOf(session, key)
@@ -191,11 +191,11 @@ export class Approvals implements ApprovalQueue {
     return { approval: shownWhole(row, view.approvals.whole(id)) }
   }
 
-  /** The agent's open approval as lists of agents show it: its time, and its subject to readers who may know it. */
+  /** Returns the agent's open approval as lists of agents show it: its time to everybody, and its subject to readers who may know it. */
   blockedOf(reader: Reader, agent: string): Agent['blocked'] {
     const { store, sessions } = this.#parts
     const { view } = store
-    // An approval of this machine that this daemon has not opened is left from an earlier daemon.
+    // An approval of this machine that this daemon has not opened is left from an earlier daemon, and does not count.
     const isLeft = !this.isOpen(agent)
     const row = view.approvals.of(agent).find(({ machine }) => !(isLeft && machine === sessions.machine))
     if (!row) return undefined
@@ -222,7 +222,7 @@ export class Approvals implements ApprovalQueue {
     return { agent, tool, kind, how: 'answered', ...done }
   }
 
-  /** Answers for a person on another machine, which this machine's owner allows. */
+  /** Gives the answer of a person on another machine, which this machine's owner allows. */
   async answerFor(
     { asker, standing, surface, cause, digest }: Asked,
     input: ParsedInputOf<'approval.answer'>,
@@ -238,7 +238,7 @@ export class Approvals implements ApprovalQueue {
     who: { by: string; cause: string; digest?: () => string },
   ): Promise<{ reply: Reply; told: Told }> {
     const asked = this.#byId.get(input.id)?.asked
-    // A hook that is away gets the words with the answer when it comes back.
+    // A hook that is away gets the words of a denial with the answer when it comes back.
     const passesWords = asked ? asked.passesWords : this.#left.has(input.id)
     await asked?.check?.()
     const reply = await this.#parts.engine.submit({ rule: 'approval.answer', input, ...who })
@@ -255,7 +255,7 @@ export class Approvals implements ApprovalQueue {
     return !reply || 'refusal' in reply ? undefined : 'message'
   }
 
-  /** The answering person with their place, or the agent proven by its processes or its token. */
+  /** Finds out who answers: a person with their place, or an agent proven by its processes or its token. */
   async #answerer(
     asking: Asking,
     id: string,
@@ -272,7 +272,8 @@ export class Approvals implements ApprovalQueue {
       return { by: agent, why: `${whyNot(speaker)}, which has no delegation for it` }
     }
     if (isAgent) {
-      // A session without a token is not proven to be the agent: the key opens every name, and on the owner's socket a name that is away needs nothing.
+      // A session without a token is not proven to be the agent: with the key a session may take every name, and on the owner's socket an agent's name needs no
+      // proof while the agent is away.
       if (session.shown.tokenHashes.size === 0 || session.standing.hasKey) throw deny(`you act as the agent ${named}`)
       return { by: named, why: `the agent ${named} has no delegation for it` }
     }
@@ -290,7 +291,7 @@ export class Approvals implements ApprovalQueue {
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
   }
 
-  /** One notice covers all approvals that an agent has open at the same time. */
+  /** Tells the agent's hirer that the agent is blocked; one message covers all approvals that the agent has open at the same time. */
   #tellParent(id: string, { agent, tool, input }: AskedApproval): void {
     const { store, engine, clock } = this.#parts
     const notice = approvalNotice(store.view, { id, agent, tool, input }, clock.now())

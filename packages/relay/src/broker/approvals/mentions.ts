@@ -1,4 +1,4 @@
-// Messages to a reader since the reader last wrote in each conversation. Texts of channels are many and never change, so each is read once for a
+// Finds the messages to a reader since the reader last wrote in each conversation. Texts of channels are many and never change, so each is read once for a
 // reader while the workspace is open. core/needs.ts decides which messages count.
 
 import type { Need } from '@agent-relay/sdk/protocol'
@@ -14,28 +14,31 @@ export interface Said {
   kind: Need['kind']
 }
 
-/** The known part of a channel for one reader: its messages above `above` and up to `through`, with the needs that they make. */
+/**
+ * The part of a channel that was looked through for one reader: its messages above `above` and up to `through`, with the needs (things that wait for a person)
+ * that they make.
+ */
 interface Looked {
   above: number
   through: number
   readonly asking: Map<number, Need['kind']>
 }
 
-/** The number of a channel's messages that are read in one step. */
+/** Number of a channel's messages that are read in one step. */
 const perStep = 64
-/** The number of readers that are remembered, the latest; for others everything is read again. */
+/** Maximum number of readers whose progress is remembered, the latest; for other readers everything is read again. */
 const readersMax = 100
 
 export class Mentions {
   readonly #store: Pick<Store, 'needs' | 'queries'>
-  /** The known parts, by reader and the channel's key. */
+  /** The parts of channels that were looked through, by reader and the channel's key. */
   readonly #looked = new Map<string, Map<number, Looked>>()
 
   constructor(store: Pick<Store, 'needs' | 'queries'>) {
     this.#store = store
   }
 
-  /** The messages, newest first in each conversation. core/open-questions.ts finds the open questions in pairs and groups. */
+  /** Finds the messages that need the reader, newest first in each conversation. core/open-questions.ts finds the open questions in pairs and groups. */
   *since(reader: string, isEverywhere: boolean): Steps<Said[]> {
     const said: Said[] = []
     for (const place of yield* this.#store.needs.places(reader, isEverywhere)) {
@@ -68,7 +71,7 @@ export class Mentions {
     }
     const since = [...looked.asking].filter(([n]) => n > above).sort(([a], [b]) => b - a)
     return since.flatMap(([n, kind]) => {
-      // The message may have been pruned.
+      // The message may have been pruned since it was found.
       const head = this.#store.needs.at(place, n)
       return head ? [{ head, kind }] : []
     })

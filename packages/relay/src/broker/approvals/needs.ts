@@ -1,5 +1,5 @@
-// The list of things that need a person, computed from the tables for each call and the same in every session of that person. core/needs.ts decides
-// which things count.
+// Lists the things that need a person, computed from the tables for each call and the same in every session of that person. core/needs.ts decides which things
+// count.
 
 import type { Need, OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/protocol'
@@ -18,9 +18,9 @@ import type { Approvals } from './approvals.ts'
 import type { Mentions } from './mentions.ts'
 
 const needsDefault = 200
-/** The number of the newest workers among which failed ones are looked for. */
+/** Number of the newest workers among which failed ones are looked for. */
 const failedAmongMax = 200
-/** The part of a body that is read for its first line. */
+/** Number of characters of a message's body that are read for its first line. */
 const headChars = 200
 
 type Needing = WorkspaceCore & {
@@ -30,7 +30,7 @@ type Needing = WorkspaceCore & {
   workers: { list(reader: Reader, input: object): Worker[] }
 }
 
-/** A need before its message is read. */
+/** A need (one thing that waits for a person) before its message is read. */
 type Found = Omit<Need, 'message'> & { head?: MessageHead }
 
 export function* needs(
@@ -51,7 +51,10 @@ export function* needs(
   return { needs: shown, more: found.length - shown.length }
 }
 
-/** Dismisses needs. Accepts keys of the list only, so that the table does not grow by names that mean nothing. Idempotent. */
+/**
+ * Dismisses needs (things that wait for a person). Accepts only keys of the list, so that the table of dismissed keys does not grow by names that mean nothing.
+ * Idempotent.
+ */
 export async function dismiss(
   { workspace }: { workspace: Needing },
   asking: Asking,
@@ -85,7 +88,7 @@ function approvalsFor({ store: { view } }: Needing, { session }: Asking): Found[
   }))
 }
 
-/** The needs of workers. An agent that waits for an approval has a row for that already, also in the moment after the answer. */
+/** Lists workers that need a person. An agent that waits for an approval is listed with the approvals already, also in the moment after the answer. */
 function workersFor(workspace: Needing, { session, by }: Asking): Found[] {
   const { store, workers, approvals, sessions, clock } = workspace
   const { view } = store
@@ -113,7 +116,7 @@ function workersFor(workspace: Needing, { session, by }: Asking): Found[] {
   ]
 }
 
-/** Messages to the person that are neither answered nor dismissed, read or not. */
+/** Lists messages to the person that are neither answered nor dismissed, read or not. */
 function* toldTo({ store, waits, mentions }: Needing, { session, by }: Asking): Steps<Found[]> {
   const { view, needs: rows } = store
   const done = rows.dismissed(by)
@@ -136,13 +139,13 @@ function* toldTo({ store, waits, mentions }: Needing, { session, by }: Asking): 
     since: timeOf(head.at),
     head,
   })
-  // Sorted by number, since several questions may have the same time.
+  // Sorted by journal number, since several questions may have the same time.
   const asked = [...questions.values()].sort(bySeq).map((head): Found => {
     return { ...needOf(head), key: needKeys.question(head.id), kind: 'question' }
   })
   return [
     ...asked.filter(({ key }) => !done.has(key)),
-    // One need for each conversation: ten messages in a row need the person once.
+    // All messages in one conversation make one need: ten messages in a row need the person once.
     ...[...told].map(([conversation, heads]): Found => {
       const [newest, oldest] = [heads[0], heads.at(-1)] as [MessageHead, MessageHead]
       const many = { key: needKeys.told(conversation), kind: 'mention', count: heads.length } as const

@@ -1,12 +1,12 @@
-// The file claims.WORKSPACE beside the daemon's other hints for hooks: it exists while edits need a check. Without it the hook of an edit ends in the
-// shell (mcp/src/launcher/hook-guard.ts), and costs nothing.
+// The file `claims.WORKSPACE` in the folder of the daemon's hints for hooks of CLIs: it exists while edits must be checked against claims. Without the file the
+// hook of an edit ends in the shell (mcp/src/launcher/hook-guard.ts), and costs nothing.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { daemonName } from '@agent-relay/sdk/protocol'
 import type { Parts } from '../call.ts'
 
-/** The connected agents. People do not count: their editors are never in the way. */
+/** Returns the names of connected agents. People do not count: their editors' edits are not checked against claims. */
 export function liveAgents({ store, sessions }: Pick<Parts, 'store' | 'sessions'>): string[] {
   const names = new Set(sessions.all().flatMap(({ agent }) => agent ?? []))
   return [...names].filter((name) => isAgent(store, name))
@@ -43,7 +43,7 @@ export class ClaimHint {
     if (isNeeded !== this.#isThere || isFirst) this.#put(isNeeded)
   }
 
-  /** Whether two agents are connected, or one and a claim exists. Sessions come and go by the thousand, so it stops at the second agent. */
+  /** Whether two agents are connected, or one agent is and a claim exists. Sessions come and go by the thousand, so the search stops at the second agent. */
   #mayMeet(now: number): boolean {
     const { store, sessions } = this.#parts
     const found = new Set<string>()
@@ -54,7 +54,7 @@ export class ClaimHint {
     return found.size > 0 && store.view.claims.count(now) > 0
   }
 
-  /** Writes or removes the hint. If that fails, hooks check no claims; nothing else fails. */
+  /** Writes or removes the hint file. If that fails, hooks check no claims; nothing else fails. */
   #put(isNeeded: boolean): void {
     const path = this.#path as string
     this.#isThere = isNeeded

@@ -1,4 +1,4 @@
-// Edits by the holder of a claim. An agent edits a file many times a minute: the journal hears of it once a minute for each claim, with the time
+// Renews claims by further edits of their holders. An agent edits a file many times a minute: the journal is told once a minute for each claim, with the time
 // of the last edit, so that the claim ends when it should. A daemon that is killed in between forgets up to that minute.
 
 import { daemonName, limits } from '@agent-relay/sdk/protocol'
@@ -8,7 +8,7 @@ import type { Parts } from '../call.ts'
 
 export class ClaimRenewals {
   readonly #parts: Pick<Parts, 'engine' | 'clock' | 'ids'>
-  /** The latest edits, by path. */
+  /** The latest edits that are not in the journal yet, by the file's path. */
   readonly #edits = new Map<string, { path: string; agent: string; at: number }>()
   #alarm: Alarm | undefined
 
@@ -20,14 +20,14 @@ export class ClaimRenewals {
     this.#alarm?.cancel()
   }
 
-  /** Notes that the holder edits the file again. */
+  /** Records that the holder of a claim has edited the file again. */
   note({ path, agent, editedAt }: ClaimRow, at: number): void {
     if (at <= editedAt) return
     this.#edits.set(path, { path, agent, at })
     this.#alarm ??= this.#parts.clock.after(limits.claimRenewMs, () => this.#tell())
   }
 
-  /** The claim with renewals that are not stored yet. */
+  /** Returns the claim with its renewal, if that is not stored yet. */
   current(claim: ClaimRow): ClaimRow {
     const edit = this.#edits.get(claim.path)
     if (edit?.agent !== claim.agent || edit.at <= claim.editedAt) return claim

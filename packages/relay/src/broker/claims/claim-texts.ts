@@ -1,27 +1,27 @@
-// Texts for agents about claims: the denied edit, and the file's holder. The host puts them before the model in its own voice, and
-// anybody may have chosen names of files and commands: these are cleaned, cut, and quoted unless they are plain.
+// Texts for agents about claimed files: why an edit was denied, and who is editing the file. An agent's CLI puts these texts before the model in its own voice,
+// and anybody may have chosen names of files and commands: these are cleaned, cut, and quoted unless they are plain.
 
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { limits, type Policy } from '@agent-relay/sdk/protocol'
 import { timeText } from '../../core/claims.ts'
 import type { ClaimRow } from '../../core/view.ts'
 
-/** The most claims that one text lists. */
+/** Maximum number of claims that one text lists. */
 export const shownMax = 20
 const nameCharactersMax = 120
 const commandCharactersMax = 200
 
 export interface Crossed {
   isDenied: boolean
-  /** The git command, if the edit is one. */
+  /** The git command that would change the files; unset if the edit is no git command. */
   git?: string
-  /** The claims are on the same files in other checkouts. */
+  /** Whether the claims are on the same files in other checkouts. */
   isElsewhere?: boolean
   isLate?: boolean
   policy: Policy['claims']
 }
 
-/** The text for the agent in place of its tool's answer, or beside it. */
+/** Returns the text for the agent whose edit met claims: in place of its tool's answer if the edit was denied, otherwise beside it. */
 export function deniedText(by: string, claims: readonly ClaimRow[], how: Crossed): string {
   if (!how.isDenied) return noticeText(by, claims, 'agent', how)
   const ask = askText(claims)
@@ -32,13 +32,13 @@ export function deniedText(by: string, claims: readonly ClaimRow[], how: Crossed
   return `${shownCommand(how.git)} would touch files that others are editing in this checkout: ${listed(claims)}. It was not run. Name your own files instead. ${next}`
 }
 
-/** The text for an edit that was denied without a claim to name: the path is unclear, or the holder has let the file go since. */
+/** Returns the text for an edit that was denied without a claim to name: the path is unclear, or the holder has let the file go since. */
 export function unmetText(unclear: string | undefined): string {
   if (unclear === undefined) return 'Another agent was editing it a moment ago. Try again.'
   return `${shownName(unclear)} names another file for each process that opens it, so nobody can say whether that file is claimed. Your edit was not made. Name the file by its plain path.`
 }
 
-/** The message to the holder of the claims, or to the agent whose edit met them. */
+/** Returns the message to the holder of the claims, or to the agent whose edit met the claims. */
 export function noticeText(by: string, claims: readonly ClaimRow[], to: 'holder' | 'agent', how: Crossed): string {
   const files = names(claims)
   const what = how.git === undefined ? `edit ${files}` : `run ${shownCommand(how.git)}`
@@ -56,7 +56,7 @@ export function noticeText(by: string, claims: readonly ClaimRow[], to: 'holder'
   return `${listed(claims)}.${late} Check that nothing of theirs is lost. ${askText(claims)}`
 }
 
-/** A text such as `Alice is editing src/a.ts (since 12:04 UTC)`, by holder. */
+/** Returns a text such as `Alice is editing src/a.ts (since 12:04 UTC)`, grouped by holder. */
 function listed(claims: readonly ClaimRow[]): string {
   const named = claims.slice(0, shownMax)
   const holders = [...new Set(named.map(({ agent }) => agent))]

@@ -1,5 +1,5 @@
-// Claims for hooks and agents: an edit that is about to happen, claims by hand, and the list. Finds the meant files, the committed files, and
-// the holders that are gone; core/claims.ts decides, and claim-texts.ts has the words for agents.
+// Claims (files that an agent is editing) for hooks and agents: checks an edit that is about to happen, takes claims by hand, and lists claims. Finds the meant
+// files, the committed files, and the holders that are gone; core/claims.ts decides, and claim-texts.ts has the words for agents.
 
 import { createHash } from 'node:crypto'
 import {
@@ -25,19 +25,19 @@ import { ClaimRenewals } from './claim-renewals.ts'
 import type { CommitReader } from './claim-runtime.ts'
 import { deniedText, noticeText, shownMax, unmetText } from './claim-texts.ts'
 
-/** The time without a session after which an agent is gone. After a daemon's restart a host connects again within a second or two. */
+/** Time without a session after which a claim's holder counts as gone. After a daemon's restart an agent's CLI connects again within a second or two. */
 const leaveMs = 15_000
-/** The time for git to say whether a claimed file was committed: a hook waits for the answer, at most 200 ms. */
+/** Time for git to say whether a claimed file was committed: a hook waits for the answer, at most 200 ms. */
 const commitsMs = 120
 const listMs = 3_000
-/** The number of remembered warnings about git commands. */
+/** Maximum number of remembered warnings about git commands. */
 const warningsMax = 1_000
-/** The part of a holder's task that messages show. */
+/** Maximum length of a holder's task in the list of claims. */
 const taskCharsMax = 200
 
 type ClaimParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'ids' | 'name'>
 type Edited = OutputOf<'claim.edit'>
-/** The asker and the id of its call. */
+/** Who asks for a claim or an edit, and the id of its call. */
 type ClaimAsker = Pick<Asking, 'by' | 'id' | 'digest'>
 
 export class Claims {
@@ -60,7 +60,7 @@ export class Claims {
     this.#renewals = new ClaimRenewals(parts)
     if (hooksPath !== undefined) sweepLateEdits(hooksPath)
     parts.sessions.onChange((agent) => this.#onSession(agent))
-    // The holders of an earlier daemon's claims have this long to come back.
+    // Holders of claims from before the daemon's start have `leaveMs` to come back.
     for (const agent of parts.store.view.claims.holders(parts.clock.now())) this.#onSession(agent)
   }
 
@@ -86,7 +86,7 @@ export class Claims {
     const { outcome, seq: decidedAt } = await this.#submit('claim.edit', asking, asked)
     const { isDenied } = outcome
     if (!isDenied) this.#renew(command)
-    // Others may have claimed files while this edit waited for its turn.
+    // Other agents may have claimed files while this edit waited for its turn.
     const isOther = isDenied && decidedAt !== seq + 1
     const { named, swept, elsewhere } = isOther ? met(store.view, { ...command, at: clock.now() }) : before
     const isAbout = named.length > 0 ? named : swept
@@ -133,12 +133,15 @@ export class Claims {
   }
 
   #warn(warning: string): void {
-    // Forgetting is harmless: it costs a second warning.
+    // Forgetting all warnings is harmless: each costs a second warning.
     if (this.#warned.size >= warningsMax) this.#warned.clear()
     this.#warned.set(warning, this.#parts.clock.now() + limits.claimMs)
   }
 
-  /** The edit that rules decide on. Undefined if no file of a checkout is meant, or the file system does not answer: the edit goes ahead. */
+  /**
+   * Makes the input on which the rule for edits decides. Undefined if no file of a checkout is meant, or the file system does not answer: then the edit goes
+   * ahead.
+   */
   async #editOf(by: string, input: ParsedInputOf<'claim.edit'>): Promise<EditInput | undefined> {
     const { clock } = this.#parts
     const { git, ...named } = input
@@ -152,7 +155,7 @@ export class Claims {
       places: distinct(places.filter((place) => place !== null)),
       trees,
       sweeps,
-      // Right after a restart the others may not have come back yet.
+      // Right after a restart other agents may not have come back yet.
       hasOthers: clock.steady() - this.#beganAt < leaveMs || liveAgents(this.#parts).some((name) => name !== by),
       isWarned: git !== undefined && (this.#warned.get(warningOf(by, git)) ?? 0) > clock.now(),
     }
@@ -170,7 +173,7 @@ export class Claims {
     if (by !== undefined && this.#parts.store.view.agent(by)) await this.made(by, edited, true)
   }
 
-  /** Notes that the edit has happened. */
+  /** Records that an edit has happened, and tells the agents concerned. */
   async made(by: string, edited: ParsedInputOf<'claim.edit'>, hasOthers?: true): Promise<void> {
     const { store, sessions, engine, clock, ids } = this.#parts
     const asked = store.view.policy().claims === 'off' ? undefined : await this.#editOf(by, edited)
@@ -185,14 +188,14 @@ export class Claims {
     if (crossed.length > 0) this.#tell(by, crossed, how)
   }
 
-  /** The agent whose token has this hash. */
+  /** Returns the agent whose token has this hash. */
   #agentOf(proof: string): string | undefined {
     const { store, clock } = this.#parts
     const { agent, until } = store.queries.token(proof) ?? {}
     return until === undefined || isAhead(until, clock.now(), dayTokenMs) ? agent : undefined
   }
 
-  /** Renews the agent's own claims on these files. */
+  /** Renews the editing agent's own claims on these files. */
   #renew({ by, at, input: { places } }: { by: string; at: number; input: EditInput }): void {
     const { store, sessions } = this.#parts
     const paths = places.map(({ path }) => path)
@@ -200,12 +203,15 @@ export class Claims {
       if (claim.agent === by) this.#renewals.note(claim, at)
   }
 
-  /** Tells the holders, once for each claim and agent, and the agent itself if its edit went ahead. A hook does not wait for this. */
+  /**
+   * Tells the holders of the claims that an edit met, once for each claim and editing agent, and the editing agent itself if the edit went ahead. A hook does
+   * not wait for this.
+   */
   #tell(by: string, crossed: readonly ClaimRow[], how: Parameters<typeof noticeText>[3]): void {
     for (const holder of new Set(crossed.map(({ agent }) => agent))) {
       const theirs = crossed.filter(({ agent }) => agent === holder)
       const newest = Math.max(...theirs.map(({ since }) => since))
-      // A path may be longer than the cause of a command.
+      // The path is hashed, since it may be longer than the cause (id) of a command.
       const path = createHash('sha256').update(`${theirs[0]?.path}`).digest('hex')
       const about = `${how.git === undefined ? 'edit' : 'git'}/${path}/${newest}/${by}`
       this.#send(holder, noticeText(by, theirs, 'holder', how), `claim/${holder}/${about}`)
@@ -218,7 +224,7 @@ export class Claims {
     void this.#parts.engine.submit({ rule: 'message.send', input, by: daemonName, cause })
   }
 
-  /** Ends the claims on files that were committed since their holders last edited them. If git does not say so in time, they stand. */
+  /** Ends the claims on files that were committed since their holders last edited them. If git does not say so in time, the claims stand. */
   async #endCommitted(claims: readonly ClaimRow[], ms: number): Promise<void> {
     const { engine, ids, sessions, clock } = this.#parts
     const here = claims.filter(({ machine }) => machine === sessions.machine)
@@ -248,7 +254,7 @@ export class Claims {
     return reply
   }
 
-  /** The holder's task, for readers that may see it: its parent and people. */
+  /** Returns the task of a claim's holder, for readers that may see the task: the holder's parent and people. */
   #taskOf(reader: Reader, agent: string): string | undefined {
     const { view } = this.#parts.store
     const worker = view.workers.byName(agent)

@@ -1,5 +1,5 @@
-// Checks edits of workers that the supervisor drives over a protocol, against the same claims as edits that a hook reports. Such a protocol denies
-// without words, so the reason is sent as a message.
+// Checks edits of workers that the supervisor runs over a protocol, against the same claims as edits that a hook reports. Such a protocol denies without words,
+// so the reason is sent as a message.
 
 import { createHash } from 'node:crypto'
 import { daemonName } from '@agent-relay/sdk/protocol'
@@ -7,7 +7,7 @@ import type { WorkspaceCore } from '../call.ts'
 import type { AskedEdit, EditDesk } from './claim-runtime.ts'
 import type { Claims } from './claims.ts'
 
-/** The time after which the edit goes ahead without a verdict. It may be long, because the agent waits for a person anyway. */
+/** Time after which a worker's edit goes ahead without a verdict. It may be long, because the agent waits for a person anyway. */
 const verdictMs = 10_000
 
 type Open = Pick<WorkspaceCore, 'engine' | 'clock' | 'ids'> & { claims: Claims }
@@ -47,7 +47,7 @@ export class WorkerEdits implements EditDesk {
     return this.#workspace.claims.made(agent, edit)
   }
 
-  /** Sends one message for each claim that the edit meets. */
+  /** Tells the agent why its edit was denied; the same text is sent once. */
   #tell(agent: string, body: string): void {
     const cause = `claim/${agent}/denied/${createHash('sha256').update(body).digest('hex')}`
     const input = { to: agent, body, kind: 'status' as const }

@@ -53,14 +53,16 @@ export interface WideOutcome {
   failed?: Away[]
 }
 
-/** The workspace and the rest of an address; undefined if it names no workspace and so means the sender's own. */
+/** Splits an address into a workspace and the rest; undefined if the address names no workspace and so means the sender's own. */
 export function outward(to: string | string[]): { workspace: string; rest: string } | undefined {
   const colon = typeof to === 'string' ? to.indexOf(':') : -1
   if (typeof to !== 'string' || colon < 0) return undefined
   return { workspace: to.slice(0, colon), rest: to.slice(colon + 1) }
 }
 
-/** The address without the sender's own workspace in front, and with names in place of `lead` and handles, so that a wait knows its agent. */
+/**
+ * Returns the address without the sender's own workspace in front, and with names in place of `lead` and handles, so that a wait for the reply knows its agent.
+ */
 export function resolved(
   to: string | string[],
   home: WorkspaceCore,
@@ -71,20 +73,25 @@ export function resolved(
   const { workspace, rest } = address
   const named = (other: WorkspaceCore) =>
     rest === 'lead' ? (leadOf(other.store.view, (name) => isThere(other, name))?.name ?? rest) : nameOf(other, rest)
-  // The sender's own workspace answers at once: the sender's next message must not overtake this one.
+  // For the sender's own workspace the answer comes without a promise: the sender's next message must not overtake this one.
   if (workspace === home.name) return named(home)
   const isPlain = rest !== 'lead' && !rest.startsWith('@')
   return isPlain ? to : neighbours.visit(workspace, named).then((name = rest) => `${workspace}:${name}`)
 }
 
-/** The name for an address: `@planner` is the agent with this handle. No agent's name begins with `@`, so a name is never taken for a handle. */
+/**
+ * Returns the agent's name for an address: `@planner` is the agent with this handle. No agent's name begins with `@`, so a name is never taken for a handle.
+ */
 function nameOf({ store: { view } }: WorkspaceCore, to: string): string {
   if (!to.startsWith('@')) return to
   const bare = (handle: string | undefined) => handle?.replace(/^@/, '')
   return view.agentsCalled(to).find(({ handle }) => bare(handle) === bare(to))?.name ?? to
 }
 
-/** Writes one entry in every target, all with one id. Targets that could not be reached are named; if none could, the send is refused. */
+/**
+ * Sends a message to other workspaces: writes one entry in each, all with one id. Workspaces that could not be reached are named in the outcome; if none could
+ * be, the send is refused.
+ */
 export async function sendWide(
   home: WorkspaceCore,
   neighbours: Neighbours,
@@ -94,7 +101,7 @@ export async function sendWide(
   const to = input.to as string
   const { workspace, rest } = outward(to) as { workspace: string; rest: string }
   if (workspace === '*' && rest !== '*') throw new RefusalError('workspace.unknown', { workspace })
-  // The sender's own workspace comes first: it knows the id of an earlier attempt.
+  // The sender's own workspace comes first: it knows the id that an earlier attempt of this send used.
   const others = workspace === '*' ? neighbours.names().filter((name) => name !== home.name) : [workspace]
   const targets = workspace === '*' ? [home.name, ...others] : others
   const outcome: WideOutcome = { id: '', seq: home.store.journal.lastSeq, to, away: [] }
@@ -103,7 +110,7 @@ export async function sendWide(
   for (const name of targets) {
     const stored = neighbours.visit(name, (target) => sendTo(target, home, asking, input, rest, outcome))
     const reached = await stored.catch(refusedBy)
-    // An unreachable workspace is left out if the sender did not name it: the workspace is gone, or closed to the sender.
+    // A workspace that cannot be reached is left out if the sender did not name it: it is gone, or closed to the sender.
     if (!reached && workspace === '*') continue
     tried++
     const reply = reached ?? { refusal: refusal('workspace.unknown', { workspace: name }) }
@@ -132,7 +139,7 @@ async function sendTo(
   await settleNamed(target, rest)
   outcome.id ||= idOf(target, home, asking)
   const isHome = target === home
-  // A message is known only where it is stored, so a reply travels as a thread with that message's id.
+  // A message is known only in the workspace where it is stored, so a reply to another workspace travels as a thread with that message's id.
   const thread = input.replyTo ?? input.thread
   const { body, kind } = input
   const reply = await target.engine.submit({
@@ -152,7 +159,7 @@ async function sendTo(
   return reply
 }
 
-/** The refusal with names as the sender would write them. */
+/** Rewrites a refusal so that names of agents have the form in which the sender would write them. */
 function addressed({ name: workspace }: WorkspaceCore, refused: Refusal): Refusal {
   const { name, nearest } = refused.details ?? {}
   if (refused.code !== 'agent.unknown') return refused
@@ -160,31 +167,31 @@ function addressed({ name: workspace }: WorkspaceCore, refused: Refusal): Refusa
   return refusal('agent.unknown', { name: `${workspace}:${name}`, nearest: there })
 }
 
-/** The id of an earlier attempt, if the target has seen one; otherwise a new id. */
+/** Returns the message id that an earlier attempt of this send used, if the target has seen one; otherwise a new id. */
 function idOf(target: WorkspaceCore, home: WorkspaceCore, { by, id, digest }: Asking): string {
   const before = target.store.journal.answered(target === home ? by : `${home.name}:${by}`, id)
   if (!before) return home.ids('m')
-  // This workspace itself refuses a reused id: a target that has not seen the first message would store this one with its id.
+  // A reused call id is refused for the whole send: a target that has not seen the first message would store this one with the first one's id.
   const reused = reuseOf(before, { rule: 'message.send', cause: id, digest })
   if (reused) throw new ReusedError(reused)
   return before.outcome.id as string
 }
 
-/** A refusal that ends the whole send; any other refusal concerns one target. */
+/** A refusal that ends a whole send to several workspaces; any other refusal concerns one of them. */
 class ReusedError extends RefusalError {}
 
-/** The refusal's text without its fix, which names tools of the sender's own workspace. */
+/** Returns the refusal's text without its fix, which names tools of the sender's own workspace. */
 function failureText(refused: Refusal): string {
   return refused.code === 'workspace.unknown' ? refused.message : bareText(refused)
 }
 
-/** Counts a workspace that cannot be opened as not reached. */
+/** Turns a refusal of one workspace, such as one that cannot be opened, into its reply, so that the send to other workspaces goes on. */
 function refusedBy(error: unknown): { refusal: Refusal } {
   if (!(error instanceof RefusalError) || error instanceof ReusedError) throw error
   return { refusal: error.refusal }
 }
 
-/** The place of the awaited answer: answers from another workspace arrive in the sender's own, from the address the message was sent to. */
+/** Returns where to look for the awaited answer: answers from another workspace arrive in the sender's own, from the address that the message was sent to. */
 export function awaitedFrom(home: WorkspaceCore, by: string, to: string) {
   const conversation = directKey([by, to])
   const { view, journal } = home.store

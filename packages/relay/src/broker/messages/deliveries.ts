@@ -1,4 +1,4 @@
-// Sends each message as it comes to sessions that follow their inbox. A hint wakes them; they take from the inbox like anyone else.
+// Sends each message as it comes to sessions that follow their inbox. A hint of the hub wakes these followers; they take from the inbox like any other session.
 
 import { type Entry, limits, type Refusal } from '@agent-relay/sdk/protocol'
 import { directMembers } from '../../core/conversations.ts'
@@ -26,7 +26,7 @@ export class Deliveries {
     this.#clock = options.clock
     this.#sessions = options.sessions
     options.hub.listen((entries) => this.#wakeFor(entries))
-    // Messages that a vanished session held are free again.
+    // When a session ends, the messages that it held are free again.
     options.sessions.onChange((agent) => this.#wake(this.#byAgent.get(agent)))
   }
 
@@ -61,7 +61,7 @@ export class Deliveries {
     return watch
   }
 
-  /** Whether somebody follows the agent's inbox, so that mail is sent to it at once. */
+  /** Whether a session follows the agent's inbox, so that messages are sent to it at once. */
   isFollowed(agent: string): boolean {
     return this.#byAgent.has(agent)
   }
@@ -90,7 +90,7 @@ export class Deliveries {
 interface Followed {
   agent: string
   hold: string
-  /** The entry after which messages count; earlier ones are left out. */
+  /** The number of the journal entry after which messages count; earlier messages are left out. Unset if all unread messages count. */
   since: number | undefined
 }
 
@@ -130,7 +130,7 @@ class Follower {
       const input = { route: 'deliver', limit: deliveryBatchMax, uncounted: true, after } as const
       const submission = { rule: 'inbox.take', input, by, cause: ids('d'), session: this.#for.hold } as const
       const reply = await submitTake(this.#parts, submission, this.#stopped.signal)
-      // On a full disk the messages wait and the next look tries again. A damaged file stays damaged, so the follower is ended with the reason.
+      // On a full disk the messages wait, and the next attempt tries again. A damaged file stays damaged, so the follower is ended with the reason.
       if ('refusal' in reply && !reply.refusal.retry) throw new RefusalError(reply.refusal)
       if ('refusal' in reply || !this.#isRunning) break
       const { messages, more } = reply.outcome as { messages: string[]; more: number }

@@ -1,4 +1,4 @@
-// Past messages: lists of conversations, the messages of a conversation or thread, one agent's mail, and the receipts of a message.
+// Answers queries about past messages: lists of conversations, the messages of a conversation or thread, one agent's messages, and the receipts of a message.
 
 import {
   type HistoryMessage,
@@ -94,7 +94,7 @@ export function* mail(
     throw new RefusalError('auth.denied', { why: `the mail of ${agent} is for ${agent} and the key's holder.` })
   if (!store.view.agent(agent)) throw new RefusalError('agent.unknown', { name: agent, nearest: [] })
   if (box === 'inbox') return yield* store.queries.peek(agent, { limit })
-  // An agent has sent nothing before its first stay.
+  // An agent has sent nothing before it first joined a conversation.
   const { lastSeq } = store.journal
   let first = lastSeq + 1
   for (const span of store.visible.spans(agent)) {
@@ -111,7 +111,7 @@ export function* mail(
   return { messages: sent, more }
 }
 
-/** The open questions of others to this agent, as the brief counts them. */
+/** Lists the open questions of others to this agent, as the agent's brief (its summary after a loss of memory) counts them. */
 export function* owed(
   { workspace: { store, waits } }: CallScope<WorkspaceCore & { waits: Waits }>,
   { by }: Asking,
@@ -128,7 +128,7 @@ export function* owed(
   return { messages, more: asked.length - messages.length }
 }
 
-/** The messages of a thread. Stops when the reader's time is spent: a thread may be long and hold little that the reader sees. */
+/** Lists the messages of a thread. Stops when the reader's time is spent: a thread may be long and hold little that the reader sees. */
 export function* thread(
   { workspace: { store } }: CallScope,
   { session, by }: Asking,
@@ -156,7 +156,7 @@ export function* thread(
   return isCut ? { messages: shown, more: 1, next: reached } : { messages: shown, more }
 }
 
-/** The receipts of a message, for each recipient. */
+/** Returns the receipts of a message: its state for each recipient. */
 export function receipts(
   scope: CallScope,
   asking: Asking,
@@ -184,7 +184,7 @@ function receiptsIn({ store, sessions, clock }: WorkspaceCore, head: MessageHead
   return store.queries.receipts(head, (by, receipt) => isHeld({ by, at: clock.now(), world: sessions }, receipt))
 }
 
-/** The receipts of a message that went to other workspaces and is stored there; its sender may know them, and nothing else. */
+/** Returns the receipts of a message that went to other workspaces and is stored in them; its sender may know these receipts, and nothing else. */
 async function receiptsElsewhere(
   { workspace: home, neighbours }: CallScope,
   { session, by, abandoned }: Asking,

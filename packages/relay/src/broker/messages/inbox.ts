@@ -1,6 +1,6 @@
-// Taking messages from the inbox and marking them as read. The rule picks and marks messages; this file adds the bodies and wakes a waiting take. If the
-// rule would look through more rows than a commit can wait for, the messages are found first, in steps and in turn with all other reads, and the
-// rule decides again on those.
+// Takes messages from an agent's inbox and marks them as read. The rule in core/ picks and marks messages; this file adds the bodies and wakes a waiting take.
+// If the rule would look through more rows than a commit can wait for, the messages are found first, in steps and in turn with all other reads, and the rule
+// decides again on those.
 
 import { type Fact, type InboxMessage, limits, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { looksBack, pick, readMax, type TakeInput, unreadOf } from '../../core/inbox.ts'
@@ -18,7 +18,7 @@ const nothing: Taken = { messages: [], more: 0 }
 export class Inboxes {
   readonly #parts: Parts
   readonly #waits: Waits
-  /** The newest waiting take of each agent. */
+  /** The newest `inbox.take` of each agent that waits for a message. */
   readonly #waiting = new Map<string, AbortController>()
 
   constructor(parts: Parts, waits: Waits) {
@@ -30,7 +30,7 @@ export class Inboxes {
     return wait === undefined ? this.#take(asking, input, asking.abandoned) : this.#wait(asking, input, wait)
   }
 
-  /** Whether a take waits for the agent, so that mail is handed to it at once. */
+  /** Whether an `inbox.take` of the agent waits, so that a message is handed to the agent at once. */
   isWaiting(agent: string): boolean {
     return this.#waiting.has(agent)
   }
@@ -39,7 +39,7 @@ export class Inboxes {
     const { session, by } = asking
     if (asked.route === 'hook' && this.#parts.isBlocked(by)) return nothing
     const { queries } = this.#parts.store
-    // The model has just begun again: its next call does not show that it received earlier mail.
+    // The model's session has just begun (`again`): its next call does not show that it received earlier messages.
     if (asked.route === 'hook' && asked.again) this.#parts.sessions.received(session)
     const input: TakeInput = session.standing.kind === 'model' ? { ...asked, route: asked.route ?? 'tool' } : asked
     const submission = { rule: 'inbox.take', input, by, ...causeOf({ ...asking, id }), session: session.id } as const
@@ -50,18 +50,18 @@ export class Inboxes {
     const found: InboxMessage[] = reply.found
       ? queries.offered(reply.found, isHook ? undefined : (input.route ?? 'take'))
       : queries.inboxMessages(by, ids)
-    // The answer to a question goes to the call that waits for it, and is not shown a second time.
+    // The answer to a question goes to the call that waits for it, and is not shown to the model a second time.
     const isWaiters = (message: InboxMessage) => this.#waits.isAwaited(by, message, isHook)
     const isForModel = (isHook || input.route === 'tool') && !looksBack(input)
     const messages = isForModel ? found.filter((message) => !isWaiters(message)) : found
-    // A hook reports shown messages by inbox.offer: it may end before it could show them.
+    // A hook reports the messages that it has shown by `inbox.offer`: it may end before it could show them.
     if (isHook) return { messages, more }
     const isHanded = ({ id, receipt }: InboxMessage) => receipt !== 'read' && !shown.includes(id)
     asking.handed = messages.filter(isHanded).map(({ id }) => id)
     return { messages, more }
   }
 
-  /** Waits for mail. Hosts start one waiter per event and do not say when they give one up, so only the newest one is answered. */
+  /** Waits for a message. CLIs start one waiter per event and do not say when they give one up, so only the agent's newest wait is answered. */
   async #wait(asking: Asking, input: Input, waitMs: number): Promise<Taken> {
     const { by, id, abandoned } = asking
     const { clock } = this.#parts
@@ -82,7 +82,7 @@ export class Inboxes {
       }
       return nothing
     } catch (error) {
-      // The take was given up during a long look.
+      // The take was given up while the inbox was being searched.
       if (over.aborted) return nothing
       throw error
     } finally {
@@ -91,7 +91,7 @@ export class Inboxes {
   }
 }
 
-/** Resolves when a message may have come for the agent, after `ms`, or when nobody waits any more. */
+/** `came` resolves when a message may have come for the agent, after `ms`, or when nobody waits any more. */
 function messageFor({ hub, sessions, store, clock }: Parts, agent: string, ms: number, over: AbortSignal) {
   let cancel = () => {}
   const came = new Promise<void>((resolve) => {
@@ -107,7 +107,7 @@ function messageFor({ hub, sessions, store, clock }: Parts, agent: string, ms: n
         : (fact.type === 'delivery.released' || fact.type === 'approval.closed') && fact.agent === agent
     const listening = [
       hub.listen((entries) => entries.some(({ facts }) => facts.some(isForIt)) && done()),
-      // Messages that a vanished session held are free again.
+      // When a session ends, the messages that it held are free again.
       sessions.onChange((changed) => changed === agent && done()),
     ]
     const alarm = clock.after(ms, done)
@@ -117,7 +117,7 @@ function messageFor({ hub, sessions, store, clock }: Parts, agent: string, ms: n
   return { came, cancel }
 }
 
-/** Takes messages. Rejects once `abandoned`; nothing is handed out then. */
+/** Takes messages from an inbox. Rejects once `abandoned`; no message is handed out then. */
 export async function submitTake(
   { store, engine, sessions, clock, reads }: Pick<Parts, 'store' | 'engine' | 'sessions' | 'clock' | 'reads'>,
   submission: Submission<'inbox.take'>,
@@ -129,13 +129,15 @@ export async function submitTake(
     const now = { input, by, at: clock.now(), world: sessions }
     const found = await reads.run(pick(store.view, now), new Budget(), abandoned)
     reply = await engine.submit({ ...submission, input: { ...input, found } })
-    // Other sessions took all of the found messages meanwhile: look for later ones.
+    // Other sessions took all of the found messages meanwhile, so later messages are looked for.
     if (found.waiting.length > 0 && isNothingNew(reply)) reply = unfinished
   }
   return reply
 }
 
-/** Marks messages as read. A long thread takes several commands; the last has the call's id and counts them all, so a repeat gets the same answer. */
+/**
+ * Marks messages as read. A long thread takes several commands; the last command has the call's id and counts all messages, so a repeat gets the same answer.
+ */
 export async function submitRead(
   { store, engine, reads, ids }: Pick<Parts, 'store' | 'engine' | 'reads'> & { ids: (prefix: string) => string },
   submission: Submission<'inbox.read'>,

@@ -1,5 +1,5 @@
-// The outbox: messages that their senders wanted kept on this machine while the shared workspace cannot be reached. Afterwards each is sent once,
-// in order. If one cannot be sent even then, its sender is told.
+// The outbox: messages that their senders wanted kept on this machine while the shared workspace cannot be reached. Once it can be reached, each is sent once,
+// in order. If a message cannot be sent even then, its sender is told.
 
 import { oneLine } from '@agent-relay/sdk/internal/clean'
 import {
@@ -16,12 +16,12 @@ import type { Alarm } from '../../machine/clock.ts'
 import type { QueuedSend } from '../../store/outbox-rows.ts'
 import { type Asking, causeOf, type Parts } from '../call.ts'
 
-/** Interval of attempts to reach the workspace again. */
+/** Interval of attempts to reach the shared workspace again. */
 const lookMs = 1_000
-/** The longest wait of a message; older ones are no longer sent. */
+/** Maximum time that a message waits in the outbox; older messages are no longer sent. */
 const waitMsMax = 24 * 60 * 60_000
 
-/** Refusals that do not depend on the message itself: the same send may be stored later. */
+/** Codes of refusals that do not depend on the message itself: the same send may be stored later. */
 const passing: readonly RefusalCode[] = [
   ...(['cluster.unreachable', 'cluster.unknown', 'cluster.unusable', 'cluster.diverged'] as const),
   ...(['cluster.newer', 'cluster.older', 'cluster.forged'] as const),
@@ -32,7 +32,7 @@ type Send = ParsedInputOf<'message.send'> & { to: string | string[] }
 export class Outbox {
   readonly #parts: Parts
   #alarm: Alarm | undefined
-  /** The row that is being sent. */
+  /** The number of the outbox row that is being sent. */
   #sending: number | undefined
   #isClosed = false
 
@@ -45,22 +45,22 @@ export class Outbox {
     return this.#parts.store.outbox
   }
 
-  /** The number of waiting messages. */
+  /** The number of messages that wait in the outbox. */
   get count(): number {
     return this.#rows.waiting().messages
   }
 
-  /** Whether a send with this refusal may wait. */
+  /** Whether a message whose send got this refusal may wait in the outbox. */
   mayWait({ code }: Refusal): boolean {
     return passing.includes(code)
   }
 
-  /** Whether messages of this sender wait; later ones must not overtake them. */
+  /** Whether messages of this sender wait in the outbox; later ones must not overtake them. */
   isWaiting(by: string): boolean {
     return this.#rows.waiting(by).messages > 0
   }
 
-  /** Keeps the message: when this returns, it is on the disk of this machine. */
+  /** Puts a message into the outbox: when this returns, the message is on the disk of this machine. */
   put(asking: Asking, { wait: _, ...input }: Send): OutputOf<'message.queue'>['queued'] {
     const { store, clock, ids } = this.#parts
     const { by } = asking
@@ -75,7 +75,7 @@ export class Outbox {
     return { id, since: new Date(at).toISOString(), ahead: this.#rows.before(n) }
   }
 
-  /** Refuses a message without room: one sender never takes all of the room from the others. */
+  /** Refuses a message for which the outbox has no room. Each sender has a limit of its own, so that one sender never takes all of the room from the others. */
   #assertRoom(by: string, bytes: number): void {
     const rooms = [
       {
@@ -116,7 +116,7 @@ export class Outbox {
     if (this.#alarm || this.#isClosed) return
     this.#alarm = this.#parts.clock.after(lookMs, () => {
       this.#alarm = undefined
-      // What failed, as on a full disk, is tried again.
+      // After a failure, as on a full disk, the messages are sent again later.
       void this.#send()
         .catch(() => {})
         .finally(() => this.#isClosed || this.count === 0 || this.#plan())
@@ -135,7 +135,10 @@ export class Outbox {
     }
   }
 
-  /** Sends the message; false: it waits on. If the daemon crashes before the row is gone, the message is sent again, and found stored. */
+  /**
+   * Sends a message of the outbox. Returns false if the message has to wait on. If the daemon crashes before the row is removed, the message is sent again, and
+   * found stored.
+   */
   async #isDone(row: QueuedSend): Promise<boolean> {
     const { engine, clock } = this.#parts
     const { by, cause, digest } = row
@@ -153,7 +156,7 @@ export class Outbox {
     return this.mayWait(reply.refusal) || isClosing(reply.refusal) ? false : this.#tell(row, bareText(reply.refusal))
   }
 
-  /** Tells the sender, who believes that the message will be sent. */
+  /** Tells the sender that a message was not sent, since the sender believes that it will be. */
   async #tell({ by, at, cause, input }: QueuedSend, why: string): Promise<boolean> {
     const { to } = JSON.parse(input) as Send
     const names = oneLine(typeof to === 'string' ? to : to.join(', '))

@@ -1,5 +1,5 @@
-// Searches messages by an index in parts: those that may hold something for the reader, newest first, as far as the search's time allows. The index is
-// filled after replies have left and while nothing waits; a part is filled to its end before it is searched.
+// Searches messages by an index in parts: searches the parts that may hold something for the reader, newest first, as far as the search's time allows. The
+// index is filled after replies have left and while nothing waits; a part is filled to its end before it is searched.
 
 import { statSync } from 'node:fs'
 import { limits, type Message, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
@@ -13,17 +13,20 @@ import type { Engine } from '../engine.ts'
 import type { Hub } from '../hub.ts'
 import type { LongReads, Pace } from '../long-reads.ts'
 
-/** The pause before filling, until a burst has passed: an index that lags half a second harms nobody. */
+/** Pause before the search index is filled, until a burst of messages has passed: an index that lags half a second harms nobody. */
 const fillRestMs = 500
-/** The pause before the next attempt to fill while the daemon is busy. */
+/** Pause before the next attempt to fill the search index while the daemon is busy. */
 const busyRestMs = 50
-/** The most conversations that are looked for by their marks. A reader who sees more of them in a part sees much of the part. */
+/**
+ * Maximum number of conversations by whose marks (terms in the index) a search is narrowed. A reader who sees more conversations in a part of the index sees
+ * much of that part.
+ */
 const marksMax = 32
 
 type Asked = ParsedInputOf<'message.search'> & { limit: number }
 type Found = OutputOf<'message.search'>
 
-/** A range of entries to search, in one conversation or in all. */
+/** A range of journal entries to search, in one conversation or in all. */
 interface Field {
   conversation: number | undefined
   firstSeq: number
@@ -36,7 +39,7 @@ interface Options {
   hub: Hub
   reads: LongReads
   path: string
-  /** The number of entries in one part of the index. */
+  /** The number of journal entries in one part of the index; unset for the default. */
   partEntries?: number
 }
 
@@ -51,7 +54,7 @@ export class Search {
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  /** The size of the index on the disk. */
+  /** The size of the search index on the disk. */
   get bytes(): number {
     return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0
   }
@@ -92,7 +95,7 @@ export class Search {
     return page.end()
   }
 
-  /** The ranges to search: everything for the key's holder, for anybody else their stays. */
+  /** Returns the ranges of entries to search: everything for the key's holder, for anybody else the times in which it was in each conversation. */
   *#fields(reader: Reader, channel: string | undefined, top: number): Steps<Field[]> {
     const { visible, view } = this.#store
     const isAll = seesAll(reader)
@@ -109,7 +112,7 @@ export class Search {
     return fields
   }
 
-  /** Entries of the part, newest first, that match every condition. */
+  /** Returns the entries in this part of the index, newest first, that match every condition. */
   *#matches(part: number, { text, from }: Asked, fields: Field[]): Steps<number[]> {
     const index = this.#index()
     const keys = new Set(fields.map(({ conversation }) => conversation))
@@ -132,7 +135,7 @@ export class Search {
     return found ?? []
   }
 
-  /** A found message, if the reader sees it: the index only says where to look, and the rule decides. */
+  /** Returns a found message if the reader may see it: the index only says where to look, and the rule of core/sight.ts decides. */
   #shown(reader: Reader, seq: number, { from, channel }: Asked): Message | undefined {
     const { queries, view } = this.#store
     const head = queries.headAt(seq)
@@ -142,7 +145,7 @@ export class Search {
     return queries.whole(head)
   }
 
-  /** Drops pruned messages from the index, up to this entry, a part at a time. */
+  /** Drops pruned messages up to this entry from the index, a part at a time. */
   async forget(through: number): Promise<void> {
     if (!this.#opened && this.bytes === 0) return
     for (const part of this.#isClosed ? [] : this.#index().begunBelow(through)) {
@@ -159,7 +162,7 @@ export class Search {
     this.#opened?.close()
   }
 
-  /** The index, opened when it is first needed: an idle workspace keeps no second database open. */
+  /** Returns the search index, which is opened when it is first needed: an idle workspace keeps no second database open. */
   #index(): SearchIndex {
     const { database, journal } = this.#store
     this.#opened ??= new SearchIndex(database, this.#path, () => journal.lastSeq, this.#partEntries)
@@ -171,7 +174,7 @@ export class Search {
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       if (this.#isClosed) return
-      // Waiting work goes first, and a busy daemon has no time: a search fills the parts that it needs by itself.
+      // Waiting work goes first, and a busy daemon has no time for filling: a search fills the parts that it needs by itself.
       const isBusy = !this.#engine.isIdle || this.#reads.size > 0 || this.#load.isHigh(performance.now())
       if (isBusy) return this.#scheduleFill(busyRestMs)
       try {
@@ -185,7 +188,7 @@ export class Search {
   }
 }
 
-/** A page of messages, bounded in number and bytes, with at least one. */
+/** A page of found messages, bounded in number and bytes, with at least one message. */
 class Page {
   readonly #limit: number
   readonly #messages: Message[] = []
@@ -195,7 +198,7 @@ class Page {
     this.#limit = limit
   }
 
-  /** The entry of the last message that fitted. */
+  /** The journal number of the last message that fitted into the page. */
   get lastSeq(): number {
     return this.#messages[this.#messages.length - 1]?.seq as number
   }

@@ -1,4 +1,4 @@
-// Sending a message, with everything around the rule: other workspaces, recipients who are away, and waiting for the reply.
+// Sends a message, with everything around the rule: other workspaces, recipients who are away, and waiting for the reply.
 
 import { limits, type Message, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { addressOfReply } from '../../core/messages.ts'
@@ -24,7 +24,7 @@ type Output = OutputOf<'message.send'>
 type Sending = WorkspaceCore & Reachable & { waits: Waits; outbox: Outbox }
 type Scope = CallScope<Sending>
 
-/** The most messages of a pair of models in a minute: two that answer each other immediately reach it. People and programs have no such limit. */
+/** Maximum number of messages between two models in a minute: two that answer each other immediately reach it. People and programs have no such limit. */
 export const pairPerMinuteMax = 40
 
 export async function send(scope: Scope, asking: Asking, input: ParsedInputOf<'message.send'>): Promise<Output> {
@@ -58,7 +58,7 @@ function addressFor(scope: Scope, { session, by }: Asking, input: ParsedInputOf<
   return resolved(input.to ?? answered(workspace, by, input), workspace, withinReach(scope, session))
 }
 
-/** Sends, or keeps the message on this machine until it can be sent. A message to another workspace is never kept. */
+/** Sends a message, or keeps it on this machine (in the outbox) until it can be sent. A message to another workspace is never kept. */
 export async function sendOrQueue(
   scope: Scope,
   asking: Asking,
@@ -77,7 +77,7 @@ export async function sendOrQueue(
   return { queued: outbox.put(asking, { ...input, to }) }
 }
 
-/** The absence of the awaited agent. In another workspace it is looked at once, here, and not followed. */
+/** Returns a function that tells the absence of the awaited agent. An agent in another workspace is looked at once, here, and not followed. */
 async function watchAbsence(
   workspace: Sending,
   neighbours: Scope['neighbours'],
@@ -93,7 +93,10 @@ async function watchAbsence(
   return () => found
 }
 
-/** The address of a reply that names none. It may be in another workspace, so it is found before the rule decides; its rows never change. */
+/**
+ * Finds the address of a reply that names none. The address may be in another workspace, so it is found before the rule decides; the rows that it is read from
+ * never change.
+ */
 function answered({ store }: Sending, by: string, { replyTo = '' }: ParsedInputOf<'message.send'>): string | string[] {
   const address = addressOfReply(store.view, by, replyTo)
   if ('refusal' in address) throw new RefusalError(address.refusal)
@@ -112,7 +115,7 @@ async function store(
   const { session, by } = asking
   const { thread } = input
   if (outward(input.to)) {
-    // On the owner's socket nothing is awaited here: the sender's next message must not overtake this one.
+    // On the owner's socket nothing is awaited before the send: the sender's next message must not overtake this one.
     if (session.standing.door !== 'owner') await assertMayWriteTo(session, workspace, neighbours, input.to as string)
     const awaited = awaitedFrom(workspace, by, input.to as string)
     const output = await sendWide(workspace, neighbours, asking, input)
@@ -135,7 +138,7 @@ async function store(
   return { output, awaited: { id: sent, conversation, afterSeq, afterN, thread } }
 }
 
-/** The absent direct recipients. Members of a channel are left out: each would cost a look, and the sender did not name them. */
+/** Lists the absent direct recipients. Members of a channel are left out: each would cost a look, and the sender did not name them. */
 function absentOf(workspace: Sending, to: string | string[]): Pick<Output, 'away' | 'unreachable' | 'notReached'> {
   const names = typeof to === 'string' ? (to.startsWith('#') || to === '*' ? [] : [to]) : to
   const lost = names.flatMap((name) => {
@@ -148,14 +151,14 @@ function absentOf(workspace: Sending, to: string | string[]): Pick<Output, 'away
   return { away, ...(lost.length > 0 && { unreachable: lost }), ...(shut.length > 0 && { notReached: shut }) }
 }
 
-/** The absent recipients at the end of a wait; a channel or another workspace counts if nobody there could answer. */
+/** Lists the absent recipients at the end of a wait; a channel or another workspace counts if nobody in it could answer. */
 function awayNow(workspace: Sending, to: string | string[], absence: Patience['absence']): string[] {
   if (outward(to)) return absence() ? [to as string] : []
   const named = absentOf(workspace, to).away
   return named.length > 0 ? named : (absence()?.names ?? [])
 }
 
-/** Hands out a reply that ended a wait, like any other message: offered now, read at the next call. */
+/** Hands out a reply that ended a wait, like any other message: it counts as offered now, and as read at the next call. */
 async function handOut({ engine }: Sending, { session, by, id }: Asking, reply: Message): Promise<void> {
   const input = { messages: [reply.id], route: 'wait' as const }
   await engine.submit({ rule: 'inbox.offer', input, by, cause: `${id}/reply`, session: session.id })

@@ -1,4 +1,4 @@
-// The list of agents, in this workspace or another one of the daemon: their status, their work, and how much mail waits for them.
+// Lists the agents of this workspace or of another workspace of the daemon: their status, their work, and how many messages wait for them.
 
 import type { Agent, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { unknownAgent } from '../../core/agents.ts'
@@ -41,12 +41,12 @@ export function agents(
   })
 }
 
-/** The agents here; an agent that is alone here is also told of agents in other workspaces. */
+/** Lists the agents of this workspace; an asker that is alone in it is also told of agents in other workspaces. */
 function* agentsHere(scope: CallScope<Describing>, session: Session, filter: Filter): Steps<Listed> {
   const found = yield* agentsOf(scope.workspace, session, filter)
   if (filter.name !== undefined) return found
   const isOther = ({ name, status, type }: Agent) => name !== session.agent && status !== 'offline' && type !== 'human'
-  // Agents that the filter leaves out count, too: the asker is not alone.
+  // Agents that the filter leaves out count, too: with them the asker is not alone.
   const hasCompany = found.agents.some(isOther) || agentsIn(scope.workspace).some((name) => name !== session.agent)
   const abroad = hasCompany ? [] : agentsInOthers(scope, session)
   return abroad.length === 0 ? found : { ...found, abroad }
@@ -58,7 +58,10 @@ function* agentsOf(
   { includeIdle = true, includeOffline = false, whole = false, name: wanted }: Filter,
 ): Steps<{ agents: Agent[] }> {
   const { store, sessions, otherMachines, clock } = workspace
-  /** An unreachable machine's agent may still be there if it was when the machine was last heard of. */
+  /**
+   * Whether the filter wants an agent of this status. An agent on an unreachable machine is wanted if it was connected when that machine was last heard of,
+   * since it may still be.
+   */
   const isWanted = (status: Agent['status'], wasThere: boolean) =>
     status === 'active' || (status === 'idle' ? includeIdle : includeOffline || (status === 'unreachable' && wasThere))
   if (wanted !== undefined && !store.view.agent(wanted) && !sessions.provisional(wanted))
@@ -67,10 +70,11 @@ function* agentsOf(
   const names: string[] = []
   for (const name of wanted === undefined ? known() : [wanted]) {
     yield
-    // Filtered before they are described: thousands may be away, and counting the mail of each would be wasted.
+    // Agents are filtered before they are described: thousands may be away, and counting the messages of each would be wasted.
     if (name === wanted || isWanted(statusOf(workspace, name), otherMachines.last(name) !== undefined)) names.push(name)
   }
-  // Sorted by the last call, latest first. Two machines have no steady clock in common, so the other's times are put on ours.
+  // Agents are sorted by their last call, latest first. Two machines have no monotonic clock in common, so times of another machine are converted to this
+  // machine's clock.
   const begunAt = clock.now() - clock.steady()
   const calledAt = (name: string) => {
     const there = otherMachines.of(name)?.lastCallAt
@@ -86,7 +90,7 @@ function* agentsOf(
   return { agents: shown }
 }
 
-/** The agent as the list shows it; undefined for a provisional name whose session has ended since it was listed. */
+/** Describes an agent for the list; undefined for a provisional name whose session has ended since it was listed. */
 function* describe(
   workspace: Describing,
   reader: Reader,

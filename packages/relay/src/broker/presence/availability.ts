@@ -1,5 +1,5 @@
-// Whether an agent can answer: its status, how long it has been away, and why it cannot be reached. waking/reach.ts decides the route of a
-// message to an agent.
+// Tells whether an agent can answer: its status, how long it has been away, and why it cannot be reached. waking/reach.ts decides the route of a message to an
+// agent.
 
 import type { Agent, NotReached, ReachName, Unreachable } from '@agent-relay/sdk/protocol'
 import { isInUse } from '../../core/agents.ts'
@@ -9,13 +9,13 @@ import type { WorkspaceCore } from '../call.ts'
 import type { Moment } from '../sessions/session.ts'
 import type { AgentHere, OutOfReach, ToldWait } from '../sharing.ts'
 
-/** The absence after which an agent is taken not to answer soon. */
+/** Length of an absence after which an agent is taken not to answer soon. */
 export const goneMs = 60_000
-/** The time in which a lost connection may come back. */
+/** Time in which a lost connection may come back, so that its agent does not count as away yet. */
 const leftMs = 5_000
-/** The grain of times told to other machines: with a finer one every call of every agent would be news. */
+/** Precision of the times that other machines are told: with a finer one every call of every agent would be news. */
 const toldMs = 10_000
-/** The most members of a channel that are checked for absence: in a larger channel a sender waits. */
+/** Maximum number of recipients that are checked for absence: in a larger channel a sender waits. */
 const membersMax = 256
 
 type Here = Pick<WorkspaceCore, 'store' | 'sessions' | 'otherMachines'>
@@ -26,7 +26,7 @@ type Watched = Reachable & {
   workers: WorkerStates
 }
 
-/** The workers as lists of agents show them. */
+/** The state of workers as lists of agents show it. */
 export interface WorkerStates {
   stateOf(agent: string): Agent['worker']
 }
@@ -36,7 +36,7 @@ export function isThere({ sessions, otherMachines }: Pick<Here, 'sessions' | 'ot
   return sessions.isLive(agent) || otherMachines.of(agent) !== undefined
 }
 
-/** The status that lists show: of the agent's sessions on this machine, or else on another. */
+/** Returns the agent's status that lists show: from its sessions on this machine, otherwise on another machine. */
 export function statusOf(workspace: Here, name: string): Agent['status'] {
   const { sessions, otherMachines } = workspace
   const here = sessions.statusOf(name)
@@ -44,7 +44,10 @@ export function statusOf(workspace: Here, name: string): Agent['status'] {
   return otherMachines.of(name)?.status ?? (outOfReach(workspace, name) ? 'unreachable' : here)
 }
 
-/** idle: the agent neither works nor waits for anybody. away: it has left and is not just coming back, also after a restart of the daemon. */
+/**
+ * Returns an agent's state for notices about it. `idle`: the agent neither works nor waits for anybody. `away`: the agent has left and is not just coming back,
+ * as it might after a restart of the daemon. Undefined otherwise.
+ */
 export function seenOf(workspace: Watched, name: string): Seen {
   const { store, sessions, waits, workers } = workspace
   const { view } = store
@@ -59,7 +62,7 @@ export function seenOf(workspace: Watched, name: string): Seen {
   return state === 'idle' ? 'idle' : undefined
 }
 
-/** The agents on this machine, as other machines may be told. A name that is not stored yet means nothing to them. */
+/** Lists the agents on this machine, as far as other machines may be told. A name that is not stored yet means nothing to other machines. */
 export function agentsHere(workspace: Watched): AgentHere[] {
   const { sessions, reach, waits } = workspace
   const named = sessions.all().flatMap(({ agent, provisional }) => (agent === undefined || provisional ? [] : [agent]))
@@ -72,35 +75,37 @@ export function agentsHere(workspace: Watched): AgentHere[] {
   })
 }
 
-/** The unreachable machine where the agent lives. Undefined if its sessions are known: they are here, or their machine lists them. */
+/**
+ * Returns the unreachable machine where the agent lives. Undefined if the agent's sessions are known: they are on this machine, or their machine lists them.
+ */
 export function outOfReach({ store, sessions, otherMachines }: Here, agent: string): OutOfReach | undefined {
   if (sessions.isLive(agent)) return undefined
   const home = homeElsewhere(store.view, sessions, agent)
   return home && otherMachines.outOfReach(home.machine)
 }
 
-/** The unreachable agent as a caller is told of it, with the time as text. */
+/** Describes an unreachable agent for a caller, with the time as text. */
 export function unreachableAs(name: string, { machine, since }: OutOfReach): Unreachable {
   return { name, machine, ...(since === undefined ? {} : { since: new Date(since).toISOString() }) }
 }
 
-/** Why the agent's program takes no messages now. An agent that has our tools finds them at its next call. */
+/** Tells why the agent's program takes no messages now. An agent that has the relay's tools finds the messages at its next call, and is left out. */
 export function notReached({ sessions }: Pick<Here, 'sessions'>, name: string): NotReached[] {
   const { note: why, isOnlyWay } = sessions.shown(name) ?? {}
   return why === undefined || !isOnlyWay ? [] : [{ name, why }]
 }
 
 export interface Absence {
-  /** All absent agents; `ms` is the time since the last of them left. */
+  /** The names of all absent agents; `ms` is the time since the last of them left. */
   names: string[]
   ms: number
-  /** The agent was not seen since the daemon started, so it has been away for longer than `ms`. */
+  /** Whether the agent was not seen since the daemon started, so that it has been away for longer than `ms`. */
   isAtLeast: boolean
 }
 
 /**
- * The agent's absence. Undefined if the agent can be reached or is expected at once, if it is not of this workspace, and for people: they come
- * back when they like.
+ * Returns the agent's absence. Undefined if the agent can be reached or is expected at once, if it is not of this workspace, and for people: they come back
+ * when they like.
  */
 export function absenceOf(workspace: Reachable, agent: string): Absence | undefined {
   const { store, sessions, reach, otherMachines } = workspace
@@ -108,15 +113,15 @@ export function absenceOf(workspace: Reachable, agent: string): Absence | undefi
   const type = view.agent(agent)?.type
   if (type === undefined || type === 'human' || reach.of(agent) !== undefined || otherMachines.of(agent))
     return undefined
-  // Nothing is known of an unreachable machine: the agent may be there.
+  // The agent may be connected on an unreachable machine, of which nothing is known.
   if (outOfReach(workspace, agent)) return undefined
-  // The agent's program is still starting.
+  // An agent whose program still starts, or whose run goes on, is expected at once.
   const run = view.runs.byAgent(agent)
   if (isInUse(view, sessions, agent) || (run !== undefined && run.endedAt === undefined)) return undefined
   return { names: [agent], ...sessions.unseen(agent) }
 }
 
-/** The absence of all recipients together. Undefined as soon as one of them is not away, and if there are none. */
+/** Returns the absence of all recipients together. Undefined as soon as one of them is not away, and if there are none. */
 export function absenceOfAll(workspace: Reachable, recipients: Iterable<string | undefined>): Absence | undefined {
   let all: Absence | undefined
   for (const name of recipients) {
@@ -135,7 +140,7 @@ const dayMs = 24 * hourMs
 
 const namesShown = 8
 
-/** The absence for its sender: a time such as `12 min`, `3 h` or `2 d`, with the names if there are several. */
+/** Words an absence for the sender that waits: a time such as `12 min`, `3 h` or `2 d`, with the names if there are several. */
 export function absenceText({ names, ms, isAtLeast }: Absence): { away: string; all?: string; several?: true } {
   const [unitMs, unit] = ms < 2 * hourMs ? [minuteMs, 'min'] : ms < 2 * dayMs ? [hourMs, 'h'] : [dayMs, 'd']
   const time = `${Math.floor(ms / unitMs)} ${unit}`
@@ -143,7 +148,7 @@ export function absenceText({ names, ms, isAtLeast }: Absence): { away: string; 
   return { away: `${isAtLeast ? 'more than' : 'at least'} ${time}`, all: namesText(names), several: true }
 }
 
-/** A list of names such as `Ann, Bob and 3 more`. */
+/** Returns a list of names such as `Ann, Bob and 3 more`. */
 export function namesText(names: readonly string[]): string {
   const [shown, rest] = [names.slice(0, namesShown), names.length - namesShown]
   const last = rest > 0 ? `${rest} more` : shown.pop()

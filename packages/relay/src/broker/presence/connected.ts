@@ -1,4 +1,4 @@
-// The agents that are connected on this machine, and events when they connect and leave. These events are not in the journal: a watch reports each
+// Lists the agents that are connected on this machine, and makes events when they connect and leave. These events are not in the journal: a watch reports each
 // agent's latest state, and a slow reader misses the states in between.
 
 import { daemonName, type EventOf } from '@agent-relay/sdk/protocol'
@@ -7,19 +7,19 @@ import type { Sessions } from '../sessions/sessions.ts'
 
 const sessionEvent = 'session.event'
 
-/** The connected agents, without the daemon's own session in each workspace. */
+/** Lists the connected agents, without the daemon's own session in each workspace. */
 export function connectedTo(sessions: Sessions): string[] {
   const names = new Set(sessions.all().map(({ agent }) => agent ?? daemonName))
   names.delete(daemonName)
   return [...names]
 }
 
-/** Whether a watch asks for session events, which it must name: a watch of all types is a watch of the journal. */
+/** Whether a watch asks for session events. It must name their type: a watch of all types is a watch of the journal only. */
 export function asksForSessions(types: readonly string[] | undefined): boolean {
   return types?.some((type) => type === sessionEvent || type === 'session.*') ?? false
 }
 
-/** Adds session events to a watch of the journal, which `follow` begins with the sink that it is given. Both end together. */
+/** Adds session events to a watch of the journal, which `follow` begins with the sink that it is given. Both watches end together. */
 export function withSessions(sessions: Sessions, now: () => number, sink: Sink, follow: (sink: Sink) => Watch): Watch {
   const beside = followSessions(sessions, now, sink)
   const watch = follow({
@@ -54,7 +54,7 @@ function followSessions(sessions: Sessions, now: () => number, sink: Sink): Pick
   }
   const unlisten = sessions.onChange((agent) => {
     if (agent === daemonName) return
-    // Tells later, because the caller is still binding or ending the session.
+    // The event is sent later, because the caller is still binding or ending the session.
     if (changed.size === 0) queueMicrotask(tell)
     changed.add(agent)
   })

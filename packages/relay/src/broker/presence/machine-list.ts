@@ -1,4 +1,4 @@
-// The list of machines that share a workspace: their entry in the cluster, whether each is reached, and the agents at home there.
+// Lists the machines that share a workspace: their entry in the cluster, whether each is reached, and the agents that live on each.
 
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { troubleTexts } from '../../core/shared-trouble.ts'
@@ -12,7 +12,7 @@ type SharedCore = WorkspaceCore & { sharing: Sharing }
 type Listed = OutputOf<'machine.list'>
 type Row = Listed['machines'][number]
 
-/** The list of machines. Homes and presence are known here, so the list works even if the cluster does not answer. */
+/** Lists the machines. Where agents live and who is connected is known here, so the list works even if the cluster does not answer. */
 export async function machines(workspace: SharedCore, { abandoned }: Asking): Promise<Listed> {
   const { sharing, name, reads, engine } = workspace
   if (sharing.machine === undefined) return { machines: [] }
@@ -28,7 +28,7 @@ export async function machines(workspace: SharedCore, { abandoned }: Asking): Pr
   }
 }
 
-/** The agents of each machine, connected ones first, then by name. */
+/** Lists the agents that live on each machine, connected ones first, then by name. */
 function* homesIn(workspace: SharedCore): Steps<Map<string, Row['agents']>> {
   const { view } = workspace.store
   const homes = new Map<string, Row['agents']>()
@@ -60,7 +60,7 @@ function describe(
   }
 }
 
-/** The state of a machine. `since`: the last sign of life that arrived here. */
+/** Returns the state of a machine. `since`: when its last sign of life arrived on this machine. */
 function stateOf(
   { sharing, otherMachines, engine, store }: SharedCore,
   name: string,
@@ -72,7 +72,7 @@ function stateOf(
   if (isRemoved) return { state: 'removed' }
   if (otherMachines.isSeen(name)) return { state: 'reached' }
   const lost = otherMachines.outOfReach(name)
-  // A machine that never came into this workspace is not missed. While the database does not answer, it may have come meanwhile.
+  // A machine that never came into this workspace is not missed. While the cluster's database does not answer, a machine may have come meanwhile.
   const mayHaveCome = engine.trouble !== undefined && (known === undefined || known.version !== undefined)
   const isMissed = isHome || lost?.since !== undefined || mayHaveCome
   return lost && isMissed ? { state: 'unreachable', since: lost.since } : { state: 'closed' }

@@ -1,4 +1,4 @@
-// The other workspaces of this daemon: which of them a session may see and write to, and the agents that are connected there.
+// The other workspaces of this daemon: which of them a session may see and write to, and the agents that are connected to them.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import { mayWrite } from '../../core/workspaces.ts'
@@ -6,29 +6,31 @@ import type { WorkspaceCore } from '../call.ts'
 import type { Session } from '../sessions/session.ts'
 import { connectedTo } from './connected.ts'
 
-/** The workspaces that this daemon serves, the caller's own among them. */
+/** The workspaces that this daemon serves, including the caller's own. A workspace at rest is closed until somebody needs it. */
 export interface Neighbours<W = WorkspaceCore> {
   names(): string[]
-  /** The names of the workspaces at rest, the last used first. */
+  /** Returns the names of the workspaces at rest, the last used first. */
   atRest(): string[]
-  /** The other open workspaces. Looking at one does not keep it from being put to rest. */
+  /** Returns the open workspaces. Looking at one does not keep it from being put to rest. */
   awake(): W[]
-  /** Opens the workspace if it is at rest, and keeps it open until the work is done. Undefined if there is none of this name. */
+  /** Opens the workspace if it is at rest, and keeps it open until the work is done. Undefined if no workspace has this name. */
   visit<T>(name: string, work: (other: W) => T | Promise<T>): Promise<T | undefined>
 }
 
-/** The workspace where a call is answered, among its neighbours. */
+/** The workspace where a call is answered, with the other workspaces of the daemon. */
 export interface CallScope<W = WorkspaceCore> {
   workspace: W
   neighbours: Neighbours<W>
 }
 
-/** A session may write to other workspaces on the owner's socket, or if it has shown the key over the network. */
+/** Whether a session may write to other workspaces: on the owner's socket, or if it has shown the workspace key over the network. */
 export function mayWriteToOthers({ standing: { door, hasKey } }: Session): boolean {
   return door === 'owner' || hasKey
 }
 
-/** The workspaces among these that the sender may reach. Over the network their policies must list the sender's; the others seem not to exist. */
+/**
+ * Returns only those workspaces that the sender may reach. Over the network a workspace's policy must list the sender's; other workspaces seem not to exist.
+ */
 export function withinReach<W extends WorkspaceCore>(
   { workspace: home, neighbours }: CallScope<W>,
   { standing: { door } }: Session,
@@ -46,7 +48,7 @@ export function withinReach<W extends WorkspaceCore>(
   }
 }
 
-/** The most workspaces at rest that one question opens, the last used first: an unknown id or name must not open hundreds. */
+/** Maximum number of workspaces at rest that one question opens, the last used first: an unknown id or name must not open hundreds. */
 const wokenMax = 16
 
 export function workspacesToSearch(neighbours: Neighbours): string[] {
@@ -54,10 +56,10 @@ export function workspacesToSearch(neighbours: Neighbours): string[] {
   return neighbours.names().filter((name) => !skipped.has(name))
 }
 
-/** The most workspaces that a sender learns of, which have an agent of the name it sought. */
+/** Maximum number of other workspaces that a sender is told of because they have an agent of the name that it sought. */
 const suggestedMax = 3
 
-/** Adds to the refusal of an unknown name the workspaces that have an agent of that name, for senders who may write there. */
+/** Adds to the refusal of an unknown agent's name the other workspaces that have an agent of that name, for senders who may write to them. */
 export async function suggestingWorkspaces(
   session: Session,
   home: WorkspaceCore,
@@ -77,10 +79,10 @@ export async function suggestingWorkspaces(
   return elsewhere.length === 0 ? refused : refusal(code, { ...refused.details, elsewhere })
 }
 
-/** The most agents of other workspaces that an agent is told of that is alone in its own. */
+/** Maximum number of agents in other workspaces of which an agent is told if it is alone in its own. */
 const companyMax = 10
 
-/** The addresses of agents in other workspaces, for sessions that may write there. Nobody is connected to a workspace at rest. */
+/** Returns the addresses of agents in other workspaces, for sessions that may write to these. Nobody is connected to a workspace at rest. */
 export function agentsInOthers(scope: CallScope, session: Session): string[] {
   if (!mayWriteToOthers(session)) return []
   const others = withinReach(scope, session)
@@ -89,7 +91,7 @@ export function agentsInOthers(scope: CallScope, session: Session): string[] {
   return others.flatMap((other) => agentsIn(other).map((agent) => `${other.name}:${agent}`)).slice(0, companyMax)
 }
 
-/** The connected agents, without people. */
+/** Lists the connected agents of a workspace, without people. */
 export function agentsIn({ sessions, store }: WorkspaceCore): string[] {
   return connectedTo(sessions).filter((name) => store.view.agent(name)?.type !== 'human')
 }

@@ -1,5 +1,5 @@
-// Provisional names, which a session was given and did not choose. The name belongs to the session as long as it lives, and is stored once its agent
-// sends or is sent something. A session that only looks around leaves nothing behind, and its name is free for the next.
+// Provisional names, which the daemon gave to a session that did not choose one. The name belongs to the session as long as it lives, and is stored once its
+// agent sends or is sent something. A session that only looks around leaves nothing behind, and its name is free for the next session.
 
 import { type OperationName, type OperationRule, operations } from '@agent-relay/sdk/protocol'
 import { broadcast, generalChannel } from '../../core/conversations.ts'
@@ -10,7 +10,7 @@ import { register } from '../admission.ts'
 import type { WorkspaceCore } from '../call.ts'
 import type { Provisional, Session } from '../sessions/session.ts'
 
-/** Binds the session to a free name of the family. */
+/** Binds the session to a free name of the wanted family (`codex`, `codex-2`, …), without storing it. */
 export function nameProvisionally(
   workspace: WorkspaceCore,
   session: Session,
@@ -32,12 +32,15 @@ export function nameProvisionally(
   return free
 }
 
-/** The number of messages to everybody since the session came. */
+/** Returns the number of messages to everybody since the session came. */
 export function heardSince(workspace: WorkspaceCore, { heardFrom }: Provisional): number {
   return lastOf(workspace, generalChannel) - heardFrom.general + (lastOf(workspace, broadcast) - heardFrom.broadcast)
 }
 
-/** Before a call, stores the provisional names in its input, and the caller's unless the call only looks. Undefined: nothing to do. */
+/**
+ * Before a call, stores the provisional names in the call's input, and the caller's own unless the call only looks. Returns undefined if no name has to be
+ * stored.
+ */
 export function settleBefore(
   workspace: WorkspaceCore,
   session: Session,
@@ -46,10 +49,10 @@ export function settleBefore(
 ): Promise<unknown> | undefined {
   const { sessions } = workspace
   if (sessions.provisionals === 0) return undefined
-  // A hook of the session's host acts under the same name.
+  // A hook of the same CLI has a session of its own, which acts under the same name.
   const own = session.provisional ? session : sessions.provisional(session.agent ?? '')
   const named = new Set<Session | undefined>(namesIn(input).map((name) => sessions.provisional(name)))
-  // A registration gives up its session's own name for another, or stores it itself.
+  // `agent.register` gives up its session's own name for another, or stores that name itself.
   if (operation === 'agent.register') named.delete(session)
   else if (own?.provisional && !onlyLooks(workspace, own.provisional, operation, input)) named.add(own)
   const settling = [...named].flatMap((each) => (each ? [settle(workspace, each)] : []))
@@ -86,7 +89,7 @@ function onlyLooks(
 ): boolean {
   const { looks } = operations[operation] as OperationRule
   if (looks === 'always') return true
-  // Messages to everybody are in the agent's inbox too, for which it must be stored; so must an agent that waits for mail or enters a channel.
+  // Messages to everybody are in the agent's inbox too, for which the agent must be stored; so must an agent that waits for messages or enters a channel.
   const isPlain = !('wait' in input) && !('channel' in input)
   return looks === 'at inbox' && isPlain && heardSince(workspace, provisional) === 0
 }

@@ -1,4 +1,4 @@
-// Senders that wait for a reply, as edges of a graph: an edge that would close a circle is refused, naming it.
+// Senders that wait for a reply, as edges of a graph of agents: a wait that would close a circle is refused, and the refusal names the circle.
 
 import { setMaxListeners } from 'node:events'
 import type { Message } from '@agent-relay/sdk/protocol'
@@ -15,33 +15,33 @@ const agentAddress = /^[^#*][^*]*$/
 
 export interface Wait {
   by: string
-  /** The awaited agent, if the message goes to one agent; an agent of another workspace as `frontend:Designer`. */
+  /** The awaited agent, if the message goes to one agent; an agent of another workspace as `frontend:Designer`. Unset if the message goes to several. */
   on?: string
   since: Moment
-  /** The sent message, once it is stored. */
+  /** The sent message whose answer is awaited; unset until it is stored. */
   awaited?: Awaited
-  /** Ends the wait because it is part of this circle. */
+  /** Ends the wait because it is part of this circle of waits. */
   end?(circle: string): void
 }
 
-/** The message whose answer is awaited, and the place from which to look for the answer. */
+/** The message whose answer is awaited, and the position from which to look for the answer. */
 export interface Awaited {
   id: string
   conversation: string
   afterSeq: number
   afterN: number
-  /** The thread that the sender named; a reply's place in an older thread does not count. */
+  /** The thread that the sender named for the answer; a reply's place in an older thread does not count. */
   thread?: string
 }
 
-/** The limits of one wait. */
+/** The limits of one wait for a reply. */
 export interface Patience {
   timeoutMs: number
-  /** The sender gave a time, so it waits even for an agent that is not there. */
+  /** Whether the sender gave a time limit, and so waits even for an agent that is away. */
   expectsBack: boolean
-  /** The absence of the awaited agent, or of all recipients together. */
+  /** Returns the absence of the awaited agent, or of all recipients together; undefined if they can be reached. */
   absence(): Absence | undefined
-  /** The recipients without a session at this moment. */
+  /** Returns the recipients that have no session at this moment. */
   away(): string[]
 }
 
@@ -62,11 +62,11 @@ export class Waits {
     this.#clock = clock
     this.#otherMachines = otherMachines
     otherMachines.onNews(() => this.#endCircles())
-    // Every wait adds a listener. Many listeners are no leak here, but Node would warn at the eleventh.
+    // Every wait adds a listener to this signal. Many listeners are no leak here, but Node would warn at the eleventh.
     setMaxListeners(0, this.#stop.signal)
   }
 
-  /** Opens a wait before the message is sent, so that of two agents who ask each other at once the second is refused. */
+  /** Opens a wait before the sender's message is sent, so that of two agents who ask each other at once the second is refused. */
   open(by: string, to: string | string[]): Wait {
     const on = typeof to === 'string' && agentAddress.test(to) ? to : undefined
     const circle = on === undefined ? undefined : this.#path(on, by)
@@ -81,12 +81,12 @@ export class Waits {
     this.#tell()
   }
 
-  /** Calls the listener when `told` may have changed. */
+  /** Calls the listener when the result of `told` may have changed. */
   onChange(listener: () => void): void {
     this.#changed.add(listener)
   }
 
-  /** The waits of an agent of this machine, as other machines may be told. */
+  /** Returns the open waits of an agent of this machine, as far as other machines may be told. */
   told(agent: string): ToldWait[] | undefined {
     const own = [...this.#open].filter(({ by }) => by === agent)
     const told = own.flatMap(({ on, since, awaited }): ToldWait[] => {
@@ -97,7 +97,7 @@ export class Waits {
     return told.length === 0 ? undefined : told
   }
 
-  /** Ends every wait because the daemon stops. A client that asks the next daemon again continues its wait there. */
+  /** Ends every wait because the daemon stops. A client that repeats its call to the next daemon continues its wait in that daemon. */
   stopAll(): void {
     this.#stop.abort()
   }
@@ -107,25 +107,25 @@ export class Waits {
     return this.#stop.signal
   }
 
-  /** The agent's wait for another agent whose question is stored. */
+  /** Returns the agent's open wait for one other agent, once the question is stored. */
   of(agent: string): Wait | undefined {
     for (const wait of this.#all()) if (wait.by === agent && wait.on !== undefined && wait.awaited) return wait
     return undefined
   }
 
-  /** The messages to which this agent awaits an answer, or another agent awaits one from it. */
+  /** Returns the ids of messages to which this agent awaits an answer, or to which another agent awaits an answer from it. */
   about(agent: string): string[] {
     return [...this.#all()].flatMap(({ by, on, awaited }) =>
       awaited !== undefined && (by === agent || on === agent) ? [awaited.id] : [],
     )
   }
 
-  /** All messages to which an answer is awaited now. */
+  /** Returns the ids of all messages to which an answer is awaited now. */
   awaited(): string[] {
     return [...this.#all()].flatMap(({ awaited }) => (awaited === undefined ? [] : [awaited.id]))
   }
 
-  /** Whether a call of the agent waits for this message. `maybe`: also if it could, because the question is just being stored. */
+  /** Whether a call of the agent waits for this message as its answer. `maybe`: also if a call could, because its question is just being stored. */
   isAwaited(agent: string, { id, from }: Pick<Message, 'id' | 'from'>, maybe = false): boolean {
     const own = [...this.#open].filter(({ by }) => by === agent)
     return own.some((wait) =>
@@ -133,7 +133,7 @@ export class Waits {
     )
   }
 
-  /** Resolves with the reply. Rejects at the deadline, if the awaited agent is gone, or if the caller is. */
+  /** Waits for the reply. Rejects at the deadline, if the awaited agent is gone, or if the caller is. */
   reply(wait: Wait, awaited: Awaited, patience: Patience, ended: AbortSignal): Promise<Message> {
     wait.awaited = awaited
     this.#tell()
@@ -174,10 +174,10 @@ export class Waits {
       let gone = this.#clock.after(goneMs, checkGone)
       ended.addEventListener('abort', abandon)
       this.#stop.signal.addEventListener('abort', stop)
-      // The caller gave up while the message was being written; no further signal would come.
+      // The caller may have given up while the message was being written; no further signal would come.
       if (ended.aborted) abandon()
       else if (this.#stop.signal.aborted) stop()
-      // The reply may have come already: in the same commit, or before the daemon was restarted.
+      // The reply may have come already: in the same commit as the question, or before the daemon was restarted.
       else if (!look()) {
         gone.cancel()
         checkGone()
@@ -186,14 +186,14 @@ export class Waits {
     })
   }
 
-  /** The absence that ends a wait. A sender that expects the agent back waits until the agent has been there once. */
+  /** Returns the absence that ends a wait. A sender that expects the agent back waits until the agent has been connected once. */
   #absence({ since }: Wait, { expectsBack, absence }: Patience): Absence | undefined {
     const found = absence()
     const isSince = found !== undefined && !found.isAtLeast && found.ms <= this.#clock.steady() - since.steady
     return expectsBack && !isSince ? undefined : found
   }
 
-  /** Finds the answer as core/answers.ts defines it. The next direct message counts only if one agent alone was asked. */
+  /** Finds the awaited answer as core/answers.ts defines it. The next direct message counts only if one agent alone was asked. */
   #find({ by, on }: Wait, { id, conversation, afterSeq, afterN, thread }: Awaited): Message | undefined {
     const { queries, view } = this.#store
     const asked = { id, conversation, thread: thread ?? view.message(id)?.thread }
@@ -204,7 +204,7 @@ export class Waits {
     return first && queries.whole(first)
   }
 
-  /** The waits of this machine and of the others. */
+  /** Yields the open waits of this machine and of the other machines. */
   *#all(): Generator<Wait> {
     yield* this.#open
     for (const told of this.#otherMachines.waits()) {
@@ -213,7 +213,7 @@ export class Waits {
     }
   }
 
-  /** A wait on another machine. Undefined if its answer has come and that machine has not said so yet, or if that machine is not the sender's home. */
+  /** Converts a wait on another machine. Undefined if its answer has come and that machine has not said so yet, or if that machine is not the sender's home. */
   #asHere({ by, machine, on, since, message, thread }: RemoteWait): Wait | undefined {
     const { view } = this.#store
     if (view.home(by)?.machine !== machine) return undefined
@@ -226,11 +226,11 @@ export class Waits {
   }
 
   /**
-   * Ends circles of waits: two machines may each have drawn an edge before they heard of the other's. Every machine finds the same circle, and the
-   * wait for its youngest message ends, on its own machine.
+   * Ends circles of waits: agents on two machines may each have begun to wait before the machines heard of each other's wait. Every machine finds the same
+   * circle, and the wait for its youngest message ends, on that wait's own machine.
    */
   #endCircles(): void {
-    // Without edges from elsewhere there can be none: `open` refuses every circle on this machine.
+    // Without waits on other machines there can be no circle: `open` refuses every circle on this machine.
     if (this.#otherMachines.waits().length === 0) return
     for (const wait of [...this.#open]) {
       const { by, on, awaited, end } = wait
@@ -246,7 +246,7 @@ export class Waits {
     for (const listener of this.#changed) listener()
   }
 
-  /** The path of waits from one agent to another; undefined if there is none. */
+  /** Finds the path of waits from one agent to another; undefined if there is none. */
   #path(from: string, target: string, seen = new Set<string>()): Wait[] | undefined {
     if (from === target) return []
     if (seen.has(from)) return undefined
@@ -264,7 +264,7 @@ function circleText(by: string, path: readonly Wait[]): string {
   return [by, ...path.map((wait) => wait.by), by].join(' → ')
 }
 
-/** A text such as `bob is away` or `bob and cy are away`. */
+/** Returns a text such as `bob is away` or `bob and cy are away`. */
 function awayDetails(away: string[]): { away?: string } {
   return away.length === 0 ? {} : { away: `${namesText(away)} ${away.length > 1 ? 'are' : 'is'} away` }
 }

@@ -1,4 +1,4 @@
-// Addresses of payloads that carry a right: to read this one payload, for ten minutes, without any other credential. A reader of the payload is
+// Makes addresses of run payloads that carry a right: to read this one payload, for ten minutes, without any other credential. A reader of the payload is
 // handed such an address (runs.ts); its route is in wires/api.ts.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
@@ -7,19 +7,22 @@ import type { Hub } from '../hub.ts'
 
 const linkMs = 10 * 60_000
 
-/** The address of a payload without a right, for callers that show a credential, or need none. */
+/** Returns the address of a run's payload without a right in it, for callers that show a credential, or need none. */
 export function bareAddress(url: string, run: string): string {
   return `${url}/api/agents/${run}/payload`
 }
 
 export class PayloadLinks {
   readonly #clock: Clock
-  /** The key of signatures, in memory alone: every link ends with the daemon, and when the workspace is put to rest, which is when nobody is there. */
+  /**
+   * The secret that signs links, in memory alone: every link ends with the daemon, and when the workspace is put to rest, which happens when nobody is
+   * connected.
+   */
   #secret = randomBytes(32)
 
   constructor(clock: Clock, hub: Hub) {
     this.#clock = clock
-    // A revoked key or token ends every link. Callers with valid credentials ask for a new one.
+    // A revoked key or token ends every payload link. Callers with valid credentials ask for a new link.
     hub.listen((entries) => {
       if (entries.some(({ facts }) => facts.some(({ type }) => endsLinks.has(type)))) this.#secret = randomBytes(32)
     })
@@ -30,7 +33,7 @@ export class PayloadLinks {
     return `${bareAddress(url, run)}?right=${workspaceId}.${until}.${this.#sign(run, String(until))}`
   }
 
-  /** Whether `right` opens the payload of this run now. */
+  /** Whether `right`, the part of a link that carries the right, opens the payload of this run now. */
   isRight(right: string, run: string): boolean {
     const [, until = '', signature = ''] = right.split('.')
     const [shown, expected] = [Buffer.from(signature), Buffer.from(this.#sign(run, until))]
@@ -45,7 +48,7 @@ export class PayloadLinks {
 
 const endsLinks: ReadonlySet<string> = new Set(['workspace.key-issued', 'agent.tokens-revoked'])
 
-/** The workspace that a right names. */
+/** Returns the id of the workspace that the right in a payload link names. */
 export function workspaceOfRight(right: string): string {
   return right.split('.', 1)[0] as string
 }

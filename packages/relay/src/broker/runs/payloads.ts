@@ -9,7 +9,7 @@ import type { Engine } from '../engine.ts'
 import { PayloadLinks } from './payload-links.ts'
 
 const compress = promisify(gzip)
-/** The settings of gzip: level 3 takes a third of the time of the default 6, and makes a report a twentieth larger. */
+/** Settings of gzip: level 3 takes a third of the time of the default 6, and makes a report a twentieth larger. */
 const compression = { level: 3, chunkSize: 256 * 1024 }
 
 export class Payloads {
@@ -23,7 +23,7 @@ export class Payloads {
     this.#links = new PayloadLinks(clock, hub)
   }
 
-  /** The payload as gzip. */
+  /** Returns the payload of a run as gzip, fetched from another machine if necessary. */
   async of(run: string): Promise<Uint8Array> {
     const { runs } = this.#store.view
     const seq = runs.payloadEntry(run)
@@ -37,13 +37,13 @@ export class Payloads {
     return this.of(run)
   }
 
-  /** The payload's address, for callers who may see the run. */
+  /** Returns the payload's address with a right to read it, for callers who may see the run. */
   address(url: string, run: string): string {
     return this.#links.address(url, this.#store.meta('id') as string, run)
   }
 }
 
-/** Compresses in another thread and before the command, so that no commit waits for it. */
+/** Compresses a payload in another thread and before the command, so that no commit waits for it. */
 export async function pack(payload: string): Promise<{ payload: Uint8Array; payloadBytes: number }> {
   const bytes = Buffer.from(payload)
   return { payload: await compress(bytes, compression), payloadBytes: bytes.length }

@@ -1,4 +1,5 @@
-// The runner's view of runs: it reads and reports here, and facts about running ones are kept in memory. runs.ts answers agents.
+// The runner's view of runs: the runner (runs/runner.ts) reads runs and reports on them here, and facts about running runs are kept in memory. runs.ts answers
+// agents.
 
 import { daemonName, limits, type SpendNoted } from '@agent-relay/sdk/protocol'
 import type { RunRow } from '../../core/view.ts'
@@ -12,9 +13,9 @@ import type { RunLedger, RunListener } from './run-runtime.ts'
 
 export const restartReason = 'The daemon ended while this ran.'
 
-/** A run in this daemon's memory. Only external runs outlive their daemon. */
+/** What this daemon keeps in memory about a running run. Only external runs outlive their daemon. */
 interface Running {
-  /** The asker's standing, which limits the run's. */
+  /** The standing (rights) of whoever asked for the run, which limits the run's. */
   readonly asker: Standing
   /** The token of the run's agent until the loop takes it; only its hash is stored. */
   token?: string
@@ -33,13 +34,13 @@ export class RunReports implements RunLedger {
     this.listen({ onEnd: (run) => this.forget(run) })
   }
 
-  /** Ends runs that an earlier daemon of this machine left behind, with their loops and workers gone. External runs go on. */
+  /** Ends runs that an earlier daemon of this machine left behind, whose loops and workers are gone. External runs go on. */
   async begin(): Promise<void> {
     const left = this.#parts.store.view.runs.running().filter((run) => run.harness !== 'external' && this.#isHere(run))
     await Promise.all(left.map(({ id }) => this.end(id, restartReason)))
   }
 
-  /** Called before the commit: a follower of the facts may take the token before the start is answered. */
+  /** Prepares for a run before its start is committed: a follower of the facts may take the token before the start is answered. */
   expect(run: string, running: Omit<Running, 'output'>): void {
     this.#running.set(run, { ...running })
   }
@@ -48,7 +49,7 @@ export class RunReports implements RunLedger {
     this.#running.delete(run)
   }
 
-  /** The token and asker of the run's loop; handed out once. */
+  /** Returns the token of the run's loop and the rights of the run's asker; hands them out once. */
   takeLogin(run: string): { token: string; asker: Standing } | undefined {
     const running = this.#running.get(run)
     if (running?.token === undefined) return undefined

@@ -1,12 +1,12 @@
-// The contracts between the broker, which keeps the runs, and the runner, which has them carried out.
+// The interfaces between the broker, which keeps the runs, and the runner, which has them carried out.
 
 import type { SpendNoted } from '@agent-relay/sdk/protocol'
 import type { RunRow } from '../../core/view.ts'
 import type { WorkerTerminal } from '../workers/worker-runtime.ts'
 
-/** The settings of the built-in loop, which a directory may have of its own. */
+/** The settings of the built-in agent loop, which may differ between directories. */
 export interface LoopSettings {
-  /** Whether the loop would be given MCP servers in this directory; these are programs. */
+  /** Whether the loop would be given MCP servers in this directory; these are programs, which not everybody may start. */
   startsServers(cwd: string | undefined): boolean
   /** Whether the settings of this directory name a model for the loop. */
   namesModel(cwd: string | undefined): boolean
@@ -16,21 +16,21 @@ export interface LoopSettings {
 export interface RunLedger {
   contractOf(run: string): string
   isRunning(run: string): boolean
-  /** Whether the run may start programs, as its asker may. */
+  /** Whether the run may start programs; it may if its asker may. */
   mayStart(run: string): boolean
-  /** Notes output of a running run; only its end is kept. */
+  /** Records output of a running run; only the end of the output is kept. */
   note(run: string, text: string): void
-  /** Notes the run's screen, which replaces the output that was shown before. */
+  /** Records the screen of the run's worker, which replaces the output shown before. */
   show(run: string, screen: string): void
-  /** Completes a run whose own words said that it is done, for harnesses that cannot call a tool. */
+  /** Completes a run whose agent has said in its own words that the run is done, for harnesses (ways to run an agent) that cannot call a tool. */
   fulfil(run: string, summary: string): Promise<void>
-  /** Notes the spend of answer number `n` of the run's model. */
+  /** Records the tokens and cost of answer number `n` of the run's model. */
   spent(run: string, n: number, spend: Pick<SpendNoted, 'model' | 'tokens'>): Promise<void>
-  /** Ends a run that stopped by itself, with the harness's reason. */
+  /** Ends a run that stopped by itself, with the reason that the runner gives. */
   end(run: string, reason: string): Promise<void>
-  /** Starts a worker that carries out the run, as the run's agent; resolves when the worker's program lives. */
+  /** Starts a worker that carries out the run, under the name of the run's agent; resolves when the worker's program lives. */
   hire(run: RunRow, task: string, abandoned: AbortSignal): Promise<void>
-  /** The run's worker; undefined once the worker has exited. */
+  /** Returns the run's worker; undefined once the worker has exited. */
   workerOf(run: RunRow): { terminal?: WorkerTerminal } | undefined
   /** Ends the run's worker; resolves when nothing of it is left. */
   dismiss(run: RunRow): Promise<void>

@@ -1,4 +1,4 @@
-// Runs as agents use them: start one, ask for its status, complete it, stop it. The runner reports on them in run-reports.ts.
+// The operations on runs that agents use: start a run, ask for its status, complete it, stop it. The runner reports on runs in run-reports.ts.
 
 import { clisWith } from '@agent-relay/sdk/internal/clis'
 import type { HarnessName, Ids, OutputOf, ParsedInputOf, Run } from '@agent-relay/sdk/protocol'
@@ -26,7 +26,7 @@ import type { LoopSettings } from './run-runtime.ts'
 const listDefault = 100
 const runClis = clisWith('run').map(({ name }) => name)
 
-/** A start with all defaults. `again`, `parent`: the repeated run, and the asker of the repetition. */
+/** The wanted start of a run, with all defaults. `again`: the run that is repeated. `parent`: the author of a repeated contract. */
 type Wanted = Omit<ParsedInputOf<'run.start'>, 'contract'> & { contract: string; parent?: string }
 
 export class Runs {
@@ -35,7 +35,7 @@ export class Runs {
   readonly #workers: Workers
   readonly #ids: Ids
   readonly #machine: string | undefined
-  /** The runner reads and reports here. */
+  /** The runner reads runs and reports on them here. */
   readonly reports: RunReports
   readonly payloads: Payloads
   readonly #loop: LoopSettings | undefined
@@ -82,7 +82,7 @@ export class Runs {
     const started = 'refusal' in reply ? undefined : (reply.outcome.run as string)
     if (started !== mint) this.reports.forget(mint)
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    // The answer shows the run as it began: a repeated call gets the answer that was lost.
+    // The answer shows the run as it was at its start: a repeated call gets the answer that was lost.
     const { id, agent: name, parent, harness: chosen, startedAt } = this.#row(started as string) as RunRow
     if (chosen === 'external' && name !== by) await this.#handOver(id, name, by, contract)
     const begun: RunRow = { id, agent: name, parent, harness: chosen, model, status: 'running', startedAt, again }
@@ -90,9 +90,9 @@ export class Runs {
     return { ...this.#describe(begun, asking, url), ...(note === undefined ? {} : { note }) }
   }
 
-  /** The contract and harness of the start, given now or taken from a former run. */
+  /** Returns the contract and the harness (the way to carry it out), given in the call or taken from a former run. */
   #wanted(asking: Asking, { again, contract, ...asked }: ParsedInputOf<'run.start'>): Wanted {
-    // The schema makes sure that one of the two is given.
+    // The schema makes sure that `again` or `contract` is given.
     if (again === undefined) return { ...asked, contract: contract as string }
     const former = formerRun(this.#store.view, readerOf(asking), { run: again, machine: this.#machine })
     if ('refusal' in former) throw new RefusalError(former.refusal)
@@ -101,21 +101,24 @@ export class Runs {
     return { contract: former.contract, harness, model, cwd, worktree, again: id, parent, ...told }
   }
 
-  /** Finds the loop's directory before the loop is chosen: settings there may name a model. */
+  /** Finds the built-in loop's directory before the loop is chosen: the settings in that directory may name a model. */
   #placed(asking: Asking, wanted: Wanted): Wanted {
     const { harness = 'loop', agent, cwd, parent = actorOf(asking) } = wanted
     if (harness !== 'loop' || agent !== undefined || cwd === undefined) return wanted
     return { ...wanted, cwd: this.#workers.workingPlace(asking.session.standing, parent, cwd) }
   }
 
-  /** The default harness: the built-in loop if a model is known, else the first CLI on PATH that the asker may start. A named model is for the loop. */
+  /**
+   * Chooses the way to carry out the run by default: the built-in loop if a model is configured, otherwise the first CLI on PATH that the asker may start. A
+   * model named in the call is for the loop.
+   */
   #harnessFor(asking: Asking, by: string, { cwd, model }: Wanted): HarnessName {
     if (model !== undefined || !this.#loop || this.#loop.namesModel(cwd)) return 'loop'
     const found = this.#cliFor(asking, by, cwd)
     return found instanceof RefusalError ? 'loop' : (found ?? 'loop')
   }
 
-  /** The first CLI on PATH; refuses an asker that may start none. */
+  /** Returns the first CLI on PATH that can carry out runs, or the refusal if the asker may start no program. */
   #cliFor({ session }: Asking, by: string, cwd: string | undefined): HarnessName | RefusalError | undefined {
     try {
       return this.#workers.assertMayStart(session.standing, by, { cwd }).runtime.installed(runClis)
@@ -125,7 +128,10 @@ export class Runs {
     }
   }
 
-  /** A warning for a run that is bound to stop: the status of a new run is always `running`. */
+  /**
+   * Returns a note if no model is configured, so that a worker carries the run out or the run is bound to stop. The status of a new run is always `running` and
+   * does not tell.
+   */
   #noteOn(run: RunRow, asking: Asking, { harness, cwd }: Wanted): string | undefined {
     const lack = 'No model is configured here, so'
     if (isByWorker(run)) return harness ? undefined : `${lack} a worker carries it out: ${run.harness}.`
@@ -135,7 +141,7 @@ export class Runs {
     return `${lack} it stops at once; its status says what is missing.${why}`
   }
 
-  /** Checks the asker's right to start the run's programs: a CLI, or the loop's MCP servers. Returns the run's directory. */
+  /** Checks the asker's right to start the programs of the run: a CLI, or the MCP servers of the built-in loop. Returns the run's directory. */
   #assertMayStart({ session }: Asking, by: string, harness: HarnessName, cwd: string | undefined): string | undefined {
     const { standing } = session
     if (harness !== 'loop') {
@@ -147,7 +153,7 @@ export class Runs {
     return cwd
   }
 
-  /** Finds a run by its id or its agent's name, and a worker by its name. */
+  /** Returns the status of runs, each named by its id or its agent's name, and of workers by their names. */
   async status(
     asking: Asking,
     { runs: ids, whole = false }: ParsedInputOf<'run.status'>,
@@ -195,7 +201,7 @@ export class Runs {
     const by = actorOf(asking)
     const { standing } = asking.session
     const row = this.#row(run)
-    // Compress the payload only if it will be stored; the rule itself decides at the commit.
+    // The payload is compressed only if it will be stored; the rule itself decides at the commit.
     const isWanted = row?.status === 'running' && mayEnd(row, readerOf(asking))
     const packed = isWanted && input.payload !== undefined ? await pack(input.payload) : {}
     const submitted = { run, summary, standing, ...packed }
@@ -220,7 +226,7 @@ export class Runs {
     return { contract: this.reports.contractOf(this.#seen(asking, run, sees).id) }
   }
 
-  /** A run that the asker may not see counts as unknown. */
+  /** Returns a run; one that the asker may not see counts as unknown. */
   #seen(asking: Asking, run: string, rule: typeof seesById = seesById): RunRow {
     const row = this.#row(run)
     if (row && rule(this.#store.view, readerOf(asking), 'run', row)) return row
@@ -236,7 +242,7 @@ export class Runs {
     return this.#store.view.runs.busyWith(agent) !== undefined
   }
 
-  /** Sends the contract to the agent that is named for a run, as a message from the asker; once, even if the start is repeated. */
+  /** Sends the run's contract to the agent that was named for the run, as a message from the asker; once, even if the start is repeated. */
   async #handOver(id: string, agent: string, parent: string, contract: string): Promise<void> {
     const how = `Contract ${id} is yours. When it is done: agent_complete(agent_id="${id}", summary, payload).`
     const input = { to: agent, body: `${how}\n\n${contract}`, kind: 'directive' as const }
@@ -272,7 +278,7 @@ export class Runs {
     return run
   }
 
-  /** The last screen of a stopped run's worker, which may say why it stopped. */
+  /** Returns the last screen of a stopped run's worker, which may say why the run stopped. */
   #lastShown(row: RunRow, { session }: Asking): Pick<Run, 'preview'> {
     if (row.status !== 'stopped' || !isByWorker(row) || !hasCredential(session)) return {}
     const preview = lastScreenOfRun(this.#store.view, this.#workers, row.agent)

@@ -1,14 +1,14 @@
-// Keys and tokens: how they are made, hashed and compared. Only hashes reach a database; for the owner's file of keys see credentials-file.ts.
+// Makes, hashes and compares workspace keys and agents' tokens. Only hashes reach a database; for the owner's file of keys see machine/credentials-file.ts.
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Clock, isAhead } from '../../machine/clock.ts'
 import type { Store } from '../../store/store.ts'
 
 const secretBytes = 24
-/** The life of a token that expires: a day. */
+/** Lifetime of a token that expires: a day. */
 export const dayTokenMs = 24 * 3_600_000
 
-/** A new secret: `rk_…` opens a workspace, `at_…` acts as one agent. */
+/** Makes a new secret: `rk_…` is a key that opens a workspace, `at_…` a token that acts as one agent, `st_…` a ticket that continues a session. */
 export function newSecret(prefix: 'rk' | 'at' | 'st'): string {
   return `${prefix}_${randomBytes(secretBytes).toString('base64url')}`
 }
@@ -37,7 +37,7 @@ export class Credentials {
     return found?.agent
   }
 
-  /** The hashes of the key and of all tokens. */
+  /** Returns the hashes of the workspace key and of all tokens. */
   hashes(): string[] {
     return [this.#store.meta('key') ?? '', ...this.#store.queries.tokenHashes()]
   }

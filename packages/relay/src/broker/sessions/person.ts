@@ -1,21 +1,21 @@
-// Tells people from agents: a person is somebody on the page, or at a terminal of their own. A key or a name proves nothing, since an agent's shell can
-// read the one and say the other. A caller whose process stands inside the processes of a connected agent is that agent. docs/SECURITY.md lists the
-// cases that this cannot tell apart.
+// Tells people from agents: a person is somebody on the web page, or at a terminal outside the processes of agents. A key or a name proves nothing, since an
+// agent's shell can read the one and say the other. A caller whose process runs inside the processes of a connected agent is that agent. docs/SECURITY.md lists
+// the cases that this cannot tell apart.
 
 import { RefusalError } from '../../core/refusal-error.ts'
 import { placeOfProcess } from '../../machine/process-tree.ts'
 import type { Session } from './session.ts'
 
-/** An agent whose host or worker runs on this machine. */
+/** An agent whose CLI or worker's program runs on this machine. */
 export interface AgentProcess {
   workspace: string
   agent: string
 }
 
-/** The processes of agents, in all workspaces of the daemon. */
+/** Returns the processes of agents by process id, in all workspaces of the daemon. */
 export type AgentProcesses = () => ReadonlyMap<number, AgentProcess>
 
-/** The kind of caller, as far as it can be known: a person, an agent, or unknown. `isOutside`: its process is known and not inside an agent's. */
+/** The kind of caller, as far as it can be known: a person, an agent, or unknown. `isOutside`: whether its process is known and runs outside every agent's. */
 export type Speaker = { surface: 'page' | 'terminal' } | { inside: AgentProcess } | { why: string; isOutside?: boolean }
 
 /** The process that a connection claims to be, with its proof. */
@@ -39,8 +39,8 @@ export async function speakerOf(session: Session, agents: AgentProcesses): Promi
 }
 
 /**
- * Refuses a caller that is not a person. While no agent has a process on this machine a script counts, too: the entry point of a container has no
- * terminal. `isStrict`: no exception. `takesScript`: a script is enough at any time, unless it stands inside an agent.
+ * Refuses a caller that is not a person. While no agent has a process on this machine a script counts as a person, too: the entry point of a container has no
+ * terminal. `isStrict`: no exception. `takesScript`: a script is enough at any time, unless it runs inside an agent.
  */
 export async function assertPerson(
   speaker: Promise<Speaker>,

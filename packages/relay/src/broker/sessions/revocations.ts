@@ -1,5 +1,4 @@
-// Ends sessions whose credentials were revoked: when the workspace's key or an agent's tokens change, sessions with the former ones
-// end.
+// Ends sessions whose credentials were revoked: when the workspace key or an agent's tokens change, sessions that have shown the former ones end.
 
 import type { Entry } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
@@ -8,7 +7,10 @@ import type { Hub } from '../hub.ts'
 import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'
 
-/** Listens to the hub instead of being called by the operation, since a change by another daemon of the workspace is only seen in facts. */
+/**
+ * Ends sessions at each revocation. Listens to the hub instead of being called by the operation, since a change by another daemon of the workspace is only seen
+ * in facts.
+ */
 export function endRevoked(store: Store, sessions: Sessions, hub: Hub): void {
   hub.listen((entries) => {
     if (!entries.some(isRevocation)) return
@@ -25,7 +27,7 @@ function isRevocation({ facts }: Entry): boolean {
 
 function whyRevoked(store: Store, { shown }: Session): string | undefined {
   if (shown.keyHash !== undefined && shown.keyHash !== store.meta('key')) return 'the workspace key was replaced.'
-  // Whether a token has expired is not checked here: the next call that shows it finds out.
+  // Whether a token has expired is not checked here: the next call that shows the token finds out.
   const isKnown = (hash: string) => store.queries.token(hash) !== undefined
   return [...shown.tokenHashes].every(isKnown) ? undefined : "the agent's tokens were revoked."
 }

@@ -1,59 +1,60 @@
-// A session: one live connection that acts as one agent. It is read-only here; sessions.ts alone gives it a name, and nobody changes its standing.
+// A session: one live connection that acts as one agent. This type is read-only; sessions.ts alone gives a session a name, and nothing changes its standing
+// (rights).
 
 import { clisWith } from '@agent-relay/sdk/internal/clis'
 import { type MailTools, relayMailTools } from '@agent-relay/sdk/protocol'
 import type { Standing } from './standing.ts'
 
 export interface Session {
-  /** The session's id, a hash of its ticket: others may see it in facts, and cannot continue the session with it. */
+  /** The session's id, a hash of its ticket: others may see the id in facts, and cannot continue the session with it. */
   readonly id: string
-  /** The secret that continues the session when shown in HELLO. Only the session's own client is told. */
+  /** The secret that continues the session when a client shows it in HELLO. Only the session's own client is told. */
   readonly ticket: string
   /** The session's rights, fixed when it opened. */
   readonly standing: Standing
-  /** The agent that the session acts as; set by registration, never by a claim in an input. */
+  /** The agent that the session acts as; set by registration, never by a claim in an input. Unset if it acts as none. */
   readonly agent?: string
-  /** The session did not choose its name, and may take another instead. */
+  /** Whether the daemon gave the session its name, so that the session may take another instead. */
   readonly isNameGiven: boolean
-  /** Set while the session's given name is not stored yet. */
+  /** The session's provisional name; set while that name is not stored yet. */
   readonly provisional?: Provisional
   /** The credentials that the session has shown: when one is revoked, the session ends. */
   readonly shown: Shown
-  /** The session continues an earlier one, under whose id messages may be held. */
+  /** Whether the session continues an earlier one, under whose id messages may be held. */
   readonly isResumed: boolean
-  /** Calls of the continued session whose answers were lost. */
+  /** The ids of calls of the continued session whose answers were lost. */
   readonly unanswered: readonly string[]
-  /** The process that started the client, in the client's own words; believed on the owner's own socket only. */
+  /** The id of the process that started the client, as the client says; believed on the owner's own socket only. */
   readonly host?: number
-  /** The process that the client claims to be; person.ts checks it. */
+  /** The id of the process that the client claims to be; person.ts checks the claim. */
   readonly process?: number
   /** The working directory of `process`; believed on the owner's own socket only. */
   readonly directory?: string
-  /** The session's MCP client has said that it is initialized. */
+  /** Whether the session's MCP client has said that it is initialized. */
   readonly isInitialized: boolean
   /** The CLI of the session's MCP client, as the client calls itself. */
   readonly cli?: string
-  /** The tools by which the session's model reads and answers mail, if it has any. */
+  /** The tools by which the session's model reads and answers messages; unset if it has none. */
   readonly mailTools?: MailTools
-  /** The conversation that the session's tool calls say they come from, where one process of the CLI has many. */
+  /** The conversation that the session's tool calls say they come from, for a CLI of which one process has many conversations. */
   readonly calledThread?: string
-  /** The most likely such conversation, before the session's first call. */
+  /** The conversation that the session most likely belongs to, before its first call tells. */
   readonly likelyThread?: string
-  /** Messages in answers that have left: they count as read at the next call. */
+  /** The ids of messages in answers that have left: they count as read at the session's next call. */
   readonly handed: Set<string>
   readonly lastCall: Moment
   /** Aborted when the session ends: its waits and watches stop. The reason is a RefusalError if the daemon ended the session. */
   readonly ended: AbortSignal
 }
 
-/** A session that acts as an agent and whose host is known. */
+/** A session that acts as an agent and whose host, the process that started its client, is known. */
 export type HostedSession = Session & { readonly agent: string; readonly host: number }
 
 export function hostedAmong(sessions: Session[]): HostedSession[] {
   return sessions.filter((each): each is HostedSession => each.agent !== undefined && each.host !== undefined)
 }
 
-/** The mail tools of an agent with these sessions: the toolset `relay` if one of them has it, or if nothing is known. */
+/** Returns the tools for messages of an agent with these sessions: the tools of toolset `relay` if one session has them, or if nothing is known. */
 export function mailToolsOf(sessions: Iterable<Session>): MailTools {
   const known = [...sessions].flatMap(({ mailTools }) => mailTools ?? [])
   return known.find(({ inbox }) => inbox === relayMailTools.inbox) ?? known[0] ?? relayMailTools
@@ -63,8 +64,8 @@ export function mailToolsOf(sessions: Iterable<Session>): MailTools {
 export const sharedClis: ReadonlySet<string | undefined> = new Set(clisWith('sharesServer').map(({ name }) => name))
 
 /**
- * The agent that one of these processes started, the nearest first; of several the last that came. If one process has many conversations, the
- * conversation has to fit as well, or there is none.
+ * Finds the agent whose client one of these processes started, the nearest process first; of several agents the last that came. If one process has many
+ * conversations, the conversation has to fit as well, or there is no such agent.
  */
 export function agentAt(sessions: Session[], hosts: readonly number[], thread?: string): string | undefined {
   const hosted = hostedAmong(sessions)
@@ -78,7 +79,7 @@ export function agentAt(sessions: Session[], hosts: readonly number[], thread?: 
   return (calledFrom ?? there.findLast(isLikely))?.agent
 }
 
-/** The client's words about a session when it opens. */
+/** What the client says about a session when it opens. */
 export interface Traits {
   keyHash?: string
   /** The ticket of the session to continue. */
@@ -89,21 +90,21 @@ export interface Traits {
   directory?: string
 }
 
-/** One moment by both clocks: `at` to be shown, `steady` to count from. */
+/** One moment by both clocks: `at` is the wall clock's time, to be shown; `steady` the monotonic clock's, to count from. */
 export interface Moment {
   at: number
   steady: number
 }
 
-/** A name without an agent in the tables; see presence/provisional-names.ts. */
+/** A session's name that no agent in the database has yet; see presence/provisional-names.ts. */
 export interface Provisional {
   id: string
   profile: { name: string; cli?: string }
-  /** The numbers of the last messages to everybody when the session came: later ones are in its inbox. */
+  /** The numbers of the last messages to everybody when the session came: later messages are in its inbox. */
   heardFrom: { general: number; broadcast: number }
-  /** Set while the name is being stored. */
+  /** Set while the provisional name is being stored. */
   settling?: Promise<Stored>
-  /** Called with the data by which the client comes back as the same agent. */
+  /** Called when the name is stored, with the data by which the client comes back as the same agent. */
   onStored?(stored: Stored): void
 }
 

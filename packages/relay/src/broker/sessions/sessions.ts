@@ -1,4 +1,4 @@
-// The live sessions of this machine and the agents that they act as, kept in memory because they are worthless after a restart.
+// Keeps the live sessions of this machine and the agents that they act as, in memory, because they are worthless after a restart.
 
 import { setMaxListeners } from 'node:events'
 import type { Agent, Ids, MailTools } from '@agent-relay/sdk/protocol'
@@ -11,13 +11,13 @@ import { hashOf, newSecret } from './credentials.ts'
 import { agentAt, type Moment, type Provisional, type Session, type Traits } from './session.ts'
 import { ownStanding, type Standing } from './standing.ts'
 
-/** The time without a call after which an agent counts as idle. */
+/** Time without a call after which an agent counts as idle. */
 export const idleMs = 120_000
 
 export class Sessions implements World {
-  /** The machine of all these sessions. */
+  /** The name of this machine in its cluster; undefined if the workspace lives on one machine alone. */
   readonly machine: string | undefined
-  /** Registrations under way, by the family of the name. */
+  /** Registrations under way, by the family of the name (`Ada`, `Ada-2`, …). */
   readonly registering = new Map<string, Promise<unknown>>()
   readonly #clock: Clock
   readonly #ids: Ids
@@ -31,11 +31,11 @@ export class Sessions implements World {
   readonly #isOwn = new Map<string, boolean>()
   readonly #provisional = new Map<string, Session>()
   readonly #holds = new Map<string, Session>()
-  /** Messages shown to an agent outside any answer, such as text typed into its terminal: the agent's next call reads them. */
+  /** Messages shown to an agent outside any answer, such as text typed into its terminal: they count as read at the agent's next call. */
   readonly #pasted = new Map<string, Set<string>>()
-  /** The agents whose CLI has run a hook of ours since they connected. */
+  /** The agents whose CLI has run one of our hooks since they connected. */
   readonly #hooked = new Set<string>()
-  /** The state of each agent's program, in the program's own words. */
+  /** The state of each agent's program, as the program itself reports it. */
   readonly #shown = new Map<string, OwnWord>()
   readonly #changed = new Set<(agent: string) => void>()
 
@@ -47,10 +47,10 @@ export class Sessions implements World {
     this.#began = this.#now()
   }
 
-  /** Opens a session. It continues a former session if nobody else has continued that. */
+  /** Opens a session. With the ticket of a former session it continues that one, if nobody else has done so. */
   open(standing: Standing, { keyHash, resume, unanswered = [], host, process, directory }: Traits = {}): Session {
     const abort = new AbortController()
-    // Each wait of the session adds a listener: many are no leak, but Node would warn at the eleventh.
+    // Each wait of the session adds a listener to this signal: many are no leak, but Node would warn at the eleventh.
     setMaxListeners(0, abort.signal)
     const isResumed = resume !== undefined && !this.#live.has(this.#idOf(resume))
     const ticket = isResumed ? resume : newSecret('st')
@@ -82,16 +82,16 @@ export class Sessions implements World {
     return session
   }
 
-  /** Lets the session act as this agent. `provisional`: the name was given to it and is not stored yet. */
+  /** Lets the session act as this agent. `provisional`: set if the daemon gave the name and has not stored it yet. */
   bind(session: Session, agent: string, provisional?: Provisional): void {
-    // The session's name is stored now, or the session took another.
+    // Either the session's provisional name has been stored, or the session took another name.
     if (session.provisional) this.#provisional.delete(session.provisional.profile.name)
     changing(session).provisional = undefined
     changing(session).isNameGiven = provisional !== undefined
     // A session that ended during its registration stays ended.
     if (session.agent === agent || this.#live.get(session.id)?.session !== session) return
     this.#unbind(session)
-    // The messages in earlier answers were the former agent's.
+    // The messages in earlier answers belonged to the former agent.
     session.handed.clear()
     changing(session).agent = agent
     changing(session).provisional = provisional
@@ -122,12 +122,12 @@ export class Sessions implements World {
     if (session.agent !== undefined) this.#tell(session.agent)
   }
 
-  /** Notes the conversation that fits a session which has made no call yet. */
+  /** Records the conversation inside Codex that fits a session which has made no call yet. */
   likelyFrom(session: Session, thread: string): void {
     changing(session).likelyThread = thread
   }
 
-  /** The live MCP sessions of a CLI. */
+  /** Returns the live MCP sessions of an agent CLI. */
   ofCli(cli: string): ReadonlySet<Session> {
     return this.#byCli.get(cli) ?? none
   }
@@ -136,7 +136,7 @@ export class Sessions implements World {
     return this.#byAgent.get(agent) ?? none
   }
 
-  /** Whether one of the agent's MCP sessions is initialized, so that its tools are there. */
+  /** Whether one of the agent's MCP sessions is initialized, so that the agent has the relay's tools. */
   isInitialized(agent: string): boolean {
     return [...this.ofAgent(agent)].some(({ isInitialized }) => isInitialized)
   }
@@ -145,12 +145,12 @@ export class Sessions implements World {
     this.#hooked.add(agent)
   }
 
-  /** Notes that the agent's CLI runs our hooks: mail is shown to it at its next turn. */
+  /** Whether the agent's CLI runs our hooks, so that messages are shown to the agent at its next turn. */
   hasHooks(agent: string): boolean {
     return this.#hooked.has(agent)
   }
 
-  /** Sets the state that lists show of the agent until it leaves. */
+  /** Sets the state of the agent's program that lists show until the agent leaves. */
   shows(agent: string, word: OwnWord): void {
     if (this.isLive(agent)) this.#shown.set(agent, word)
   }
@@ -159,7 +159,10 @@ export class Sessions implements World {
     return this.#shown.get(agent)
   }
 
-  /** The daemon's own session for the program that started this one. A server that runs many programs is found by the directory, if one alone fits. */
+  /**
+   * Finds the session that the daemon itself has opened for the program which started this session's client. A server that runs many programs is found by the
+   * directory, if exactly one session fits.
+   */
   openedFor({ host, directory }: Session): Session | undefined {
     const isOnlyWay = ({ agent }: Session) => agent !== undefined && this.#shown.get(agent)?.isOnlyWay
     const isHere = (each: Session) => each.calledThread === undefined || each.directory === directory
@@ -174,7 +177,7 @@ export class Sessions implements World {
     this.#pasted.set(agent, pasted)
   }
 
-  /** Takes the messages that the session's next call shows to have been received. */
+  /** Returns and forgets the messages that the session has received, as its next call shows. */
   received(session: Session): string[] {
     const { agent, handed } = session
     const pasted = agent === undefined ? undefined : this.#pasted.get(agent)
@@ -205,7 +208,7 @@ export class Sessions implements World {
     return () => this.#changed.delete(listener)
   }
 
-  /** The session that has this provisional name. */
+  /** Returns the session that has this provisional name. */
   provisional(name: string): Session | undefined {
     return this.#provisional.get(name)
   }
@@ -222,18 +225,21 @@ export class Sessions implements World {
     return this.#byAgent.has(agent)
   }
 
-  /** Whether the agent runs on the owner's account: it was connected since the daemon started, and never over a port. */
+  /** Whether the agent runs on the owner's account: it was connected since the daemon started, and never over a network port. */
   isOwn(agent: string): boolean {
     return this.#isOwn.get(agent) === true
   }
 
-  /** The live session that a hold belongs to; undefined once it is over, or if the session does not act as `agent`. */
+  /** Returns the live session that a hold belongs to; undefined once that session is over, or if it does not act as `agent`. */
   holder(hold: string, agent?: string): string | undefined {
     const session = this.#live.get(hold)?.session ?? this.#holds.get(hold)
     return agent === undefined || session?.agent === agent ? session?.id : undefined
   }
 
-  /** Opens a hold for a part of a session, such as one watch, which holds messages of its own. They are free when the part ends. */
+  /**
+   * Opens a hold for a part of a session, such as one watch, which hides the messages that it is handed from the agent's other sessions. The messages are free
+   * again when the part ends.
+   */
   hold(session: Session): HoldHandle {
     const id = this.#ids('h')
     this.#holds.set(id, session)
@@ -243,12 +249,12 @@ export class Sessions implements World {
     return { id, release, forget: () => void this.#holds.delete(id) }
   }
 
-  /** Notes that the agent has just disconnected from another machine. */
+  /** Records that the agent has just disconnected from another machine. */
   leftElsewhere(agent: string): void {
     this.#lastSeen.set(agent, this.#now())
   }
 
-  /** The time since the agent's last session ended, or since the daemon started if it had none since then. */
+  /** Returns the time since the agent's last session ended, or since the daemon started if the agent had none since then. */
   unseen(agent: string): { ms: number; isAtLeast: boolean } {
     const seen = this.#lastSeen.get(agent)
     return { ms: this.#clock.steady() - (seen ?? this.#began).steady, isAtLeast: seen === undefined }
@@ -258,7 +264,7 @@ export class Sessions implements World {
     return agentAt(this.all(), hosts, thread)
   }
 
-  /** The working directory of the agent's host, if one of its sessions has said it. */
+  /** Returns the working directory of the agent's CLI, if one of the agent's sessions has said it. */
   directoryOf(agent: string): string | undefined {
     return [...this.ofAgent(agent)].findLast(({ directory }) => directory !== undefined)?.directory
   }
@@ -284,7 +290,7 @@ export class Sessions implements World {
     return this.#live.get(id)?.session
   }
 
-  /** The id of one of the agent's live sessions. */
+  /** Returns the id of one of the agent's live sessions. */
   sessionOf(agent: string): string | undefined {
     return this.#byAgent.get(agent)?.values().next().value?.id
   }
@@ -323,26 +329,26 @@ export class Sessions implements World {
   }
 }
 
-/** The state of a session as its CLI tells it. */
+/** The state of a session as its CLI reports it. */
 export interface OwnWord {
   doing?: Agent['doing']
-  /** The reason why the CLI's own interface takes no mail now. */
+  /** The reason why the CLI's own interface takes no messages now; unset if it takes them. */
   note?: string
-  /** The agent gets mail in no other way. */
+  /** Whether the agent gets messages only by its CLI's own interface. */
   isOnlyWay?: boolean
 }
 
 export interface HoldHandle {
   readonly id: string
-  /** Frees the held messages and tells others to look. */
+  /** Frees the held messages and tells other sessions to look for them. */
   release(): void
-  /** Ends a hold without messages: nobody has to look. */
+  /** Ends a hold that has no messages: no other session has to look. */
   forget(): void
 }
 
 const none: ReadonlySet<Session> = new Set()
 
-/** The only writable view of a session. */
+/** Returns a writable view of a session, for this file alone: all other code may only read it. */
 function changing(session: Session): { -readonly [K in keyof Session]: Session[K] } {
   return session
 }

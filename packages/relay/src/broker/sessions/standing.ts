@@ -1,60 +1,60 @@
-// Standing: a session's rights, decided here when it opens and never changed afterwards. admission.ts decides which agent it acts as.
+// Standing: a session's rights, decided here when the session opens and never changed afterwards. admission.ts decides which agent the session acts as.
 
 import { type ActionRegistered, daemonName, type Network, type Who } from '@agent-relay/sdk/protocol'
 
 /**
- * The way by which a session came in. owner: the data directory's own socket, or the daemon itself. network: a port that asks for a key or a token.
- * open: a port that asks for nothing, where anybody can have a token made, so that only the key counts. lift: a lift's port.
+ * The way by which a session came in. `owner`: the data directory's own socket, or the daemon itself. `network`: a port that asks for a key or a token. `open`:
+ * a port that asks for nothing, where anybody can have a token made, so that only the key counts. `lift`: the port of `agent-relay lift`.
  */
 export type Door = 'owner' | 'network' | 'open' | 'lift'
 
 /**
- * The session's rank. owner: it came by the owner's own socket. holder: it uses all the rights of the workspace key. agent: it has shown a credential,
- * and acts for one agent. nobody: it has shown nothing, and its name is only its word.
+ * The rank of a session. `owner`: it came by the owner's own socket. `holder`: it uses all the rights of the workspace key. `agent`: it has shown a credential,
+ * and acts for one agent. `nobody`: it has shown nothing, and its name is only its word.
  */
 export type Rank = 'owner' | 'holder' | 'agent' | 'nobody'
 
 export interface Standing {
   readonly door: Door
   readonly rank: Rank
-  /** A model's calls come in turns, and limits guard against loops between models. Programs and people have none. */
+  /** The kind of caller. A model's calls come in turns, and limits guard against loops between models; programs and people have neither. */
   readonly kind: 'model' | 'program'
-  /** The session has shown the workspace key. Its rank is not `holder` if it acts for one agent alone, such as an MCP session. */
+  /** Whether the session has shown the workspace key. Its rank is still not `holder` if it acts for one agent alone, such as an MCP session. */
   readonly hasKey: boolean
-  /** The session is the page of a person who has logged in. */
+  /** Whether the session is the web page of a person who has logged in. */
   readonly isPage?: boolean
   /** The machine whose daemon opened the session; unset if the workspace lives on one machine alone. */
   readonly machine?: string
 }
 
-/** The way in, as the wire knows it; credentials tell the rest. */
+/** The facts about a new session that its connection knows; the credentials tell the rest. */
 export interface SessionOrigin {
   readonly door: Door
   readonly kind: Standing['kind']
-  /** Each call stands alone, and no session remembers the one before. */
+  /** Whether each call stands alone, and no session remembers the call before. */
   readonly isStateless?: boolean
-  /** The connection is the page of a person who has logged in. */
+  /** Whether the connection is the web page of a person who has logged in. */
   readonly isPage?: boolean
-  /** For a run: the standing of its asker. */
+  /** The standing of whoever asked for the run, if the session is that of a run. */
   readonly asker?: Standing
 }
 
-/** The standing of a new session. `name`: the agent that it says it is. */
+/** Returns the standing of a new session. `name`: the agent that the client says it is. */
 export function standingOf(
   { door, kind, isStateless, isPage, asker }: SessionOrigin,
   shown: { hasKey: boolean; name?: string },
   machine?: string,
 ): Standing {
   if (asker) return standingOfRun(asker)
-  // A lift's port serves its roles and takes no key.
+  // The port of `agent-relay lift` serves the lift's roles and takes no key.
   const hasKey = shown.hasKey && door !== 'lift'
-  // The key only proves which name a model may take: a model with a holder's rights would hear everyone's mail, and could take a live agent's name.
+  // For a model the key only proves which name it may take: a model with a holder's rights would hear everyone's messages, and could take a live agent's name.
   const isOneAgent = isStateless ? shown.name !== undefined : kind === 'model'
   const page = isPage ? { isPage } : {}
   return fixed({ door, rank: rankOf(door, hasKey && !isOneAgent, hasKey), kind, hasKey, ...page, machine })
 }
 
-/** The standing of a run: its asker's rights, as one agent alone. */
+/** Returns the standing of a run: the rights of its asker, as one agent alone. */
 function standingOfRun({ door, hasKey, machine }: Standing): Standing {
   return fixed({ door, rank: rankOf(door, false, hasKey), kind: 'model', hasKey, machine })
 }
@@ -65,7 +65,7 @@ function rankOf(door: Door, isHolder: boolean, hasKey: boolean): Rank {
   return hasKey || door === 'network' ? 'agent' : 'nobody'
 }
 
-/** The standing of the daemon's own sessions: for a worker's program, and for the daemon's actions. */
+/** Returns the standing of the daemon's own sessions: for a worker's program, and for the daemon's actions. */
 export function ownStanding(machine?: string): Standing {
   return fixed({ door: 'owner', rank: 'owner', kind: 'program', hasKey: false, machine })
 }
@@ -73,18 +73,18 @@ export function ownStanding(machine?: string): Standing {
 /** The standing of commands that the daemon gives by itself. */
 export const daemonStanding = fixed({ door: 'owner', rank: 'holder', kind: 'program', hasKey: true })
 
-/** The standing of an asker that is not known any more. */
+/** The standing of a run's asker that is not known any more: no rights. */
 export const leastStanding = fixed({ door: 'lift', rank: 'nobody', kind: 'model', hasKey: false })
 
-/** The standing of an agent whose own is not known any more: with a token, and no key. */
+/** The standing of an agent whose own standing is not known any more: that of a token without the key. */
 export const tokenStanding = fixed({ door: 'network', rank: 'agent', kind: 'model', hasKey: false })
 
-/** Freezes a standing: the compiler forbids writing to one, and this forbids going around the compiler. */
+/** Freezes a standing: the compiler forbids writing to a standing, and freezing forbids going around the compiler. */
 function fixed(standing: Standing): Standing {
   return Object.freeze(standing)
 }
 
-/** Whether the session has shown enough for an operation over the network. spawning.ts decides whether it may start programs. */
+/** Whether the session has shown enough for an operation over the network. workers/spawning.ts decides whether it may start programs. */
 export function reaches({ door, hasKey }: Standing, network: Network): boolean {
   if (network === 'never') return false
   if (network === 'lift' || door === 'owner' || hasKey) return true
@@ -93,22 +93,22 @@ export function reaches({ door, hasKey }: Standing, network: Network): boolean {
   return door === 'network' && network !== 'key'
 }
 
-/** Whether the rank suffices for the column `who` of an operation. */
+/** Whether the session's rank suffices for what the operation's field `who` requires. */
 export function mayAsk({ rank }: Standing, who: Who): boolean {
   return who !== 'holder' || rank === 'holder'
 }
 
-/** The credentials that a session has shown, as a fact may tell them. */
+/** Names the credential that a session has shown, as facts about its actions may tell. */
 export function authorityOf({ door, hasKey }: Standing): NonNullable<ActionRegistered['authority']> {
   if (door === 'owner') return 'owner'
   if (hasKey) return 'key'
   return door === 'network' ? 'token' : 'nobody'
 }
 
-/** The name of an actor without one; no agent can have it. */
+/** The name under which a session without a name acts; no agent can have it. */
 const nobodyName = '(nobody)'
 
-/** The actor of a session without a name: the workspace itself for the key's holder, nobody on an open port, and none elsewhere. */
+/** Returns the name under which a session without a name acts: the workspace itself for the key's holder, nobody on an open port, and none elsewhere. */
 export function namelessActor({ rank, door }: Standing): string | undefined {
   if (rank === 'holder') return daemonName
   return door === 'open' ? nobodyName : undefined

@@ -1,5 +1,5 @@
-// Briefs: an agent whose memory was cut is told its own situation. Most CLIs then run a hook, which asks for the brief; if a CLI only reports the
-// cut, the brief goes with the agent's next mail. core/brief.ts writes it.
+// Briefs: a model whose memory was cut is told its agent's own situation. Most CLIs then run a hook, which asks for the brief; if a CLI only reports the cut,
+// the brief goes with the agent's next messages. core/brief.ts writes the text.
 
 import type { AgentBriefed, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { brief } from '../../core/brief.ts'
@@ -9,7 +9,7 @@ import { Budget } from '../long-reads.ts'
 import type { Waits } from '../presence/waits.ts'
 import { mailToolsOf } from '../sessions/session.ts'
 
-/** The time in which an agent is told once: a CLI may run our hook twice at one event, from two of its files. */
+/** Time in which an agent gets at most one brief: a CLI may run our hook twice at one event, from two of its configuration files. */
 const onceMs = 2_000
 const nothing = { text: '' }
 
@@ -25,7 +25,7 @@ export class Briefs {
     this.#waits = waits
   }
 
-  /** Notes that the agent's memory was cut, and that nobody has asked for a brief yet. */
+  /** Records that the agent's memory was cut, and that nobody has asked for its brief yet. */
   isNowDue(agent: string, after: AgentBriefed['after']): void {
     this.#due.set(agent, after)
   }

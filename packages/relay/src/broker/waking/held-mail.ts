@@ -1,5 +1,5 @@
-// Mail that is held for one route to a model: an interface of its CLI, or its keyboard. A message is held before it is shown, by the rule that decides
-// all takes, so that two routes that look at the same moment never both show it. A route that fails gives it back.
+// Messages that are held for one route to a model: an interface of its CLI, or its keyboard. A message is held before it is shown, by the rule that decides all
+// takes, so that two routes that look at the same moment never both show it. A route that fails gives the message back.
 
 import type { InboxMessage, Route } from '@agent-relay/sdk/protocol'
 import { offerMs, pick } from '../../core/inbox.ts'
@@ -11,10 +11,12 @@ import type { Session } from '../sessions/session.ts'
 import type { HoldHandle } from '../sessions/sessions.ts'
 import type { HeldMail, MailRoom } from './own-session-runtime.ts'
 
-/** Interval at which a hold is renewed. It would end after `offerMs`, and a dialog that comes in between may take longer. */
+/** Interval at which a hold on messages is renewed. It would end after `offerMs`, and a dialog that comes in between may take longer. */
 const keepMs = offerMs / 2
 
-/** Holds the agent's mail. Undefined: no mail waits that the agent was not shown already. `young`: a hook may still take the waiting mail. */
+/**
+ * Holds the agent's waiting messages. Undefined: no message waits that the agent was not shown already. `young`: a hook may still take the waiting messages.
+ */
 export async function holdMail(
   parts: Parts,
   session: Session,
@@ -22,7 +24,7 @@ export async function holdMail(
 ): Promise<HeldMail | 'young' | undefined> {
   const { store, engine, sessions, clock, reads, ids, isBlocked } = parts
   const by = session.agent
-  // Mail could push the question off the screen of an agent that waits for an approval.
+  // An agent that waits for an approval gets no messages: they could push the question off its screen.
   if (by === undefined || isBlocked(by)) return undefined
   const input = { route: 'hook', oneAtLeast: true, uncounted: true, ...room } as const
   const hold = sessions.hold(session)
@@ -42,7 +44,7 @@ export async function holdMail(
     return waiting.length > found.length ? 'young' : undefined
   } catch (error) {
     hold.forget()
-    // The mail stays in the inbox: the disk is full, or the session has ended.
+    // The messages stay in the inbox: the disk is full, or the session has ended.
     if (error instanceof RefusalError || session.ended.aborted) return undefined
     throw error
   }
@@ -74,7 +76,7 @@ class Held implements HeldMail {
     const [input, session] = [{ messages, route }, this.#session.id]
     const reply = await engine.submit({ rule: 'inbox.offer', input, by, cause: ids('d'), session })
     if (isFirst) sessions.paste(by, messages)
-    // If this was not recorded, for example on a full disk, the hold stays: the agent was shown the mail once.
+    // If the offer was not recorded, for example on a full disk, the hold stays, so that the agent is not shown the messages twice.
     if (!('refusal' in reply)) this.#end()
   }
 

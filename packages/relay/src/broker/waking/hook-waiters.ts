@@ -1,7 +1,7 @@
-// Wakes idle sessions by their waiters: a hook, or opencode's plugin, leaves a small shell beside the session (mcp/src/launcher/hook-guard.ts), which
-// reads from a fifo in the data directory. This file writes there that mail has come; the hook then takes the mail like any other. A waiter needs no
-// connection, so it outlives the daemon, and a lost line is written again at the next look. Hooks also learn which sessions have no mail, and start
-// no Node there.
+// Wakes idle sessions by their waiters: a hook, or opencode's plugin, leaves a small shell beside the session (mcp/src/launcher/hook-guard.ts), which reads
+// from a fifo in the data directory. This file writes to the fifo that a message has come; the hook then takes the message like any other. A waiter needs no
+// connection, so it outlives the daemon, and a lost line is written again at the next look. Hooks also learn which sessions have no messages, and start no Node
+// for these.
 
 import { setMaxListeners } from 'node:events'
 import { closeSync, constants, fstatSync, openSync, readdirSync, statSync, writeSync } from 'node:fs'
@@ -15,29 +15,32 @@ import type { Parts } from '../call.ts'
 import { Budget } from '../long-reads.ts'
 import { hostedAmong } from '../sessions/session.ts'
 
-/** Hints within this time share one look. */
+/** Time within which several hints of new messages lead to one look at the inboxes. */
 const soonMs = 10
-/** The grain of file times: some file systems date a folder's change in whole seconds, and a second change within them would go unseen. */
+/** Precision of file times: some file systems date a folder's change in whole seconds, and a second change within the same second would go unseen. */
 const grainMs = 2_000
 
-/** The name of a fifo: the process of the awaiting program, and the waiter's own. */
+/** Matches the name of a waiter's fifo: the process id of the program that waits, and the waiter's own. */
 const fifoName = /^(\d+)\.\d+$/
 
 export class HookWaiters {
   readonly #parts: Pick<Parts, 'store' | 'sessions' | 'clock' | 'reads' | 'name'>
   readonly #hooks: HooksFolder | undefined
-  /** The agents whose programs are known, by program. */
+  /** The agents of each known program, by the program's process id. */
   readonly #agentsAt = new Map<number, Set<string>>()
   readonly #hostsOf = new Map<string, number[]>()
   #soon: Alarm | undefined
   #later: Alarm | undefined
-  /** The agents that may have mail now; then those whose sessions have changed, and the conversations of many in which something was said. */
+  /**
+   * Reasons to look at inboxes. `#addressed`: agents that may have a message now. `#changed`: agents whose sessions have changed. `#spoken`: conversations of
+   * many agents in which something was said.
+   */
   readonly #addressed = new Set<string>()
   readonly #changed = new Set<string>()
   readonly #spoken = new Set<string>()
-  /** The agents that hooks believe to have no mail. */
+  /** The agents that hooks believe to have no messages. */
   readonly #quiet = new Set<string>()
-  /** The agents whose inboxes are being searched, and whether mail has come meanwhile. */
+  /** The agents whose inboxes are being searched, each with whether another search was asked for meanwhile. */
   readonly #looking = new Map<string, boolean>()
   readonly #closed = new AbortController()
   #listed: { changedMs: number; names: Map<number, string[]> } | undefined
@@ -52,7 +55,7 @@ export class HookWaiters {
     parts.sessions.onChange((agent) => this.#onSession(agent))
   }
 
-  /** Whether a waiter stands beside one of the agent's sessions, or has just woken it. */
+  /** Whether a waiter, the shell that wakes a session, runs beside one of the agent's sessions or has just woken it. */
   has(agent: string): boolean {
     return (this.#hostsOf.get(agent) ?? []).some((host) => this.#names().has(host))
   }
@@ -86,7 +89,7 @@ export class HookWaiters {
     if (hosts.length === 0) return void this.#hostsOf.delete(agent)
     this.#hostsOf.set(agent, hosts)
     for (const host of hosts) this.#agentsAt.set(host, (this.#agentsAt.get(host) ?? new Set()).add(agent))
-    // Mail that a session held when it ended waits again.
+    // Messages that a session held when it ended wait again.
     this.#note(agent, false)
     this.#changed.add(agent)
     this.#wakeSoon()
@@ -94,7 +97,7 @@ export class HookWaiters {
 
   #lookSoon(agent: string): void {
     if (!this.#hostsOf.has(agent)) return
-    // Noted at once, since a turn may end at this moment.
+    // Recorded at once, since the agent's turn may end at this moment.
     if (this.#quiet.has(agent)) this.#note(agent, false)
     this.#addressed.add(agent)
     this.#wakeSoon()
@@ -107,7 +110,7 @@ export class HookWaiters {
     })
   }
 
-  /** Looks at the agents with a waiter that may have mail; `all`: at every agent, since a line may have been lost. */
+  /** Searches the inboxes of agents that may have messages; `all`: of every agent, since a line to a waiter may have been lost. */
   #look(all = false): void {
     const { clock, store } = this.#parts
     const [addressed, changed, spoken] = [this.#addressed, this.#changed, this.#spoken].map((set) => [...set])
@@ -119,7 +122,7 @@ export class HookWaiters {
     })
     const { path } = this.#hooks
     const isSpokenTo = (agent: string) => spoken?.some((name) => store.view.isMember(agent, name)) ?? false
-    // Notes the change before the waiters are listed: a new waiter is either in the list, or finds that mail may wait.
+    // The change is recorded before the waiters are listed: a new waiter is either in the list, or finds that messages may wait.
     for (const agent of [...this.#quiet].filter(isSpokenTo)) this.#note(agent, false)
     const names = this.#names()
     const waiting = [...names.keys()].flatMap((host) => [...(this.#agentsAt.get(host) ?? [])])
@@ -146,28 +149,28 @@ export class HookWaiters {
       const isOld = this.#looking.get(agent) || this.#addressed.has(agent) || this.#spoken.size > 0
       if (!isOld) this.#note(agent, !hasMail)
     } catch {
-      // The workspace is closed, or the next look finds the mail.
+      // Either the workspace is closed, or the next look finds the messages.
     }
     const isWanted = this.#looking.get(agent) && !this.#closed.signal.aborted
     this.#looking.delete(agent)
     if (isWanted) void this.#lookFor(agent, fifos)
   }
 
-  /** Tells hooks whether the agent has no mail; undefined: the agent has left these programs. */
+  /** Tells hooks whether the agent has no messages; undefined: the agent has left these programs. */
   #note(agent: string, isQuiet: boolean | undefined, hosts = this.#hostsOf.get(agent) ?? []): void {
     if (isQuiet && hosts.length > 0) this.#quiet.add(agent)
     else this.#quiet.delete(agent)
     for (const host of hosts) this.#hooks?.note(host, `${this.#parts.name} ${agent}`, isQuiet)
   }
 
-  /** Whether a hook would be handed mail. Many messages may be shown but unread, so the search takes turns with all other reads. */
+  /** Whether a hook would be handed messages of the agent. Many messages may be shown but unread, so the search takes turns with all other reads. */
   async #hasMail(by: string): Promise<boolean> {
     const { store, sessions, clock, reads } = this.#parts
     const asked = { input: { route: 'hook', limit: 1, uncounted: true }, by, at: clock.now(), world: sessions } as const
     return (await reads.run(pick(store.view, asked), new Budget(), this.#closed.signal)).waiting.length > 0
   }
 
-  /** The fifos by the program that each waits for. Empty if no hook is installed, or the folder cannot be read. */
+  /** Lists the waiters' fifos by the process id of the program that each waits for. Empty if no hook is installed, or the folder cannot be read. */
   #names(): Map<number, string[]> {
     const names = new Map<number, string[]>()
     if (this.#hooks === undefined) return names

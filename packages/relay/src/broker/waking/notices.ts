@@ -1,5 +1,5 @@
-// Notices that agents ask for: looks whether the awaited thing has happened, and has the asker told. core/notices.ts decides about both. Each
-// machine serves the askers that are at home there.
+// Notices that agents ask for, such as that another agent is idle: looks whether the awaited thing has happened, and has the asker told. core/notices.ts
+// decides about both. Each machine serves the askers that live on it.
 
 import { daemonName, type Entry, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { homeElsewhere } from '../../core/homes.ts'
@@ -9,7 +9,7 @@ import type { NoticeRow } from '../../core/view.ts'
 import type { Alarm } from '../../machine/clock.ts'
 import { type Asking, actorOf, causeOf, type Parts } from '../call.ts'
 
-/** Interval of looks while somebody waits for a notice: no event tells that an agent has become idle. */
+/** Interval of checks while somebody waits for a notice: no event tells that an agent has become idle. */
 const noticeLookMs = 1_000
 
 type NoticeParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'ids' | 'world'> & {
@@ -18,7 +18,7 @@ type NoticeParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock'
 
 export class Notices {
   readonly #parts: NoticeParts
-  /** The open notices of askers on this machine. */
+  /** The notices that askers on this machine still wait for. */
   #awaited: NoticeRow[] = []
   readonly #telling = new Set<string>()
   #alarm: Alarm | undefined
@@ -30,7 +30,7 @@ export class Notices {
     parts.sessions.onChange((agent) => this.#look((row) => row.agent === agent))
   }
 
-  /** Loads the notices that are open, also those from an earlier daemon. */
+  /** Loads the notices that are still awaited, also those that were asked of an earlier daemon. */
   begin(): void {
     const { store, sessions } = this.#parts
     if (this.#isClosed) return
@@ -78,7 +78,7 @@ export class Notices {
     }
   }
 
-  /** Tells the asker; a failure is tried again at the next look. */
+  /** Tells the asker that the awaited thing has happened; a failure is tried again at the next check. */
   async #tell({ asker, agent, when, message }: NoticeRow, seen: Seen): Promise<void> {
     const { engine, ids } = this.#parts
     const key = JSON.stringify([asker, agent, when, message])

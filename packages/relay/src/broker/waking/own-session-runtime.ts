@@ -1,4 +1,4 @@
-// The contracts for waking sessions that people started: such a session, and the mail that is held for it.
+// The interfaces for waking sessions that people started: such a session, and the messages that are held for it.
 
 import type { InboxMessage, Route } from '@agent-relay/sdk/protocol'
 
@@ -6,34 +6,34 @@ import type { InboxMessage, Route } from '@agent-relay/sdk/protocol'
 export interface OwnSession {
   readonly id: string
   readonly agent: string
-  /** The process that started our MCP server, and its working directory. */
+  /** The id of the process that started the session's MCP server, and that process's working directory. */
   readonly host?: number
   readonly directory?: string
-  /** The conversation, where one process of the CLI has many; known from the first tool call on. */
+  /** The session's conversation, for a CLI of which one process has many; known from the session's first tool call on. */
   readonly calledThread?: string
-  /** The tool by which the session's model answers. */
+  /** The tool by which the session's model answers messages. */
   readonly sendTool?: string
 }
 
-/** Limits of the mail that one text for a model holds. */
+/** Limits of the messages that one text for a model contains. */
 export interface MailRoom {
-  /** The bytes of all bodies together. */
+  /** Maximum number of bytes of all message bodies together. */
   bytesMax?: number
   limit?: number
-  /** Younger mail is left for now: a hook may still take it. */
+  /** Age that a message must have: younger messages are left for now, since a hook may still take them. */
   graceMs?: number
 }
 
-/** Mail that is held while it is put before a model, so that no other route shows it too. Exactly one of the two methods is called. */
+/** Messages that are held while they are put before a model, so that no other route shows them too. Exactly one of the two methods is called. */
 export interface HeldMail {
   readonly messages: readonly InboxMessage[]
-  /** The program has taken the mail: it is offered by this route now, and read at the agent's next call. */
+  /** Reports that the program has taken the messages: they are offered by this route now, and read at the agent's next call. */
   offered(route: Route): Promise<void>
-  /** The program has not taken the mail: it goes by another route. */
+  /** Reports that the program has not taken the messages: they go by another route. */
   release(): void
 }
 
 export interface OpenedMail extends HeldMail {
-  /** The brief that goes before the messages; empty if none is due. */
+  /** The text of the brief that goes before the messages; empty if none is due. */
   readonly opening: string
 }

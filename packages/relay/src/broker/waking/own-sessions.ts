@@ -1,5 +1,5 @@
-// The sessions that people started themselves: lists them for the parts that wake them, tells when mail comes, and holds it. The vendors' ways to wake
-// a session are in supervisor/.
+// The CLI sessions that people started themselves: lists them for the code that wakes them, tells when messages come, and holds messages for them. The ways to
+// wake a session of each CLI are in supervisor/.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import type { Parts } from '../call.ts'
@@ -11,7 +11,7 @@ import { holdMail } from './held-mail.ts'
 import type { OpenedMail, OwnSession } from './own-session-runtime.ts'
 import type { Reach } from './reach.ts'
 
-/** The most messages of one wake-up, which is one text for the model; further messages come with the next one. */
+/** Maximum number of messages in one wake-up, which is one text for the model; further messages come with the next wake-up. */
 const batchMax = 32
 
 export class OwnSessions {
@@ -27,7 +27,7 @@ export class OwnSessions {
     this.#briefs = briefs
   }
 
-  /** The sessions of this CLI, without those of our own workers. */
+  /** Lists the sessions of this CLI, without those of workers. */
   sessionsOf(cli: string): OwnSession[] {
     const sessions: OwnSession[] = []
     for (const { id, agent, host, directory, calledThread, mailTools } of this.#parts.sessions.ofCli(cli))
@@ -36,7 +36,7 @@ export class OwnSessions {
     return sessions
   }
 
-  /** Calls the listener when mail may have come; `isFor` tells whether it is in an agent's inbox. */
+  /** Calls the listener when messages may have come; `isFor` tells whether they are in an agent's inbox. */
   onMail(listener: (isFor: (agent: string) => boolean) => void): () => void {
     const { hub, store } = this.#parts
     const tell = (fact: Fact) => {
@@ -47,12 +47,12 @@ export class OwnSessions {
     return hub.listen((entries) => entries.forEach(({ facts }) => void facts.forEach(tell)))
   }
 
-  /** Holds the session's mail. Undefined: no mail waits that the agent was not shown already. */
+  /** Holds the messages that wait for the session's agent. Undefined: no message waits that the agent was not shown already. */
   async hold({ id, agent }: OwnSession, limit = batchMax): Promise<OpenedMail | undefined> {
     const session = this.#parts.sessions.live(id)
     const held = session?.agent === agent ? await holdMail(this.#parts, session, { limit }) : undefined
     if (!session || !held || held === 'young') return undefined
-    // A brief names our tools, which the session must have.
+    // A brief names the relay's tools, so only a session that has them gets one.
     const opening = session.isInitialized ? await this.#opening(session, agent) : ''
     const release = () => {
       if (opening !== '') this.#briefs.isNowDue(agent, 'compact')
@@ -61,7 +61,7 @@ export class OwnSessions {
     return { messages: held.messages, opening, offered: (route) => held.offered(route), release }
   }
 
-  /** Notes that the session's memory was cut: its agent gets a brief with the next mail. */
+  /** Records that the session's memory was cut: its agent gets a brief with the next messages. */
   wasCompacted({ agent }: OwnSession): void {
     this.#briefs.isNowDue(agent, 'compact')
   }
@@ -71,13 +71,13 @@ export class OwnSessions {
     return (await this.#briefs.tell(asking, {})).text
   }
 
-  /** Sets the session's state for lists of agents: the activity of its program, and why the program's own interface takes no mail. */
+  /** Sets the session's state for lists of agents: the activity of its program, and why the program's own interface takes no messages. */
   shows({ id, agent }: OwnSession, word: OwnWord): void {
     const { sessions } = this.#parts
     if (sessions.live(id)?.agent === agent) sessions.shows(agent, word)
   }
 
-  /** Notes that messages wake the agent from now on, until the returned function is called. */
+  /** Records that messages wake the agent from now on, until the returned function is called. */
   wakes(agent: string): () => void {
     return this.#reach.wakes(agent)
   }

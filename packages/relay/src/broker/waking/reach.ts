@@ -1,5 +1,5 @@
-// Reach: the route by which a message gets to a connected agent. One function decides it, for lists of agents and for senders that wait. Each
-// route puts messages before the agent in a file of its own.
+// Reach: how soon a message gets to a connected agent, and whether the message wakes it. One function decides this for lists of agents and for senders that
+// wait. The code that puts messages before agents is in a file for each route.
 
 import type { ReachName } from '@agent-relay/sdk/protocol'
 import type { Deliveries } from '../messages/deliveries.ts'
@@ -18,14 +18,14 @@ export interface ReachParts {
 
 export class Reach {
   readonly #parts: ReachParts
-  /** The agents whose CLI lets us wake them, with the number of sessions that do. */
+  /** The agents whose CLI lets the daemon wake them, with the number of sessions that do. */
   readonly #woken = new Map<string, number>()
 
   constructor(parts: ReachParts) {
     this.#parts = parts
   }
 
-  /** The agent's reach; undefined if nobody is connected as the agent. */
+  /** Returns how messages reach the agent; undefined if nobody is connected as the agent. */
   of(agent: string): ReachName | undefined {
     const { sessions, deliveries, inboxes, workers, waiters } = this.#parts
     if (!sessions.isLive(agent)) return undefined
@@ -38,7 +38,7 @@ export class Reach {
     return sessions.hasHooks(agent) ? 'at next turn' : 'at next call'
   }
 
-  /** Notes that messages wake the agent through its CLI from now on, until the returned function is called. */
+  /** Records that messages wake the agent through its CLI from now on, until the returned function is called. */
   wakes(agent: string): () => void {
     this.#woken.set(agent, (this.#woken.get(agent) ?? 0) + 1)
     let isOver = false

@@ -1,6 +1,6 @@
-// Tells agents of this machine about workers of theirs that run on another machine, for example after the hirer has moved here. A daemon speaks only to
-// agents of its own machine, since agents believe it, so this daemon tells what the other has written into the journal. If this daemon is killed
-// in between, lists show the worker's end and no message does.
+// Tells agents of this machine about workers that they hired and that run on another machine, for example after the hirer has moved here. A daemon speaks only
+// to agents of its own machine, since agents believe it, so this daemon tells what the other machine has written into the journal. If this daemon is killed in
+// between, lists show the worker's end and no message does.
 
 import { oneLine } from '@agent-relay/sdk/internal/clean'
 import { lastScreen } from '@agent-relay/sdk/internal/printed'
@@ -11,7 +11,7 @@ import type { WorkerRow } from '../../core/view.ts'
 import { approvalNotice } from '../approvals/approval-notice.ts'
 import type { Parts } from '../call.ts'
 
-/** The limit of a reason from another machine. */
+/** Maximum length of a reason that comes from another machine. */
 const reasonCharsMax = 200
 
 interface Telling {
@@ -20,11 +20,11 @@ interface Telling {
 }
 
 type HirerParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock'> & {
-  /** Whether the hirer waits for the worker's end, and needs no message about it. */
+  /** Whether the hirer waits for this worker's end in a call, and needs no message about it. */
   isAwaited(id: string): boolean
 }
 
-/** Starts telling. A workspace on one machine alone has no workers elsewhere. */
+/** Starts to tell hirers of workers on other machines. A workspace on one machine alone has no such workers. */
 export function tellOfHiredElsewhere(parts: HirerParts): void {
   if (parts.sessions.machine === undefined) return
   parts.hub.listen((entries) => {
@@ -45,7 +45,7 @@ function noticeOf(parts: HirerParts, { seq }: Entry, fact: Fact): Telling | unde
   }
   if (fact.type !== 'worker.changed') return undefined
   const row = view.workers.byId(fact.id)
-  // Facts that came while this machine was away may be outdated.
+  // Facts that came while this machine was disconnected may be outdated.
   if (!row || row.status !== fact.status || !isHiredFromHere(parts, row.parent, row)) return undefined
   const isKnown =
     parts.isAwaited(row.id) || carriesOutRun(view, row) || (row.wish === 'gone' && row.wishedBy === row.parent)
@@ -55,8 +55,8 @@ function noticeOf(parts: HirerParts, { seq }: Entry, fact: Fact): Telling | unde
 }
 
 /**
- * Whether the hirer is at home here now, and was at home on the worker's machine once: nobody else can have hired there, whatever that machine says.
- * In an older format the other daemon tells.
+ * Whether the hirer lives on this machine now, and once lived on the worker's machine: nobody else can have hired there, whatever that machine says. In an
+ * older format of the journal the other daemon tells.
  */
 function isHiredFromHere(
   { store, sessions }: HirerParts,
@@ -69,7 +69,10 @@ function isHiredFromHere(
   return isHere && queries.lastEpoch(hirer, on.machine) !== undefined
 }
 
-/** The message, with the cause that the worker's own machine would use: only one of the two tells, also if the hirer moves at that moment. */
+/**
+ * Makes the message to the hirer, with the cause (command id) that the worker's own machine would use: only one of the two machines tells, also if the hirer
+ * moves at that moment.
+ */
 function told({ name, parent, machine }: WorkerRow, cause: string, what: string): Telling {
   return { input: { to: parent, body: `Worker "${name}" on ${machine} ${what}`, kind: 'status' }, cause }
 }
@@ -80,7 +83,7 @@ function exitText({ store }: HirerParts, row: WorkerRow): string {
   return `exited${reasonText(row)}.${work}${lastScreen(store.view.workers.lastScreenOf(row.id))}`
 }
 
-/** The reason in quotes on one line: it comes from another machine, and must not pass for words of this daemon. */
+/** Puts the reason in quotes on one line: it comes from another machine, and must not pass for words of this daemon. */
 function reasonText({ reason = '' }: WorkerRow): string {
   const chars = [...oneLine(reason).replaceAll('"', "'")]
   const short = chars.length <= reasonCharsMax ? chars : [...chars.slice(0, reasonCharsMax), '…']

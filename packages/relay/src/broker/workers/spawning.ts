@@ -1,5 +1,4 @@
-// Decides whether a session may start a program, and which. Everything that starts programs asks here; the supervisor starts
-// them.
+// Decides whether a session may start a program, and which. All code that starts programs asks here; the supervisor starts them.
 
 import type { Policy } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
@@ -8,7 +7,10 @@ import { mustBeWithin } from '../../machine/working-directory.ts'
 import type { Standing } from '../sessions/standing.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
-/** any: every program. clis: the CLIs that the relay knows, without arguments, inside the project. none: no program. */
+/**
+ * The programs that a session may start. `any`: every program. `clis`: the CLIs that the relay knows, without arguments, inside the project. `none`: no
+ * program.
+ */
 export type SpawnRight = 'any' | 'clis' | 'none'
 
 export function spawnRight({ door, hasKey }: Standing, { spawn }: Pick<Policy, 'spawn'>): SpawnRight {
@@ -23,7 +25,7 @@ export interface SpawnWish {
   role?: 'lead'
 }
 
-/** Refuses a start as far as possible without a look at the disk. Returns the session's right. */
+/** Refuses a start that is not allowed, as far as that can be told without a look at the disk. Returns the session's right. */
 export function assertMaySpawn(standing: Standing, policy: Pick<Policy, 'spawn'>, wish: SpawnWish = {}): SpawnRight {
   const right = spawnRight(standing, policy)
   if (right === 'none') throw new RefusalError('spawn.denied', { why: whyNone(standing) })
@@ -36,22 +38,25 @@ export function assertMaySpawn(standing: Standing, policy: Pick<Policy, 'spawn'>
 interface Start {
   standing: Standing
   view: View
-  /** The agent that the worker would work for. */
+  /** The name of the agent that the worker would work for. */
   parent: string
   wish: SpawnWish
 }
 
-/** The real path of the directory for a run that starts no program. Its settings may name a model and its address. */
+/**
+ * Returns the real path of the directory for a run that starts no program. It is checked all the same: the settings in that directory may name a model and its
+ * address.
+ */
 export function workingPlace(runtime: WorkerRuntime | undefined, { standing, view, parent, wish }: Start): string {
   if (!runtime) throw new RefusalError('worker.unavailable')
   const isConfined = spawnRight(standing, view.policy()) !== 'any'
   return runtime.place({ parent, cwd: wish.cwd, isConfined }).directory
 }
 
-/** The command and directory of the program; refuses a session that may not start it. */
+/** Returns the runtime and the directory for the program; refuses a session that may not start it. */
 export function assertMayStart(runtime: WorkerRuntime | undefined, { standing, view, parent, wish }: Start) {
   const right = assertMaySpawn(standing, view.policy(), wish)
-  // Messages to `project:lead` must not go to a worker that somebody with only a token has made the lead.
+  // Somebody with only a token must not make a worker the lead, who gets the messages to `project:lead`.
   const mayGiveRole = right === 'any' || view.agent(parent)?.role === 'lead'
   if (wish.role === 'lead' && !mayGiveRole) throw beyondClis('Leave `role` out: only the lead gives it.')
   if (!runtime) throw new RefusalError('worker.unavailable')
@@ -60,7 +65,7 @@ export function assertMayStart(runtime: WorkerRuntime | undefined, { standing, v
   return {
     runtime,
     cwd,
-    /** The worktree may be outside the directory that it is made for. */
+    /** Checks a planned worktree, which may be outside the directory that it is made for. */
     assertMayWorkIn: (worktree: string) => {
       if (isConfined) mustBeWithin({ directory: project }, worktree, { path: 'Its worktree', isWorktree: true })
     },

@@ -1,4 +1,4 @@
-// The tokens and costs of agents' models: noted turn by turn, and listed for readers who may know them.
+// The tokens and costs of agents' models: recorded turn by turn, and listed for readers who may know them.
 
 import type { OutputOf, ParsedInputOf, SpendGroup, SpendLine } from '@agent-relay/sdk/protocol'
 import { type Reader, sees } from '../../core/sight.ts'
@@ -8,10 +8,10 @@ import type { SpendRow } from '../../store/spend-rows.ts'
 import type { Store } from '../../store/store.ts'
 import type { Parts } from '../call.ts'
 
-/** The number of listed lines; the total covers all. */
+/** Maximum number of listed lines; the total covers all lines. */
 const linesMax = 1_000
 
-/** Notes the use of one turn. `cause` names the turn, so that it is counted once. */
+/** Records the tokens and cost of one turn of a model. `cause` names the turn, so that it is counted once. */
 export async function noteSpend(
   { engine, ids }: Pick<Parts, 'engine' | 'ids'>,
   agent: string,
@@ -51,7 +51,7 @@ export function* listSpend(
   return { by, spend: listed.sort(isFirst).slice(0, linesMax), total: total.line }
 }
 
-/** The names in a line of the list: a run belongs to one agent; other groups may have several. */
+/** Returns the names in a line of the list: a run belongs to one agent; other groups may have several agents. */
 function namesOf({ agent, run, model, day }: SpendRow, by: SpendGroup): Partial<SpendLine> {
   if (by === 'run') return run === undefined ? {} : { run, agent }
   if (by === 'model') return model === undefined ? {} : { model }

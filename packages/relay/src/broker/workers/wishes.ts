@@ -1,5 +1,5 @@
-// Wishes for a running worker: that it ends, pauses or goes on. The supervisor of the worker's machine compares wishes with what runs, and acts. A
-// wish for a worker on another machine is sent there as a request.
+// Wishes for a running worker: that it ends, pauses or goes on. The supervisor of the worker's machine compares wishes with the programs that run, and acts. A
+// wish for a worker on another machine is sent to that machine as a request.
 
 import {
   daemonName,
@@ -21,7 +21,7 @@ interface WishParts extends Pick<Parts, 'store' | 'engine' | 'hub' | 'ids'> {
   requests: Requests
   reports: Pick<WorkerReports, 'awaited'>
   describe(row: WorkerRow): Worker
-  /** Makes the supervisor look again. */
+  /** Makes the supervisor compare wishes with the running programs again. */
   wake(): void
 }
 
@@ -39,7 +39,7 @@ export class WorkerWishes {
     this.#parts = parts
   }
 
-  /** Makes a wish and resolves when it is fulfilled. */
+  /** Stores a wish for a worker and resolves when it is fulfilled. */
   give(rule: WishName, asking: Asking, input: Input): Promise<OutputOf<'worker.release'>> {
     return this.#give(rule, { ...asking, standing: asking.session.standing }, input)
   }
@@ -51,7 +51,7 @@ export class WorkerWishes {
     await this.#give('worker.release', daemon, { name })
   }
 
-  /** Makes a wish for another machine, which this machine's owner allows. That machine sees the result in the journal. */
+  /** Stores a wish on behalf of another machine, which this machine's owner allows. That machine sees the result in the journal. */
   async giveFor(rule: WishName, { asker, standing, cause, digest }: Asked, { name, reason }: Input): Promise<void> {
     const { engine, wake } = this.#parts
     const input = { name, reason, standing, asker }
@@ -71,7 +71,7 @@ export class WorkerWishes {
     return this.#answer(rule, await workerUntil(this.#parts, reply.outcome.id as string, isFulfilled, abandoned))
   }
 
-  /** Asks the worker's machine. Once that agrees, the journal tells when the wish is fulfilled. */
+  /** Asks the worker's machine to store the wish. Once that machine agrees, the journal tells when the wish is fulfilled. */
   async #askFor(
     rule: WishName,
     { by, standing, id, abandoned }: Wisher,
@@ -82,7 +82,7 @@ export class WorkerWishes {
     const { store, requests, reports } = this.#parts
     const worker = store.view.workers.byName(input.name)
     if (refused.code !== 'worker.runs-elsewhere' || !worker) throw new RefusalError(refused)
-    // Watch before asking: the worker's end may arrive before the answer.
+    // The worker is watched before its machine is asked, since its end may arrive before the answer.
     const awaited = worker.parent === by ? reports.awaited(worker.id) : undefined
     try {
       await requests.ask(refused, { op: rule, id, ...namesAs(by, standing), input }, again)
@@ -100,7 +100,7 @@ export class WorkerWishes {
   }
 }
 
-/** Resolves to the row once the wish is fulfilled, or when nobody waits any more. */
+/** Resolves with the worker's row once `isDone` is true of it, or when nobody waits any more. */
 export function workerUntil(
   { store, hub }: Pick<Parts, 'store' | 'hub'>,
   id: string,
@@ -142,7 +142,7 @@ const wishes: Record<WishName, WorkerRow['wish']> = {
   'worker.resume': 'run',
 }
 
-/** Whether the wish is fulfilled or void: a released worker does not come back, whatever is wished later. */
+/** Whether the row has this wish, or the wish is void: a released worker does not come back, whatever is wished later. */
 function isWished(rule: WishName, { wish, status }: WorkerRow): boolean {
   return status === 'exited' || wish === 'gone' || wish === wishes[rule]
 }

@@ -1,4 +1,4 @@
-// A worker as agent_status shows it: its status in a run's words, and its screen, also the last one, for readers who may see it.
+// Shows a worker as `agent_status` does: its status in the words for runs, and its screen, also the last one, for readers who may see it.
 
 import type { Run, RunState, WorkerStatus } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/protocol'
@@ -17,7 +17,7 @@ const states: Record<WorkerStatus, RunState> = {
   exited: 'stopped',
 }
 
-/** The worker as a run; undefined if there was never one of this name, or the reader may not see it. */
+/** Describes a worker as a run; undefined if there was never a worker of this name, or the reader may not see it. */
 export async function workerAsRun(
   view: View,
   workers: Workers,
@@ -48,13 +48,13 @@ export async function workerAsRun(
   return screen === undefined ? run : { ...run, preview: previewOf(screen) }
 }
 
-/** The note that a dialog is open in the worker's terminal, since somebody must answer it. */
+/** Returns a note if a dialog is open in the worker's terminal, since somebody must answer it. */
 export function blockedOf(workers: Workers, name: string): Pick<Run, 'blocked'> {
   const worker = workers.stateOf(name)
   return worker?.status === 'blocked' ? { blocked: worker.reason ?? 'it waits for somebody' } : {}
 }
 
-/** The last screen of the worker that carried out a run, for readers who may see the run's output. */
+/** Returns the last screen of the worker that carried out a run, for readers who may see the run's output. */
 export function lastScreenOfRun(view: View, workers: Workers, agent: string): string | undefined {
   const worker = view.workers.byName(agent)
   const screen = worker && carriesOutRun(view, worker) ? workers.lastScreenOf(worker) : undefined

@@ -1,4 +1,5 @@
-// The supervisor's view of workers: it reads the wished ones and reports on them here, and their parents are told. workers.ts answers agents.
+// The supervisor's view of workers: the supervisor reads the wished workers and reports on them here, and their parents (the agents that hired them) are told.
+// workers.ts answers agents.
 
 import { lastScreen, reasonTexts } from '@agent-relay/sdk/internal/printed'
 import { daemonName, type Entry, noticeFixes } from '@agent-relay/sdk/protocol'
@@ -19,14 +20,14 @@ import type { WorkerLedger, WorkerListener } from './worker-runtime.ts'
 export class WorkerReports implements WorkerLedger {
   readonly #parts: Parts
   readonly #present = new Map<string, Session>()
-  /** Spawns that will be answered, with the last screen of a program that ended at once. */
+  /** Workers whose start or end a call waits for, each with the last screen of a program that ended at once. */
   readonly #awaited = new Map<string, { screen?: string }>()
 
   constructor(parts: Parts) {
     this.#parts = parts
   }
 
-  /** Until `done` is called, the caller waits for this worker's first report and needs no message about it. */
+  /** Records that the caller waits for this worker's next report and needs no message about it, until `done` is called. */
   awaited(id: string): { readonly screen?: string; done(): void } {
     const awaited = { screen: undefined, done: () => void this.#awaited.delete(id) }
     this.#awaited.set(id, awaited)
@@ -61,7 +62,7 @@ export class WorkerReports implements WorkerLedger {
     const { store, sessions } = this.#parts
     const worker = this.wished().find(({ name }) => name === agent)
     const run = store.view.runs.byAgent(agent)
-    // Paths of other machines mean nothing here.
+    // A run's path on another machine means nothing on this one.
     const ofRun = run?.machine === sessions.machine ? run?.cwd : undefined
     return { own: worker?.cwd ?? ofRun, host: sessions.directoryOf(agent) }
   }
@@ -75,7 +76,7 @@ export class WorkerReports implements WorkerLedger {
     return token
   }
 
-  /** Tells the parent, once, and then stores the report. If the daemon dies in between, the next one tells and reports again. */
+  /** Tells the worker's parent, once, and then stores the report. If the daemon dies in between, the next daemon tells and reports again. */
   async report(report: WorkerReport): Promise<void> {
     const { store, engine, ids } = this.#parts
     const row = store.view.workers.byId(report.id)
@@ -83,10 +84,10 @@ export class WorkerReports implements WorkerLedger {
     const awaited = this.#awaited.get(row.id)
     if (awaited) awaited.screen = report.screen
     const text = reportText(row, report, this.#reader(row))
-    // A parent that waits, hears of the run or released the worker needs no message, unless the worker left work behind.
+    // A parent that waits, hears of the run or released the worker itself needs no message, unless the worker left work behind.
     const isReleasedByParent = row.wish === 'gone' && row.wishedBy === row.parent && report.kept === undefined
     const isKnown = carriesOutRun(store.view, row) || isReleasedByParent
-    // The parent was already told of questions that came by the CLI's own interface.
+    // The parent was already told of questions that came by the CLI's own interface, when their approval opened.
     const isAsked = report.status === 'blocked' && this.#parts.isBlocked(row.name)
     const isTold = awaited !== undefined || isAsked || (report.status === 'exited' && isKnown)
     if (text !== undefined && !isTold) await this.#tell(row, text, onceOnly(report))
@@ -118,10 +119,10 @@ export class WorkerReports implements WorkerLedger {
     await engine.submit({ rule: 'worker.report', input, by: daemonName, cause: ids('d') })
   }
 
-  /** Notes the spend of a worker's turn; for a worker that carries out a run, it belongs to the run, too. */
+  /** Records the spend of a worker's turn; if the worker carries out a run, the spend belongs to the run, too. */
   async spent(worker: WorkerRow, n: number, spend: Parameters<WorkerLedger['spent']>[2]): Promise<void> {
     const { view } = this.#parts.store
-    // The turn may have completed the run itself.
+    // The run may be over: the turn may have completed it.
     const run = carriesOutRun(view, worker) ? view.runs.byAgent(worker.name)?.id : undefined
     const { id, name, model } = worker
     await noteSpend(this.#parts, name, `${id}/spend/${n}`, { worker: id, run, ...spend, model: spend.model ?? model })
@@ -130,7 +131,7 @@ export class WorkerReports implements WorkerLedger {
   async releaseHiredBy(name: string): Promise<void> {
     const { store, engine, ids } = this.#parts
     const reason = `its parent ${name} has exited`
-    // Also releases workers on other machines: the supervisor there follows the wish.
+    // Workers on other machines are released too: the supervisor of their machine follows the wish.
     for (const hired of store.view.workers.running().filter(({ parent }) => parent === name)) {
       const input = { name: hired.name, reason, standing: daemonStanding }
       await engine.submit({ rule: 'worker.release', input, by: daemonName, cause: ids('d') })
@@ -155,7 +156,7 @@ export class WorkerReports implements WorkerLedger {
     return () => stops.forEach((stop) => void stop())
   }
 
-  /** Keeps a session under the worker's name while its program runs, whether or not it speaks MCP: typed mail reaches it. */
+  /** Keeps a session under the worker's name while its program runs, whether or not the program speaks MCP, since messages can be typed to it. */
   #showPresence({ id, name }: WorkerRow, status: WorkerReport['status']): void {
     const { sessions } = this.#parts
     const present = this.#present.get(id)
@@ -181,20 +182,20 @@ function tellOf(entries: readonly Entry[], { onWish, onMessage }: WorkerListener
     for (const fact of facts) {
       if (fact.type === 'worker.wish-changed') onWish(fact.id, fact.wish, fact.reason)
       if (fact.type === 'message.created') onMessage(directMembers(fact.conversation))
-      // Mail that came during the approval was held.
+      // Messages that came during the approval were held back.
       if (fact.type === 'approval.closed') onMessage([fact.agent])
     }
   }
 }
 
-/** The key by which a report is sent once: a worker is ready once and exits once, but may be blocked again and again. */
+/** Returns the key by which a report is sent to the parent once: a worker is ready once and exits once, but may be blocked again and again. */
 function onceOnly({ id, status }: WorkerReport): string | undefined {
   return status === 'ready' || status === 'exited' ? `${id}/${status}` : undefined
 }
 
 type NoticeReader = keyof typeof noticeFixes.blocked
 
-/** The daemon's message to a worker's parent. */
+/** Words the daemon's message to a worker's parent about a report; undefined if the parent is not told. */
 function reportText(
   { name, worktree }: WorkerRow,
   { status, reason, screen, kept }: WorkerReport,

@@ -1,4 +1,4 @@
-// The contracts between the broker, which keeps the wishes for workers, and the supervisor, which runs their programs: one for each direction.
+// The interfaces between the broker, which keeps the wishes for workers, and the supervisor, which runs their programs: one for each direction.
 
 import type { ControlName, SpendNoted, Worktree, WorktreeChanges } from '@agent-relay/sdk/protocol'
 import type { WorkerRow } from '../../core/view.ts'
@@ -8,63 +8,71 @@ import type { HeldMail, MailRoom } from '../waking/own-session-runtime.ts'
 
 export type { Sink, Watch, WorkerReport }
 
-/** The supervisor's answers to the broker. */
+/** The supervisor's side: runs the programs of workers for the broker. */
 export interface WorkerRuntime {
   /**
-   * Ends the programs that an earlier daemon left, and starts those that are wished from now on. When this resolves, no program of an earlier daemon runs
-   * any more.
+   * Ends the programs that an earlier daemon left, and from then on starts the programs that are wished. When this resolves, no program of an earlier daemon
+   * runs any more.
    */
   begin(): Promise<void>
   /** Ends all programs because the daemon stops: none outlives it. */
   close(): Promise<void>
-  /** The directory for a worker of this parent; refuses a path that is no directory, and the relay's own. Confined: to the project. */
+  /**
+   * Returns the directory for a worker of this parent. Refuses a path that is no directory, the relay's own directory, and, if `isConfined`, directories
+   * outside the project.
+   */
   place(request: PlaceRequest): SpawnPlace
-  /** Refuses a request that cannot be started before anything is written, such as a CLI that is not installed. */
+  /** Refuses a worker that cannot be started, such as one of a CLI that is not installed, before anything is written. */
   check(request: WorkerRequest): Promise<Checked>
-  /** The first of these CLIs whose program is on PATH. */
+  /** Returns the first of these CLIs whose program is on PATH. */
   installed<C extends string>(clis: readonly C[]): C | undefined
-  /** Rows have changed: the supervisor compares wishes with what runs. A lost hint is made up for by the next one. */
+  /** Hints that rows of workers have changed: the supervisor compares wishes with the programs that run. A lost hint is made up for by the next one. */
   wake(): void
-  /** The worker's terminal; undefined if its program does not run. */
+  /** Returns the worker's terminal; undefined if its program does not run. */
   terminal(id: string): WorkerTerminal | undefined
 }
 
 /** The broker's side: the supervisor reads workers from it and reports to it. */
 export interface WorkerLedger {
-  /** The workers of this machine that have not exited, each with its wish. */
+  /** Lists the workers of this machine that have not exited, each with its wish. */
   wished(): WorkerRow[]
-  /** The exited workers of this machine that have left their worktree. */
+  /** Lists the exited workers of this machine that have left their worktree. */
   left(): WorkerRow[]
   forgetWorktree(id: string): Promise<void>
   taskOf(id: string): string | undefined
-  /** The directories where an agent works as a worker or in a run, and where its host does, as far as they are known. */
+  /** Returns the directories where an agent works as a worker or in a run (`own`), and where its CLI runs (`host`), as far as they are known. */
   directoriesOf(agent: string): { own?: string; host?: string }
   /** Makes the worker's own token, known to nobody but its program; it ends with the program. */
   issueToken(id: string): Promise<string>
   report(report: WorkerReport): Promise<void>
   notReady(worker: WorkerRow, ms: number, screen: string): Promise<void>
-  /** The worker could not be spoken to over ACP, and is typed into now; if it has a task, it gets it there from the beginning. */
+  /**
+   * Reports that the worker could not be spoken to over ACP (Agent Client Protocol), and is typed into instead; if it has a task, it gets the task there from
+   * the beginning.
+   */
   fellBack(worker: WorkerRow, why: string, hasTask: boolean): Promise<void>
-  /** The worker's program has refused the task `times` times, and is not given it again. `why`: the program's words. */
+  /** Reports that the worker's program has refused the task `times` times, and is not given it again. `why`: the program's words. */
   taskRefused(worker: WorkerRow, times: number, why: string): Promise<void>
-  /** Notes the spend of turn number `n` of the worker's program, if the program tells it. */
+  /** Records the tokens and cost of turn number `n` of the worker's program, if the program tells them. */
   spent(worker: WorkerRow, n: number, spend: Pick<SpendNoted, 'model' | 'tokens' | 'usd'>): Promise<void>
-  /** Releases the workers that this one has hired: nobody is left to whom they could report. */
+  /** Releases the workers that this agent has hired: nobody is left to whom they could report. */
   releaseHiredBy(name: string): Promise<void>
-  /** Whether one of the agent's MCP sessions is initialized, so that its tools are there. */
+  /** Whether one of the agent's MCP sessions is initialized, so that the agent has the relay's tools. */
   isInitialized(agent: string): boolean
-  /** Holds mail to put before the worker outside a call: unread and not yet shown, the oldest first. `young`: a hook may still take the waiting mail. */
+  /**
+   * Holds messages to put before the worker outside a call: unread and not yet shown, the oldest first. `young`: a hook may still take the waiting messages.
+   */
   hold(worker: WorkerRow, room: MailRoom): Promise<HeldMail | 'young' | undefined>
   listen(listener: WorkerListener): () => void
 }
 
 /** Events for the supervisor, as they happen. */
 export interface WorkerListener {
-  /** Called with a new wish of the row, and its reason. */
+  /** Called with a new wish for the worker of this id, and its reason. */
   onWish(id: string, wish: WorkerRow['wish'], reason?: string): void
   /** Called when somebody has sent a message; `to` names the recipients of a direct message. */
   onMessage(to: readonly string[]): void
-  /** Called when an agent came, went or lost one of several sessions. */
+  /** Called when an agent connected, left or lost one of several sessions. */
   onPresence(agent: string): void
 }
 
@@ -77,7 +85,7 @@ export interface WorkerRequest {
   args?: string[]
   task?: string
   model?: string
-  /** The working directory, an existing one without links in its path. */
+  /** The working directory of the worker, an existing directory without links in its path. */
   cwd: string
 }
 
@@ -95,26 +103,29 @@ export interface SpawnPlace {
 }
 
 export interface Checked {
-  /** The harness that knows the program, if only the program's command was given. */
+  /** The CLI that the program belongs to, found out if only the program's command was given. */
   cli: string
   command?: string[]
   control: ControlName
   cwd: string
-  /** The arguments: those that the project's configuration adds, then the caller's. */
+  /** The program's arguments: those that the project's configuration adds, then the caller's. */
   args: string[]
   isInjected: boolean
   note?: string
 }
 
-/** The keeper of worktrees, for the broker and the supervisor. Implemented in work/worktrees.ts. */
+/** Makes, inspects and removes the git worktrees of workers, for the broker and the supervisor. Implemented in work/worktrees.ts. */
 export interface WorktreeKeeper {
-  /** The place of the worktree for a worker of this name. Refuses if there can be none; writes nothing. */
+  /** Chooses the place of the worktree for a worker of this name. Refuses if there can be none; writes nothing. */
   plan(request: { name: string; directory: string }): Promise<PlannedWorktree>
   /** Makes the worktree; resolves when it is ready for its worker. */
   make(worktree: Worktree, options: MakeWorktree): Promise<void>
-  /** Removes the worktree of a worker that is gone, unless it holds work. A worktree not made for this worker is never touched, whatever the row says. */
+  /**
+   * Removes the worktree of a worker that has ended, unless it holds work. A worktree that was not made for this worker is never touched, whatever the worker's
+   * row says.
+   */
   leave(worktree: Worktree, by: LeftBy): Promise<EndedWorktree>
-  /** The changes in the worktree; undefined if it is not there any more. */
+  /** Returns the changes in the worktree; undefined if it does not exist any more. */
   changes(worktree: Worktree): Promise<WorktreeChanges | undefined>
   diff(worktree: Worktree): Promise<{ text: string; isCut: boolean }>
   /** Removes the worktree with all its work, and its branch. */
@@ -125,15 +136,15 @@ export interface WorktreeKeeper {
 export interface LeftBy {
   /** The worker's id. */
   worker: string
-  /** The worker's program was started, so that work may be in the worktree. */
+  /** Whether the worker's program was started, so that work may be in the worktree. */
   hasRun: boolean
-  /** The worker's directory in the worktree; unset: all of it. */
+  /** The worker's directory in the worktree; unset if that is the whole worktree. */
   cwd?: string
 }
 
 export interface PlannedWorktree {
   worktree: Worktree
-  /** The place in the worktree that corresponds to the requested directory. */
+  /** The directory in the worktree that corresponds to the requested directory. */
   cwd: string
   note?: string
 }
@@ -142,9 +153,9 @@ export interface MakeWorktree {
   /** The id of the worker that will use the worktree. */
   worker: string
   cwd: string
-  /** The marker by which processes that were started for the worker are found again. */
+  /** The environment variables that mark processes started for the worker, by which they are found again. */
   marker: Record<string, string>
-  /** The variables of the set-up command. */
+  /** The environment variables of the set-up command. */
   environment: Record<string, string>
   signal: AbortSignal
   /** Called when the set-up command begins, which may take minutes. */
@@ -158,12 +169,12 @@ export interface EndedWorktree {
 }
 
 export interface WorkerTerminal {
-  /** The activity, as far as the screen shows it just now. */
+  /** Returns the program's activity, as far as the screen shows it just now. */
   activity(): 'busy' | 'idle' | undefined
   screen(lines?: number): Promise<string>
-  /** Sends the kept output ({data, isPast: true}), then new output ({data}); ends with `worker.exited` when the program exits. */
+  /** Sends the terminal's kept output ({data, isPast: true}), then new output ({data}); ends with `worker.exited` when the program exits. */
   follow(sink: Sink): Pick<Watch, 'drained' | 'stop'>
-  /** Whether a dialog stands on the screen at this moment: a key would answer it. */
+  /** Whether a dialog is on the screen at this moment, so that a typed key would answer it. */
   isBlocked(): Promise<boolean>
   type(data: string): void
   resize(cols: number, rows: number): void

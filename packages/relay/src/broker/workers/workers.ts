@@ -1,4 +1,5 @@
-// Workers as agents use them: start one, end it, see it, type into it. The supervisor reports on their programs in worker-reports.ts.
+// The operations on workers that agents use: start a worker, end it, see its screen, type into it. The supervisor reports on their programs in
+// worker-reports.ts.
 
 import type { OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
@@ -23,10 +24,10 @@ import type { WorkerReports } from './worker-reports.ts'
 import type { PlannedWorktree, WorkerRuntime, WorkerTerminal, WorktreeKeeper } from './worker-runtime.ts'
 import { WorkerWorktrees } from './worktrees.ts'
 
-/** The most workers that `worker.list` returns if it is asked for all. */
+/** Maximum number of workers that `worker.list` returns if it is asked for all. */
 const workersMax = 200
 
-/** The origin of a start: an agent's call, or a run on behalf of its asker. */
+/** Who starts a worker: an agent's call, or a run on behalf of its asker. */
 export type Hirer = Wisher
 
 const purposes = { look: 'see its screen', type: 'type into its terminal' } as const
@@ -35,7 +36,7 @@ type Purpose = keyof typeof purposes
 interface WorkerParts {
   requests: Requests
   reports: WorkerReports
-  /** Unset where no program is started, as in a workspace that is imported. */
+  /** The supervisor; unset if no program is started, as in a workspace that is imported. */
   runtime: WorkerRuntime | undefined
   keeper: WorktreeKeeper | undefined
 }
@@ -46,7 +47,7 @@ export class Workers {
   readonly #hub: Hub
   readonly #machine: string | undefined
   readonly #otherMachines: OtherMachines
-  /** The supervisor reads and reports here. */
+  /** The supervisor reads workers and reports on them here. */
   readonly reports: WorkerReports
   readonly worktrees: WorkerWorktrees
   readonly wishes: WorkerWishes
@@ -82,7 +83,7 @@ export class Workers {
     return this.hire({ ...asking, standing: asking.session.standing }, input)
   }
 
-  /** Starts a worker. Resolves when the program has started and lives; rejects if it ended at once. */
+  /** Starts a worker. Resolves when its program has started and lives; rejects if the program ended at once. */
   async hire(
     hirer: Hirer,
     input: ParsedInputOf<'worker.spawn'>,
@@ -118,7 +119,7 @@ export class Workers {
   /** Repeats the task of a worker that has exited. */
   retry(asking: Asking, { name }: ParsedInputOf<'worker.retry'>): Promise<OutputOf<'worker.retry'>> {
     const { standing } = asking.session
-    // A session that may start nothing must not learn what ran here.
+    // A session that may start nothing must not learn what ran in this workspace.
     assertMaySpawn(standing, this.#store.view.policy())
     const former = formerWorker(this.#store.view, asking.session, { name, machine: this.#machine })
     if ('refusal' in former) throw new RefusalError(former.refusal)
@@ -127,7 +128,7 @@ export class Workers {
     return this.hire({ ...asking, standing }, input, { again: id, parent })
   }
 
-  /** The worker's working directory: its own worktree if it gets one, else the directory as it is. */
+  /** Plans the worker's working directory: a worktree of its own if it gets one, otherwise the directory as it is. */
   async #plan(
     { name, worktree }: ParsedInputOf<'worker.spawn'>,
     cwd: string,
@@ -137,18 +138,18 @@ export class Workers {
     try {
       return await this.#keeper.plan({ name, directory: cwd })
     } catch (error) {
-      // The policy is about repositories; only an explicit wish for a worktree is refused outside one.
+      // Outside a repository a worktree that only the policy wants is left out; one that the caller wants is refused.
       if (worktree || !isNone(error)) throw error
       return { cwd, note: (error as Error).message }
     }
   }
 
-  /** Refuses a start that is not allowed, before anything is written. */
+  /** Refuses the start of a program that is not allowed, before anything is written. */
   assertMayStart(standing: Standing, parent: string, wish: SpawnWish) {
     return assertMayStart(this.#runtime, { standing, view: this.#store.view, parent, wish })
   }
 
-  /** The directory of a run that starts no program; refuses a directory that the asker may not name. */
+  /** Returns the directory of a run that starts no program; refuses a directory that the asker may not name. */
   workingPlace(standing: Standing, parent: string, cwd: string): string {
     return workingPlace(this.#runtime, { standing, view: this.#store.view, parent, wish: { cwd } })
   }
@@ -167,7 +168,7 @@ export class Workers {
     return rows.filter((row) => sees(view, reader, 'worker', row)).map(described)
   }
 
-  /** The last worker of this name. */
+  /** Returns the last worker of this name. */
   find(reader: Reader, name: string): Worker {
     const { view } = this.#store
     const row = view.workers.byName(name)
@@ -175,7 +176,7 @@ export class Workers {
     throw new RefusalError(unknownWorker(view, reader, name).refusal)
   }
 
-  /** The status of the program that runs under this name, for the list of agents. */
+  /** Returns the status of the worker's program that runs under this name, for the list of agents. */
   stateOf(name: string): Pick<Worker, 'status' | 'reason'> | undefined {
     const row = this.#store.view.workers.byName(name)
     return row && row.status !== 'exited' ? { status: this.#statusOf(row), reason: row.reason } : undefined
@@ -212,13 +213,13 @@ export class Workers {
     return {}
   }
 
-  /** Watches the terminal of a running program. */
+  /** Returns the terminal of the running worker of this name. */
   terminalOf(name: string): WorkerTerminal | undefined {
     const row = this.#store.view.workers.byName(name)
     return row && this.#runtime?.terminal(row.id)
   }
 
-  /** The last screen of a worker that has exited, if it was kept. */
+  /** Returns the last screen of a worker that has exited, if it was kept. */
   lastScreenOf({ id }: Pick<WorkerRow, 'id'>): string | undefined {
     return this.#store.view.workers.lastScreenOf(id)
   }
@@ -243,13 +244,13 @@ export class Workers {
     throw new RefusalError(notYours(view, session, row, purposes[purpose]).refusal)
   }
 
-  /** Refuses a running worker of another machine, where its terminal is. */
+  /** Refuses a running worker of another machine, since its terminal is there. */
   #assertRunsHere({ name, status, machine }: WorkerRow, purpose: Purpose): void {
     if (status !== 'exited' && machine !== undefined && machine !== this.#machine)
       throw new RefusalError('worker.runs-elsewhere', { name, machine, what: purposes[purpose] })
   }
 
-  /** The unreachable machine of a running program; undefined if the machine can be reached. */
+  /** Returns the machine of a running worker if that machine is unreachable; undefined otherwise. */
   #lost({ status, machine }: WorkerRow): OutOfReach | undefined {
     if (status === 'exited' || machine === undefined || machine === this.#machine) return undefined
     return this.#otherMachines.outOfReach(machine)
@@ -281,7 +282,7 @@ export class Workers {
   }
 }
 
-/** Whether the directory can have no worktree, or this machine has no git. */
+/** Whether the error means that the directory can have no worktree, or this machine has no git. */
 function isNone(error: unknown): boolean {
   return error instanceof RefusalError && ['worktree.none', 'cli.not-installed'].includes(error.refusal.code)
 }

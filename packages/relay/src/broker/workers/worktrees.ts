@@ -1,5 +1,5 @@
-// The broker's operations on worktrees of workers: their changes, the diff of one, and the removal of those that were left. The code that knows git
-// is in work/.
+// The broker's operations on worktrees of workers: shows their changes and the diff of one, and removes those that ended workers have left. The code that knows
+// git is in work/.
 
 import type { OutputOf, ParsedInputOf, Worker, Worktree } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
@@ -13,7 +13,7 @@ import type { WorktreeKeeper } from './worker-runtime.ts'
 type WithWorktree = WorkerRow & { worktree: Worktree }
 
 export interface WorktreeParts extends Pick<Parts, 'store' | 'engine' | 'sessions'> {
-  /** The worker as everybody is shown it. */
+  /** Describes the worker in the form that every reader is shown. */
   describe(row: WorkerRow): Worker
 }
 
@@ -26,7 +26,7 @@ export class WorkerWorktrees {
     this.#keeper = keeper
   }
 
-  /** The changes in the worktrees of running workers, and in those that were left. */
+  /** Returns the changes in the worktrees of running workers, and in those that ended workers have left. */
   async changes(reader: Reader, { name }: ParsedInputOf<'worker.changes'>): Promise<OutputOf<'worker.changes'>> {
     const rows = name === undefined ? this.#seen(reader) : [this.#named(reader, name)]
     const workers = await Promise.all(
@@ -48,7 +48,7 @@ export class WorkerWorktrees {
     return { worker: this.#parts.describe(row), ...(await this.#keeperOf(row).diff(row.worktree)) }
   }
 
-  /** Removes left worktrees that hold no work; with `discard` the named one, whatever it holds. */
+  /** Removes worktrees that ended workers have left and that hold no work; with `discard` the named worktree, whatever it holds. */
   async sweep(asking: Asking, { name, discard }: ParsedInputOf<'worker.sweep'>): Promise<OutputOf<'worker.sweep'>> {
     const { store, engine, describe } = this.#parts
     const { session: reader, by } = asking
@@ -67,7 +67,7 @@ export class WorkerWorktrees {
     return reply.outcome as typeof answer
   }
 
-  /** Removes one worktree. Returns the reason if it stays. */
+  /** Removes one worktree. If the worktree stays, returns the reason. */
   async #end(row: WithWorktree, discard: boolean): Promise<string | undefined> {
     const { id: worker, worktree, pid, cwd } = row
     const keeper = this.#keeperOf(row)
@@ -75,7 +75,7 @@ export class WorkerWorktrees {
     return (discard ? await keeper.discard(worktree, by) : await keeper.leave(worktree, by)).kept
   }
 
-  /** The reason why a worktree cannot go now: somebody works in it, or it is on another machine. */
+  /** Returns the reason why a worktree cannot be removed now: somebody works in it, or it is on another machine. */
   #inUse({ worktree, machine }: WithWorktree): string | undefined {
     if (machine !== this.#parts.sessions.machine) return 'it is on another machine'
     const inside = this.#parts.store.view.workers.running().filter(({ cwd }) => isInside(cwd, worktree.path))
@@ -88,7 +88,7 @@ export class WorkerWorktrees {
     return view.workers.withWorktree().filter((row): row is WithWorktree => sees(view, reader, 'worker', row))
   }
 
-  /** The newest worktree of a worker of that name, or the one on that branch. */
+  /** Returns the newest worktree of a worker of this name, or the one on the branch of this name. */
   #named(reader: Reader, name: string): WithWorktree {
     const seen = this.#seen(reader)
     const found = seen.findLast((row) => row.name === name || row.worktree.branch === name)
@@ -99,7 +99,7 @@ export class WorkerWorktrees {
     throw new RefusalError('worktree.unknown', { name, isRestored })
   }
 
-  /** The keeper of a worktree on this machine. A path on another machine means nothing here: the same path on this disk is somebody else's. */
+  /** Returns the code that manages a worktree on this machine. A path on another machine means nothing here: the same path on this disk is somebody else's. */
   #keeperOf({ name, machine }: WithWorktree): WorktreeKeeper {
     if (!this.#keeper) throw new RefusalError('worker.unavailable')
     if (machine !== this.#parts.sessions.machine) throw new RefusalError('worktree.elsewhere', { name, machine })

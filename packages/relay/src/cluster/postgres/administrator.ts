@@ -7,7 +7,7 @@ import { administratorMark } from '../../core/journal.ts'
 import { ownedBy, sharedFormat } from '../../core/workspaces.ts'
 import type { Client } from './connection.ts'
 
-/** Appends one entry. Only the owner of the schema may execute this function and the others here. */
+/** Appends one entry. Only the owner of the schema may execute this SQL function and the others in this file. */
 const proclaim = `CREATE FUNCTION relay.proclaim_1(p_ws int, p_machine int, p_facts json) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE w relay.workspaces; v_mark text := '${administratorMark}' || left(replace(gen_random_uuid()::text, '-', ''), 16); v_at bigint;
 BEGIN

@@ -1,18 +1,18 @@
 // Bounded versions of the SQL functions of presence-functions.ts and pruning.ts, which limit how much one machine may ask of the others. Text beyond the
-// bounds is left out, so that nobody else waits for it or reads it.
+// bounds is left out, so that no other machine waits for it or reads it.
 
 import { pageEntriesMax } from '../cluster-journal.ts'
 import { secure } from './functions.ts'
 import { lateStampsMax } from './presence-functions.ts'
 
-/** Limits on questions: open ones of one asking machine, ones of each asker shown to a machine at once, and all that are shown to it at once. */
+/** Limits on questions: open ones of one asking machine, those of each asker shown to a machine at once, and all that are shown to a machine at once. */
 const [openAsksMax, shownAsksOfOneMax, shownAsksMax] = [100, 20, 100]
-/** Maximum text of an answer about presence. The longest parts are left out, as if they had not changed. */
+/** Maximum text of an answer about presence. The longest parts are left out, as if these parts had not changed. */
 const presenceCharsMax = 4_000_000
 
 /**
- * Stores a question to another machine. Returns false if there is no such machine, it is this one, or this one has too many open questions. The asking
- * machine's row is locked, so that all its connections are counted together.
+ * Stores a question to another machine. Returns false if there is no such machine, if it is the asking machine itself, or if that machine has too many
+ * open questions. The asking machine's row is locked, so that all its connections are counted together.
  */
 const ask = `CREATE OR REPLACE FUNCTION relay.ask_1(p_boot int, p_workspace text, p_id text, p_machine text, p_input text, p_ms int) RETURNS boolean
 LANGUAGE plpgsql STRICT ${secure} AS $$
@@ -29,7 +29,7 @@ BEGIN
   RETURN FOUND;
 END $$`
 
-/** Open questions to this machine: the oldest of each other machine first, and no more than it can take at once. */
+/** Returns open questions to this machine: the oldest of each asking machine first, and no more than this machine can take at once. */
 const asked = `CREATE OR REPLACE FUNCTION relay.asked_1(p_boot int) RETURNS TABLE (id text, workspace text, machine text, input text)
 LANGUAGE plpgsql STRICT ${secure} AS $$
 DECLARE m relay.machines := relay.self_1();
@@ -64,7 +64,7 @@ BEGIN
     FROM json_to_recordset(p_rows) AS r(workspace text), relay.machines o WHERE o.revoked_at IS NOT NULL;
 END $$`
 
-/** Deletes old conflict keys, under the lock of the workspace: an append that holds the lock then waits for nobody else. */
+/** Deletes old conflict keys, under the lock of the workspace: an append that holds the lock then waits for no other transaction. */
 const prune = `CREATE OR REPLACE FUNCTION relay.prune_1(p_boot int, p_workspace text) RETURNS bigint LANGUAGE plpgsql STRICT ${secure} AS $$
 DECLARE v_count bigint;
 BEGIN

@@ -1,20 +1,20 @@
-// Messages between the daemons of a cluster in PostgreSQL, besides the journal: presence, and small questions with an answer.
+// Messages between the daemons of a cluster in PostgreSQL, besides the journal: presence (which agents are connected), and small questions with an answer.
 
 import type { PostgresCluster } from './postgres-cluster.ts'
 
-/** The presence of one machine in one workspace, as its daemon last told it. */
+/** The presence of one machine in one workspace, as that machine's daemon last told it. */
 export interface Told {
   workspace: string
   machine: string
-  /** Time since that daemon was last heard of. */
+  /** How long ago the machine's daemon was last heard of, in ms. */
   seenMs: number
   /** The agents as JSON; '' if they are unchanged. */
   agents: string
-  /** The machine no longer belongs to the cluster. */
+  /** Whether the machine no longer belongs to the cluster. */
   removed: boolean
 }
 
-/** The presence of this machine. `agents` is '' if nothing has changed. */
+/** The presence of this machine: the agents as JSON. `agents` is '' if nothing has changed. */
 export interface Here {
   workspace: string
   agents: string
@@ -32,7 +32,7 @@ export function tellPresence(
   return cluster.asReader(async (client, boot) => {
     const text = 'SELECT * FROM relay.present_2($1, $2, $3)'
     const { rows } = await client.query(text, [boot, stamp, JSON.stringify(here)])
-    // No row at all means that this machine was removed or fenced; its next write tells it so.
+    // No row at all means that this machine was removed, or that a later daemon uses its identity; its next write fails with the reason.
     const [head, ...told] = rows
     return {
       stamp: Number(head?.stamp ?? 0),
@@ -43,12 +43,12 @@ export function tellPresence(
   })
 }
 
-/** A question from another machine, or to one. */
+/** A question from another machine, or to another machine (`machine`). */
 export interface Question {
   id: string
   workspace: string
   machine: string
-  /** The question, as JSON. */
+  /** The content of the question, as JSON. */
   input: string
 }
 
@@ -64,7 +64,7 @@ export function put(
   })
 }
 
-/** The questions that this machine has not answered yet. */
+/** Returns the questions that this machine has not answered yet. */
 export function asked(cluster: PostgresCluster): Promise<Question[]> {
   return cluster.asReader(async (client, boot) => (await client.query('SELECT * FROM relay.asked_1($1)', [boot])).rows)
 }
@@ -75,7 +75,7 @@ export function answer(cluster: PostgresCluster, id: string, text: string): Prom
   )
 }
 
-/** The answer of another machine to a question that stands in the database; undefined if there is none yet. */
+/** Returns the answer of another machine to a question that stands in the database; undefined if there is none yet. */
 export function answerTo(cluster: PostgresCluster, id: string): Promise<string | undefined> {
   return cluster.asReader(async (client) => {
     return (await client.query('SELECT relay.answered_1($1) AS answer', [id])).rows[0].answer ?? undefined

@@ -12,22 +12,22 @@ import { nameOfRole } from './roles.ts'
 
 export type Client = PgClient
 
-/** A server, and the role that logs in. */
+/** The address of a server, and the role that logs in. */
 export interface ServerAddress {
   /** The server's name, its address, or the directory of its Unix socket. */
   host: string
   port: number
   database: string
   user: string
-  /** Unset: taken from `PGPASSWORD` or the file `.pgpass`. */
+  /** Unset if the password comes from `PGPASSWORD` or the file `.pgpass`. */
   password?: string
-  /** The authority for the server's certificate; unset: those that this machine trusts. Connections beyond this machine always use TLS. */
+  /** The authority for the server's certificate. Unset for the authorities that this machine trusts. Connections beyond this machine always use TLS. */
   ca?: string
-  /** The name in the server's certificate, if the server is reached by another one, such as an address. */
+  /** The name in the server's certificate. Set if the server is reached by another name, such as an address. */
   certificateName?: string
 }
 
-/** TCP does not report a cut connection: after this many looks without a byte in either direction it is given up. */
+/** TCP does not report a cut connection: after this many looks without a byte in either direction, the connection is given up. */
 const [lookMs, silentLooksMax] = [1_000, 5]
 const goodbyeMs = 500
 
@@ -37,9 +37,9 @@ const goodbyeMs = 500
  */
 const answerBytesMax = 64 * 1024 * 1024
 
-/** The server does not let this machine in: its role was removed, may not log in any more, or has another password. */
+/** Thrown if the server does not let this machine in: its role was removed, may not log in any more, or has another password. */
 export class LoginRefused extends Error {
-  /** The server's fault; undefined if the login worked but the cluster does not know the machine. */
+  /** The fault that the server reported; undefined if the login worked but the cluster does not know the machine. */
   readonly fault: ServerFault | undefined
 
   constructor(why: string | ServerFault) {
@@ -48,7 +48,7 @@ export class LoginRefused extends Error {
   }
 }
 
-/** For the refusal: why the machine may not have been removed after all. */
+/** Says in a refusal why the machine may not have been removed after all. */
 export function doubtOf({ fault }: LoginRefused): { why?: string } {
   return fault?.kind === 'password' ? { why: fault.text } : {}
 }
@@ -58,14 +58,14 @@ export function isLoginRefused(error: unknown, address: ServerAddress): boolean 
   return error instanceof LoginRefused || isLoginFault(faultOf(error, address))
 }
 
-/** The certificates in a file's text; it holds several while one replaces another. */
+/** Returns the certificates in a file's text; a file holds several while one certificate replaces another. */
 export function certificatesIn(text = ''): string[] {
   return text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
 }
 
 /**
- * Makes the server prove that it knows this role, before it gets a password. The real server has a verifier of each of our roles; another local user's
- * program on its port has none.
+ * Makes the server prove that it knows this role, before the server gets a password. The real server has a verifier of each of our roles; another local
+ * user's program on the server's port has none.
  */
 function mustProve(client: Client): { failure?: Error } {
   const { connection } = client as unknown as { connection: import('node:events').EventEmitter }
@@ -76,7 +76,7 @@ function mustProve(client: Client): { failure?: Error } {
     proof.failure = new Error(why)
     streamOf(client).destroy(proof.failure)
   }
-  // These listeners run before the driver's own, which would answer.
+  // These listeners run before the driver's own, which would answer the server.
   connection.once('authenticationCleartextPassword', refuse).once('authenticationMD5Password', refuse)
   connection.once('authenticationSASLFinal', () => {
     isProven = true
@@ -102,7 +102,7 @@ async function connect(address: ServerAddress): Promise<Client> {
     connectionTimeoutMillis: lookMs * silentLooksMax,
     application_name: 'agent-relay',
   })
-  // Without a listener the first broken connection would end the process. The next question reports it.
+  // Without a listener the first broken connection would end the process. The next question on the connection reports the error.
   client.on('error', () => {})
   const proof = nameOfRole(address.user) === undefined ? undefined : mustProve(client)
   const connecting = client.connect()
@@ -113,7 +113,7 @@ async function connect(address: ServerAddress): Promise<Client> {
   })
   try {
     await connecting
-    // The driver may count a server without proof as connected.
+    // The driver may count a server that proved nothing as connected.
     if (proof?.failure) throw proof.failure
   } catch (error) {
     // The socket may still be open, for example if the server waits for a password that we do not have.
@@ -135,21 +135,21 @@ function watchCertificate(client: Client): { certificate?: X509Certificate } {
   streamOf(client).once('data', () => {
     const stream = streamOf(client) as Partial<TLSSocket>
     stream.prependOnceListener?.('secure', () => {
-      // An error here would end the process. In Node 20 `getPeerX509Certificate` would spoil the check of names that comes next.
+      // An error in this listener would end the process. In Node 20 `getPeerX509Certificate` would spoil the check of names that comes next.
       try {
         shown.certificate = new X509Certificate((stream as TLSSocket).getPeerCertificate(true).raw)
       } catch {
-        // The certificate is judged all the same; only the fault cannot describe it.
+        // The certificate is judged all the same; only the text of the fault cannot describe it.
       }
     })
   })
   return shown
 }
 
-/** The server of each connection that `withClient` has made. */
+/** The server address of each connection that `withClient` has made. */
 const addresses = new WeakMap<Client, ServerAddress>()
 
-/** One connection for a person's command, open for as long as the work takes. */
+/** Opens one connection for a person's command, for as long as the work takes. */
 export async function withClient<T>(address: ServerAddress, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await connect(address)
   addresses.set(client, address)
@@ -160,7 +160,7 @@ export async function withClient<T>(address: ServerAddress, work: (client: Clien
   }
 }
 
-/** Opens a second connection to the server of one that `withClient` has made; its questions do not wait for those of the first. */
+/** Opens a second connection to the server of a connection that `withClient` has made; its questions do not wait for those of the first connection. */
 export function withAnother<T>(client: Client, work: (client: Client) => Promise<T>): Promise<T> {
   return withClient(addresses.get(client) as ServerAddress, work)
 }
@@ -180,14 +180,14 @@ export class Connection {
   /** Resolves when the previous question is done. */
   #free: Promise<unknown> = Promise.resolve()
   #isClosed = false
-  /** The server has said that a commit did not wait for its standby. */
+  /** Whether the server has said that a commit did not wait for its standby. */
   #isUnsure = false
 
   constructor(options: ConnectionOptions) {
     this.#options = options
   }
 
-  /** Fails with `ClusterUnreachable` if no answer came, and with `LoginRefused`. A failed question ends its connection. */
+  /** Asks a question on the connection. Fails with `ClusterUnreachable` if no answer came, or with `LoginRefused`. A failed question ends the connection. */
   ask<T>(question: (client: Client) => Promise<T>): Promise<T> {
     const answer = this.#free.then(() => this.#ask(question))
     this.#free = answer.catch(() => {})
@@ -199,7 +199,7 @@ export class Connection {
     const client = this.#client
     if (!client) return
     this.#client = undefined
-    // An unreachable server never closes its side.
+    // An unreachable server never closes its side, so the socket is destroyed after a while.
     const late = this.#options.clock.after(goodbyeMs, () => streamOf(client).destroy())
     await client.end()
     late.cancel()
@@ -236,7 +236,7 @@ export class Connection {
     const gone = () => this.#drop(client)
     client.on('error', gone)
     client.on('end', gone)
-    // Somebody has cancelled the wait for a synchronous standby, though the answer would report success.
+    // This notice says that somebody has cancelled the wait for a synchronous standby, though the answer would report success.
     client.on('notice', ({ routine }) => {
       if (routine === 'SyncRepWaitForLSN') this.#isUnsure = true
     })
@@ -253,7 +253,7 @@ export class Connection {
   async #heard<T>(client: Client, answer: Promise<T>): Promise<T> {
     const stream = streamOf(client)
     const before = stream.bytesRead
-    // The driver reports only that the connection has ended.
+    // The reason is kept, because the driver reports only that the connection has ended.
     let why: Error | undefined
     const giveUp = (text: string) => {
       why ??= new Error(text)
@@ -286,7 +286,7 @@ export class Connection {
 
 const tooLong = `an answer of the server is longer than ${answerBytesMax / 1024 / 1024} MiB`
 
-/** The socket below the driver; its types do not show it. */
+/** Returns the socket below the driver, which the driver's types do not show. */
 function streamOf(client: Client): import('node:net').Socket {
   return (client as unknown as { connection: { stream: import('node:net').Socket } }).connection.stream
 }

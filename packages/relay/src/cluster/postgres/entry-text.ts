@@ -1,16 +1,16 @@
-// Entries as text that PostgreSQL can keep, and back.
+// Converts journal entries to text that PostgreSQL can keep, and back.
 
 import type { Draft } from '../../core/journal.ts'
 import type { SharedDraft } from '../cluster-journal.ts'
 import { oddText } from '../keys.ts'
 
-/** The last three arguments of a function that stores drafts: the fields that it reads, the rest of each draft, and the payloads. */
+/** Makes the last three arguments of an SQL function that stores drafts: the fields that the function reads, the rest of each draft, and the payloads. */
 export function draftTexts(drafts: readonly (Draft | SharedDraft)[]): [string, string, string] {
   const payloads = drafts.some(({ payload }) => payload) ? drafts.map(payloadOf) : []
   return [JSON.stringify(drafts.map(headOf)), JSON.stringify(drafts.map(entryText)), JSON.stringify(payloads)]
 }
 
-/** COMPAT(0.1): the homes that the drafts give or move, which the database keeps in format 1. */
+/** COMPAT(0.1): lists the homes that the drafts give or move, which the database keeps in format 1. */
 export function homesText(drafts: readonly Draft[]): string {
   const homed = drafts.flatMap(({ facts }) => facts.flatMap((fact) => (fact.type === 'agent.homed' ? [fact] : [])))
   return JSON.stringify(homed.map(({ agent, machine, epoch }) => ({ agent: plainText(agent), machine, epoch })))

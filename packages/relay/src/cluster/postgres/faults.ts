@@ -6,7 +6,7 @@ import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import type { ServerFault } from '../cluster-journal.ts'
 import { nameOfRole } from './roles.ts'
 
-/** The server, and the role that logs in. */
+/** The server, and the role that logs in, for the text of a fault. */
 interface At {
   host: string
   database: string
@@ -24,14 +24,14 @@ interface Thrown {
   fault?: ServerFault
 }
 
-/** The server answers, but not in PostgreSQL's protocol. */
+/** Thrown if the server answers, but not in PostgreSQL's protocol. */
 export class NotPostgres extends Error {}
 
-/** A fault that lasts until somebody acts on the server; asking again is useless. */
+/** Makes a fault that lasts until somebody acts on the server; asking again is useless. */
 const lasting = (kind: ServerFault['kind'], text: Known['text']): Known => ({ kind, isLasting: true, text })
 const passing = (kind: ServerFault['kind'], text: Known['text']): Known => ({ kind, isLasting: false, text })
 
-/** The machine that the role belongs to; undefined for a person, such as the administrator of the database. */
+/** Returns the machine to which the role belongs; undefined for a person's role, such as the administrator's. */
 const machineOf = ({ user }: At) => nameOfRole(user)
 
 const invitedAgain = (name: string | undefined) =>
@@ -42,7 +42,7 @@ const older = lasting(
   'The cluster was made by an older version. To bring it up to date, whoever administers the database runs: agent-relay cluster init',
 )
 
-/** Faults by the code of the server or of the system. */
+/** Faults by the error code of the server or of the operating system. */
 const byCode: Record<string, Known> = {
   '28P01': lasting('password', (at) =>
     machineOf(at) === undefined
@@ -97,7 +97,7 @@ const byCode: Record<string, Known> = {
   ),
 }
 
-/** The role may not log in any more. The name of the server's function tells it, because its messages come in many languages. */
+/** The fault of a role that may not log in any more. The name of the server's function tells it, because the server's messages come in many languages. */
 const removed = lasting('removed', (at) => {
   const name = machineOf(at)
   if (name === undefined) return `${at.user} may not log in there: the role was locked, or there is none of this name.`
@@ -124,7 +124,7 @@ const withoutTls = lasting(
     'ssl_key_file); where machines would not trust it, name it here: --ca FILE',
 )
 
-/** Faults by the words of the driver, which has no codes of its own. */
+/** Faults by the driver's error messages, since the driver has no codes of its own. */
 const byWords: [RegExp, Known][] = [
   [/does not support SSL/, withoutTls],
   [/error establishing an SSL connection|^received invalid response/, notPostgres],
@@ -146,7 +146,7 @@ function knownFor(error: Thrown): Known | undefined {
   return code === '' ? byWords.find(([pattern]) => pattern.test(message))?.[1] : undefined
 }
 
-/** The fault for an error thrown by a question to this server. An unknown error counts as passing, in the server's own words. */
+/** Returns the fault for an error thrown by a question to this server. An unknown error counts as passing, in the error's own words. */
 export function faultOf(thrown: unknown, at: At): ServerFault {
   const error = thrown as Thrown
   if (error.fault) return error.fault
@@ -159,7 +159,7 @@ export function faultOf(thrown: unknown, at: At): ServerFault {
 
 const factCharsMax = 200
 
-/** The certificate's own contents. They may be forged by whoever answers there, so each is cleaned and shortened. */
+/** Describes the certificate by its contents. Whoever answers at the address may have forged them, so each part is cleaned and shortened. */
 function factsOf(certificate: X509Certificate | undefined): string {
   const unsent = ' Nothing was sent.'
   if (!certificate) return unsent

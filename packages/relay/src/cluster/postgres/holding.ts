@@ -1,5 +1,5 @@
 // Ends connections that hold up others. Every append waits for the lock on its workspace's row, and a transaction keeps a lock until it ends: a machine
-// that begins one and falls silent would stop all others. PostgreSQL itself says who waits for whom, whatever kind of lock it is.
+// that begins one and falls silent would stop all others. PostgreSQL itself says which connection waits for which, whatever kind of lock it is.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Client, withAnother } from './connection.ts'
@@ -8,7 +8,7 @@ import { machineRole, ownerRole } from './roles.ts'
 
 /** Maximum time that others wait for a machine. An honest turn lasts one round trip, and the server ends it after a second of silence. */
 const holdMsMax = 2_000
-/** The administrator of the database waits for less. An honest turn that is ended for the administrator is repeated. */
+/** The administrator of the database waits for less time. An honest turn that is ended for the administrator is repeated. */
 const [administratorMs, lookMs] = [150, 50]
 
 /** The roles of the cluster's machines and invitations. */
@@ -16,17 +16,17 @@ const ours =
   '(SELECT role FROM relay.machines UNION SELECT invitation FROM relay.machines WHERE invitation IS NOT NULL)'
 
 /**
- * Whether the owner may end a connection: the owner must be a member of its role. In PostgreSQL 15 a role can take that away, and there the owner may
- * end anybody.
+ * Whether the schema's owner may end a connection: the owner must be a member of the connection's role. In PostgreSQL 15 a role can take that membership
+ * away, and there the owner may end anybody's connections.
  */
 const mayEnd = "(pg_has_role(a.usesysid, 'USAGE') OR pg_has_role('pg_signal_backend', 'USAGE'))"
 
 /**
- * Ends all connections of each machine that somebody has waited for too long, and returns how many. All of them, because a machine may wait in line with
- * every connection that it has, and one of them may keep a lock that another waits for.
+ * Ends all connections of each machine for which another connection has waited too long, and returns how many. All of them, because a machine may wait in
+ * line with every connection that it has, and one of them may keep a lock that another waits for.
  *
- * Three kinds are never ended: a connection that waits for a lock itself, because somebody else is the cause and is ended first; one that waits for a
- * synchronous standby, because its commit would be seen without being on the standby; one that waits for the disk, as commits do. A wait for a
+ * Three kinds of connections are never ended: one that waits for a lock itself, because another connection is the cause and is ended first; one that waits
+ * for a synchronous standby, because its commit would be seen without being on the standby; one that waits for the disk, as commits do. A wait for a
  * transaction begins when that transaction has the lock, so a machine that waited for long is not ended when its turn comes. A wait for a place in line
  * ("tuple") gives no such certainty, so it does not count.
  */
@@ -48,7 +48,7 @@ const endHolders = `CREATE FUNCTION relay.end_holders_1(p_waiter int, p_ms int) 
   WHERE a.wait_event IS DISTINCT FROM 'SyncRep' AND a.pid <> pg_backend_pid() AND ${mayEnd}
 $$`
 
-/** Called by a waiting machine. However often anybody calls it, only machines that were waited for that long are ended. */
+/** Ends machines that hold up others, called by a waiting machine. However often it is called, only machines that others waited for that long are ended. */
 const free = `CREATE FUNCTION relay.free_1() RETURNS bigint LANGUAGE sql VOLATILE ${secure} AS $$
   SELECT relay.end_holders_1(NULL, ${holdMsMax}) WHERE (relay.self_1()).id IS NOT NULL
 $$`
@@ -56,25 +56,25 @@ $$`
 /** `inner`: functions for the owner alone. `forMachines`: functions that machines may execute. */
 export const holdingFunctions = { inner: [endHolders], forMachines: [free] }
 
-/** Called by a machine that waits. Does nothing if the database has an older schema. */
+/** Asks the database to end machines that hold up this one. Does nothing if the database has an older schema. */
 export async function endHolder(client: Client): Promise<void> {
   await client.query(
     `DO $$ BEGIN IF to_regproc('relay.free_1') IS NOT NULL THEN PERFORM relay.free_1(); END IF; END $$`,
   )
 }
 
-/** The advisory lock's number, which no other program is likely to use. */
+/** The number of an advisory lock, which no other program is likely to use. */
 const administratorLock = 7_365_111
 
 /**
- * Runs work that waits for locks, and ends the connections of each machine that blocks it. `client` belongs to the administrator of the database. One administrator at
- * a time, because two who drop the same role would meet half of each other's work.
+ * Runs work that waits for locks, and ends the connections of each machine that blocks it. `client` belongs to the administrator of the database. One
+ * administrator works at a time, because two who drop the same role would meet half of each other's work.
  */
 export async function withBlockersEnded<T>(client: Client, work: () => Promise<T>): Promise<T> {
   const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
   const done = new AbortController()
   const cleared = withAnother(client, (helper) => clear(helper, rows[0].pid, done.signal))
-  // If the clearing fails, the work itself reports it and waits as long as it must.
+  // If ending the blockers fails, the work itself reports the error and waits as long as it must.
   cleared.catch(() => {})
   try {
     await client.query('SELECT pg_advisory_lock($1)', [administratorLock])
@@ -95,7 +95,7 @@ async function clear(helper: Client, waiter: number, isDone: AbortSignal): Promi
   }
 }
 
-/** Rolls back prepared transactions. If the server keeps them, a machine can leave one that holds its locks without a connection. No daemon makes one. */
+/** Rolls back prepared transactions, which no daemon makes. If the server keeps them, a machine can leave one that holds its locks without a connection. */
 async function rollBackPrepared(helper: Client): Promise<void> {
   const { rows } = await helper.query(
     `SELECT gid, owner FROM pg_prepared_xacts WHERE database = current_database()

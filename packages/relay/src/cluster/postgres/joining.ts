@@ -1,5 +1,5 @@
-// How an invited machine joins the cluster. An invitation has a role of its own, which the server lets in for ten minutes; a role cannot extend that
-// itself. The machine's own role has no password until its machine sets one.
+// How an invited machine joins the cluster. An invitation has a database role of its own, which the server lets in for ten minutes; a role cannot extend
+// that time itself. The machine's own role has no password until its machine sets one.
 
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,12 +10,12 @@ import { type Parcel, takeParcel } from './parcel.ts'
 
 export { nameOfRole } from './roles.ts'
 
-/** Column for the invitation's role, while there is an invitation. */
+/** Adds a column for the role of a machine's invitation, which is set while there is an invitation. */
 export const joiningTables = ['ALTER TABLE relay.machines ADD COLUMN invitation name UNIQUE']
 
 /**
- * An invited machine takes its place: once, and in time. A removed machine may have been invited again. From here on the invitation may act as the
- * machine's role, to set its password. The clock is asked, since a transaction may be old.
+ * Lets an invited machine take its place: once, and in time. A removed machine may have been invited again. From here on the invitation may act as the
+ * machine's role, to set its password. The clock is asked for the time, since a transaction may be old.
  */
 const join = `CREATE FUNCTION relay.join_2() RETURNS TABLE (machine text, role name) LANGUAGE plpgsql ${secure} AS $$
 DECLARE m relay.machines;
@@ -27,7 +27,7 @@ BEGIN
   RETURN QUERY SELECT m.name, m.role;
 END $$`
 
-/** Called once the machine has a password: the invitation can no longer act as the machine's role. */
+/** Ends the invitation's right to act as the machine's role. Called once the machine has a password. */
 const joined = `CREATE FUNCTION relay.joined_2() RETURNS void LANGUAGE plpgsql ${secure} AS $$
 DECLARE m relay.machines;
 BEGIN
@@ -37,7 +37,7 @@ END $$`
 
 export const joiningFunctions = [join, joined]
 
-/** The answer to the last statement was lost, and the server cannot be asked: the machine may have joined with a password that nobody knows now. */
+/** Thrown if the answer to the last statement was lost and the server cannot be asked: the machine may have joined with a password that nobody knows now. */
 export class JoinUnsure extends Error {}
 
 const [triesMax, tryMs] = [5, 1_000]
@@ -74,7 +74,7 @@ async function takePlace(client: Client, password: string): Promise<{ machine: s
   return rows[0]
 }
 
-/** Asks whether the server knows the new password, after the answer to the join was lost. */
+/** Whether the server knows the new password, which is asked after the answer to the join was lost. */
 async function hasJoined(address: ServerAddress): Promise<boolean> {
   for (let tries = 1; ; tries++) {
     try {

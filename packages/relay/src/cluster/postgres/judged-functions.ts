@@ -1,11 +1,11 @@
 // The second form of the SQL functions that follow and append: for workspaces whose entries every machine judges (format 2 and later). The database
-// believes nothing but the role that has logged in. The keys that an entry changes are kept beside it, so that machines can check them. No homes are
-// kept here, because a machine could lie about them. An entry too long for a machine to read is not handed out.
+// believes nothing but the role that has logged in. The conflict keys that an entry changes are kept beside it, so that machines can check them. No homes
+// of agents are kept here, because a machine could lie about them. An entry too long for a machine to read is not handed out.
 
 import { aheadMsMax, entryBytesMax, pageEntriesMax } from '../cluster-journal.ts'
 import { appendUnless, draftsMax, pageBytesMax, secure } from './functions.ts'
 
-/** Maximum size of a payload; a run's is at most half of it. */
+/** Maximum size of a payload in the database; a run's payload is at most half of it. */
 const payloadBytesMax = 16 * 1024 * 1024
 /** Maximum size of one entry's conflict keys. The longest list comes from some hundred files claimed at once. */
 const writesBytesMax = 256 * 1024
@@ -16,7 +16,7 @@ const column = `ALTER TABLE relay.journal ADD COLUMN writes text CHECK (octet_le
   ADD CONSTRAINT journal_entry_bytes CHECK (octet_length(entry) <= ${entryBytesMax}) NOT VALID,
   ADD CONSTRAINT journal_payload_bytes CHECK (octet_length(payload) <= ${payloadBytesMax}) NOT VALID`
 
-/** Machines judge which entry of a command counts. The index finds the entries that the appender has not seen. */
+/** Machines judge which entry of a command counts, so the index is not unique. It finds entries of a command that the appender has not seen. */
 const causes = ['DROP INDEX relay.journal_cause', 'CREATE INDEX journal_cause ON relay.journal (ws, cause, by)']
 
 const rowType = `CREATE TYPE relay.row_2 AS
@@ -44,7 +44,7 @@ BEGIN
   END IF;
 END $$`
 
-/** As `follow_2`, and nobody else can append before this transaction ends. */
+/** Returns entries like `follow_2`, and no other machine can append before this transaction ends. */
 const turn = `CREATE FUNCTION relay.turn_2(p_workspace text, p_boot int, p_seq bigint, p_mark text)
 RETURNS SETOF relay.row_2 LANGUAGE plpgsql STRICT ${secure} AS $$
 BEGIN
@@ -52,7 +52,7 @@ BEGIN
   RETURN QUERY SELECT * FROM relay.follow_2(p_workspace, p_boot, p_seq, p_mark, ${pageEntriesMax});
 END $$`
 
-/** Whether the appender has to see more entries first. Entries that it has seen, it has judged. */
+/** Whether the machine that appends has to see more entries first. Entries that it has seen, it has judged. */
 const isBehind = `CREATE FUNCTION relay.is_behind_2(w relay.workspaces, p_seq bigint, p_reads json, p_drafts json) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -66,7 +66,7 @@ BEGIN
     WHERE j.ws = w.ws AND j.cause = d.cause AND j.by = d.by AND j.seq > p_seq LIMIT 1) found);
 END $$`
 
-/** Stores drafts after the last entry; the caller has locked the workspace's row. Returns their times, in order. */
+/** Stores drafts after the last entry; the caller has locked the workspace's row. Returns the times of the new entries, in order. */
 const store = `CREATE FUNCTION relay.store_2(w relay.workspaces, p_machine int, p_stem text, p_drafts json, p_entries json, p_payloads json)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE v_ats text; v_at bigint; v_head bigint; v_decides boolean;
@@ -89,7 +89,7 @@ BEGIN
   RETURN v_ats;
 END $$`
 
-/** The call for format 1, where the database keeps homes and is told which append is a note. */
+/** Calls `append_1` for format 1, where the database keeps the homes of agents and is told which append only reports deliveries. */
 const former = `SELECT a.kind, a.seq, a.at, a.by, a.cause, a.machine, a.mark, a.entry, NULL FROM relay.append_1(p_workspace, p_boot, p_seq, p_mark,
     CASE WHEN (SELECT bool_and(d.writes #>> '{}' = 'note') FROM json_to_recordset(p_drafts) AS d(writes json)) THEN '"none"' ELSE p_reads END,
     (SELECT coalesce(json_agg(k), '[]') FROM json_to_recordset(p_drafts) AS d(writes json),
@@ -120,7 +120,7 @@ BEGIN
   END IF;
 END $$`
 
-/** The refusal in `append_1` for newer formats: an entry without its keys could not be judged. */
+/** Makes `append_1` refuse newer formats: machines could not judge an entry without its conflict keys. */
 const guard =
   "IF w.format > 1 THEN RAISE 'this workspace needs a newer Agent Relay' USING ERRCODE = 'feature_not_supported'; END IF;"
 

@@ -1,4 +1,5 @@
-// The roles of machines and of invitations: making, limiting and dropping them, and ending their connections. All of it needs the right to make roles.
+// The database roles of machines and of invitations: making, limiting and dropping them, and ending their connections. All of it needs the right to make
+// roles.
 
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import type { Client, ServerAddress } from './connection.ts'
@@ -6,22 +7,22 @@ import { invitedRole, machineRole, ownerRole } from './roles.ts'
 
 /** Iterations of the password hash, as many as PostgreSQL's own clients use. */
 const iterations = 4_096
-/** How long the end of one connection is awaited, and how often others are looked for. */
+/** How long the end of one connection is awaited, and how many times a search for further connections is made. */
 const [endMs, looksMax] = [1_000, 5]
-/** How long the lock on a role is awaited, and how many times that is tried. */
+/** How long one try waits for the lock on a role, and the maximum number of tries. */
 const [lockMs, triesMax] = [100, 20]
 
 /**
  * A daemon has two connections, a third while it is held up, and one more for each command of a person. After a cut the server takes some time to
- * notice, so the old two still count beside the new ones.
+ * notice, so the two old connections still count beside the new ones.
  */
 const connectionsMax = 10
 const invitationConnectionsMax = 2
 
-/** A machine's login. */
+/** A machine's login: its role and password. */
 export type Credentials = Pick<ServerAddress, 'user' | 'password'>
 
-/** The role of a machine, which nobody can log in as yet, and the role of its invitation. */
+/** The role of a machine, as which nobody can log in yet, and the role of the machine's invitation. */
 export interface NewRoles {
   role: string
   invitation: string
@@ -29,9 +30,12 @@ export interface NewRoles {
   password: string
 }
 
-/** Makes both roles, inside a transaction. The owner of the schema can end their connections, and lets the invitation act as the machine when it joins. */
+/**
+ * Makes both roles, inside a transaction. The owner of the schema can end their connections, and lets the invitation act as the machine when the machine
+ * joins.
+ */
 export async function makeRoles(client: Client, name: string, until: Date): Promise<NewRoles> {
-  // Roles are common to all databases of a server; names of machines are not.
+  // Roles are common to all databases of a server, but names of machines are not: a random part makes the role's name unique.
   const role = `relay_${name}_${randomBytes(4).toString('hex')}`
   const invitation = `${role}_invited`
   const password = randomBytes(18).toString('base64url')
@@ -92,8 +96,8 @@ export async function dropRole(client: Client, role: string): Promise<void> {
 }
 
 /**
- * Makes the caller a member of the role during the work. The right to make roles is not membership, which ending a role's sessions and dropping its
- * objects needs.
+ * Makes the caller a member of the role during the work. Ending a role's sessions and dropping its objects needs membership, which the right to make roles
+ * does not include.
  */
 async function asMember<T>(client: Client, role: string, work: () => Promise<T>): Promise<T> {
   const { rows } = await client.query("SELECT pg_has_role(current_user, $1, 'USAGE') AS may", [role])
@@ -107,7 +111,7 @@ async function asMember<T>(client: Client, role: string, work: () => Promise<T>)
   }
 }
 
-/** Forbids the role to log in and ends its connections. Returns how many were ended. */
+/** Forbids the role to log in and ends the role's connections. Returns how many were ended. */
 export function throwOut(client: Client, role: string): Promise<number> {
   return asMember(client, role, async () => {
     let ended = 0
@@ -131,7 +135,7 @@ export function throwOut(client: Client, role: string): Promise<number> {
 async function endSessions(client: Client, role: string): Promise<number> {
   const text = 'SELECT pg_terminate_backend(pid, $2) FROM pg_stat_activity WHERE usename = $1'
   let ended = 0
-  // The next look finds a connection that was just being let in.
+  // A connection that was just being let in is found by the next look.
   for (let looks = 0; looks < looksMax; looks++) {
     const found = (await client.query(text, [role, endMs])).rowCount ?? 0
     if (found === 0 && looks > 0) break
@@ -160,7 +164,7 @@ export async function transact<T>(client: Client, work: () => Promise<T>): Promi
   }
 }
 
-/** The SCRAM verifier that the server keeps instead of a password (RFC 5803). */
+/** Makes the SCRAM verifier that the server keeps instead of a password (RFC 5803). */
 export function verifierOf(password: string): string {
   const salt = randomBytes(16)
   const salted = pbkdf2Sync(password, salt, iterations, 32, 'sha256')

@@ -1,5 +1,5 @@
-// The machines of a cluster in PostgreSQL. Each has a role of its own, made and removed by the administrator of the database. No secret of a machine
-// ever leaves it: it gives the server a verifier, from which the password cannot be computed.
+// The machines of a cluster in PostgreSQL. Each machine has a role of its own, made and removed by the administrator of the database. No secret of a
+// machine ever leaves it: the machine gives the server a verifier, from which the password cannot be computed.
 
 import { raiseFormat, tellMachines } from './administrator.ts'
 import type { Client } from './connection.ts'
@@ -12,11 +12,11 @@ const inviteMs = 10 * 60_000
 
 export interface Inviting {
   now?: number
-  /** Goes with the invitation, sealed so that only the invitation's secret opens it. */
+  /** Data that goes with the invitation, sealed so that only the invitation's secret opens it. */
   parcel?: Parcel
 }
 
-/** Invites a machine: it may join within ten minutes. `client` belongs to somebody who may make roles, here and in every function below. */
+/** Invites a machine: it may join within ten minutes. `client` belongs to somebody who may make roles, as in every function of this file. */
 export function inviteMachine(
   client: Client,
   name: string,
@@ -37,7 +37,7 @@ export function inviteMachine(
 }
 
 /**
- * Writes the machine's row. An unused invitation is replaced by the next one for the name. A removed machine keeps its row, because its entries name it.
+ * Writes the machine's row. A new invitation for the same name replaces an unused one. A removed machine keeps its row, because its entries name the row.
  * Returns the roles that nobody needs any more.
  */
 async function place(
@@ -60,10 +60,10 @@ async function place(
 }
 
 const isInvited = '(invitation IS NOT NULL OR invited_until IS NOT NULL)'
-/** The invitation was used, has expired, or was made by a former version. */
+/** The SQL condition that an invitation is over: it was used, has expired, or was made by a former version. */
 const isOver = '(invited_until IS NULL OR invited_until < clock_timestamp() OR invitation IS NULL)'
 
-/** Drops the roles of invitations that are over, which needs the right to make roles, and the places that nobody took. */
+/** Drops the roles of invitations that are over, which needs the right to make roles, and the rows of machines that never joined. */
 export async function dropInvitations(client: Client): Promise<void> {
   const { rows } = await actAsOwner(client, () =>
     client.query(`SELECT id, role, invitation FROM relay.machines WHERE ${isInvited} AND ${isOver}`),
@@ -89,12 +89,12 @@ export function giveWorkspace(client: Client, workspace: string, machine: string
   })
 }
 
-/** ok: the machine can neither log in nor go on. withdrawn: it had not joined yet, and no longer can. last: no machine would be left. */
+/** ok: the machine can neither log in nor go on. withdrawn: the machine had not joined yet, and no longer can. last: no machine would be left. */
 export type Revoked = { kind: 'ok'; ended: number } | { kind: 'withdrawn' } | { kind: 'last' } | { kind: 'unknown' }
 
 /**
  * Removes a machine. It is thrown out before its rows are changed: while it is connected it may hold locks on them, also on its own row and role. Any
- * other machine that holds them is ended meanwhile. A repeated call ends the connections that the machine has by then.
+ * other machine that holds such locks is ended meanwhile. A repeated call ends the connections that the machine has by then.
  */
 export function revokeMachine(client: Client, name: string): Promise<Revoked> {
   return withBlockersEnded(client, () => revoke(client, name))
@@ -119,7 +119,7 @@ async function revoke(client: Client, name: string): Promise<Revoked> {
 /** Marks the machine as removed, or deletes its row if it never joined. Returns false if no machine would be left. */
 function removeRow(client: Client, meant: MachineRow): Promise<boolean> {
   return actAsOwner(client, async () => {
-    // All rows are locked, so that two who remove each other's machine at once do not leave none.
+    // All rows are locked, so that two administrators who remove each other's machine at once do not leave none.
     if (isLast(await machinesOf(client, 'FOR UPDATE'), meant)) return false
     await client.query(forgetQuestions, [meant.name])
     await client.query(meant.joined_at === null ? withdraw : remove, [meant.name])
@@ -145,7 +145,7 @@ async function machinesOf(client: Client, lock = ''): Promise<MachineRow[]> {
   return rows
 }
 
-/** Whether removing the machine would leave none. */
+/** Whether removing this machine would leave none. */
 function isLast(machines: readonly MachineRow[], { name }: MachineRow): boolean {
   const isThere = ({ joined_at, revoked_at }: MachineRow) => joined_at !== null && revoked_at === null
   const meant = machines.find((each) => each.name === name)
@@ -153,7 +153,7 @@ function isLast(machines: readonly MachineRow[], { name }: MachineRow): boolean 
 }
 
 const withdraw = 'DELETE FROM relay.machines WHERE name = $1'
-/** The questions would otherwise pass to the next machine of that name. */
+/** Deletes a removed machine's questions, which would otherwise pass to the next machine of that name. */
 const forgetQuestions = 'DELETE FROM relay.asks WHERE from_machine = (SELECT id FROM relay.machines WHERE name = $1)'
 const remove =
   'UPDATE relay.machines SET revoked_at = coalesce(revoked_at, now()), invited_until = NULL, invitation = NULL, parcel = NULL WHERE name = $1'

@@ -10,7 +10,7 @@ const tablesOfWorkspace = ['journal', 'keys', 'homes', 'snapshots', 'presence', 
 /** Deletes everything that belongs to the workspace `w` except its row. */
 export const emptied = tablesOfWorkspace.map((table) => `DELETE FROM relay.${table} WHERE ws = w.ws;`).join(' ')
 
-/** Begins the copying, and first removes the rest of an earlier try. 'there': the workspace is shared already. */
+/** Begins the copying, and first removes the rest of an earlier try. Returns 'there' if the workspace is shared already. */
 const moveIn = `CREATE FUNCTION relay.move_in_1(p_id text, p_name text, p_boot int) RETURNS text LANGUAGE plpgsql STRICT ${secure} AS $$
 DECLARE m relay.machines := relay.self_1(); w relay.workspaces; v_stopped text := relay.stopped_1(m, 0, p_boot, 0, '');
 BEGIN
@@ -24,7 +24,7 @@ BEGIN
   RETURN 'ok';
 END $$`
 
-/** Copies entries with their times and numbers. Returns false if somebody else has begun to copy the workspace meanwhile. */
+/** Copies entries with their times and numbers. Returns false if another machine has begun to copy the workspace meanwhile. */
 const copy = `CREATE FUNCTION relay.copy_1(p_workspace text, p_boot int, p_seq bigint, p_stem text, p_writes json, p_homes json,
   p_drafts json, p_entries json, p_payloads json) RETURNS boolean LANGUAGE plpgsql STRICT ${secure} AS $$
 DECLARE m relay.machines := relay.self_1(); w relay.workspaces; v_head bigint; v_at bigint;
@@ -57,7 +57,7 @@ BEGIN
   RETURN FOUND;
 END $$`
 
-/** As `move_end_1`, for a later format. */
+/** Makes the copied workspace shared like `move_end_1`, for a later format. */
 const moveEnd2 = `CREATE FUNCTION relay.move_end_2(p_workspace text, p_boot int, p_head bigint, p_format int) RETURNS boolean
 LANGUAGE plpgsql STRICT ${secure} AS $$
 BEGIN
@@ -66,7 +66,7 @@ BEGIN
   RETURN FOUND;
 END $$`
 
-/** Removes the workspace from the cluster, for a machine that has all of it. This commit decides. */
+/** Removes the workspace from the cluster, for a machine that has all of its entries. This commit decides that the workspace lives on that machine alone. */
 const takeBack = `CREATE FUNCTION relay.take_back_1(p_workspace text, p_boot int, p_seq bigint, p_mark text) RETURNS text
 LANGUAGE plpgsql STRICT ${secure} AS $$
 DECLARE w relay.workspaces; v_stopped text;

@@ -7,13 +7,13 @@ import type { Place } from '../cluster-journal.ts'
 import { draftTexts } from './entry-text.ts'
 import type { PostgresCluster } from './postgres-cluster.ts'
 
-/** Some entries of a workspace that is being copied. */
+/** A page of entries of a workspace that is being copied, and the conflict keys that they change. */
 export interface Page {
   drafts: readonly Draft[]
   writes: readonly string[]
 }
 
-/** taken: the name belongs to another workspace. there: the workspace is shared already. */
+/** How the copying began. taken: the name belongs to another workspace. there: the workspace is shared already. */
 export type Begun = 'ok' | 'taken' | 'there' | 'revoked' | 'fenced'
 
 export function moveIn(cluster: PostgresCluster, id: string, name: string): Promise<Begun> {
@@ -38,8 +38,8 @@ export function moveEnd(cluster: PostgresCluster, id: string, head: number): Pro
 }
 
 /**
- * behind: this machine does not have all entries. removed: somebody else has taken the workspace back. owner: another machine owns it, and only the
- * owner may take it back.
+ * How taking a workspace back went. behind: this machine does not have all entries. removed: another machine has taken the workspace back. owner: another
+ * machine owns the workspace, and only the owner may take it back.
  */
 export type TakenBack = 'ok' | 'behind' | 'owner' | 'removed' | 'revoked' | 'fenced' | 'diverged'
 
@@ -47,10 +47,10 @@ export function takeBack(cluster: PostgresCluster, id: string, { seq, mark }: Pl
   return one(cluster, (boot) => ['take_back_1', id, boot, seq, mark])
 }
 
-/** unknown: the cluster has no such machine. */
+/** How the change of owner went. unknown: the cluster has no such machine. */
 export type HandedOver = 'ok' | 'owner' | 'unknown' | 'revoked' | 'fenced'
 
-/** Makes that machine the owner of the workspace. */
+/** Makes another machine the owner of the workspace. */
 export function handOver(cluster: PostgresCluster, id: string, machine: string): Promise<HandedOver> {
   return one(cluster, (boot) => ['hand_over_1', id, boot, machine])
 }

@@ -1,15 +1,18 @@
-// The SQL function that presence.ts calls: presence changes on other machines. A machine without news costs the others no more than one row of an index,
-// so the server's work grows with the machines and not with their square. The older form, `present_1`, returns a row for every other machine each time;
-// older daemons call it.
+// The SQL function that cluster/presence.ts calls, which returns changes of presence on other machines. A machine without news costs the others no more
+// than one row of an index, so the server's work grows with the machines and not with their square. The older form, `present_1`, returns a row for every
+// other machine each time; older daemons call it.
 
 import { lateStampsMax } from './presence-functions.ts'
 
-/** Silence after which a machine counts as unreachable, and for how long after that it is reported as late. */
+/** The silence after which a machine counts as unreachable, and for how long after that the machine is reported as late. */
 const [lateMs, toldLateMs] = [15_000, 60_000]
-/** Maximum text of one answer. The longest parts are left out, as if they had not changed. */
+/** Maximum text of one answer. The longest parts are left out, as if these parts had not changed. */
 const charsMax = 4_000_000
 
-/** Unlike in functions.ts no index is forced: these tables are small, and a forbidden scan that is needed looks expensive to the planner. */
+/**
+ * Attributes of this file's function. Unlike in functions.ts no index is forced: the tables are small, and a forbidden scan that is needed looks expensive to
+ * the planner.
+ */
 const cheap = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off'
 
 /**
@@ -47,7 +50,7 @@ BEGIN
     WHERE o.revoked_at > to_timestamp((p_stamp - ${lateStampsMax}) / 1000000.0);
 END $$`
 
-/** Switches off JIT compilation for the functions released before: where the plan that they force looks expensive, each call was compiled. */
+/** Switches off JIT compilation for functions released before: if the plan that they force looks expensive, each call would be compiled. */
 const compileNothing = `DO $$ DECLARE f regprocedure; BEGIN
   FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'relay'::regnamespace AND proconfig IS NOT NULL LOOP
     EXECUTE format('ALTER FUNCTION %s SET jit = off', f);

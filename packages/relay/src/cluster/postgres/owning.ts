@@ -1,16 +1,16 @@
-// Which machine owns a workspace, as the database keeps it. From format 2 on it is the machine that shared it, until that machine hands it over or the
-// administrator of the database gives it to another. Only the owner takes a workspace out of the cluster.
+// Which machine owns a workspace, as the database keeps it. From format 2 on it is the machine that shared the workspace, until that machine hands it over
+// or the administrator of the database gives it to another machine. Only the owner takes a workspace out of the cluster.
 
 import { administratorMark, copyMark } from '../../core/journal.ts'
 import { secure } from './functions.ts'
 import { emptied } from './moving-functions.ts'
 
-/** Column for the owner machine: NULL in format 1, which knows no owner, so any machine may take such a workspace back. */
+/** Adds a column for the owner machine: NULL in format 1, which knows no owner, so any machine may take such a workspace back. */
 const column = 'ALTER TABLE relay.workspaces ADD COLUMN owner int'
 
 /**
- * Fills in the owner of workspaces that are shared already: the machine named by the last entry that no machine could have made. Text that is not JSON
- * names nobody.
+ * Fills in the owner of workspaces that are shared already: the machine named by the last entry of a copy or of the administrator, which no machine could
+ * have made. Text that is not JSON names nobody.
  */
 const fill = `DO $$
 DECLARE j record; v_owner int;
@@ -50,7 +50,7 @@ const moveEnds = [
   ),
 ]
 
-/** The next `take_back_1`: only the owner may take the workspace back. */
+/** Replaces `take_back_1`: only the owner may take the workspace back. */
 const takeBack = `CREATE OR REPLACE FUNCTION relay.take_back_1(p_workspace text, p_boot int, p_seq bigint, p_mark text) RETURNS text
 LANGUAGE plpgsql STRICT ${secure} AS $$
 DECLARE m relay.machines := relay.self_1(); w relay.workspaces; v_stopped text;
@@ -70,7 +70,7 @@ BEGIN
   RETURN 'ok';
 END $$`
 
-/** Lets the owner hand its workspace to another machine. The entry is one of the database's own, so that all machines believe it. */
+/** Lets the owner hand its workspace to another machine. The database itself writes the entry about this, so that all machines believe it. */
 const handOver = `CREATE FUNCTION relay.hand_over_1(p_workspace text, p_boot int, p_machine text) RETURNS text
 LANGUAGE plpgsql STRICT ${secure} AS $$
 DECLARE m relay.machines := relay.self_1(); w relay.workspaces; t relay.machines; v_stopped text := relay.stopped_1(m, 0, p_boot, 0, '');
@@ -86,7 +86,7 @@ BEGIN
   RETURN 'ok';
 END $$`
 
-/** The next `raise_1`: the database keeps the owner too. */
+/** Replaces `raise_1`: the database also keeps the owner. */
 const raise = `CREATE OR REPLACE FUNCTION relay.raise_1(p_workspace text, p_machine text, p_format int, p_facts json) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE w relay.workspaces; m relay.machines;

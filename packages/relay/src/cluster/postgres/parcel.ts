@@ -1,5 +1,5 @@
-// The parcel of an invitation: the workspace that the invitation is for, and its key. It lies in the database, sealed with the invitation's own secret,
-// which the database does not know. It is deleted once the machine has joined or the invitation is over.
+// The parcel of an invitation: the workspace that the invitation is for, and that workspace's key. The parcel lies in the database, sealed with the
+// invitation's own secret, which the database does not know. It is deleted once the machine has joined or the invitation is over.
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import type { Client } from './connection.ts'
@@ -14,7 +14,7 @@ export interface Parcel {
 
 export const parcelTables = ['ALTER TABLE relay.machines ADD COLUMN parcel text']
 
-/** Hands out the parcel once, to the invitation that it came with. */
+/** Hands out the parcel once, to the invitation with which it was stored. */
 const take = `CREATE FUNCTION relay.parcel_1() RETURNS text LANGUAGE plpgsql ${secure} SET jit = off AS $$
 DECLARE m relay.machines;
 BEGIN

@@ -1,5 +1,6 @@
-// The third form of the SQL functions that follow and append: the second, word for word, except for the two lookups that each begins with. Those were
-// SQL, which is planned at each call; PL/pgSQL keeps its plans as long as the connection lasts. Older daemons go on with the second.
+// The third form of the SQL functions that follow and append: the second form word for word, except for the two lookups with which each function begins.
+// In the second form these lookups are SQL, which is planned at each call; PL/pgSQL keeps its plans as long as the connection lasts. Older daemons go on
+// with the second form.
 
 import { judgedFunctions } from './judged-functions.ts'
 

@@ -1,4 +1,4 @@
-// A daemon's access to a cluster in PostgreSQL: two connections, however many workspaces it shares, and the hints that arrive on one of them.
+// A daemon's access to a cluster in PostgreSQL: two connections, however many workspaces it shares, and the hints of changes that arrive on one of them.
 
 import { type Clock, systemClock } from '../../machine/clock.ts'
 import { version } from '../../machine/version.ts'
@@ -7,7 +7,7 @@ import { type Client, Connection, LoginRefused, type ServerAddress } from './con
 import { endHolder } from './holding.ts'
 import { type Form, type JournalConnections, PostgresJournal } from './postgres-journal.ts'
 
-/** A hint that has not arrived after this time is lost. */
+/** A test hint that has not arrived after this time counts as lost. */
 const hintMs = 3_000
 
 /**
@@ -22,16 +22,16 @@ const session = `SELECT set_config('tcp_keepalives_idle', '15', false), set_conf
 interface Self {
   id: number
   name: string
-  /** Counts the starts of the machine's daemon. */
+  /** The number of times that the machine's daemon has started. */
   boot: number
 }
 
-/** A workspace of the cluster. */
+/** A workspace as the cluster lists it. */
 export interface Listed {
   ws: number
   id: string
   name: string
-  /** The workspace format; facts of a format later than our own are unknown to this version. */
+  /** The workspace format; this version does not know the facts of a later format than its own. */
   format: number
   head: number
 }
@@ -40,21 +40,21 @@ export class PostgresCluster {
   readonly #clock: Clock
   readonly #writer: Connection
   readonly #reader: Connection
-  /** Sent once for each daemon, not for each connection: a fenced daemon must not come back by itself. */
+  /** Registers this daemon with the cluster: once for each daemon, not for each connection, because a fenced daemon must not come back by itself. */
   #hello: Promise<Self> | undefined
   #self: Self | undefined
   #form: Form = 2
   readonly #listeners = new Map<string, Set<(head: number) => void>>()
-  /** The workspace that each channel's hints are about. */
+  /** The workspace of each notification channel. */
   readonly #channels = new Map<string, string>()
   readonly #callListeners = new Set<() => void>()
-  /** Whether hints arrive; true until a test has shown otherwise. */
+  /** Whether hints arrive; assumed until a test has shown otherwise. */
   #hasHints = true
   #heard = false
   #triedHints = 0
   #ender: Connection | undefined
 
-  /** Connects at the first question, because a daemon must start while the cluster cannot be reached. */
+  /** Connects only at the first question, because a daemon must start even while the cluster cannot be reached. */
   constructor(address: ServerAddress, clock: Clock = systemClock) {
     this.#clock = clock
     const onSilence = () => this.#endHolder(address)
@@ -62,7 +62,7 @@ export class PostgresCluster {
     this.#reader = new Connection({ address, clock, onSilence, greet: (client) => this.#greetReader(client) })
   }
 
-  /** `workspace`: the workspace's id, which never changes. */
+  /** Returns the journal of a workspace. `workspace`: the workspace's id, which never changes. */
   journal(workspace: string): ClusterJournal {
     const cluster = this
     const connections: JournalConnections = {
@@ -82,7 +82,7 @@ export class PostgresCluster {
     return new PostgresJournal(workspace, connections)
   }
 
-  /** The name of this machine. Fails if the cluster cannot be reached, and with `LoginRefused`. */
+  /** Returns the name of this machine. Fails if the cluster cannot be reached, and with `LoginRefused`. */
   machine(): Promise<string> {
     return this.#reader.ask(async () => (this.#self as Self).name)
   }
@@ -91,7 +91,7 @@ export class PostgresCluster {
     return this.#reader.ask(list)
   }
 
-  /** Runs work on the connection for writing, behind the appends in line. `boot` counts the starts of this machine's daemon. */
+  /** Runs work on the connection for writing, after the appends in line. `boot` counts the starts of this machine's daemon. */
   asWriter<T>(work: (client: Client, boot: number) => Promise<T>): Promise<T> {
     return this.#writer.ask((client) => work(client, (this.#self as Self).boot))
   }
@@ -100,7 +100,7 @@ export class PostgresCluster {
     return this.#reader.ask((client) => work(client, (this.#self as Self).boot))
   }
 
-  /** Calls the listener when another machine asks or answers, presence changes, or the connection is new. A hint, like those of journals. */
+  /** Calls the listener when another machine asks or answers, presence changes, or the connection is new. Such a call is a hint, which may be lost. */
   onCall(listener: () => void): { stop(): void } {
     this.#callListeners.add(listener)
     return { stop: () => void this.#callListeners.delete(listener) }
@@ -112,7 +112,7 @@ export class PostgresCluster {
     await Promise.all([this.#writer.close(), this.#reader.close(), this.#ender?.close()])
   }
 
-  /** Ends whoever holds up our questions, over a connection of its own, because both others may be waiting. Waiting questions keep their place in line. */
+  /** Ends the machine that holds up our questions, over a connection of its own, because both others may be waiting. Waiting questions keep their place. */
   #endHolder(address: ServerAddress): void {
     if (this.#ender) return
     const ender = new Connection({ address, clock: this.#clock, greet: async () => {}, onSilence: () => {} })
@@ -140,8 +140,8 @@ export class PostgresCluster {
   }
 
   /**
-   * Tests whether hints arrive, by a hint from this daemon to itself over the other connection. A pool that changes connections accepts LISTEN, but
-   * delivers nothing.
+   * Tests whether hints arrive, by a hint from this daemon to itself over the other connection. A connection pool that changes connections accepts LISTEN,
+   * but delivers nothing.
    */
   async #tryHints(): Promise<void> {
     const mine = ++this.#triedHints
@@ -155,7 +155,7 @@ export class PostgresCluster {
     for (const listener of this.#callListeners) listener()
   }
 
-  /** Overrides the database's defaults: answered commits are on disk, and data read after a lock is new. */
+  /** Overrides the database's defaults for a new connection: answered commits are on disk, and data read after a lock is new. */
   async #greet(client: Client): Promise<void> {
     await client.query('SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE')
     await client.query(
@@ -182,7 +182,7 @@ export class PostgresCluster {
   #onHint(workspace: string, listener: (head: number) => void): { stop(): void } {
     const listeners = this.#listeners.get(workspace) ?? new Set()
     this.#listeners.set(workspace, listeners.add(listener))
-    // If this fails, the next connection listens.
+    // If this fails, the next connection listens, because it listens for every workspace in the map.
     this.#reader.ask((client) => this.#listen(client, workspace)).catch(() => {})
     return {
       stop: () => {
@@ -192,7 +192,7 @@ export class PostgresCluster {
     }
   }
 
-  /** Listens for hints of the workspace, and reports entries that were appended before. */
+  /** Listens for hints about the workspace, and reports entries that were appended before. */
   async #listen(client: Client, workspace: string): Promise<void> {
     const found = (await list(client)).find(({ id }) => id === workspace)
     if (!found) return
@@ -203,7 +203,7 @@ export class PostgresCluster {
     if (now && now.head > 0) this.#tell(workspace, now.head)
   }
 
-  /** Anybody who may log in can send a hint: a payload that is no number is ignored, and a wrong number costs one look. */
+  /** Handles a hint. Anybody who may log in can send one: a payload that is no number is ignored, and a wrong number costs one look at the journal. */
   #hint(channel: string, payload: string): void {
     this.#heard = true
     this.#hasHints = true

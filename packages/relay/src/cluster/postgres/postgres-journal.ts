@@ -18,26 +18,26 @@ import {
 import { type Client, type Connection, doubtOf, LoginRefused } from './connection.ts'
 import { draftTexts, fromPlain, homesText } from './entry-text.ts'
 
-/** COMPAT(0.1): form of the functions that follow and append: 2 if nobody has brought the database up to date. The answers are the same. */
+/** COMPAT(0.1): form of the SQL functions that follow and append: 2 if nobody has brought the database up to date. The answers of both are the same. */
 export type Form = 2 | 3
 
-/** The parts that all journals of one daemon share. */
+/** The parts that all journals of one daemon share: its connections to the database. */
 export interface JournalConnections {
   /** Connection for appends. */
   writer: Connection
-  /** Connection for everything else, so that following does not wait for the lock. */
+  /** Connection for everything but appends, so that reading new entries does not wait for the lock of an append. */
   reader: Connection
-  /** Counts the starts of this machine's daemon. Known once a connection is open. */
+  /** The number of times that this machine's daemon has started. Known once a connection is open. */
   readonly boot: number
-  /** The newest form of the functions that the database has. */
+  /** The newest form of the SQL functions that the database has. */
   readonly form: Form
   listen(workspace: string, listener: (head: number) => void): { stop(): void }
   readonly hasHints: boolean
 }
 
 /**
- * Kind, number, time, sender, cause, machine, mark, the rest as JSON, and the conflict keys as JSON. Numbers come as text, because the server's are
- * longer than ours.
+ * A row of an answer: kind, number, time, sender, cause, machine, mark, the rest as JSON, and the conflict keys as JSON. Numbers come as text, because
+ * the server's are longer than those of JavaScript.
  */
 type Row = [string, string | null, string | null, string, string, string, string, string, string | null]
 
@@ -105,7 +105,7 @@ export class PostgresJournal implements ClusterJournal {
       return await connection.ask(question)
     } catch (error) {
       if (error instanceof LoginRefused) return { kind: 'revoked', ...doubtOf(error) }
-      // P0002: the function found no such workspace.
+      // PostgreSQL's code P0002: the SQL function found no such workspace.
       if ((error as { code?: string }).code === 'P0002') return { kind: 'removed' }
       throw error
     }
@@ -116,7 +116,7 @@ export class PostgresJournal implements ClusterJournal {
     return rowsOf(client, `append_${this.#connections.form}`, [...values, homesText(drafts), ...draftTexts(drafts)])
   }
 
-  /** Takes the turn in one write, so that the lock is held for one round trip only. The server ends a connection that falls silent in its turn. */
+  /** Takes the turn to append in one write, so that the lock is held for one round trip only. The server ends a connection that falls silent in its turn. */
   async #turn(client: Client, { seq, mark }: Place): Promise<Row[]> {
     try {
       const [, , rows] = await Promise.all([
@@ -173,17 +173,17 @@ function entryOf([, seq, at, by, cause, machine, mark, entry, writes]: Row): Sha
   }
 }
 
-/** Reads the keys from text that any machine may have written: text that is not a list of keys names no key. */
+/** Reads conflict keys from text that any machine may have written: text that is not a list of keys names no key. */
 function keysIn(text: string): Writes {
   const found = parseJson(text)
   if (found === 'note') return found
   return Array.isArray(found) && found.every((key) => typeof key === 'string') ? found : []
 }
 
-/** A client's data lies a few levels deep in the facts. */
+/** The maximum depth of JSON in an entry: data of a client lies a few levels deep in the facts. */
 const entryDepthMax = limits.jsonDepthMax + 16
 
-/** Reads an entry from its text. The database never looks into it, so a machine may have written anything there. */
+/** Reads an entry from its text. The database never looks into the text, so a machine may have written anything there. */
 function restOf(text: string): Omit<Draft, 'at' | 'by' | 'cause'> {
   const { facts, rule, digest, outcome, body } = parseJson(text, entryDepthMax) as Draft
   const isFact = (fact: unknown) => typeof (fact as { type?: unknown } | null)?.type === 'string'

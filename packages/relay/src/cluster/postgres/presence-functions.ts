@@ -1,5 +1,5 @@
-// The SQL functions of presence.ts: who is there on which machine, and questions between machines. Like those in functions.ts they are never changed
-// once released. Their tables do not outlive a crash of the server, and need not: each daemon tells its presence again.
+// The SQL functions of cluster/presence.ts: which agents are connected on which machine, and questions between machines. Like those in functions.ts they
+// are never changed once released. Their tables do not outlive a crash of the server, and need not: each daemon tells its presence again.
 
 import { secure } from './functions.ts'
 
@@ -12,7 +12,7 @@ export const presenceTables = [
     input text NOT NULL CHECK (length(input) <= 100000), answer text CHECK (length(answer) <= 100000), until timestamptz NOT NULL)`,
 ]
 
-/** Stamps are given before a commit, so an older one may arrive after a newer one, by at most this many microseconds. */
+/** Stamps are given before a commit, so an older stamp may arrive after a newer one, by at most this many microseconds. */
 export const lateStampsMax = 10_000_000
 
 /** Stores this machine's presence, and returns that of the other machines and which were removed. '' stands for "the same as before", in both directions. */
@@ -36,7 +36,7 @@ BEGIN
     FROM json_to_recordset(p_rows) AS r(workspace text), relay.machines o WHERE o.revoked_at IS NOT NULL;
 END $$`
 
-/** Stores a question to another machine. Returns false if there is no such machine, or it is this one. */
+/** Stores a question to another machine. Returns false if there is no such machine, or if it is the asking machine itself. */
 const ask = `CREATE FUNCTION relay.ask_1(p_boot int, p_workspace text, p_id text, p_machine text, p_input text, p_ms int) RETURNS boolean
 LANGUAGE plpgsql STRICT ${secure} AS $$
 DECLARE m relay.machines := relay.self_1(); v_to int := (SELECT id FROM relay.machines WHERE name = p_machine AND revoked_at IS NULL);
@@ -49,7 +49,7 @@ BEGIN
   RETURN FOUND;
 END $$`
 
-/** The questions that this machine has not answered yet. */
+/** Returns the questions that this machine has not answered yet. */
 const asked = `CREATE FUNCTION relay.asked_1(p_boot int) RETURNS TABLE (id text, workspace text, machine text, input text)
 LANGUAGE plpgsql STRICT ${secure} AS $$
 DECLARE m relay.machines := relay.self_1();
@@ -67,7 +67,7 @@ BEGIN
   IF v_from IS NOT NULL THEN PERFORM pg_notify('relay_machine_' || v_from, ''); END IF;
 END $$`
 
-/** The answer to a question of this machine; NULL while there is none. */
+/** Returns the answer to a question of this machine; NULL while there is none. */
 const answered = `CREATE FUNCTION relay.answered_1(p_id text) RETURNS text LANGUAGE sql STRICT ${secure} AS $$
   SELECT answer FROM relay.asks WHERE id = p_id AND from_machine = (SELECT id FROM relay.self_1())
 $$`

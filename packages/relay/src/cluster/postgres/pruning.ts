@@ -1,4 +1,4 @@
-// Pruning: deletes conflict keys that no append can meet any more. An append that lacks more than a page of entries is told to follow first, so older
+// Deletes conflict keys that no append can meet any more. A machine that appends and lacks more than a page of entries is told to follow first, so older
 // keys are never compared.
 
 import { pageEntriesMax } from '../cluster-journal.ts'

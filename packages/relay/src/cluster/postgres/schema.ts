@@ -25,12 +25,12 @@ const tables1 = [
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$'),
     role name NOT NULL UNIQUE, boot int NOT NULL DEFAULT 0, version text,
     invited_until timestamptz, joined_at timestamptz, booted_at timestamptz, back_at timestamptz, revoked_at timestamptz)`,
-  // Every append locks and updates the workspace's row: most of its page is left free, so that no index has to be updated too.
+  // Every append locks and updates the workspace's row: most of the row's page is left free, so that no index has to be updated too.
   `CREATE TABLE relay.workspaces (
     ws int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 200),
     name text NOT NULL UNIQUE CHECK (length(name) BETWEEN 1 AND 200), format int NOT NULL DEFAULT 1,
     head bigint NOT NULL DEFAULT 0, decided bigint NOT NULL DEFAULT 0, at bigint NOT NULL DEFAULT 0) WITH (fillfactor = 10)`,
-  // Entries are text that the database never looks into. Only fields that its functions read have a column.
+  // Entries of the journal are text into which the database never looks. Only fields that the database's functions read have a column.
   `CREATE TABLE relay.journal (
     ws int NOT NULL, seq bigint NOT NULL, at bigint NOT NULL,
     by text NOT NULL CHECK (length(by) <= 300), cause text NOT NULL CHECK (length(cause) <= 1500),
@@ -43,7 +43,7 @@ const tables1 = [
     PRIMARY KEY (ws, agent))`,
 ]
 
-/** Rights for machines to execute functions. PostgreSQL lets everybody execute a new function, so that is taken away first. */
+/** Lists the grants by which machines may execute functions. PostgreSQL lets everybody execute a new function, so that right is taken away first. */
 const rightsOf = (names: readonly string[]) => [
   'REVOKE ALL ON ALL TABLES IN SCHEMA relay FROM PUBLIC',
   'REVOKE ALL ON ALL FUNCTIONS IN SCHEMA relay FROM PUBLIC',
@@ -59,7 +59,7 @@ const step2 = [snapshots, ...presenceTables, ...functions2, ...rightsOf(function
 const functions3 = [...administratorFunctions, ...movingFunctions2]
 const step3 = [...functions3, ...rightsOf(movingFunctions2.map(nameOf))]
 
-/** Step 4 in part: limits on invitations, on how long a machine may hold up the others, and on who takes a workspace back. */
+/** A part of migration step 4: limits on invitations, on how long a machine may hold up the others, and on which machine takes a workspace back. */
 const limits = [
   ...joiningTables,
   ...owning.tables,
@@ -90,29 +90,29 @@ const step6 = [
 ]
 const step7 = [...plannedInner, ...plannedFunctions, ...news.after, ...rightsOf(plannedFunctions.map(nameOf))]
 
-/** Each migration is applied once, in order. A released one is never changed. */
+/** Each migration is applied once, in order. A released migration is never changed. */
 export const migrations: readonly (readonly string[])[] = [
   [...tables1, ...functions1, ...rights1],
   ...[step2, step3, step4, step5, step6, step7],
 ]
 
-/** An advisory lock's number that no other program is likely to use: two who make a cluster at once would meet half of each other's work. */
+/** An advisory lock's number that no other program is likely to use: two people who make a cluster at once would meet half of each other's work. */
 const lockKey = 7_365_110
 
 const oldestNumber = 150_000
 
-/** Runs a grant that whoever makes the cluster may not have the right to make. */
+/** Wraps a grant that the person who makes the cluster may not have the right to make: the grant is then left out. */
 const unlessForbidden = (statement: string) =>
   `DO $$ BEGIN ${statement}; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$`
 
-/** Only a role that may read statistics sees whether a standby is synchronous. */
+/** Lets the owner read statistics: only such a role sees whether a standby is synchronous. */
 const mayLook = unlessForbidden(`GRANT pg_read_all_stats TO ${ownerRole}`)
 
-/** Before this version a role could throw others out of itself, even the owner, who ends its connections. There the owner may end anybody's. */
+/** Before this PostgreSQL version a role could throw others out of itself, even the owner, who ends its connections. There the owner may end anybody's. */
 const firmRolesNumber = 160_000
 const mayEnd = unlessForbidden(`GRANT pg_signal_backend TO ${ownerRole}`)
 
-/** A change of a table waits for its users, and everybody else waits behind it: after this time the change fails with an error instead. */
+/** A change of a table waits for the table's users, and everybody else waits behind it: after this time the change fails with an error instead. */
 const lockMsMax = 10_000
 
 /**

@@ -7,22 +7,22 @@ export interface Standby {
   name: string
   /** PostgreSQL's word for the standby: `sync`, `quorum`, `async`, `potential`. */
   kind: string
-  /** Data that is not on the standby's disk yet; unset if the server does not say. */
+  /** Bytes of data that are not on the standby's disk yet. Unset if the server does not say. */
   behindBytes?: number
 }
 
 export interface ClusterStatus {
   serverVersion: string
   isPrimary: boolean
-  /** False if the server is set not to wait for its disk. */
+  /** Whether the server waits for its disk before it answers a commit. */
   waitsForDisk: boolean
-  /** The setting that names the standbys which a commit waits for; empty if it waits for none. */
+  /** The setting that names the standbys for which a commit waits; empty if a commit waits for none. */
   waitsFor: string
-  /** Unset if the owner of the cluster may not see them. */
+  /** The server's standbys. Unset if the owner of the cluster may not see them. */
   standbys?: Standby[]
   connections: { ours: number; all: number; max: number }
   schema: number
-  /** `seenAt`: when the machine's daemon was last heard of; unset if none has started yet. */
+  /** `seenAt`: the time at which the machine's daemon was last heard of; unset if none has started yet. */
   machines: {
     name: string
     version?: string
@@ -34,13 +34,13 @@ export interface ClusterStatus {
   workspaces: { name: string; entries: number; isMoving?: boolean }[]
 }
 
-/** The state of the cluster; undefined if this machine does not belong to it. */
+/** Returns the state of the cluster; undefined if this machine does not belong to the cluster. */
 export async function statusOf(client: Client): Promise<ClusterStatus | undefined> {
   const { rows } = await client.query('SELECT relay.status_1() AS status')
   return (rows[0]?.status as ClusterStatus | null) ?? undefined
 }
 
-/** For people: what an acknowledged write is worth in this state. */
+/** Tells people what an acknowledged write is worth in this state. */
 export function promiseOf({ isPrimary, waitsForDisk, waitsFor, standbys }: ClusterStatus): string {
   if (!isPrimary) return 'This server is a copy, which takes no writes. Lead this machine to the primary.'
   if (!waitsForDisk)

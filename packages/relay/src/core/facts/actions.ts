@@ -1,4 +1,4 @@
-// The facts about actions that programs offer, and about calls of them.
+// Rows of the table of facts (stored events) about actions that programs offer, and about calls of actions.
 
 import type { ActionCompleted, ActionInvoked } from '@agent-relay/sdk/protocol'
 import { daemonName } from '@agent-relay/sdk/protocol'
@@ -24,12 +24,12 @@ export const actionFacts: FactRows<'action.registered' | 'action.withdrawn' | 'a
       authority: maybe(oneOf('owner', 'key', 'token', 'nobody')),
       machine: maybe(label),
     },
-    // Registering a name that another machine offers would lead its callers here.
+    // A machine may not register a name that another machine offers: that would lead the action's callers to the wrong machine.
     said: (fact, by) =>
       namesItself(fact, by) && (fact.provider === daemonName || by.speaksFor(fact.provider)) && isItsOwn(fact, by),
     seen: { to: 'everyone', if: (_, { agent = '' }, action) => mayCall(action, agent) },
     writes: actionKeys,
-    // Over once another session has offered the action.
+    // Pruning may delete an old registration once its session does not offer the action any more.
     over: { once: ({ name, session }, left) => left.offering(name) !== session },
   },
   'action.withdrawn': {
@@ -79,7 +79,7 @@ export const actionFacts: FactRows<'action.registered' | 'action.withdrawn' | 'a
   },
 }
 
-/** Whether nobody offers the action, or this machine does. */
+/** Whether the machine that appended the entry offers the action, or nobody does. */
 function isItsOwn({ name }: { name: string }, { view, actsFor }: AppendedEntry): boolean {
   const action = view.action(name)
   return action === undefined || actsFor(action.machine)
@@ -89,7 +89,7 @@ function isAtItsMachine({ action, machine }: ActionInvoked, { view }: AppendedEn
   return machine === view.action(action)?.machine
 }
 
-/** The provider's machine reports answers. The caller's machine reports calls that could not begin or that nobody answered in time. */
+/** Whether a machine may report a call's end. The provider's machine reports answers; the caller's reports calls that could not begin or got no answer. */
 function mayComplete({ id, caller, ok }: ActionCompleted, { view, facts, speaksFor, actsFor }: AppendedEntry): boolean {
   const call = view.invocation(id)
   if (!call) return !ok && facts.some((fact) => fact.type === 'action.invoked' && fact.id === id)

@@ -1,4 +1,4 @@
-// The facts about agents: their names, tokens and homes.
+// Rows of the table of facts (stored events) about agents: their names, tokens and home machines.
 
 import { type AgentHomed, AgentName, type AgentRegistered } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
@@ -8,7 +8,7 @@ import { hasCredential } from '../sight.ts'
 import { type AppendedEntry, agentKeys, everyone, type FactRows, holder, homeOfAgent, noKey } from './row.ts'
 import { count, fields, flag, label, maybe, oneOf, text, words } from './shape.ts'
 
-/** An agent's profile. The name must be valid, since operations accept no other. */
+/** Checks an agent's profile. The name must be valid, since operations accept no other. */
 const profile = fields({
   name: (value) => AgentName.safeParse(value).success,
   type: oneOf('agent', 'human'),
@@ -71,7 +71,7 @@ export const agentFacts: FactRows<
   'agent.briefed': {
     shape: { agent: label, after: oneOf('compact', 'resume', 'clear'), text: words },
     said: homeOfAgent,
-    // A brief holds the agent's task.
+    // Only the agent itself sees its brief, which contains the agent's task.
     seen: { to: 'everyone', if: (_, reader, { agent }) => hasCredential(reader) && reader.agent === agent },
     writes: noKey,
     over: 'old',
@@ -92,14 +92,14 @@ function mayRegister({ agent }: AgentRegistered, by: AppendedEntry): boolean {
   return isFree && !readsLikeDaemon(name) && !readsLikeDaemon(handle) && by.speaksFor(name)
 }
 
-/** Whether a machine may end what an agent has: as the agent's home, or as any machine if that home was removed. */
+/** Whether a machine may end an agent's tokens or stays in channels, or retire the agent: its home machine may, or any machine if the home was removed. */
 export function mayEnd({ agent }: { agent: string }, { view, speaksFor, actsFor }: AppendedEntry): boolean {
   return speaksFor(agent) || actsFor(view.home(agent)?.machine)
 }
 
 /**
- * Whether a machine may move an agent. Its home gives it away. If nobody has the name, or its home was removed, any machine takes it; else only the
- * workspace's owner machine takes it over.
+ * Whether a machine may move an agent to another home machine. The present home gives the agent away. Any machine takes an agent whose name nobody has
+ * or whose home was removed; otherwise only the workspace's owner machine takes the agent over.
  */
 function mayMove({ agent, machine: next, epoch, isTakeOver }: AgentHomed, { machine, view }: AppendedEntry): boolean {
   const home = view.home(agent)

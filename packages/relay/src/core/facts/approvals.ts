@@ -1,5 +1,5 @@
-// The facts about approvals. Only the machine on which an agent waits reports the wait and how it ended: an answer from elsewhere must not let a
-// program there go on.
+// Rows of the table of facts (stored events) about approvals. Only the machine on which an agent waits reports the wait and how it ended: otherwise an
+// answer from another machine could let a program on this one go on.
 
 import { approvalHows } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
@@ -12,7 +12,7 @@ const seen = {
   to: 'everyone',
   if: (view: View, reader: Reader, fact: { agent: string }) => sees(view, reader, 'approval', fact),
 } as const
-/** An approval's id, from which its number is read. */
+/** Checks an approval's id, which contains the approval's number. */
 const id: Check = (value) => text(value) && /^ap-\d{1,15}$/.test(value as string)
 const kind = oneOf('allow', 'always', 'deny', 'other')
 const option = fields({ label: text, text: maybe(words) })

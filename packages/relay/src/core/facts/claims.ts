@@ -1,4 +1,4 @@
-// The facts about claims. A claim is on a file of one machine, and that machine alone tells of it.
+// Rows of the table of facts (stored events) about claims on files. Only the machine that has the file tells of claims on it.
 
 import { keys } from '../conflict-keys.ts'
 import { hasCredential, type Reader } from '../sight.ts'
@@ -6,7 +6,7 @@ import type { View } from '../view.ts'
 import { type FactRow, type FactRows, homeOfAgent, namesItself, noKey, type Remains } from './row.ts'
 import { count, fields, label, listOf, maybe, oneOf, text } from './shape.ts'
 
-/** Everybody who has shown a credential sees who is editing which file. */
+/** Shows claims to all readers with a credential: everybody sees who is editing which file. */
 const seen = { to: 'everyone', if: (_: View, reader: Reader) => hasCredential(reader) } as const
 const writes = ({ path }: { path: string }) => [keys.claim(path), keys.claims]
 const over = {

@@ -1,4 +1,4 @@
-// The facts about channels, pairs and groups.
+// Rows of the table of facts (stored events) about channels, pairs and groups.
 
 import { type ChannelJoined, ChannelName } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
@@ -9,13 +9,13 @@ import { mayEnd } from './agents.ts'
 import { type AppendedEntry, everyone, type FactRows } from './row.ts'
 import { type Check, conversation, count, label, listOf } from './shape.ts'
 
-/** Everyone is in the broadcast: entering it tells nothing that the registration has not told. */
+/** Hides who enters or leaves the broadcast: everyone is in it, so entering it tells nothing that the registration has not told. */
 const exceptBroadcast = {
   to: 'everyone',
   if: (_: View, __: Reader, fact: { channel: string }) => fact.channel !== broadcast,
 } as const
 
-/** A channel's name or the broadcast, which is entered and left too. */
+/** Checks the name of a channel or of the broadcast, since agents enter and leave the broadcast too. */
 const channel: Check = (value) => value === broadcast || ChannelName.safeParse(value).data === value
 const stay = { channel, agent: label, n: count }
 
@@ -26,7 +26,7 @@ const channelKeys = ({ channel }: { channel: string }) => [
 ]
 const stayKeys = ({ agent, channel }: { agent: string; channel: string }) => [keys.stay(agent, channel)]
 
-/** Whether an agent may enter. Its stay begins at most at the last number, or it would not hear what is said next. */
+/** Whether an agent may join a channel. Its stay begins at most at the last message number, or the agent would miss the next messages. */
 function mayJoin({ agent, channel: name, n }: ChannelJoined, by: AppendedEntry): boolean {
   return by.speaksFor(agent) && n <= (by.view.lastNumber(name) ?? 0)
 }
@@ -42,7 +42,7 @@ export const conversationFacts: FactRows<
     over: 'never',
   },
   'channel.joined': { shape: stay, said: mayJoin, seen: exceptBroadcast, writes: stayKeys, over: 'never' },
-  // A retired agent leaves its channels too.
+  // A retired agent leaves its channels too, so a machine that may retire the agent may report this.
   'channel.left': { shape: stay, said: mayEnd, seen: exceptBroadcast, writes: stayKeys, over: 'never' },
   // A channel can be removed only if nothing was said and nobody else has been in it, which any machine can check.
   'channel.removed': {
@@ -55,7 +55,7 @@ export const conversationFacts: FactRows<
   },
   'conversation.opened': {
     shape: { conversation, members: listOf(label) },
-    // The name of a pair or group says who is in it: nobody else may be brought in.
+    // The name of a pair or group lists its members: the fact may bring in nobody else.
     said: ({ conversation, members }, { view }) =>
       conversation === directKey(members) && view.lastNumber(conversation) === undefined,
     seen: { to: 'agents', who: ({ members }) => members },

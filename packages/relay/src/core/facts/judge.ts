@@ -1,5 +1,5 @@
-// Judging an entry of a workspace that several machines share: may the machine that appended it say all that is in it? Every machine judges
-// every entry by what came before it, so all of them come to the same verdict.
+// Judges an entry of a workspace that several machines share: may the machine that appended the entry say all that the entry contains? Every machine
+// judges each entry by the entries before it, so that all machines come to the same verdict.
 
 import { daemonName, type Entry, type Fact } from '@agent-relay/sdk/protocol'
 import { generalChannel, isFromOtherWorkspace } from '../conversations.ts'
@@ -7,7 +7,7 @@ import type { View } from '../view.ts'
 import type { AppendedEntry } from './row.ts'
 import { rowOf } from './table.ts'
 
-/** A statement that a machine may not make: a fact of this type or, without a type, anything in the name of this agent. */
+/** A statement that a machine may not make: a fact of this type or, if `type` is unset, anything in the name of this agent. */
 export interface Objection {
   agent?: string
   type?: Fact['type']
@@ -19,7 +19,7 @@ export function objectionTo(
   { by, facts }: Pick<Entry, 'by' | 'facts'>,
   homeAt: AppendedEntry['homeAt'] = () => undefined,
 ): Objection | undefined {
-  // COMPAT(0.1): in format 1 a name without a home was anybody's, and few facts were looked at.
+  // COMPAT(0.1): in format 1 any machine speaks for an agent without a home, and only a few types of facts are judged.
   const isStrict = view.format() > 1
   const speaksFor = (agent: string) => {
     const home = view.home(agent)
@@ -34,7 +34,7 @@ export function objectionTo(
   return wrong && { type: wrong.type, ...agentIn(wrong) }
 }
 
-/** For each type, the field that names the agent for which a fact speaks. */
+/** For each type of fact that format 1 judges, the field that names the agent for which the fact speaks. */
 const speakersOfFormat1: { readonly [T in Fact['type']]?: string } = {
   'message.created': 'from',
   'delivery.offered': 'agent',
@@ -49,17 +49,17 @@ const speakersOfFormat1: { readonly [T in Fact['type']]?: string } = {
 }
 
 function saidInFormat1(fact: Fact, by: AppendedEntry): boolean {
-  // Nobody may make itself the owner of a workspace that has begun.
+  // No machine may make itself the owner of a workspace that has begun.
   if (fact.type === 'workspace.raised' || fact.type === 'workspace.owned')
     return by.view.lastNumber(generalChannel) === undefined
-  // No machine says these types of facts in a workspace of format 1: they are younger.
+  // These types of facts are younger than format 1: no machine may say them in a workspace of that format.
   if (['workspace.restored', 'machine.revoked', 'machine.admitted'].includes(fact.type)) return false
   if (fact.type === 'agent.homed' || fact.type === 'deliveries.noted') return rowOf(fact).said(fact, by)
   const field = speakersOfFormat1[fact.type]
   return field === undefined || by.speaksFor((fact as unknown as Record<string, string>)[field] as string)
 }
 
-/** The agent that a fact is about, for the words of a refusal. */
+/** Returns the agent that a fact is about, for the text of a refusal. */
 function agentIn(fact: Fact): Pick<Objection, 'agent'> {
   const { agent, from, worker, provider, caller } = fact as unknown as Record<string, unknown>
   const named = [agent, from, worker, provider, caller].find((name) => typeof name === 'string')

@@ -1,4 +1,4 @@
-// The facts about messages: sending, delivery and reactions.
+// Rows of the table of facts (stored events) about messages: sending, delivery and reactions.
 
 import { daemonName, type Fact, type MessageCreated, MessageKind } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
@@ -67,9 +67,9 @@ export const messageFacts: FactRows<
       through: count,
       receipts: listOf(fields({ message: text, offeredAt: maybe(count), route: maybe(label), readAt: maybe(count) })),
     },
-    // A former home may still report deliveries from the time when it was the home.
+    // A former home machine of the agent may still report deliveries from its time as the home.
     said: ({ agent, machine, epoch }, by) => machine === by.machine && by.homeAt(agent, epoch) === machine,
-    // Watchers see the deliveries that a note tells of, one by one; see broker/events.ts.
+    // A home machine's report (`deliveries.noted`) covers many deliveries. Watchers see each delivery as its own event; see broker/events.ts.
     seen: {
       to: 'agents',
       *who({ agent, receipts }, known) {
@@ -84,10 +84,13 @@ export const messageFacts: FactRows<
   'reaction.removed': reaction,
 }
 
-/** Agents believe what the daemon says, so a daemon writes only to agents of its own machine, and to the parent of a run that it ends. */
+/**
+ * Whether a machine may send this message. Agents believe what the daemon says, so a daemon writes only to agents of its own machine, and to the parent of a
+ * run that it ends.
+ */
 function maySend({ from, conversation, n }: MessageCreated, by: AppendedEntry): boolean {
   const { view } = by
-  // The id is checked when the entry is applied: checking here would read the whole workspace.
+  // The message's id is checked when the entry is applied: checking it here would read the whole workspace.
   if (n !== (view.lastNumber(conversation) ?? 0) + 1) return false
   if (from !== daemonName) return (isFromOtherWorkspace(from) || by.speaksFor(from)) && isIn(conversation, from, by)
   if (!isPair(conversation)) return false

@@ -1,4 +1,4 @@
-// The facts about notices that agents ask for. The asker's home machine watches, and tells.
+// Rows of the table of facts (stored events) about notices that agents ask for. The asker's home machine watches for the occasion and tells the asker.
 
 import { NoticeOccasion } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'

@@ -1,4 +1,4 @@
-// The facts about runs, the contracts that agents are given.
+// Rows of the table of facts (stored events) about runs, the contracts that agents are given.
 
 import { keys } from '../conflict-keys.ts'
 import { type AppendedEntry, type FactRow, type FactRows, type Known, namesItself } from './row.ts'
@@ -6,7 +6,7 @@ import { count, flag, label, maybe, text, words } from './shape.ts'
 
 const runKeys = ({ id }: { id: string }) => [keys.run(id), keys.runs]
 
-/** The end of a run may be said by its machine, by the home of the agent that carries it out, and by that of the agent who asked for it. */
+/** The end of a run may be said by the run's machine, by the home machine of the agent that carries it out, and by that of the agent that asked for it. */
 const end = {
   said: ({ id, agent }: { id: string; agent: string }, { view, speaksFor, actsFor }: AppendedEntry) => {
     const run = view.runs.byId(id)

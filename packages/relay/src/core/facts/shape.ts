@@ -1,9 +1,9 @@
-// Checks of the fields of facts: an entry from another machine with a wrong field counts for nothing. Every text has a longest length, none shorter
-// than what the operations take, so that any list can show it.
+// Checks of the fields of facts: an entry from another machine with a wrong field counts for nothing. Every text has a maximum length, so that any list
+// can show the text; no maximum is below the lengths that operations accept.
 
 import { limits, oneLinePattern } from '@agent-relay/sdk/protocol'
 
-/** The longest list that a fact may hold. Receipts in one note, the longest of our own lists, number some thousand at most. */
+/** The longest list that a fact may hold. The longest that the relay writes, the receipts in one report of deliveries, have some thousand items at most. */
 const listMax = 10_000
 
 export type Check = (value: unknown) => boolean
@@ -11,13 +11,13 @@ export type Check = (value: unknown) => boolean
 /** A check for each field of a fact. */
 export type Shape<F> = { readonly [K in Exclude<keyof F, 'type'>]-?: Check }
 
-/** Names and other texts that are printed inside a line. */
+/** Checks names and other texts that are printed inside a line. */
 export const label: Check = (value) => isWithin(value, 200) && oneLinePattern.test(value as string)
 export const conversation: Check = (value) =>
   isWithin(value, limits.conversationCharsMax) && oneLinePattern.test(value as string)
-/** Ids and paths. */
+/** Checks ids and paths. */
 export const text: Check = (value) => isWithin(value, limits.pathCharsMax)
-/** Text that somebody has written for others to read. */
+/** Checks text that somebody has written for others to read. */
 export const words: Check = (value) => isWithin(value, limits.bodyBytesMax)
 export const flag: Check = (value) => typeof value === 'boolean'
 export const whole: Check = Number.isSafeInteger
@@ -25,7 +25,7 @@ export const count: Check = (value) => whole(value) && (value as number) >= 0
 export const amount: Check = (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0
 export const record: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** An object of JSON that a user of the relay has written. */
+/** Checks a JSON object that a user of the relay has written. */
 export const json: Check = (value) => record(value) && words(JSON.stringify(value))
 
 function isWithin(value: unknown, charsMax: number): boolean {
@@ -44,12 +44,12 @@ export function oneOf(...words: readonly string[]): Check {
   return (value) => words.includes(value as string)
 }
 
-/** An object with at least these fields. */
+/** Checks that a value is an object with at least these fields. */
 export function fields(shape: Readonly<Record<string, Check>>): Check {
   return (value) => record(value) && wrongField(value as object, shape) === undefined
 }
 
-/** The name of the first field that is not what it must be. */
+/** Returns the name of the first field that fails its check. */
 export function wrongField(value: object, shape: Readonly<Record<string, Check>>): string | undefined {
   const given = value as Record<string, unknown>
   return Object.keys(shape).find((name) => !shape[name]?.(Object.hasOwn(given, name) ? given[name] : undefined))

@@ -1,4 +1,4 @@
-// The fact about spend: what one turn of a model has used.
+// The row of the table of facts (stored events) about spend: what one turn of a model has used.
 
 import { sees } from '../sight.ts'
 import { type FactRows, homeOfAgent, noKey } from './row.ts'

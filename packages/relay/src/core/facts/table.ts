@@ -1,4 +1,4 @@
-// The table of facts: one row for each kind, complete by the compiler. row.ts explains the columns.
+// The table of facts (stored events): one row for each type of fact, and the compiler checks that none is missing. row.ts explains the columns.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { type Reader, sees, seesAll } from '../sight.ts'
@@ -39,17 +39,17 @@ export function rowOf<F extends Fact>(fact: F): FactRow<F> {
   return table[fact.type] as unknown as FactRow<F>
 }
 
-/** Whether this version knows the type; facts of a later version may have others. */
+/** Whether this version knows the fact's type. A later version may write other types. */
 export function isKnownFact({ type }: { type: string }): boolean {
   return Object.hasOwn(table, type)
 }
 
-/** The first field of a fact of a known type that has not the form that it must have. */
+/** Returns the first field of a fact of a known type that fails its check. */
 export function malformedField(fact: Fact): string | undefined {
   return wrongField(fact, rowOf(fact).shape)
 }
 
-/** The types of facts with this audience. */
+/** Returns the types of facts that have this audience. */
 export function typesTo(to: Audience<Fact>['to']): Fact['type'][] {
   return factTypes.filter((type) => table[type].seen.to === to)
 }

@@ -1,4 +1,5 @@
-// The facts about workers. A machine may tell only of its own workers, so that nobody else can have a program started or ended there.
+// Rows of the table of facts (stored events) about workers. A machine may tell only of its own workers, so that no other machine can have a program
+// started or ended there.
 
 import { controls, workerStates } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'

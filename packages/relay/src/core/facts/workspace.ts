@@ -1,4 +1,4 @@
-// The facts about the workspace itself, and about the machines that share it.
+// Rows of the table of facts (stored events) about the workspace itself, and about the machines that share it.
 
 import { Policy } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
@@ -19,7 +19,7 @@ export const workspaceFacts: FactRows<
 > = {
   'workspace.began': { shape: { id: text }, said: noMachine, seen: holder, writes: noKey, over: 'never' },
   'workspace.key-issued': { shape: { hash: text }, said: ownerMachine, seen: holder, writes: noKey, over: 'never' },
-  // Written only where a backup is restored, while nobody shares the workspace.
+  // Only restoring a backup writes this fact, while nobody shares the workspace.
   'workspace.restored': {
     shape: {},
     said: noMachine,

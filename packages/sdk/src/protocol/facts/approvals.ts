@@ -1,51 +1,51 @@
-// Facts about approvals: one is opened, and it is closed. `machine` is left out where the workspace lives on one machine alone.
+// Facts about approvals: opened, closed. `machine` is unset in a workspace of a single machine.
 
 import type { ApprovalChoice, ApprovalHow, Question } from '../approvals.ts'
 
-/** An agent may not go on until somebody with authority says yes. */
+/** An approval was opened: an agent may not go on until a person, or an agent with a delegation, says yes. */
 export interface ApprovalOpened {
   type: 'approval.opened'
   id: string
   agent: string
   vendor: string
   tool: string
-  /** The text of what the agent wants to do, cleaned, and cut where it is long. */
+  /** What the agent wants to do, as cleaned text; a long text is cut. */
   input: string
-  /** The input is all of what was asked, character by character. */
+  /** Whether `input` is the whole request, character by character. */
   isExact: boolean
-  /** The number of characters that were cut off, of those that were asked. The entry's body has the whole, as far as it is kept. */
+  /** The number of the request's characters that were cut off. The entry's body has the whole request, as far as it is kept. */
   hiddenChars?: number
   hiddenLines?: number
-  /** The entry's body is all of what was asked, character by character. */
+  /** Whether the entry's body is the whole request, character by character. */
   isWhole?: boolean
   directory?: string
   choices: ApprovalChoice[]
-  /** The questions, where the approval is a choice. */
+  /** The questions, if the agent asks for answers and not for a yes. */
   questions?: Question[]
-  /** A mark by which the program that asked is known again, should the daemon be started again before the answer. */
+  /** A mark by which the daemon recognises the asking program if the daemon is restarted before the answer. */
   mark?: string
-  /** The digest of all that was asked. An answer has to name it. */
+  /** The digest of the whole request. An answer has to repeat it. */
   digest: string
   machine?: string
 }
-/** An approval was closed. The entry's `by` gave the answer; all other approvals are closed by the daemon. */
+/** An approval was closed. If it was answered, the entry's `by` is who answered; otherwise the daemon closed it. */
 export interface ApprovalClosed {
   type: 'approval.closed'
   id: string
   agent: string
   how: ApprovalHow
-  /** The kind of the answer, or of the choice at the terminal, as far as that is known. */
+  /** The kind of the choice that was taken, also at the agent's terminal, as far as it is known. */
   kind?: ApprovalChoice['kind']
-  /** The id of the choice that the answer takes. */
+  /** The id of the choice that was taken. */
   choice?: string
   words?: string
-  /** The answers to the questions of a choice, one for each. */
+  /** The answers to the approval's questions, one for each. */
   answers?: string[]
-  /** The place where the answer was given; `delegation`: by an agent, under a delegation of the policy. */
+  /** Where the answer was given. `delegation`: by an agent to which the workspace's policy delegates this. */
   surface?: 'page' | 'terminal' | 'delegation'
-  /** The text of the delegation, as it is shown. */
+  /** The delegation that was used, as a text. */
   delegation?: string
-  /** The name of whoever gave the answer, where another machine asked for it: `alice on laptop`. */
+  /** Who gave the answer, if it was given on another machine: `alice on laptop`. */
   asker?: string
 }
 

@@ -1,19 +1,19 @@
-// Facts about claims. A file is named by its checkout (`root`) and its path from there (`file`); `path` is its identity, and reads the same however the file
-// is spelled. `machine` is left out where the workspace lives on one machine alone.
+// Facts about claims on files. A file is named by its checkout (`root`) and its path from there (`file`); `path` identifies the file, and is the same however
+// the file is spelled. `machine` is unset in a workspace of a single machine.
 
 export interface ClaimMade {
   type: 'claim.made'
   path: string
   root: string
   file: string
-  /** The identity of the repository, which all its checkouts share. */
+  /** The identity of the git repository, which all checkouts of it share. */
   repository: string
   agent: string
   how: 'edit' | 'hand'
   until: number
   machine?: string
 }
-/** The claim's holder edited the file again. */
+/** The claim's holder edited the file again, so the claim lasts longer. */
 export interface ClaimRenewed {
   type: 'claim.renewed'
   path: string
@@ -21,7 +21,7 @@ export interface ClaimRenewed {
   until: number
   machine?: string
 }
-/** A claim ended before its time. A claim whose time has passed ends without a fact. */
+/** A claim on a file ended before its time. A claim whose time has passed ends without a fact. */
 export interface ClaimEnded {
   type: 'claim.ended'
   path: string
@@ -31,7 +31,7 @@ export interface ClaimEnded {
   why: 'released' | 'committed' | 'gone'
   machine?: string
 }
-/** A claim that was in the way of an edit or of a git command. */
+/** Another agent's claim that was in the way of an edit or of a git command. */
 export interface ClaimMet {
   file: string
   holder: string
@@ -40,18 +40,18 @@ export interface ClaimMet {
 interface Crossing {
   agent: string
   root: string
-  /** The first of the claims that were in the way; `count` says how many there were. */
+  /** The first of the other agents' claims that were in the way; `count` is the number of all of them. */
   claims: ClaimMet[]
   count: number
 }
-/** The agent was kept from an edit, or from a git command that touches files of others. */
+/** The agent was kept from an edit, or from a git command that touches files which others have claimed. */
 export interface ClaimDenied extends Crossing {
   type: 'claim.denied'
   what: 'edit' | 'git'
 }
 /**
- * The agent went ahead. warned: the policy only warns, or the agent had been warned. late: the relay was asked too late. worktree: the claim is in another
- * checkout.
+ * The agent went ahead although others have claims. warned: the policy only warns, or the agent was warned before. late: the relay was asked too late.
+ * worktree: the claim is in another checkout.
  */
 export interface ClaimPassed extends Crossing {
   type: 'claim.passed'

@@ -1,8 +1,8 @@
 // Facts about the machines that share a workspace.
 
 /**
- * The format of the entries that follow. From format 2 on, an entry counts only where it is well formed and its machine may say all of it; other entries count
- * for nothing. A daemon that does not know the format stops here.
+ * The format of all later entries was raised. From format 2 on, an entry counts only if it is well formed and its machine has the right to write everything in
+ * it; other entries are ignored. A daemon that does not know the format stops here.
  */
 export interface WorkspaceRaised {
   type: 'workspace.raised'
@@ -13,12 +13,12 @@ export interface WorkspaceOwned {
   type: 'workspace.owned'
   machine: string
 }
-/** The machine was removed from the cluster: what it writes counts for nothing, and what it had is anybody's. */
+/** The machine was removed from the cluster: what it writes is ignored, and others may take over what belonged to it. */
 export interface MachineRevoked {
   type: 'machine.revoked'
   machine: string
 }
-/** A machine that was removed was invited again. */
+/** A machine that had been removed from the cluster was invited again. */
 export interface MachineAdmitted {
   type: 'machine.admitted'
   machine: string

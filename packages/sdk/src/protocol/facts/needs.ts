@@ -1,6 +1,6 @@
-// Facts about needs: a person is done with one.
+// Facts about needs (things that wait for a person): a person has dismissed one.
 
-/** A person is done with a need, without an answer. `through`: up to the message with this `seq`; 0 where the need is not about messages. */
+/** A person has dismissed a need without an answer. `through` is the `seq` of the last message that this covers; 0 if the need is not about messages. */
 export interface NeedDismissed {
   type: 'need.dismissed'
   agent: string

@@ -1,4 +1,4 @@
-// Facts about the notices that agents ask for: one is asked for, and it is over.
+// Facts about notices (an agent is told once when another agent is idle, has ended or has answered): asked for, ended.
 
 import type { NoticeOccasion } from '../notices.ts'
 
@@ -13,10 +13,10 @@ interface OneNotice {
 
 export interface NoticeAsked extends OneNotice {
   type: 'notice.asked'
-  /** The number of the last message between the two agents at that time: a later one may be the answer. */
+  /** The number of the last message between the two agents when the notice was asked for: only a later message can be the answer. */
   after: number
 }
-/** The notice is over. told: the message that tells it is in the same entry. */
+/** The notice has ended. told: the same entry contains the message that tells the asker. dropped: taken back. retired: an agent was archived. */
 export interface NoticeEnded extends OneNotice {
   type: 'notice.ended'
   why: 'told' | 'dropped' | 'retired'

@@ -1,8 +1,8 @@
-// Facts about runs: one is started, completed or stopped.
+// Facts about runs (contracts given to agents): started, completed, stopped.
 
 import type { HarnessName } from '../runs.ts'
 
-/** A run was started. The contract is the entry's body: not every watcher may see what an agent was asked. */
+/** A run was started. The contract is stored as the entry's body, because not every watcher may see what an agent was asked to do. */
 export interface RunStarted {
   type: 'run.started'
   id: string
@@ -11,27 +11,27 @@ export interface RunStarted {
   harness: HarnessName
   model?: string
   cwd?: string
-  /** The machine that carries the run out; left out where the workspace lives on one machine alone. */
+  /** The machine that carries the run out. Unset in a workspace of a single machine. */
   machine?: string
-  /** The run's worker is to have a worktree of its own. */
+  /** Whether the run's worker is to have a git worktree of its own. */
   worktree?: boolean
-  /** The earlier run whose contract this one was given again. */
+  /** The id of the earlier run whose contract this run was given again. */
   again?: string
 }
-/** A run is done. Its payload belongs to the entry, like a body. */
+/** A run was completed. The payload that it hands over is stored with the entry, like a body. */
 export interface RunCompleted {
   type: 'run.completed'
   id: string
   agent: string
   summary: string
-  /** The size of the payload, uncompressed; unset where nothing was handed over. */
+  /** The size of the payload, uncompressed. Unset if the run handed over nothing. */
   payloadBytes?: number
 }
 export interface RunStopped {
   type: 'run.stopped'
   id: string
   agent: string
-  /** Why the run ended by itself, or the words of whoever stopped it. */
+  /** Why the run ended by itself, or the words of the agent or person who stopped it. */
   reason?: string
 }
 

@@ -1,10 +1,10 @@
-// Facts about spend: a turn of a model was paid for.
+// Facts about spend: the tokens and cost of one turn of a model.
 
 import type { Tokens } from '../spend.ts'
 
 /**
- * One turn of an agent's model. `worker` or `run`: the id of the one that used it; an agent notes its own spend alone. `usd` is a list price, where the vendor
- * says it.
+ * The tokens and cost of one turn of an agent's model. `worker` or `run` is the id of that agent's worker program or run in which the turn took place. `usd` is
+ * a list price, if the vendor reports one.
  */
 export interface SpendNoted {
   type: 'spend.noted'

@@ -22,7 +22,7 @@ export const actionOperations = {
       description: z.string().min(1).max(limits.actionDescriptionCharsMax),
       inputSchema: offeredSchema,
       outputSchema: offeredSchema.optional(),
-      /** The agents who may call it; all, if left out. */
+      /** The agents that may call the action. Unset: all agents. */
       availableTo: z.array(AgentName).max(1_000).optional(),
       timeoutMs: timeoutMs.optional(),
     }),
@@ -43,9 +43,9 @@ export const actionOperations = {
     looks: 'always',
     summary: 'The actions that you may call now; without a name, those that are open to all.',
     input: z.object({
-      /** Only the actions that agents are shown unasked: registered on the owner's socket or with the key. */
+      /** Whether to list only the actions that agents are shown without asking: those registered on the owner's socket or with the key. */
       unasked: z.boolean().optional(),
-      /** At most this many actions, in the order of their names. */
+      /** The most actions to list, in the order of their names. */
       limit: z.number().int().min(1).optional(),
     }),
     output: z.object({ actions: z.array(ActionInfo) }),

@@ -1,4 +1,4 @@
-// Operations on agents: taking a name, seeing who is there, taking tokens back, retiring one.
+// Operations on agents: taking a name, listing agents, revoking tokens, archiving an agent.
 
 import { z } from 'zod'
 import { Agent, AgentName, AgentProfile, Doing, Label, WorkspaceName } from '../words.ts'
@@ -14,7 +14,7 @@ export const agentOperations = {
       'Take a name: a new one, an offline one, or one whose token is shown. The session acts as that agent from then on.',
     input: AgentProfile.extend({
       token: z.string().max(200).optional(),
-      /** A taken name is refused instead of numbered. */
+      /** Whether a taken name is refused. If false or unset, the name gets a number. */
       strict: z.boolean().optional(),
     }),
     output: z.object({
@@ -33,15 +33,15 @@ export const agentOperations = {
     input: z.object({
       includeIdle: z.boolean().optional(),
       includeOffline: z.boolean().optional(),
-      /** Shows each task as it was given, not its first line alone. */
+      /** Whether to show each agent's whole task instead of its first line. */
       whole: z.boolean().optional(),
-      /** Only the agent of this name, also while it is away. */
+      /** Lists only the agent of this name, also if it is offline. */
       name: AgentName.optional(),
       project: WorkspaceName.optional(),
     }),
     output: z.object({
       agents: z.array(Agent),
-      /** Addresses of connected agents in other workspaces that you may write to, where no other agent is connected here. */
+      /** Addresses of connected agents in other workspaces to which the caller may write; set only if no other agent is connected in this workspace. */
       abroad: z.array(z.string()).optional(),
     }),
   },
@@ -52,9 +52,12 @@ export const agentOperations = {
     byHost: 'always',
     summary:
       'Your own situation in a few lines, for a model whose memory was cut: who you are, who hired you and for what, open answers, unread messages, workers and runs.',
-    /** `after`: how the memory was cut. Without it a brief comes only if it is due: the CLI has reported a cut, and nobody has told the agent yet. */
+    /**
+     * `after` says how the model's memory was cut. If it is unset, the brief (a summary of the agent's situation) comes only if it is due: the CLI has reported
+     * a cut, and the agent has not been told yet.
+     */
     input: z.object({ after: z.enum(['compact', 'resume', 'clear']).optional() }),
-    /** The brief. Empty, if it is not due, or if another session of the agent was told a moment ago. */
+    /** The brief. Empty if it is not due, or if another session of the agent got it a moment ago. */
     output: z.object({ text: z.string() }),
   },
   'agent.show': {

@@ -1,4 +1,4 @@
-// Operations on approvals: an agent asks before it goes on, and somebody with authority says yes or no.
+// Operations on approvals: an agent asks before it goes on, and a person, or an agent with a delegation, says yes or no.
 
 import { z } from 'zod'
 import { Approval, ApprovalChoice, approvalHows, Delegation, Question, questionsMax } from '../approvals.ts'
@@ -6,7 +6,7 @@ import { limits } from '../limits.ts'
 import { Label } from '../words.ts'
 import type { OperationTable } from './rule.ts'
 
-/** The caller's own key; unique within its session. */
+/** The caller's own key for an approval; unique within the caller's session. */
 const key = Label.min(1)
 const text = z.string().refine((each) => !each.includes('\0'), 'must not contain the character U+0000')
 const kind = ApprovalChoice.shape.kind
@@ -24,14 +24,14 @@ export const approvalOperations = {
       key,
       vendor: Label,
       tool: text.max(limits.approvalWordsCharsMax),
-      /** The text of what the agent is about to do: cut here, where it is long. */
+      /** What the agent is about to do, as text; the daemon cuts a long text. */
       input: text.max(limits.approvalWholeCharsMax),
-      /** The length of the whole text, where the caller has cut it. */
+      /** The length of the whole text, if the caller itself has cut the text. */
       inputChars: z.number().int().nonnegative().optional(),
       directory: text.max(limits.pathCharsMax).optional(),
       choices: z.array(ApprovalChoice).max(20),
       questions: z.array(Question).min(1).max(questionsMax).optional(),
-      /** The words of whoever denies it reach the model. */
+      /** Whether the words in a denial reach the model. */
       passesWords: z.boolean().optional(),
     }),
     output: z.object({
@@ -76,11 +76,11 @@ export const approvalOperations = {
     input: z.object({
       id: z.string().max(limits.idCharsMax),
       choice: z.string().max(100),
-      /** The digest of what was shown. */
+      /** The digest of what the person was shown. */
       digest: z.string().max(100),
-      /** Words for the model, where its CLI passes them on. */
+      /** Words for the model, if the model's CLI passes them on. */
       words: text.max(limits.approvalWordsCharsMax).optional(),
-      /** The answers to the questions of a choice, one for each: the label of an option, several with commas between them, or words of one's own. */
+      /** The answers to the approval's questions, one for each: the label of an option, several labels separated by commas, or free words. */
       answers: z.array(text.min(1).max(limits.approvalWordsCharsMax)).max(questionsMax).optional(),
     }),
     output: z.object({
@@ -89,7 +89,7 @@ export const approvalOperations = {
       kind,
       how: z.enum(approvalHows),
       wordsReach: z.boolean(),
-      /** How the words reach the agent's model: with the answer, or as a message, where its CLI has no other way. */
+      /** How the words reach the agent's model: together with the answer, or as a message if its CLI offers no other way. */
       wordsAs: z.enum(['answer', 'message']).optional(),
     }),
   },

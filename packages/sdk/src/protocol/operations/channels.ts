@@ -1,4 +1,4 @@
-// Operations on channels: making, entering, leaving, removing, listing.
+// Operations on channels: creating, joining, leaving, removing, listing.
 
 import { z } from 'zod'
 import { Channel, ChannelName } from '../words.ts'
@@ -20,12 +20,12 @@ export const channelOperations = {
     summary: 'Enter a channel, from its current message on.',
     input: z.object({
       channel: ChannelName,
-      /** Make the channel if there is none. */
+      /** Whether to create the channel if it does not exist. */
       create: z.boolean().optional(),
     }),
     output: z.object({
       channel: z.string(),
-      /** There was no such channel: this call made it. */
+      /** Whether this call has created the channel. */
       created: z.boolean().optional(),
     }),
   },

@@ -1,4 +1,5 @@
-// Operations on claims: the files that agents are editing. Files are paths on the daemon's own machine, so over the network they need the key.
+// Operations on claims: the files that agents are editing. Files are paths on the daemon's own machine, so these operations need the workspace key over the
+// network.
 
 import { z } from 'zod'
 import { Claim } from '../claims.ts'
@@ -7,7 +8,7 @@ import type { OperationTable } from './rule.ts'
 
 const path = z.string().min(1).max(limits.pathCharsMax)
 const named = z.object({
-  /** The directory in which relative paths begin. */
+  /** The directory from which relative paths start. */
   cwd: path,
   files: z.array(path).min(1).max(limits.claimFilesMax),
 })
@@ -21,16 +22,16 @@ export const claimOperations = {
     summary: 'Say what you are about to edit, as a hook does before the edit: claims the files, or denies the edit.',
     input: named.extend({
       files: z.array(path).max(limits.claimFilesMax),
-      /** Paths that the edit removes, moves or restores: of a directory, everything below it. */
+      /** Paths that the edit removes, moves or restores; a directory stands for everything below it. */
       trees: z.array(path).max(limits.claimTreesMax).optional(),
-      /** A git command that touches files which it does not name, and the directory it runs in. */
+      /** A git command that touches files without naming them, and the directory in which the command runs. */
       git: z.object({ command: z.string().max(4_000), directory: path }).optional(),
     }),
     output: z.object({
       isDenied: z.boolean(),
-      /** The text for the agent, if anything is in its way. */
+      /** A text for the agent. Unset if no claim is in its way. */
       text: z.string().optional(),
-      /** The first of the claims of others that were in the way. */
+      /** The first of the other agents' claims that are in the way. */
       met: z.array(Claim),
     }),
   },

@@ -1,4 +1,4 @@
-// Operations on a workspace as a whole, and those of the daemon's own socket.
+// Operations on a workspace as a whole, and operations on the daemon's control socket.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
@@ -11,7 +11,7 @@ const WorkspaceStatus = z.object({
   workspace: z.string(),
   workspaceId: z.string(),
   socketPath: z.string(),
-  /** The address where HTTP is served, if it is. */
+  /** The daemon's HTTP address. Unset if it serves no HTTP. */
   url: z.string().optional(),
   daemonVersion: z.string(),
   uptimeMs: z.number(),
@@ -20,17 +20,17 @@ const WorkspaceStatus = z.object({
   sessions: z.number(),
   messages: z.number(),
   seq: z.number(),
-  /** The delay of the event loop, over the last minute. */
+  /** The delay of the daemon's event loop in ms, over the last minute. */
   lagMs: z.object({ p50: z.number(), p99: z.number(), max: z.number() }),
   residentMb: z.number(),
-  /** Messages that wait on this machine until the shared workspace can be reached. */
+  /** The number of messages that wait on this machine until the shared workspace can be reached. */
   queued: z.number().optional(),
 })
 export type WorkspaceStatus = z.infer<typeof WorkspaceStatus>
 
-/** The workspace is to live on this machine alone, although the cluster has a shared one of this name. */
+/** Whether the workspace lives on this machine alone, even if the cluster has a shared workspace of the same name. */
 const Local = z.boolean().optional()
-/** A path on the machine of the daemon, from its root. */
+/** An absolute path on the daemon's machine. */
 const Path = z.string().min(1).max(limits.pathCharsMax)
 
 export const daemonOperations = {
@@ -218,7 +218,7 @@ export const daemonOperations = {
     input: z.object({}),
     output: z.object({
       workspaces: z.array(WorkspaceEntry),
-      /** Why the cluster could not be asked for the workspaces that only it has. */
+      /** Why the cluster could not be asked for workspaces that exist only there. Unset if it was asked. */
       clusterFault: z.string().optional(),
     }),
   },
@@ -233,7 +233,7 @@ export const daemonOperations = {
       pid: z.number(),
       uptimeMs: z.number(),
       dataDir: z.string(),
-      /** The HTTP server as it is now, so that a restart can keep its port. */
+      /** The current settings of the HTTP server, so that a restart can keep its port. Unset if there is none. */
       http: z
         .object({
           url: z.string(),
@@ -248,9 +248,9 @@ export const daemonOperations = {
         .optional(),
       residentMb: z.number(),
       lagMs: WorkspaceStatus.shape.lagMs,
-      /** The PATH on which the daemon looks for programs, which may be another than in its owner's shell. */
+      /** The PATH in which the daemon searches for programs; it may differ from the PATH in its owner's shell. */
       path: z.string().optional(),
-      /** A session started the daemon, which ends some time after the last session. */
+      /** Whether a session started the daemon, which then ends some time after the last session. */
       endsUnattended: z.boolean().optional(),
       workspaces: z.array(WorkspaceEntry),
     }),
@@ -260,7 +260,7 @@ export const daemonOperations = {
     who: 'owner',
     network: 'never',
     summary: 'Answers a person at a terminal, and refuses an agent: asked before a key or a policy is given out.',
-    /** `script`: a program without a terminal will do, if it does not run inside the processes of an agent. */
+    /** Whether a program without a terminal may ask too, provided that it does not run inside the processes of an agent. */
     input: z.object({ script: z.boolean().optional() }),
     output: z.object({}),
   },
@@ -269,7 +269,7 @@ export const daemonOperations = {
     who: 'owner',
     network: 'never',
     summary: 'A link to the page for people, with a code that works once and not for long.',
-    /** The page opens on this workspace, and shows every other one of the daemon too, unless `only` is set. */
+    /** The page opens on `workspace`, and shows all other workspaces of the daemon too, unless `only` is set. */
     input: z.object({ workspace: WorkspaceName, only: z.boolean().optional() }),
     output: z.object({ url: z.string(), until: z.string() }),
   },

@@ -1,4 +1,4 @@
-// Operations on events: facts as watchers see them.
+// Operations on events, the facts of the journal as watchers see them.
 
 import { z } from 'zod'
 import type { RelayEvent } from '../events.ts'
@@ -11,7 +11,7 @@ const eventFilter = z.object({
   types: z.array(z.string().max(80)).max(50).optional(),
 })
 
-/** The fields of every event. The content of `fact` for each `type` is a matter of types alone: see events.ts. */
+/** The fields of every event. What `fact` contains for each `type` is described only by TypeScript types: see events.ts. */
 const event = z.object({
   seq: z.number(),
   ts: z.string(),
@@ -35,13 +35,13 @@ export const eventOperations = {
     }),
     output: z.object({
       events: z.array(event),
-      /** The number to go on from, as `since: next`: nothing is left out, nothing comes twice. */
+      /** The number to continue from, as `since: next`: then no event is left out, and none comes twice. */
       next: z.number(),
-      /** The journal goes on after `next`: a page may be short, or empty, because it was full or took long. */
+      /** Whether the journal has more entries after `next`. A page may be short or empty, because it was full or took too long. */
       more: z.boolean(),
-      /** The number to go further back from, as `before: earlier`, in a page without `since`. Nothing lies further back, if it is missing. */
+      /** In a page without `since`: the number from which to go further back, as `before: earlier`. Unset if there are no earlier events. */
       earlier: z.number().optional(),
-      /** The number up to which the journal was pruned, where the page begins before it: events that were over by then are not in the journal any more. */
+      /** The number up to which the journal was pruned (events that were over by then were deleted). Set if the page begins before that number. */
       pruned: z.number().optional(),
     }),
   },

@@ -1,4 +1,4 @@
-// Operations on past messages: conversations with their last message, their history in pages, and one agent's mail.
+// Operations on past messages: conversations with their last message, their history in pages, and the messages of one agent.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
@@ -27,9 +27,9 @@ export const historyOperations = {
         conversation: z.string().min(1).max(limits.conversationCharsMax).optional(),
         /** Only messages with a lower number. */
         before: number.optional(),
-        /** Only messages with a higher number: the page begins there. */
+        /** Only messages with a higher number; the page begins right after that number. */
         after: number.optional(),
-        /** A message in place of a conversation: the page of its conversation in whose middle it stands. */
+        /** The id of a message, in place of a conversation: returns the page of its conversation that has this message in the middle. */
         around: MessageId.optional(),
         limit: page.optional(),
       })
@@ -39,9 +39,9 @@ export const historyOperations = {
       }),
     output: z.object({
       conversation: z.string(),
-      /** The number of the conversation's last message. Numbers have no gaps, so this is also how many there are. */
+      /** The number of the conversation's last message. Numbers have no gaps, so it is also the number of messages. */
       last: z.number(),
-      /** The journal's number when this was read: events above it are news. */
+      /** The journal's number when the page was read: events with a higher number are newer than the page. */
       seq: z.number(),
       messages: z.array(HistoryMessage),
     }),

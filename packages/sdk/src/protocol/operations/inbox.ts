@@ -1,4 +1,4 @@
-// Operations on one's own inbox: looking, taking, marking messages read, being told of new ones.
+// Operations on the caller's own inbox: looking, taking, marking messages as read, being told of new messages.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
@@ -8,10 +8,10 @@ import { type OperationTable, page } from './rule.ts'
 
 const inboxFilter = z.object({
   limit: page.optional(),
-  /** Stop before this many bytes of bodies; one message is always handed out. */
+  /** The most bytes of message bodies in the answer; at least one message is always handed out. */
   bytesMax: z.number().int().min(1).max(limits.pageBytesMax).optional(),
   unreadOnly: z.boolean().optional(),
-  /** Look back, as with `unreadOnly: false`, at what came before this message: the first one of a page leads to the page before. */
+  /** Lists what came before this message, as with `unreadOnly: false`: with the first message of a page it returns the page before. */
   before: MessageId.optional(),
   from: Address.optional(),
   channel: ChannelName.optional(),
@@ -28,15 +28,15 @@ export const inboxOperations = {
     summary: 'Hand out unread messages, oldest first. They count as read at your next call.',
     input: inboxFilter.extend({
       /**
-       * `hook`: for the agent's next turn. Messages that were put before it already are left out, nothing counts as read until it is offered, and what does
-       * not fit into `bytesMax` waits for an event that has room.
+       * `hook`: takes messages for the agent's next turn. Messages that were already put before the agent are left out, none counts as read before it is
+       * offered, and messages that do not fit into `bytesMax` wait for a hook event that has room.
        */
       route: z.enum(['take', 'hook']).optional(),
-      /** With the route `hook`: also hands out messages that were put before the agent earlier, for a session that has just begun. */
+      /** With the route `hook`: whether messages that were put before the agent earlier are handed out again, for a session that has just begun. */
       again: z.boolean().optional(),
-      /** The time when a session that says `again` began, in ms. It has seen the messages that were put before the agent since then. */
+      /** With `again`: when the session began, in ms since 1970. The session has seen the messages that were put before the agent since then. */
       begun: z.number().optional(),
-      /** The time to wait for a message where there is none, in ms. An agent's newest wait ends its earlier one. */
+      /** How long `inbox.take` waits for a message if the inbox is empty, in ms. A new wait of the same agent ends its earlier wait. */
       wait: z.number().int().min(1).max(limits.waitMsMax).optional(),
     }),
     output: inboxPage,
@@ -91,9 +91,9 @@ export const inboxOperations = {
       total: z.number(),
       kinds: z.record(z.string(), z.number()),
       sources: z.record(z.string(), z.number()),
-      /** The number of the newest of these messages: a caller who has told of it needs not tell again. */
+      /** The number of the newest of the counted messages: a caller that has already told its agent about this message need not tell it again. */
       newest: z.number(),
-      /** A brief is due: `agent.brief` has it. */
+      /** Set if a brief (a summary of the agent's situation) is due, which `agent.brief` returns. */
       briefDue: z.literal(true).optional(),
     }),
   },
@@ -102,7 +102,7 @@ export const inboxOperations = {
     who: 'agent',
     network: 'open',
     summary: 'Send each message of the inbox as it comes (DELIVER); the receiver marks it read.',
-    /** `since`: only messages with a higher `seq`. Without it, messages that wait already are sent first. */
+    /** `since`: only messages with a higher `seq`. Unset: the messages that already wait are sent first. */
     input: z.object({ since: z.number().int().min(0).optional() }),
     output: InboxMessage,
   },

@@ -7,21 +7,24 @@ import { WorkspaceEntry } from '../workspace-entry.ts'
 import type { OperationTable } from './rule.ts'
 
 /**
- * States. here: this machine. reached: its daemon was heard of just now. unreachable: its daemon is silent, and what happens there is not known. closed: its
- * daemon has stopped, or does not have this workspace open. removed: it is of the cluster no more.
+ * The states of a machine. here: this machine. reached: its daemon was heard of just now. unreachable: its daemon is silent, so what happens on the machine is
+ * not known. closed: its daemon has stopped, or does not have this workspace open. removed: it does not belong to the cluster any more.
  */
 export const machineStates = ['here', 'reached', 'unreachable', 'closed', 'removed'] as const
 
 const Machine = z.object({
   name: z.string(),
   state: z.enum(machineStates),
-  /** The version of the machine's daemon, as it was started last. */
+  /** The version of the machine's daemon when it was last started. */
   version: z.string().optional(),
   joinedAt: z.string().optional(),
   seenAt: z.string().optional().describe('When its daemon was last heard of, where it ever was.'),
   revokedAt: z.string().optional(),
   owns: z.boolean().describe('The workspace is its own.'),
-  /** The allowed requests. Unset for this machine itself, for one that was removed, and where the cluster has not said yet which machine has the name. */
+  /**
+   * What the machine may ask of the answering machine. Unset for the answering machine itself, for a removed machine, and if the cluster has not said yet which
+   * machine has this name.
+   */
   may: z
     .array(z.enum(requestKinds as [RequestKind, ...RequestKind[]]))
     .optional()

@@ -1,4 +1,4 @@
-// Operations on messages: sending, reacting, finding, and knowing what became of one.
+// Operations on messages: sending, reacting, searching, and learning what became of a message.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
@@ -19,13 +19,13 @@ import {
 import { type OperationTable, page } from './rule.ts'
 
 const SendInput = z.object({
-  /** The recipients. A reply may leave them out, and then goes to where the message it answers was said. */
+  /** The recipients. May be unset in a reply, which then goes to the conversation of the message that it answers. */
   to: z.union([Address, z.array(AgentName).min(1).max(limits.groupAgentsMax)]).optional(),
   body: Body,
   thread: Thread.optional(),
   replyTo: MessageId.optional(),
   kind: MessageKind.optional(),
-  /** Creates the channel that the message is for, if there is none. */
+  /** Whether to create the channel to which the message goes, if the channel does not exist. */
   create: z.boolean().optional(),
   wait: z.object({ timeoutMs: z.number().int().min(1).max(limits.waitMsMax).optional() }).optional(),
 })
@@ -39,16 +39,16 @@ const Sent = z.object({
   to: z.union([z.string(), z.array(z.string())]),
   /** Direct recipients without a live session: the message waits in their inboxes. */
   away: z.array(z.string()),
-  /** Direct recipients on machines that cannot be reached: nobody here knows whether they are there. */
+  /** Direct recipients on machines that cannot be reached: this machine does not know whether they are online. */
   unreachable: z.array(Unreachable).optional(),
-  /** Direct recipients that are there, and are not given messages now, with the reason: the message waits in their inboxes. */
+  /** Direct recipients that are connected but get no messages at the moment, with the reason: the message waits in their inboxes. */
   notReached: z.array(NotReached).optional(),
-  /** Workspaces of a wide address that could not take the message. */
+  /** The workspaces that could not take a message sent to several workspaces at once. */
   failed: z.array(z.object({ to: z.string(), code: z.string(), message: z.string() })).optional(),
   reply: Message.optional(),
 })
 
-/** A send that waits on its sender's machine. */
+/** A message that waits on its sender's machine until it can be sent. */
 const Queued = z.object({
   id: z.string(),
   since: z.string(),
@@ -75,9 +75,9 @@ export const messageOperations = {
       'Send a message, or keep it on this machine while its shared workspace cannot be reached: it is sent then, in its order and once.',
     input: SendInput.omit({ wait: true }).refine(hasRecipient, noRecipient),
     output: z.object({
-      /** The answer of message.send, where the message is stored. */
+      /** The answer of `message.send`. Unset if the message is not stored yet. */
       sent: Sent.optional(),
-      /** The place in the outbox, where the message is not stored yet. `ahead`: how many messages are sent before it. */
+      /** The message's place in the outbox, if it is not stored yet. `ahead` is the number of messages that are sent before it. */
       queued: z.object({ id: z.string(), since: z.string(), ahead: z.number() }).optional(),
     }),
   },
@@ -88,7 +88,7 @@ export const messageOperations = {
     summary:
       'Your messages that wait on this machine until the shared workspace can be reached; for the key’s holder, those of all.',
     input: z.object({}),
-    /** `preview`: the beginning of the body. */
+    /** `preview` is the beginning of the message's body. */
     output: z.object({ queued: z.array(Queued.omit({ body: true }).extend({ preview: z.string() })) }),
   },
   'outbox.drop': {
@@ -121,7 +121,7 @@ export const messageOperations = {
     output: z.object({
       messages: z.array(Message),
       more: z.number(),
-      /** The number to go on from, as `after: next`: the page was full, or took long. Nothing is left, if it is missing. */
+      /** The number to continue from, as `after: next`, because the page was full or took too long. Unset if nothing is left. */
       next: z.number().optional(),
     }),
   },
@@ -141,7 +141,7 @@ export const messageOperations = {
     output: z.object({
       messages: z.array(Message),
       more: z.number(),
-      /** The number to go on from, as `before: next`: the page was full, or took long. Nothing is left, if it is missing. */
+      /** The number to continue from, as `before: next`, because the page was full or took too long. Unset if nothing is left. */
       next: z.number().optional(),
     }),
   },

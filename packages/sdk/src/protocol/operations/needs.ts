@@ -23,7 +23,7 @@ export const needOperations = {
       'Be done with a question, messages or a failed worker, without an answer. What comes later needs you again.',
     input: z.object({
       key: z.string().min(1).max(limits.pathCharsMax),
-      /** The `seq` of the last message of the need that you have seen; if left out, of the newest. */
+      /** The `seq` of the last message of the need that the person has seen. Unset: that of the newest message. */
       through: z.number().int().min(0).optional(),
     }),
     output: z.object({}),

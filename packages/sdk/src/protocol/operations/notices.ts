@@ -1,4 +1,4 @@
-// Operations on notices: being told once that another agent is idle, has ended or has answered.
+// Operations on notices: an agent is told once when another agent is idle, has ended or has answered.
 
 import { z } from 'zod'
 import { AwaitedNotice, NoticeOccasion } from '../notices.ts'
@@ -14,9 +14,9 @@ export const noticeOperations = {
     network: 'open',
     summary:
       'Ask to be told once, by a message of the daemon, when another agent is idle, has ended or has answered you. What is so already is answered at once.',
-    /** `message`: for idle, the agent must have been shown it; for answered, the answer must be to it. */
+    /** `message`: for `idle`, the agent must have been shown this message; for `answered`, the answer must be to this message. */
     input: asked.extend({ message: MessageId.optional() }),
-    /** `already`: the occasion is there now, in words. Nothing is kept then, and no message comes. */
+    /** `already` says in words that the occasion is there now; then no notice is stored, and no message comes. */
     output: z.object({ already: z.string().optional() }),
   },
   'notice.drop': {

@@ -1,20 +1,22 @@
-// The rule for one operation in the table, and what several operations share.
+// The type of one row in the table of operations, and schemas that several operations share.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
 
 /**
- * The least that a caller must be. anyone: a session that has not said who it is. agent: acts as one agent. holder: also shows the workspace key. owner: the
- * data directory's owner, on the control socket; such an operation belongs to the daemon, not to a workspace.
+ * What a caller must at least be to use an operation. anyone: a session that has not said who it is. agent: a session that acts as one agent. holder: a session
+ * that also shows the workspace key. owner: the owner of the data directory, on the control socket; such an operation belongs to the daemon, not to a
+ * workspace.
  */
 export type Who = 'anyone' | 'agent' | 'holder' | 'owner'
 /**
- * The least that a session must have shown to ask for an operation over the network; on the owner's own socket nothing needs to be shown. lift: nothing, even
- * on a lift's port. open: nothing, on an open port. run: as open, but an input that starts a program needs what `spawn` needs. token: an agent's token. spawn:
- * the key, or a token where policy.spawn allows it. key: the workspace key. never: no network can ask for it.
+ * What a session must at least have shown to use an operation over the network; on the owner's own socket nothing needs to be shown. lift: nothing, even on the
+ * port of a lift (a relay of its own for a shared piece of work). open: nothing, on an open port. run: as open, but an input that starts a program needs what
+ * `spawn` needs. token: an agent's token. spawn: the key, or a token if policy.spawn allows it. key: the workspace key. never: the operation is not available
+ * over any network.
  */
 export type Network = 'lift' | 'open' | 'run' | 'token' | 'spawn' | 'key' | 'never'
-/** The kinds of operations. command: changes something, through the engine. query: reads. watch: keeps sending until it is ended. */
+/** The kinds of operations. command: changes something, and is decided by the engine. query: only reads. watch: keeps sending items until it is ended. */
 export type OperationKind = 'command' | 'query' | 'watch'
 
 export interface OperationRule {

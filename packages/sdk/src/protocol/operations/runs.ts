@@ -1,4 +1,4 @@
-// Operations on runs: contracts given to agents, their status, and what they hand over. The events of runs come by event.follow.
+// Operations on runs: contracts given to agents, their status, and what the runs hand over. Events about runs come by `event.follow`.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
@@ -17,15 +17,15 @@ export const runOperations = {
     input: z
       .object({
         contract: Contract.optional(),
-        /** A run that has ended, by its id or its agent's name: the same contract again, by the same kind of agent, for the agent that asked for it then. */
+        /** The id or agent name of a run that has ended: starts a run with the same contract, for the same asker, carried out by the same kind of agent. */
         again: run.optional(),
-        /** The kind of agent. If left out: the built-in loop, or without a model the first CLI on PATH. */
+        /** The kind of agent that carries out the run. Unset: the built-in loop, or without a model the first CLI on PATH. */
         harness: HarnessName.optional(),
         model: ModelName.optional(),
         cwd: z.string().min(1).max(limits.pathCharsMax).optional(),
-        /** Gives a run by a CLI a git worktree of its own. */
+        /** Whether a run by a CLI gets a git worktree of its own. */
         worktree: z.boolean().optional(),
-        /** The agent that carries out an `external` run; the caller, if left out. */
+        /** The agent that carries out an `external` run. Unset: the caller. */
         agent: AgentName.optional(),
       })
       .refine(({ contract, again }) => contract !== undefined || again !== undefined, {
@@ -37,7 +37,7 @@ export const runOperations = {
           message: '`again` says all of it: leave the others out',
         },
       ),
-    /** `note`: something that the asker would not expect, such as that the run will stop at once. */
+    /** `note`: something that the asker would not expect, for instance that the run will stop at once. */
     output: Run.extend({ note: z.string().optional() }),
   },
   'run.status': {
@@ -46,7 +46,7 @@ export const runOperations = {
     network: 'open',
     summary:
       'The status of runs, by their ids; of workers too, by their names. An unknown id is an error of its own, not of the call.',
-    /** `whole`: each run with its contract, as far as one answer carries them (4 MiB). */
+    /** `whole`: whether each run comes with its contract, as far as the contracts fit into one answer (4 MiB). */
     input: z.object({ runs: z.array(run).max(limits.runsAskedMax), whole: z.boolean().optional() }),
     output: z.object({ runs: z.array(z.union([Run, z.object({ id: z.string(), error: z.string() })])) }),
   },
@@ -55,10 +55,10 @@ export const runOperations = {
     who: 'anyone',
     network: 'open',
     summary: 'The runs you asked for or carry out, newest first; all of them for people and the key holder.',
-    /** `whole`: each run with its contract, not its first line alone, as far as one answer carries them (4 MiB). */
+    /** `whole`: whether each run comes with its whole contract, as far as the contracts fit into one answer (4 MiB). */
     input: z.object({ status: RunState.optional(), limit: page.optional(), whole: z.boolean().optional() }),
     output: z.object({
-      /** `title`: the first line of the contract. */
+      /** `title` is the first line of the contract. */
       runs: z.array(Run.extend({ title: z.string() })),
     }),
   },

@@ -1,4 +1,4 @@
-// Operations on workers: programs that the daemon runs for an agent in a terminal of their own.
+// Operations on workers: programs that the daemon runs for an agent, each in a terminal of its own.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
@@ -9,7 +9,7 @@ import type { OperationTable } from './rule.ts'
 const named = z.object({ name: AgentName })
 const words = z.array(z.string().max(4_000)).max(200)
 const reason = Label.optional()
-/** A worker's name, or the branch of its worktree where a name has left several. */
+/** A worker's name, or the branch of its git worktree if workers of that name have left several worktrees. */
 const tree = Label.min(1)
 const cells = z.number().int().min(2).max(1_000)
 
@@ -20,31 +20,31 @@ export const workerOperations = {
     network: 'spawn',
     summary: 'Start a worker of yours; answered once its program has started and lives, or with its last screen.',
     input: named.extend({
-      /** A harness: claude, codex, …; `plain` for any program, given by `command`. */
+      /** The program to start: `claude`, `codex`, or another CLI that the relay knows; `plain` for any program, given by `command`. */
       cli: Label.min(1),
       command: words.min(1).optional(),
       /**
-       * `acp`: the program speaks ACP on its stdin and stdout. `pty`: the daemon types into it, also where it speaks ACP. Left out: the best that the harness
-       * has.
+       * How the daemon speaks with the program. `acp`: over ACP on its stdin and stdout. `pty`: the daemon types into its terminal, even if the program speaks
+       * ACP. Unset: the best way that the relay knows for this program.
        */
       control: z.enum(controls).optional(),
-      /** The user's own arguments for the CLI. */
+      /** Additional arguments for the CLI's command line. */
       args: words.optional(),
       task: Body.optional(),
       model: ModelName.optional(),
-      /** `lead`: the worker gets what others send to `project:lead`. */
+      /** With `lead`, the worker gets the messages that others send to `project:lead`. */
       role: AgentRole.optional(),
       /**
-       * The directory in which the worker works; else that of its parent, if that is a worker or a run, else the project's directory, else that of the
-       * parent's host. A relative path starts there too.
+       * The working directory of the worker. Unset: its parent's directory if the parent is a worker or a run, else the project's directory, else the working
+       * directory of the parent's own program. A relative path starts at that directory too.
        */
       cwd: z.string().min(1).max(4_000).optional(),
-      /** The worker gets a git worktree of its own, on a branch of its own, from the commit that is checked out in that directory. */
+      /** Whether the worker gets a git worktree of its own, on a branch of its own, from the commit that is checked out in its directory. */
       worktree: z.boolean().optional(),
     }),
     output: z.object({
       worker: Worker,
-      /** Something the caller should know, such as that its own MCP configuration was left as it is. */
+      /** Something that the caller should know, for instance that the program's own MCP configuration was left unchanged. */
       note: z.string().optional(),
     }),
   },
@@ -63,7 +63,7 @@ export const workerOperations = {
     network: 'token',
     summary: 'End a worker: politely, then by force, with everything it started.',
     input: named.extend({ reason }),
-    /** `note`: where the worker's work is, if its worktree holds some and was kept. */
+    /** `note` says where the worker's work is, if its git worktree contains work and was kept. */
     output: z.object({ worker: Worker, note: z.string().optional() }),
   },
   'worker.pause': {
@@ -88,10 +88,10 @@ export const workerOperations = {
     network: 'token',
     summary:
       'Your workers that run; all that ever ran, newest first, if asked for. Of everybody for people and the key holder.',
-    /** `whole`: each worker's task as it was given, not its first line alone, as far as one answer carries them (4 MiB). */
+    /** `whole`: whether each worker comes with its whole task instead of its first line, as far as the tasks fit into one answer (4 MiB). */
     input: z.object({ all: z.boolean().optional(), whole: z.boolean().optional() }),
     output: z.object({
-      /** `task`: the first line of the task, unless the whole was asked for. */
+      /** `task` is the first line of the worker's task, or the whole task if that was asked for. */
       workers: z.array(Worker.extend({ task: z.string().optional() })),
     }),
   },
@@ -102,7 +102,7 @@ export const workerOperations = {
     summary: 'What your workers have changed in their worktrees; also of those that have exited and left theirs.',
     input: z.object({ name: tree.optional() }),
     output: z.object({
-      /** `error`: git could not say. */
+      /** `error`: why git could not say what has changed. */
       workers: z.array(Worker.extend({ changes: WorktreeChanges.optional(), error: z.string().optional() })),
     }),
   },
@@ -136,7 +136,7 @@ export const workerOperations = {
     input: named.extend({ lines: z.number().int().min(1).max(10_000).optional() }),
     output: z.object({
       text: z.string(),
-      /** How the worker's program ended, where it runs no more. */
+      /** How the worker's program ended. Unset while it runs. */
       exited: z.string().optional(),
     }),
   },
@@ -146,7 +146,7 @@ export const workerOperations = {
     network: 'token',
     summary: "A worker's terminal: what it has printed so far, then what it prints (EVENT).",
     input: named,
-    /** `isPast`: the data was printed before the watch began. */
+    /** `isPast`: whether the data was printed before the watch began. */
     output: z.object({ data: z.string(), isPast: z.boolean().optional() }),
   },
   'worker.type': {

@@ -1,4 +1,4 @@
-// The refusals of approvals, and of operations that only a person may use.
+// The refusals about approvals, and about operations that only a person may use.
 
 import type { RefusalDetails } from './fixes.ts'
 import { absent, clash, denied } from './kinds.ts'

@@ -1,4 +1,4 @@
-// The refusals of claims on files.
+// The refusals about claims on files.
 
 import type { RefusalDetails } from './fixes.ts'
 import { absent, clash, denied } from './kinds.ts'

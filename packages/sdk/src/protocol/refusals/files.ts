@@ -1,4 +1,4 @@
-// The refusals that are about a file: of a workspace's database, a backup, an export.
+// The refusals about files: a workspace's database, a backup, an export.
 
 import { databaseFixes, type RefusalDetails } from './fixes.ts'
 

@@ -1,15 +1,18 @@
-// The fixes of refusals, in terms of what the reader has: an agent its tools, a person the command line, a program the SDK. One row for each refusal whose fix
-// names one of them; all other texts, which are the same for everyone, are whole in ../refusals.ts.
+// The fixes in refusals, for what each reader has: an agent its tools, a person the command line, a program the SDK. One row for each refusal whose fix names
+// one of these; texts that are the same for everyone are complete in ../refusals.ts.
 
 export type RefusalDetails = Record<string, unknown>
 
-/** The reader of a refusal: an agent with these tools, a person at the command line or on the page, or a program. */
+/** Who reads a refusal: an agent with certain tools, a person at the command line or on the page, or a program. */
 export type RefusalReader = { hasTool(name: string): boolean } | 'person' | 'program'
 
 type Words = string | ((details: RefusalDetails) => string)
 
 export interface Fixes {
-  /** Words by tool: an agent reads those of the first tool that it has. An agent without any of the tools reads the words under '', else the person's. */
+  /**
+   * The fix for agents, by tool: an agent reads the text for the first tool that it has. An agent with none of the tools reads the text under '', or else the
+   * person's.
+   */
   agent: Words | Readonly<Record<string, Words>>
   person: Words
   program: Words
@@ -24,13 +27,13 @@ const toEnter: Fixes = {
   program: (d) => `To enter it: relay.channels.join('${bare(d.channel)}')`,
 }
 
-/** A caller from another workspace can make no channel here. */
+/** The fix for a missing channel. Empty for a caller from another workspace, which cannot make a channel in this workspace. */
 const toMake = ({ canMake = true }: RefusalDetails, how: string): string => (canMake ? `To make it: ${how}` : '')
 
-/** The same for every reader, because whoever configures the client is the one to act. */
+/** The fix for a missing workspace key. The same for every reader, because the person who configures the client has to act. */
 const toComeIn = 'For the key: agent-relay workspace key. To ask for none on this machine: agent-relay up --open'
 
-/** Agents have no tool for approvals: under a delegation they use the command. */
+/** Where to find the open approvals. Agents have no tool for approvals: an agent with a delegation uses the command. */
 const openApprovals: Fixes = {
   agent: 'Those that are open: agent-relay approvals',
   person: 'Those that are open: agent-relay approvals',
@@ -49,25 +52,25 @@ const awaitedNotices: Fixes = {
   program: 'To see and drop yours: relay.agents.notices()',
 }
 
-/** The fix for a send that failed: the message can wait on this machine. */
+/** The fix for a send that failed: the message can wait on this machine until it can be sent. */
 const toQueue: Fixes = {
   agent: { relay_send: 'To have a message sent once that works: relay_send(…, queue=true)', '': '' },
   person: 'To have a message sent once that works: agent-relay send TO MESSAGE --queue',
   program: 'To have a message sent once that works: client.queue(to, body)',
 }
 
-/** The same for every reader, because a person on the machine that was asked is the one to act. */
+/** The fix for a request that another machine does not allow. The same for every reader, because a person on that other machine has to act. */
 const toAllow = (d: RefusalDetails): string =>
   `A person can allow it on ${d.machine}: agent-relay machine allow ${d.from} ${d.kind}`
 
 const toShow = (d: RefusalDetails): string =>
   `A person can allow it: agent-relay workspace policy set --terminal "${d.agent}=${d.name}"`
 
-/** A question with names to choose from: ` Did you mean Ann or Bob?` */
+/** Makes a question with names to choose from: ` Did you mean Ann or Bob?` */
 export const oneOf = (value: unknown, lead: string): string =>
   Array.isArray(value) && value.length > 0 ? ` ${lead} ${value.join(' or ')}?` : ''
 
-/** The fixes, by the code of the refusal. */
+/** The fixes, by the code of their refusal. */
 export const fixes = {
   'agent.unknown': {
     agent: { relay_who: 'All names: relay_who', list_agents: 'All names: list_agents(status="all")' },
@@ -190,7 +193,10 @@ export const fixes = {
   },
 } as const satisfies Record<string, Fixes>
 
-/** The fixes in a notice about a worker, which goes to its parent, by the worker's state. The notice is written before anybody knows its reader's tools. */
+/**
+ * The fixes in the daemon's messages about a worker to the worker's parent, by the worker's state. Such a message is written before anybody knows which tools
+ * its reader has.
+ */
 export const noticeFixes = {
   blocked: {
     agent: (name: string) =>
@@ -208,7 +214,7 @@ export const noticeFixes = {
   },
 } as const
 
-/** The fix for this reader. Empty where there is nothing that the reader could do, or where the refusal's own text says it. */
+/** Returns the fix for this reader. Empty if the reader can do nothing, or if the refusal's own text already contains the fix. */
 export function fixFor(code: string, details: RefusalDetails, reader: RefusalReader): string {
   if (!Object.hasOwn(fixes, code)) return ''
   const words = wordsFor(fixes[code as keyof typeof fixes], reader)
@@ -221,13 +227,13 @@ function wordsFor({ agent, person, program }: Fixes, reader: RefusalReader): Wor
   return agent[Object.keys(agent).find((name) => reader.hasTool(name)) ?? ''] ?? person
 }
 
-/** Where to find agents of the name that was sought, in other workspaces of this machine. */
+/** Names agents of the wanted name in other workspaces of this machine. */
 export function elsewhere({ name, elsewhere }: RefusalDetails): string {
   const told = (workspace: string) => ` ${name} is in ${workspace}: send to "${workspace}:${name}".`
   return Array.isArray(elsewhere) ? elsewhere.map(told).join('') : ''
 }
 
-/** The text where a program is missing. The user's own program has no install command; one given by its path is looked for nowhere else. */
+/** The text about a missing program. A program of the user's own has no install command; a program given by its path is searched for nowhere else. */
 export function notInstalled(program: string, install: string): string {
   if (install !== '') return `${program} is not on PATH. Install it: ${install}`
   if (program.includes('/')) return `${program} is not a program that can be run.`

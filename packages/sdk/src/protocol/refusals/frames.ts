@@ -1,5 +1,5 @@
-// The refusals of frames that cannot be carried. A link makes them by itself, so they come without the texts of all others: a page that uses the SDK would
-// otherwise load those for two sentences.
+// The refusals about frames that cannot be carried. A link makes these two refusals by itself, so they are separate from all others: a page that uses the SDK
+// would otherwise load all texts for these two sentences.
 
 import type { RefusalDetails } from './fixes.ts'
 import { usage } from './kinds.ts'
@@ -13,7 +13,7 @@ export const frameRefusals = {
   },
 }
 
-/** Makes the same as `refusal` does: these texts are whole, without a fix for each reader. */
+/** Makes a refusal as `refusal` does. The texts here are complete, without a separate fix for each reader. */
 export function frameRefusal(code: keyof typeof frameRefusals, details: RefusalDetails) {
   const { text, retry } = frameRefusals[code]
   return { code, message: text(details), retry, details }

@@ -1,4 +1,4 @@
-// The kinds of refusals: whether trying again can help, the HTTP status, and the exit code. A refusal that differs says so itself.
+// The kinds of refusals: whether trying again can help, the HTTP status, and the exit code. A refusal that differs from its kind overrides these values.
 
 export const usage = { retry: false, http: 400, exit: 2 }
 export const absent = { retry: false, http: 404, exit: 1 }

@@ -1,4 +1,4 @@
-// The refusals of needs, the things that wait for a person.
+// The refusals about needs, the things that wait for a person.
 
 import type { RefusalDetails } from './fixes.ts'
 import { absent, clash } from './kinds.ts'

@@ -1,4 +1,4 @@
-// The refusals of notices that agents ask for.
+// The refusals about notices, by which an agent is told once about another agent.
 
 import type { RefusalDetails } from './fixes.ts'
 import { absent, busy, usage } from './kinds.ts'

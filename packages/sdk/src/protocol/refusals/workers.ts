@@ -1,4 +1,4 @@
-// The refusals of workers and their worktrees.
+// The refusals about workers and their git worktrees.
 
 import { lastScreen, reasonTexts } from '../../internal/printed.ts'
 import { oneOf, type RefusalDetails } from './fixes.ts'
