@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { type Tool, toolsets } from '../packages/mcp/src/index.ts'
 import { allCommands } from '../packages/relay/src/cli/catalog.ts'
-import { type CliOption, exits, type NamedCommand } from '../packages/relay/src/cli/command.ts'
+import { type CliOption, exitCodes, type NamedCommand } from '../packages/relay/src/cli/command.ts'
 import { ownOptions } from '../packages/relay/src/cli/options.ts'
 import { settings } from '../packages/sdk/src/internal/settings.ts'
-import { waits } from '../packages/sdk/src/internal/waits.ts'
-import { clientLimits, welcomeMs } from '../packages/sdk/src/limits.ts'
+import { waitLimits } from '../packages/sdk/src/internal/waits.ts'
+import { clientLimits, welcomeTimeoutMs } from '../packages/sdk/src/limits.ts'
 import { limits, operations, refusals } from '../packages/sdk/src/protocol/index.ts'
 import { type Fixes, fixes, fixFor } from '../packages/sdk/src/protocol/refusals/fixes.ts'
 
@@ -193,7 +193,7 @@ function fixTexts(name: string): string[] {
 }
 
 function exitTable(): string {
-  const meanings: Record<keyof typeof exits, string> = {
+  const meanings: Record<keyof typeof exitCodes, string> = {
     refused: 'refused, or something went wrong',
     usage: 'a mistake in the command line',
     notRunning: 'no daemon runs',
@@ -202,10 +202,10 @@ function exitTable(): string {
     denied: 'not allowed',
     config: 'a file or variable is not as it must be',
   }
-  const rows = Object.entries(exits).map(([name, exit]) => [
+  const rows = Object.entries(exitCodes).map(([name, exit]) => [
     String(exit),
     code(name),
-    meanings[name as keyof typeof exits],
+    meanings[name as keyof typeof exitCodes],
   ])
   return `## Exit codes\n\n${table(['code', 'name', 'meaning'], [['0', '', 'done'], ...rows])}`
 }
@@ -224,7 +224,7 @@ const waitsIntroduction =
 
 function waitText(): string {
   const seconds = (ms: number) => `${ms / 1_000} s`
-  const ours = Object.values(waits).map(({ what, usualMs, limitMs, afterwards }) => [
+  const ours = Object.values(waitLimits).map(({ what, usualMs, limitMs, afterwards }) => [
     ...[what, seconds(usualMs), seconds(limitMs), code('RELAY_PATIENCE'), afterwards],
   ])
   const { callAwayMs } = clientLimits
@@ -239,7 +239,7 @@ function waitText(): string {
     [
       'the first answer on a new connection',
       '0.02 s',
-      seconds(welcomeMs),
+      seconds(welcomeTimeoutMs),
       '',
       'the connection counts as lost, and another one is made',
     ],

@@ -48,7 +48,7 @@ const contracts: Record<string, string[]> = {
   'supervisor → broker': at(
     'broker',
     'workers/worker-runtime',
-    'waking/own-session-runtime',
+    'waking/user-session-runtime',
     'approvals/approval-runtime',
     'claims/claim-runtime',
   ),

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { refreshLauncher } from '@agent-relay/mcp/launcher'
 import { RelayClient } from '@agent-relay/sdk'
-import { isAlive, socketPathOf } from '@agent-relay/sdk/internal/discover'
+import { isSocketAlive, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { bareEnv, temporaryFolder } from './child.ts'
 import { median } from './figures.ts'
 import { startRelay } from './relay.ts'
@@ -73,7 +73,7 @@ async function firstAnswerMs(): Promise<number> {
   const child = spawn('npm', ['start', '--silent'], { env, cwd: dataDir, stdio: 'ignore', detached: true })
   try {
     const socketPath = socketPathOf(dataDir, 'bench')
-    while (!(await isAlive(socketPath))) await sleep(lookMs)
+    while (!(await isSocketAlive(socketPath))) await sleep(lookMs)
     const [agent, person] = ['Echo', 'Kim'].map((agentName) => new RelayClient({ agentName, socketPath }))
     agent?.on('message', ({ from, id }) => void agent.send(from, 'Here.', { replyTo: id }))
     for (const client of [agent, person]) await client?.connect()

@@ -95,7 +95,7 @@ function timed(
 /** The rule on a real store: an edit of a thousand files, all of which another agent has in hand. */
 function measureCheck(checks: number): Measure {
   const store = new Store(':memory:')
-  const world = { machine: undefined, isLive: () => true, holder: () => undefined }
+  const world = { machine: undefined, isLive: () => true, liveSession: () => undefined }
   const places = Array.from({ length: heldCount }, (_, n) => {
     const file = `packages/some/folder/file-${n}.ts`
     return { path: `/home/somebody/repository/${file}`, root: '/home/somebody/repository', file, repository: '/r/.git' }

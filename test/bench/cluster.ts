@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { makeIds } from '@agent-relay/sdk/wire'
 import { Hub } from 'agent-relay/dist/broker/hub.js'
-import { beginning, type ClusterJournal, type Place } from 'agent-relay/dist/cluster/cluster-journal.js'
+import { type ClusterJournal, type JournalPosition, journalStart } from 'agent-relay/dist/cluster/cluster-journal.js'
 import { moveEnd, moveIn } from 'agent-relay/dist/cluster/postgres/moving.js'
 import { PostgresCluster } from 'agent-relay/dist/cluster/postgres/postgres-cluster.js'
 import { Replica } from 'agent-relay/dist/cluster/replica.js'
@@ -63,14 +63,14 @@ async function emptyWorkspace(cluster: PostgresCluster, id: string): Promise<voi
 async function bareAppends(cluster: PostgresCluster): Promise<(count: number, lengthMs: number) => Promise<Answer>> {
   await emptyWorkspace(cluster, 'w_bare')
   const journal = cluster.journal('w_bare')
-  let known = beginning
+  let known = journalStart
   return (count, lengthMs) =>
     timed(lengthMs, count, async () => {
       known = await appendTo(journal, known, count)
     })
 }
 
-async function appendTo(journal: ClusterJournal, known: Place, count: number): Promise<Place> {
+async function appendTo(journal: ClusterJournal, known: JournalPosition, count: number): Promise<JournalPosition> {
   const drafts = Array.from({ length: count }, () => {
     const [id, at] = [ids('m'), Date.now()]
     const fact = { type: 'message.created', id, conversation: '@a0,a1', n: 1, from: 'a0', kind: 'free' } as const
@@ -86,7 +86,7 @@ async function appendTo(journal: ClusterJournal, known: Place, count: number): P
       writes: ['c:@a0,a1'],
     }
   })
-  const appended = await journal.append({ known, reads: ['c:@a0,a1'], drafts })
+  const appended = await journal.append({ position: known, reads: ['c:@a0,a1'], drafts })
   const last = appended.kind === 'ok' ? appended.numbered.at(-1) : undefined
   if (!last) throw new Error(`an append was answered ${appended.kind}`)
   return last
@@ -99,7 +99,7 @@ async function sharedEngine(cluster: PostgresCluster): Promise<(count: number, l
     throw error
   }
   const replica = new Replica(new Store(join(temporaryFolder(), 'replica.db')), new Hub(fail))
-  const world = { machine: 'bench', isLive: () => false, holder: () => undefined }
+  const world = { machine: 'bench', isLive: () => false, liveSession: () => undefined }
   const parts = {
     workspace: 'shared',
     machine: 'bench',

@@ -3,13 +3,13 @@
 
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { inScene, type Scene } from '@agent-relay/prove/harness/processes'
+import { inTrial, type Trial } from '@agent-relay/prove/harness/processes'
 import { Random } from '@agent-relay/prove/harness/random'
-import { Raw } from '@agent-relay/prove/harness/raw'
+import { RawConnection } from '@agent-relay/prove/harness/raw'
 import { Witness } from '@agent-relay/prove/harness/witness'
 import { fillDisk, howToMount } from '@agent-relay/prove/scenarios/full-disk'
 import { hostileFrames } from '@agent-relay/prove/scenarios/fuzz'
-import { allReaders, stall } from '@agent-relay/prove/scenarios/stalls'
+import { stalledReaders, stallReaders } from '@agent-relay/prove/scenarios/stalls'
 import { ownRelay } from 'agent-relay/dist/cli/own-relay.js'
 import { Child, temporaryFolder } from './child.ts'
 import { median } from './figures.ts'
@@ -120,8 +120,8 @@ export function measureFlood(megabytes: number): Promise<Measure[]> {
 }
 
 export async function measureFrames(mutated: number): Promise<Measure[]> {
-  const calm = await inScene({ relay: ownRelay }, calmly)
-  const { witness, rssMb } = await hostileFrames(Random.any(), { mutated }, { relay: ownRelay })
+  const calm = await inTrial({ relay: ownRelay }, calmly)
+  const { witness, rssMb } = await hostileFrames(Random.withNewSeed(), { mutated }, { relay: ownRelay })
   const what = `${mutated.toLocaleString('en')} hostile frames`
   return [
     against(`another session's call during ${what}, p99`, {
@@ -134,7 +134,7 @@ export async function measureFrames(mutated: number): Promise<Measure[]> {
 }
 
 /** What the witness feels of nothing. */
-async function calmly(scene: Scene): Promise<number> {
+async function calmly(scene: Trial): Promise<number> {
   await scene.startDaemon()
   const witness = await Witness.start(scene)
   await new Promise((resolve) => setTimeout(resolve, restMs))
@@ -142,7 +142,7 @@ async function calmly(scene: Scene): Promise<number> {
 }
 
 export async function measureStalls(megabytes: number): Promise<Measure[]> {
-  const { quiet, busy, rssMbMax, rssMbBefore } = await stall(megabytes, allReaders, { relay: ownRelay })
+  const { quiet, busy, rssMbMax, rssMbBefore } = await stallReaders(megabytes, stalledReaders, { relay: ownRelay })
   const what = `readers that do not read ${megabytes} MB`
   return [
     against(`another session's call beside ${what}, p99`, {
@@ -156,7 +156,7 @@ export async function measureStalls(megabytes: number): Promise<Measure[]> {
 export async function measureDisk(): Promise<Measure[]> {
   const how = howToMount()
   if ('reason' in how) return [{ measure: 'a full disk', value: how.reason, lagMs: 0 }]
-  const floor = await inScene({ relay: ownRelay }, storedMs)
+  const floor = await inTrial({ relay: ownRelay }, storedMs)
   const { refusalMs, resumedMs = Number.NaN } = await fillDisk(how.unshare, 6, { relay: ownRelay })
   return [
     against('a send refused by a full disk', { value: refusalMs, floor, unit: 'ms', max: 20 }),
@@ -164,9 +164,9 @@ export async function measureDisk(): Promise<Measure[]> {
   ]
 }
 
-async function storedMs(scene: Scene): Promise<number> {
+async function storedMs(scene: Trial): Promise<number> {
   await scene.startDaemon()
-  const raw = await Raw.as(scene.socketPath, 'from')
+  const raw = await RawConnection.connectAs(scene.socketPath, 'from')
   const took: number[] = []
   for (let i = 0; i < 100; i++) {
     const from = performance.now()
@@ -178,12 +178,12 @@ async function storedMs(scene: Scene): Promise<number> {
 }
 
 interface Loris {
-  slowLoris(scene: Scene, daemon: object, count: number, isToTheEnd: boolean): Promise<{ p99Ms: number }>
+  slowLoris(scene: Trial, daemon: object, count: number, isToTheEnd: boolean): Promise<{ p99Ms: number }>
 }
 
 export function measurePort(connections: number): Promise<Measure[]> {
   return withSource('test/crash/scenarios/loris.ts', ({ slowLoris }: Loris) =>
-    inScene({ relay: ownRelay }, async (scene) => {
+    inTrial({ relay: ownRelay }, async (scene) => {
       const daemon = await scene.startDaemon({ hasHttp: true })
       // What the first call loads is not counted.
       await slowLoris(scene, daemon, 0, false)

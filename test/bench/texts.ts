@@ -5,7 +5,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { cleanForModel } from '@agent-relay/sdk/internal/clean'
 import { injectionText } from '@agent-relay/sdk/internal/injection'
-import { placeOf } from 'agent-relay/dist/machine/checkout.js'
+import { placeInCheckout } from 'agent-relay/dist/machine/checkout.js'
 import { temporaryFolder } from './child.ts'
 import { against, type Compared, type Measure } from './table.ts'
 
@@ -41,7 +41,7 @@ export async function measureTexts(rounds: number): Promise<Measure[]> {
   const repository = temporaryFolder()
   mkdirSync(join(repository, '.git'))
   const look = (path: string) => () => {
-    for (let i = 0; i < paths; i++) placeOf(repository, `${path}${i}`)
+    for (let i = 0; i < paths; i++) placeInCheckout(repository, `${path}${i}`)
   }
   return [
     slowest('a hostile text of 256 KB cleaned for a model', cleanForModel, rounds, 4),

@@ -3,8 +3,8 @@
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { digestOf } from 'agent-relay/dist/broker/operation-input.js'
-import { SameFiles } from 'agent-relay/dist/store/same-files.js'
+import { inputDigest } from 'agent-relay/dist/broker/operation-input.js'
+import { OpenedFiles } from 'agent-relay/dist/store/opened-files.js'
 import { temporaryFolder } from './child.ts'
 import { median } from './figures.ts'
 import type { Measure } from './table.ts'
@@ -17,12 +17,12 @@ export function measureTruth(floorMs: number, bodyBytes: number, lagMs: number):
   const input = { to: 'Bob', body: 'x'.repeat(bodyBytes) }
   const paths = ['relay.db', 'relay.db-wal', 'relay.lock'].map((name) => join(temporaryFolder(), name))
   for (const path of paths) writeFileSync(path, '')
-  const files = new SameFiles(paths, () => true)
+  const files = new OpenedFiles(paths, () => true)
   const looks = () => {
-    files.look()
-    files.look()
+    files.findChanged()
+    files.findChanged()
   }
-  const digest = () => digestOf('message.send', input)
+  const digest = () => inputDigest('message.send', input)
   return [
     row('digest of one send of 1 KB', digest, floorMs, lagMs, 'once for each send that is stored'),
     row('looks at the files of one commit', looks, floorMs, lagMs, 'three files, before and after each commit'),

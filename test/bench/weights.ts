@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { residentMb } from '@agent-relay/prove/harness/processes'
-import { Raw } from '@agent-relay/prove/harness/raw'
+import { RawConnection } from '@agent-relay/prove/harness/raw'
 import { AcpWire } from 'agent-relay/dist/supervisor/control/acp-wire.js'
 import { openPty } from 'agent-relay/dist/supervisor/pty.js'
 import { bareEnv, temporaryFolder } from './child.ts'
@@ -77,7 +77,7 @@ function measureWaiter(): Promise<Measure> {
 async function measureReader(): Promise<Measure> {
   const relay = await startRelay([], { hasHttp: true })
   try {
-    const [sender, reader] = [await relay.client('sender'), await Raw.openWebSocket(relay.url as string)]
+    const [sender, reader] = [await relay.client('sender'), await RawConnection.openWebSocket(relay.url as string)]
     await reader.ask('HELLO', { key: relay.key })
     await reader.call('event.follow', {})
     const send = () => sender.send('#general', 'x'.repeat(200 * 1024))
@@ -121,7 +121,7 @@ function measureBytewise(): Measure {
     return (heapUsed + external) / mebibyte
   }
   const [stdin, stdout] = [new PassThrough(), new PassThrough()]
-  new AcpWire(stdin, stdout, { onRequest() {}, onStray() {}, onStuck() {}, onNote() {} })
+  new AcpWire(stdin, stdout, { onRequest() {}, onStray() {}, onStuck() {}, onNotification() {} })
   const before = kept()
   for (let i = 0; i < mebibyte; i++) stdout.emit('data', Buffer.from([0x20]))
   return against('1 MB of ACP that comes byte by byte, kept', {

@@ -1,7 +1,7 @@
 // Retry on the page: a worker's task again from its row, its view and the palette, and a run's contract again, each as it was given.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { plain } from '../../packages/relay/src/supervisor/harness/plain.ts'
+import { plainHarness } from '../../packages/relay/src/supervisor/harness/plain.ts'
 import { until } from '../until.ts'
 import { found, inChromium } from './chromium.ts'
 import { PageWorld } from './page-world.ts'
@@ -9,7 +9,7 @@ import { PageWorld } from './page-world.ts'
 describe.skipIf(found.path === undefined)(`retry, ${inChromium}`, () => {
   let world: PageWorld
   beforeAll(async () => {
-    world = await PageWorld.start({ harnesses: [plain, { ...plain, name: 'claude', program: 'cat' }] })
+    world = await PageWorld.start({ harnesses: [plainHarness, { ...plainHarness, name: 'claude', program: 'cat' }] })
   })
   afterAll(async () => {
     await world?.stop()

@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { acp } from '../../packages/relay/src/supervisor/harness/acp.ts'
+import { acpHarness } from '../../packages/relay/src/supervisor/harness/acp.ts'
 import { completes } from '../../packages/relay/tests/runs/runs-world.ts'
 import { ModelServer } from '../bench/model-server.ts'
 import { until } from '../until.ts'
@@ -17,7 +17,7 @@ describe.skipIf(found.path === undefined)(`spend, ${inChromium}`, () => {
   let run = ''
   beforeAll(async () => {
     model = await ModelServer.start()
-    world = await PageWorld.start({ harnesses: [acp], env: model.env('anthropic') })
+    world = await PageWorld.start({ harnesses: [acpHarness], env: model.env('anthropic') })
     const { client } = await world.agent('Ann')
     const turn = {
       usage: { inputTokens: 12_000, outputTokens: 345, cachedReadTokens: 9_000, totalTokens: 12_345 },

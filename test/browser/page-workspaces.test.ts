@@ -2,7 +2,7 @@
 
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { plainChoices } from '../../packages/relay/src/broker/approvals/approval-runtime.ts'
+import { permissionChoices } from '../../packages/relay/src/broker/approvals/approval-runtime.ts'
 import { connectRelay } from '../../packages/sdk/src/index.ts'
 import { until } from '../until.ts'
 import { found, inChromium } from './chromium.ts'
@@ -86,7 +86,7 @@ describe.skipIf(found.path === undefined)(`every workspace, ${inChromium}`, () =
     const asker = await connectRelay({ name: 'Asker', key: shopKey, url: world.http.url })
     await asker.messages.send('#general', `@${me}: the build is red.`)
     const asked = { source: 'test', agent: 'Asker', vendor: 'claude', tool: 'Bash', input: 'npm __publish__' }
-    const over = workspace.approvals.open({ ...asked, choices: plainChoices })
+    const over = workspace.approvals.open({ ...asked, choices: permissionChoices })
     await world.show('everywhere')
     const rows = page.getByRole('region', { name: 'shop' }).locator('.need')
     await rows.first().getByText('wants to run "npm __publish__"').waitFor()

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import type { Harness } from '../../packages/relay/src/supervisor/harness/harness.ts'
-import { plain } from '../../packages/relay/src/supervisor/harness/plain.ts'
+import { plainHarness } from '../../packages/relay/src/supervisor/harness/plain.ts'
 import type { Relay } from '../../packages/sdk/src/index.ts'
 import type { PageWorld } from './page-world.ts'
 
@@ -22,11 +22,11 @@ export const scenes: [name: string, hash: string, ready: string][] = [
 
 /** A CLI that says in its title when it has a dialog open. */
 const asking: Harness = {
-  ...plain,
+  ...plainHarness,
   name: 'asking',
-  read: ({ title }) => (title === 'dialog' ? 'blocked' : undefined),
+  readScreenSign: ({ title }) => (title === 'dialog' ? 'blocked' : undefined),
 }
-export const harnesses = [plain, asking]
+export const harnesses = [plainHarness, asking]
 export const dialog = `
 process.stdout.write('\\x1b]0;dialog\\x07May I? Press y.')
 process.stdin.setRawMode(true).on('data', () => process.stdout.write('\\x1b]0;done\\x07'))`

@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connectClient } from '@agent-relay/prove/harness/clients'
-import { bareEnv, inScene, project, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import { environmentWithoutRelay, inTrial, sleep, type Trial, trialProject } from '@agent-relay/prove/harness/processes'
 import type { Approval } from '@agent-relay/sdk/protocol'
 import { expect, test } from 'vitest'
 import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
@@ -23,9 +23,9 @@ interface Decision {
   behavior?: 'allow' | 'deny'
 }
 
-function startHook(scene: Scene, token: string, command: string): Promise<Decision> {
+function startHook(scene: Trial, token: string, command: string): Promise<Decision> {
   const own = { RELAY_AGENT_NAME: 'Hooked', RELAY_AGENT_TOKEN: token, RELAY_SOCKET: scene.socketPath }
-  const env = { ...bareEnv(), RELAY_DATA_DIR: scene.dataDir, ...own }
+  const env = { ...environmentWithoutRelay(), RELAY_DATA_DIR: scene.dataDir, ...own }
   const child = spawn(process.execPath, [pipeLauncher, 'hook', 'PermissionRequest', '--cli', 'claude'], { env })
   scene.onDispose(() => child.kill('SIGKILL'))
   child.stdin.end(JSON.stringify({ tool_name: 'Bash', tool_input: { command }, cwd: '/' }))
@@ -35,12 +35,12 @@ function startHook(scene: Scene, token: string, command: string): Promise<Decisi
 }
 
 /** A person at a terminal: true once the command has said so. */
-async function answer(scene: Scene, ...args: string[]): Promise<boolean> {
+async function answer(scene: Trial, ...args: string[]): Promise<boolean> {
   const env = {
     PATH: process.env.PATH ?? '',
     HOME: scene.dataDir,
     RELAY_DATA_DIR: scene.dataDir,
-    RELAY_PROJECT: project,
+    RELAY_PROJECT: trialProject,
   }
   const size = { cols: 100, rows: 30 }
   const terminal = await openPty({
@@ -54,7 +54,7 @@ async function answer(scene: Scene, ...args: string[]): Promise<boolean> {
 }
 
 test(`hooks wait while the daemon is killed ${kills} times`, async () => {
-  await inScene({ relay: ownRelay }, async (scene) => {
+  await inTrial({ relay: ownRelay }, async (scene) => {
     const random = seeded('approvals and kills')
     let daemon = await scene.startDaemon()
     const client = await connectClient(scene, 'Hooked', { limits })

@@ -5,7 +5,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectClient } from '@agent-relay/prove/harness/clients'
-import { inScene, sleep } from '@agent-relay/prove/harness/processes'
+import { inTrial, sleep } from '@agent-relay/prove/harness/processes'
 import type { Random } from '@agent-relay/prove/harness/random'
 import type { RelayClient } from '@agent-relay/sdk'
 import { expect, test } from 'vitest'
@@ -104,7 +104,7 @@ class Editor {
 }
 
 test(`${agents} agents edit ${files} files for ${runMs / 1_000} s, and the daemon is killed`, async () => {
-  await inScene({ relay: ownRelay }, async (scene) => {
+  await inTrial({ relay: ownRelay }, async (scene) => {
     const random = seeded('eight agents, forty files')
     const cwd = mkdtempSync(join(tmpdir(), 'relay-checkout-'))
     scene.onDispose(() => rmSync(cwd, { recursive: true, force: true }))

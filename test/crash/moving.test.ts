@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { inScene, project, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import { inTrial, sleep, type Trial, trialProject } from '@agent-relay/prove/harness/processes'
 import { callOnce, type Frame } from '@agent-relay/prove/harness/raw'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
@@ -35,7 +35,7 @@ function digestOf(path: string, through = Number.POSITIVE_INFINITY): { last: num
   const hash = createHash('sha256')
   let last = 0
   for (let isMore = true; isMore; ) {
-    const entries = store.journal.follow(last, 1_000).filter(({ seq }) => seq <= through)
+    const entries = store.journal.entriesAfter(last, 1_000).filter(({ seq }) => seq <= through)
     for (const { seq, at, by, cause, rule, facts, body } of entries)
       hash.update(JSON.stringify([seq, at, by, cause, rule, facts, body]))
     isMore = entries.length === 1_000
@@ -45,21 +45,21 @@ function digestOf(path: string, through = Number.POSITIVE_INFINITY): { last: num
   return { last, digest: hash.digest('hex') }
 }
 
-function ask(scene: Scene, op: string): Promise<Frame> {
-  return callOnce(scene.controlPath, op, { workspace: project, force: true })
+function ask(scene: Trial, op: string): Promise<Frame> {
+  return callOnce(scene.controlPath, op, { workspace: trialProject, force: true })
 }
 
 test('a workspace that is shared and taken back, with kills in between, loses nothing and changes no number', {
   timeout: sized(4, 40) * guardMs,
 }, async () => {
   const random = seeded('moving')
-  await inScene({ relay: ownRelay }, async (scene) => {
+  await inTrial({ relay: ownRelay }, async (scene) => {
     await (await scene.startDaemon()).end('SIGTERM')
     fill(scene.databasePath, messages, 20)
     const address = await world.join('one')
     new ClusterFile(scene.dataDir).write({ ...address, password: address.password as string, machine: 'one' })
     const before = digestOf(scene.databasePath)
-    const shared = new SharedFile(scene.dataDir, project)
+    const shared = new SharedFile(scene.dataDir, trialProject)
     const cluster = new PostgresCluster(await world.join('watcher'))
     const isInCluster = async () => (await cluster.workspaces()).some(({ format }) => format > 0)
     const outcomes: string[] = []
@@ -96,7 +96,7 @@ test('a workspace that is shared and taken back, with kills in between, loses no
   })
 })
 
-async function expectMoved(scene: Scene, op: string): Promise<void> {
+async function expectMoved(scene: Trial, op: string): Promise<void> {
   const start = performance.now()
   await until(async () => (await ask(scene, op)).type === 'ACK')
   process.stdout.write(`moving: ${op} took ${Math.round(performance.now() - start)} ms\n`)

@@ -1,8 +1,8 @@
 // The outbox of a machine that is cut off, while its daemon is killed and its connection to the database comes and goes: each message that it has
 // accepted is stored once and in its order.
 
-import { inScene, project, sleep } from '@agent-relay/prove/harness/processes'
-import { callOnce, Raw } from '@agent-relay/prove/harness/raw'
+import { inTrial, sleep, trialProject } from '@agent-relay/prove/harness/processes'
+import { callOnce, RawConnection } from '@agent-relay/prove/harness/raw'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { ClusterFile } from '../../packages/relay/src/machine/cluster-file.ts'
@@ -32,15 +32,15 @@ test.runIf(isFull)(
     const random = seeded('outbox')
     const world = await server.cluster('outbox')
     const way = new Way(server.folder)
-    await inScene({ relay: ownRelay }, async (scene) => {
+    await inTrial({ relay: ownRelay }, async (scene) => {
       scene.onDispose(() => way.end())
       let daemon = await scene.startDaemon()
       const { password = '', ...address } = await world.join('one')
       new ClusterFile(scene.dataDir).write({ ...address, host: way.folder, password, machine: 'one' })
-      const shared = await callOnce(scene.controlPath, 'workspace.share', { workspace: project, force: true })
+      const shared = await callOnce(scene.controlPath, 'workspace.share', { workspace: trialProject, force: true })
       expect(shared.type).toBe('ACK')
-      const enter = () => Raw.as(scene.socketPath, 'ada')
-      for (const name of ['bob', 'ada']) await (await Raw.as(scene.socketPath, name)).end()
+      const enter = () => RawConnection.connectAs(scene.socketPath, 'ada')
+      for (const name of ['bob', 'ada']) await (await RawConnection.connectAs(scene.socketPath, name)).end()
       const kept: string[] = []
       let said = 0
       for (let n = 0; n < kills; n++) {

@@ -1,6 +1,6 @@
 // The verdict of `agent-relay prove` on a sound daemon, and on daemons with a planted fault: it names the broken promise, and why.
 
-import { type PromiseName, promiseNames, type Size, usualSize } from '@agent-relay/prove'
+import { type PromiseName, type ProveSize, promiseNames, proveSizeDefault } from '@agent-relay/prove'
 import { whyNoStrace } from '@agent-relay/prove/harness/strace'
 import { test } from 'vitest'
 import { guardMs } from '../guard.ts'
@@ -17,8 +17,8 @@ function planting(onTestFinished: (work: () => void) => void, fault?: Fault): Va
 }
 
 /** Where a fault is expected, nobody has to wait as long as on a machine that may be busy. */
-const size: Size = {
-  ...usualSize,
+const size: ProveSize = {
+  ...proveSizeDefault,
   kills: { cycles: 3, drainMs: 5_000 },
   answers: 20,
   frames: { mutated: 500, msMax: 5_000, answerMs: 3_000 },

@@ -1,6 +1,6 @@
 // Readers that do not read, and more data for them than memory should hold.
 
-import { allReaders, stall } from '@agent-relay/prove/scenarios/stalls'
+import { stalledReaders, stallReaders } from '@agent-relay/prove/scenarios/stalls'
 import { expect, test } from 'vitest'
 import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { expectNoLeak } from '../guard.ts'
@@ -11,8 +11,8 @@ const why = 'session.stalled'
 
 test(`stalled readers of ${megabytes} MB`, async () => {
   // The reader that stays away does so for 7 s.
-  const readers = isFull ? allReaders : allReaders.filter((reader) => reader !== 'away')
-  const report = await stall(megabytes, readers, { relay: ownRelay })
+  const readers = isFull ? stalledReaders : stalledReaders.filter((reader) => reader !== 'away')
+  const report = await stallReaders(megabytes, readers, { relay: ownRelay })
   process.stdout.write(`stalls: ${JSON.stringify(report)}\n`)
   expect(report.missed).toEqual({})
   expect(report.goodbyes).toEqual({ inbox: why, events: why, calls: why, pings: why })

@@ -1,6 +1,6 @@
 // Many workspaces in one daemon: their cost while nobody uses them, that all can be reached, and the refusal when no more fit.
 
-import { type DaemonProcess, inScene, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import { type DaemonProcess, inTrial, sleep, type Trial } from '@agent-relay/prove/harness/processes'
 import { RelayClient } from '@agent-relay/sdk'
 import { socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { type Link, makeIds, socketConnector } from '@agent-relay/sdk/wire'
@@ -24,9 +24,9 @@ interface House {
   control: Link
 }
 
-async function start(scene: Scene, hardLimit = 'unlimited'): Promise<House> {
+async function start(scene: Trial, hardLimit = 'unlimited'): Promise<House> {
   const limit = hardLimit === 'unlimited' ? '' : `ulimit -n ${hardLimit}; `
-  const daemon = await scene.startDaemon({ through: ['sh', '-c', `${limit}exec "$0" "$@"`], hasHttp: true })
+  const daemon = await scene.startDaemon({ wrapper: ['sh', '-c', `${limit}exec "$0" "$@"`], hasHttp: true })
   const control = await socketConnector(scene.controlPath)({})
   scene.onDispose(() => control.close())
   return { daemon, control }
@@ -39,7 +39,7 @@ function weight({ daemon }: House): { descriptors: number; mb: number } {
   return { descriptors: daemon.descriptors(), mb: Math.round(daemon.rssMb()) }
 }
 
-async function client({ dataDir }: Scene, workspace: string, agentName: string): Promise<RelayClient> {
+async function client({ dataDir }: Trial, workspace: string, agentName: string): Promise<RelayClient> {
   const connect = socketConnector(socketPathOf(dataDir, workspace))
   const made = new RelayClient({ connect, agentName, autoConnect: false })
   await made.connect()
@@ -55,7 +55,7 @@ async function expectLight(house: House, bareMb: number, when: string): Promise<
 }
 
 it(`${count} workspaces that nobody uses cost a socket each`, { timeout: 7 * guardMs }, () =>
-  inScene({ relay: ownRelay }, async (scene) => {
+  inTrial({ relay: ownRelay }, async (scene) => {
     const house = await start(scene)
     const none = weight(house)
     console.log(`without workspaces: ${none.descriptors} descriptors, ${none.mb} MB`)
@@ -87,7 +87,7 @@ it(`${count} workspaces that nobody uses cost a socket each`, { timeout: 7 * gua
 )
 
 it('at the limit of descriptors the refusal says so, and what is open goes on', () =>
-  inScene({ relay: ownRelay }, async (scene) => {
+  inTrial({ relay: ownRelay }, async (scene) => {
     // Node opens many files at once while it loads a program: with fewer the daemon may not come up at all.
     const limit = sized('200', '260')
     const house = await start(scene, limit)
@@ -113,7 +113,7 @@ it('at the limit of descriptors the refusal says so, and what is open goes on', 
   }))
 
 it('killed while some close and others open, nothing acknowledged is lost', { timeout: 3 * guardMs }, () =>
-  inScene({ relay: ownRelay }, async (scene) => {
+  inTrial({ relay: ownRelay }, async (scene) => {
     const [others, rounds] = [20, sized(1, 3)]
     const acknowledged = new Map<string, number>()
     for (let round = 0; round < rounds; round++) {

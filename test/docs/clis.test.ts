@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { clisWith, inWords } from '../../packages/sdk/src/internal/clis.ts'
+import { clisWith, listText } from '../../packages/sdk/src/internal/clis.ts'
 
 /** With single spaces: a page may break its lines anywhere. */
 function page(path: string): string {
@@ -12,7 +12,7 @@ function page(path: string): string {
 const quoted = (names: readonly string[]) => names.map((name) => `\`${name}\``)
 const editors = clisWith('editor')
 const workers = clisWith('worker')
-const titles = inWords(
+const titles = listText(
   editors.map(({ title }) => title),
   'and',
 )
@@ -22,11 +22,11 @@ test.each([
   ['packages/mcp/README.md', `\`install\` writes to ${titles}.`],
   [
     'docs/how-to/hire-a-worker.md',
-    `\`--cli\` is ${inWords(quoted(workers.map(({ name }) => name)), 'or')}; the CLI itself must be on PATH.`,
+    `\`--cli\` is ${listText(quoted(workers.map(({ name }) => name)), 'or')}; the CLI itself must be on PATH.`,
   ],
   [
     'docs/how-to/give-a-contract.md',
-    `With \`--harness\` ${inWords(quoted(clisWith('run').map(({ name }) => name)), 'or')} a worker does it`,
+    `With \`--harness\` ${listText(quoted(clisWith('run').map(({ name }) => name)), 'or')} a worker does it`,
   ],
 ])('%s', (path, sentence) => {
   expect(page(path)).toContain(sentence)

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { socketConnector } from '@agent-relay/sdk/wire'
-import { isRunning } from '../../packages/relay/src/daemon/inspect.ts'
+import { isDaemonRunning } from '../../packages/relay/src/daemon/inspect.ts'
 import { isAlive } from '../is-alive.ts'
 import { until } from '../until.ts'
 import type { Step } from './runnable.ts'
@@ -98,5 +98,5 @@ async function stopDaemon(socketPath: string): Promise<void> {
   // It may be stopping already.
   await control.call('daemon.stop', {}, 'c_stop').catch(() => {})
   await control.close()
-  await until(() => !isRunning(dirname(socketPath)))
+  await until(() => !isDaemonRunning(dirname(socketPath)))
 }

@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readEntry } from '../../packages/mcp/src/careful/index.ts'
-import { commandOf, editors, installContext } from '../../packages/mcp/src/install/index.ts'
+import { editors, entryCommand, installContext } from '../../packages/mcp/src/install/index.ts'
 import { Namespace, type Ran } from './namespace.ts'
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url))
@@ -101,7 +101,7 @@ describe.skipIf(typeof opened === 'string')('in a network where every name leads
   it('the entries that install writes, and its hooks', async () => {
     const commands = editors.flatMap((editor) => {
       const entry = readEntry(editor.userFile(around()), editor.keyPath, 'agent-relay')
-      return entry === undefined ? [] : [commandOf(entry)]
+      return entry === undefined ? [] : [entryCommand(entry)]
     })
     expect(commands).toHaveLength(editors.length)
     const hello = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: introduction })}\n`

@@ -2,7 +2,7 @@
 
 import type { ActionEnvelope, Invocation } from '@agent-relay/sdk/protocol'
 import { expect } from 'vitest'
-import { goneMs } from '../../packages/relay/src/broker/presence/availability.ts'
+import { longAbsenceMs } from '../../packages/relay/src/broker/presence/availability.ts'
 import { aWhile } from '../until.ts'
 import { type Actor, eventually, play, playAlone, playOnSocket, refused } from './play.ts'
 
@@ -23,12 +23,12 @@ play('a wait for a reply ends in its time, wherever the clock was set meanwhile'
 })
 
 play('an agent that has gone is noticed within a minute, wherever the clock was set', async ({ ada, bob, clock }) => {
-  const reply = ada.asks('bob', 'ready?', { timeoutMs: 10 * goneMs })
+  const reply = ada.asks('bob', 'ready?', { timeoutMs: 10 * longAbsenceMs })
   await bob.takes('ready?')
   await bob.leaves()
   await eventually(async () => expect(await statusOf(ada, 'bob')).toBe('offline'))
   clock.jumps(-hourMs)
-  await clock.passes(2 * goneMs)
+  await clock.passes(2 * longAbsenceMs)
   await refused(reply, 'wait.gone', /has been away for/)
 })
 

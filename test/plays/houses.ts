@@ -10,7 +10,7 @@ import { Dispatch } from '../../packages/relay/src/broker/dispatch.ts'
 import type { Neighbours } from '../../packages/relay/src/broker/presence/other-workspaces.ts'
 import { Workspace } from '../../packages/relay/src/broker/workspace.ts'
 import { Daemon, type DaemonOptions } from '../../packages/relay/src/daemon/daemon.ts'
-import { inProcess } from '../../packages/relay/src/wires/in-process.ts'
+import { inProcessConnector } from '../../packages/relay/src/wires/in-process.ts'
 import { loud } from '../../packages/relay/tests/broker/loud.ts'
 import { sized } from '../size.ts'
 import type { PlayClock } from './clock.ts'
@@ -64,7 +64,7 @@ export class ProcessHouse implements House {
       ids: this.#ids,
       ...loud,
     })
-    const key = (await workspace.begin(() => {})) as string
+    const key = (await workspace.start(() => {})) as string
     const neighbours: Neighbours<Workspace> = {
       names: () => [...this.#open.keys()],
       atRest: () => [],
@@ -91,7 +91,7 @@ export class ProcessHouse implements House {
   }
 
   connector(workspace: string): Connector {
-    return inProcess(this.dispatch(workspace))
+    return inProcessConnector(this.dispatch(workspace))
   }
 
   key(workspace: string): string {

@@ -3,7 +3,7 @@
 import { limits } from '@agent-relay/sdk/protocol'
 import { expect } from 'vitest'
 import { pairPerMinuteMax } from '../../packages/relay/src/broker/messages/sending.ts'
-import { inProcess } from '../../packages/relay/src/wires/in-process.ts'
+import { inProcessConnector } from '../../packages/relay/src/wires/in-process.ts'
 import { play, playInProcess, refused } from './play.ts'
 
 play('a body with U+0000 is refused, anything else comes as it was sent', async ({ ada, bob }) => {
@@ -39,7 +39,7 @@ play('an operation that is not in the table is refused', async ({ ada }) => {
 playInProcess('two models that thank each other for ever are stopped for a while', async ({ ada, clock, house }) => {
   const dispatch = house.dispatch('main')
   const model = async (name: string) => {
-    const link = await inProcess(dispatch, { door: 'owner', kind: 'model' })({ name })
+    const link = await inProcessConnector(dispatch, { door: 'owner', kind: 'model' })({ name })
     let turns = 0
     return (to: string) => {
       const turn = link.turn(`${name}-${turns++}`)

@@ -4,9 +4,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Route } from '@agent-relay/sdk/protocol'
 import { expect } from 'vitest'
-import type { HeldMail } from '../../packages/relay/src/broker/waking/own-session-runtime.ts'
+import type { HeldMail } from '../../packages/relay/src/broker/waking/user-session-runtime.ts'
 import type { WorkerRow } from '../../packages/relay/src/core/view.ts'
-import { inProcess } from '../../packages/relay/src/wires/in-process.ts'
+import { inProcessConnector } from '../../packages/relay/src/wires/in-process.ts'
 import type { ProcessHouse } from './houses.ts'
 import { eventually, playInProcess, type Stage } from './play.ts'
 
@@ -25,21 +25,21 @@ type Own = Stage & { house: ProcessHouse }
 async function hired({ house }: Own, name: string) {
   const dispatch = house.dispatch('main')
   const { workspace } = dispatch
-  const { engine, workers, ownSessions, sessions } = workspace
+  const { engine, workers, userSessions: ownSessions, sessions } = workspace
   const input = { name, cli: 'claude', cwd: '/', isInjected: true }
   const reply = await engine.submit({ rule: 'worker.spawn', input, by: 'ada', cause: randomUUID() })
   if ('refusal' in reply) throw new Error(reply.refusal.message)
   const row = workspace.store.view.workers.byId(reply.outcome.id as string) as WorkerRow
   const token = await workers.reports.issueToken(row.id)
   await workers.reports.report({ id: row.id, status: 'ready' })
-  const model = await inProcess(dispatch, { door: 'owner', kind: 'model' })({ token })
+  const model = await inProcessConnector(dispatch, { door: 'owner', kind: 'model' })({ token })
   const call = () => model.turn(randomUUID())
 
   /** A process that a CLI starts: what it holds is free again when it is gone. */
   const hook =
     (route: Extract<Route, 'hook' | 'rewake' | 'http'>, again = {}): Looks =>
     async () => {
-      const link = await inProcess(dispatch)({ token })
+      const link = await inProcessConnector(dispatch)({ token })
       const { messages } = await link.call('inbox.take', { route: 'hook', ...again }, randomUUID())
       const ids = messages.map(({ id }) => id)
       return {
@@ -55,7 +55,7 @@ async function hired({ house }: Own, name: string) {
       if (mail === undefined || mail === 'young') return { bodies: [], shows: async () => {}, fails: () => {} }
       return {
         bodies: mail.messages.map(({ body }) => body),
-        shows: () => mail.offered(route),
+        shows: () => mail.markOffered(route),
         fails: () => mail.release(),
       }
     }
@@ -73,8 +73,8 @@ async function hired({ house }: Own, name: string) {
     rewake: hook('rewake'),
     plugin: hook('http'),
     resume: hook('hook', { again: true, begun: 0 }),
-    paste: held(() => workers.reports.hold(row, {}), 'paste'),
-    'CLI server': held(() => ownSessions.hold(own), 'app-server'),
+    paste: held(() => workers.reports.holdMail(row, {}), 'paste'),
+    'CLI server': held(() => ownSessions.holdMail(own), 'app-server'),
     tool,
   }
   const leaves = () => workers.reports.report({ id: row.id, status: 'exited' })

@@ -3,7 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Connector, Link } from '@agent-relay/sdk/wire'
-import { agentsHere } from '../../packages/relay/src/broker/presence/availability.ts'
+import { agentsToReport } from '../../packages/relay/src/broker/presence/availability.ts'
 import type { Workspace } from '../../packages/relay/src/broker/workspace.ts'
 import { Machine } from '../../packages/relay/tests/cluster/machine.ts'
 import { PostgresServer } from '../../packages/relay/tests/cluster/postgres-server.ts'
@@ -98,7 +98,7 @@ export class SharedHouse implements House {
     for (const opened of this.#open.values()) {
       const [one, other] = opened.map(({ workspace }) => workspace) as [Workspace, Workspace]
       await until(async () => {
-        for (const { workspace } of opened) await workspace.engine.leave?.()
+        for (const { workspace } of opened) await workspace.engine.reportBeforeClose?.()
         const isQuiet = opened.every((each) => this.#isQuiet(each))
         const isSame = one.store.journal.lastSeq === other.store.journal.lastSeq
         return isQuiet && isSame && this.#hasHeard(one, other, 'second') && this.#hasHeard(other, one, 'first')
@@ -112,9 +112,9 @@ export class SharedHouse implements House {
   }
 
   #hasHeard({ store, otherMachines }: Workspace, other: Workspace, machine: string): boolean {
-    const there = new Map(agentsHere(other).map(({ name, ...agent }) => [name, plain({ ...agent, machine })]))
+    const there = new Map(agentsToReport(other).map(({ name, ...agent }) => [name, plain({ ...agent, machine })]))
     return [...store.view.agents()].every(({ name }) =>
-      isDeepStrictEqual(plain(otherMachines.of(name)), there.get(name)),
+      isDeepStrictEqual(plain(otherMachines.connectedAgent(name)), there.get(name)),
     )
   }
 

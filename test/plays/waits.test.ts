@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { expect } from 'vitest'
-import { goneMs } from '../../packages/relay/src/broker/presence/availability.ts'
+import { longAbsenceMs } from '../../packages/relay/src/broker/presence/availability.ts'
 import { eventually, play, playOnSocket, refused } from './play.ts'
 
 play('the next direct message from that agent ends a wait', async ({ ada, bob, cy }) => {
@@ -88,7 +88,7 @@ play('a wait with a time of its own says at its end who is away', async ({ ada, 
   await eventually(async () => expect(await isLive(ada, 'bob')).toBe(false))
   const stored = 'The message m_\\w+ is stored; its answer will come to your inbox\\.$'
   await endsWith('bob', new RegExp(`^Timeout waiting for response from bob \\(5000 ms\\): bob is away\\. ${stored}`))
-  await clock.passes(12 * goneMs)
+  await clock.passes(12 * longAbsenceMs)
   await endsWith('bob', /\(5000 ms\): bob is away\./)
   await endsWith(['bob', 'cy'], /\(5000 ms\): bob is away\./)
   // One of its members is there, and may answer.
@@ -108,13 +108,13 @@ play('a wait ends when the awaited agent has been away too long', async ({ ada, 
   await bob.takes('ready?')
   await bob.leaves()
   await eventually(async () => expect(await isLive(ada, 'bob')).toBe(false))
-  await clock.passes(goneMs / 2)
+  await clock.passes(longAbsenceMs / 2)
   // Back in time: the wait goes on.
   const back = await enter({ name: 'bob' })
-  await clock.passes(goneMs)
+  await clock.passes(longAbsenceMs)
   await back.leaves()
   await eventually(async () => expect(await isLive(ada, 'bob')).toBe(false))
-  await clock.passes(goneMs)
+  await clock.passes(longAbsenceMs)
   await refused(reply, 'wait.gone', /^bob has been away for 1 min; it waits in their inbox\.$/)
 })
 
@@ -129,7 +129,7 @@ play(
     await eventually(async () => expect(await waitsFor(ada)).toBe('bob'))
     await clock.passes(30_000)
     await refused(first, 'wait.timeout', /30000 ms/)
-    await clock.passes(12 * goneMs)
+    await clock.passes(12 * longAbsenceMs)
     const error = await refused(
       ada.asks('bob', 'two?'),
       'wait.gone',
@@ -137,8 +137,8 @@ play(
     )
     expect(error.details).toMatchObject({ to: 'bob', message: expect.stringMatching(/^m_/) })
     expect(await waitsFor(ada)).toBeUndefined()
-    const patient = ada.asks('bob', 'three?', { timeoutMs: 5 * goneMs })
-    await clock.passes(4 * goneMs)
+    const patient = ada.asks('bob', 'three?', { timeoutMs: 5 * longAbsenceMs })
+    await clock.passes(4 * longAbsenceMs)
     const back = await enter({ name: 'bob' })
     await back.takes('one?', 'two?', 'three?')
     await back.send('ada', 'here I am')
@@ -147,7 +147,7 @@ play(
     const kim = await enter({ name: 'kim', type: 'human', key: key() })
     await kim.leaves()
     await eventually(async () => expect(await isLive(ada, 'kim')).toBe(false))
-    await clock.passes(10 * goneMs)
+    await clock.passes(10 * longAbsenceMs)
     const asked = ada.asks('kim', 'may I?')
     asked.catch(() => {})
     await eventually(async () => expect(await waitsFor(ada)).toBe('kim'))
@@ -163,7 +163,7 @@ play(
     for (const each of [bob, cy]) await each.call('channel.join', { channel: '#build' })
     await bob.leaves()
     await eventually(async () => expect(await isLive(ada, 'bob')).toBe(false))
-    await clock.passes(2 * goneMs)
+    await clock.passes(2 * longAbsenceMs)
     // One of them is there, and may answer.
     const asked = ada.asks(['bob', 'cy'], 'one?')
     await cy.takes('one?')
@@ -171,14 +171,14 @@ play(
     await eventually(async () => expect(await isLive(ada, 'cy')).toBe(false))
     await clock.passes(30_000)
     await refused(asked, 'wait.timeout', /30000 ms/)
-    await clock.passes(goneMs)
+    await clock.passes(longAbsenceMs)
     const gone = /^bob and cy have been away for at least 1 min; it waits in their inboxes\.$/
     for (const to of [['bob', 'cy'], '#build']) {
       const error = await refused(ada.asks(to, 'two?'), 'wait.gone', gone)
       expect(error.details).toMatchObject({ all: 'bob and cy', message: expect.stringMatching(/^m_/) })
     }
-    const patient = ada.asks('#build', 'three?', { timeoutMs: 5 * goneMs })
-    await clock.passes(4 * goneMs)
+    const patient = ada.asks('#build', 'three?', { timeoutMs: 5 * longAbsenceMs })
+    await clock.passes(4 * longAbsenceMs)
     const back = await enter({ name: 'cy' })
     const three = (await back.takes('one?', 'two?', 'two?', 'three?')).at(-1)
     await back.send('#build', 'here I am', { replyTo: three?.id })

@@ -1,7 +1,7 @@
 // Addresses that name another workspace of the same daemon: the messages there, the report here, and closed workspaces.
 
 import { expect } from 'vitest'
-import { goneMs } from '../../packages/relay/src/broker/presence/availability.ts'
+import { longAbsenceMs } from '../../packages/relay/src/broker/presence/availability.ts'
 import { type Actor, eventually, play, playOnOneMachine, refused, type Stage } from './play.ts'
 
 async function frontend({ enter, openWorkspace }: Stage): Promise<{ designer: Actor; tester: Actor }> {
@@ -186,7 +186,7 @@ play('the answer says who is away in the other workspace', async (stage) => {
     expect(agents.map(({ name }) => name)).toEqual(['tester'])
   })
   expect(await stage.ada.send('frontend:Designer', 'later')).toMatchObject({ away: ['frontend:Designer'] })
-  await stage.clock.passes(3 * goneMs)
+  await stage.clock.passes(3 * longAbsenceMs)
   const asked = stage.ada.asks('frontend:Designer', 'now?')
   await refused(asked, 'wait.gone', /^frontend:Designer has been away for 3 min; it waits in their inbox\.$/)
 })

@@ -20,7 +20,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { RelayClient } from '@agent-relay/sdk'
 import type { Agent } from '@agent-relay/sdk/protocol'
 import { expect } from 'vitest'
-import { Output } from '../../packages/relay/src/supervisor/output.ts'
+import { ProgramOutput } from '../../packages/relay/src/supervisor/output.ts'
 import { openPty } from '../../packages/relay/src/supervisor/pty.ts'
 import { installNode } from '../../scripts/install-node.mjs'
 import { until } from '../until.ts'
@@ -161,7 +161,7 @@ export class OwnWorld {
   async openAs(name: string, ...args: string[]) {
     const file = join(this.#folder, name)
     const terminal = await openPty({ file, args, cwd: this.work, env: this.env, ...size })
-    const output = new Output(size, (data) => terminal.answer(data))
+    const output = new ProgramOutput(size, (data) => terminal.answer(data))
     terminal.onData((data) => output.push(data))
     const screen = async () => (await output.lines()).join('\n')
     const type = (data: string) => terminal.write(data)

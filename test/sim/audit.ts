@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Workspace } from '../../packages/relay/src/broker/workspace.ts'
-import { atOnce } from '../../packages/relay/src/core/steps.ts'
+import { runAllSteps } from '../../packages/relay/src/core/steps.ts'
 import type { Database } from '../../packages/relay/src/store/database.ts'
 import { derivedTables } from '../../packages/relay/src/store/migrations.ts'
 import type { Store } from '../../packages/relay/src/store/store.ts'
@@ -47,13 +47,13 @@ export function audit(workspace: Workspace, model: Model): void {
   const [watcher] = [...model.agents.keys()].slice(model.letters.length % model.agents.size)
   if (watcher !== undefined) events(workspace, model, watcher)
   for (const agent of model.agents.keys()) noticesOf(store, model, agent)
-  same('the messages stored', atOnce(store.queries.messageCount(store.journal.lastSeq)), model.letters.length)
+  same('the messages stored', runAllSteps(store.queries.messageCount(store.journal.lastSeq)), model.letters.length)
   same(
     'the agents known',
     [...store.view.agents()].map(({ name }) => name),
     [...model.agents.keys()],
   )
-  for (const session of model.live.keys()) same(`${session} is live`, workspace.sessions.holder(session), session)
+  for (const session of model.live.keys()) same(`${session} is live`, workspace.sessions.liveSession(session), session)
 }
 
 function shown({ letter, state, route }: Item): object {
@@ -64,7 +64,7 @@ function shown({ letter, state, route }: Item): object {
 /** All that was ever sent to it, each with its state; what is unread of it, and how many. */
 function inboxOf(store: Store, model: Model, agent: string): void {
   const filter = { unreadOnly: false, limit: 500 }
-  const { messages, more } = atOnce(store.queries.peek(agent, filter))
+  const { messages, more } = runAllSteps(store.queries.peek(agent, filter))
   const wanted = model.peek(agent, filter)
   const got = messages.map(({ id, seq, from, kind, body, thread, replyTo, receipt, route }) => {
     if (from === agent) throw new Error(`${agent} has its own message in its inbox`)
@@ -76,7 +76,7 @@ function inboxOf(store: Store, model: Model, agent: string): void {
       throw new Error(`${agent} sees its messages out of order`)
   }
   look(store, model, agent)
-  same(`the count of ${agent}`, atOnce(store.queries.unreadCount(agent)), model.unread(agent).length)
+  same(`the count of ${agent}`, runAllSteps(store.queries.unreadCount(agent)), model.unread(agent).length)
 }
 
 /** Recipients are exactly those who were there at the time; state, route and times are what happened to it last. */
@@ -90,7 +90,7 @@ function receiptsOf(store: Store, model: Model, letter: Letter): void {
     const { state, route, offeredAt, readAt } = item
     return [{ agent, state, storedAt: iso(letter.at), offeredAt: iso(offeredAt), route, readAt: iso(readAt) }]
   })
-  const got = atOnce(store.queries.receipts(head, () => false)).map(
+  const got = runAllSteps(store.queries.receipts(head, () => false)).map(
     ({ agent, state, storedAt, offeredAt, route, readAt }) => ({
       agent,
       state,
@@ -105,7 +105,7 @@ function receiptsOf(store: Store, model: Model, letter: Letter): void {
 }
 
 function channels(store: Store, model: Model): void {
-  const got = atOnce(store.queries.channels(undefined)).map(({ name, members, messages }) => ({
+  const got = runAllSteps(store.queries.channels(undefined)).map(({ name, members, messages }) => ({
     name,
     members,
     messages,
@@ -159,7 +159,7 @@ function cursors(store: Store, model: Model): void {
 /** An agent sees the messages of its own conversations, and no other. */
 function events(workspace: Workspace, model: Model, agent: string): void {
   const asked = { since: 0, types: ['message.created'], limit: 1_000_000 }
-  const { events: seen } = atOnce(
+  const { events: seen } = runAllSteps(
     workspace.events.list({ agent, standing: { rank: 'agent' } }, asked, { isSpent: false }),
   )
   const wanted = model.letters.filter((letter) => model.canSee(agent, letter)).map(({ id }) => id)

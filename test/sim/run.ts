@@ -4,14 +4,14 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeIds } from '@agent-relay/sdk/protocol'
-import type { Answer } from '../../packages/relay/src/broker/call.ts'
+import type { CallAnswer } from '../../packages/relay/src/broker/call.ts'
 import { Dispatch } from '../../packages/relay/src/broker/dispatch.ts'
 import type { Session } from '../../packages/relay/src/broker/sessions/session.ts'
 import { Workspace } from '../../packages/relay/src/broker/workspace.ts'
 import type { RuleInput, RuleName } from '../../packages/relay/src/core/decide.ts'
 import type { Journal } from '../../packages/relay/src/core/journal.ts'
 import { RefusalError } from '../../packages/relay/src/core/refusal-error.ts'
-import { faultIn } from '../../packages/relay/src/store/column-check.ts'
+import { findColumnFault } from '../../packages/relay/src/store/column-check.ts'
 import type { Database } from '../../packages/relay/src/store/database.ts'
 import { Store } from '../../packages/relay/src/store/store.ts'
 import { loud } from '../../packages/relay/tests/broker/loud.ts'
@@ -100,7 +100,7 @@ export class Run {
   static async begin(seed: number, onDisk: boolean, plant: Plant = () => {}): Promise<Run> {
     const run = new Run(seed, onDisk, plant)
     run.model.stamp(run.now)
-    await run.#workspace.begin(() => {})
+    await run.#workspace.start(() => {})
     return run
   }
 
@@ -201,7 +201,7 @@ export class Run {
   #compare(
     act: Act,
     expected: Expected<Expectation>,
-    got: Expected<Answer>,
+    got: Expected<CallAnswer>,
   ): ((isLost: boolean) => Promise<void>) | undefined {
     const { op, actor } = act
     if ('refused' in expected || 'refused' in got) {
@@ -218,9 +218,9 @@ export class Run {
         this.note(`${actor.agent}/${actor.session.id.slice(-4)} the answer to ${op} is lost`)
         this.model.stamp(this.now)
         this.model.letGo(actor.session.id, handed)
-        return this.#dispatch.lost(actor.session, got.handed)
+        return this.#dispatch.releaseLost(actor.session, got.handedMessages)
       }
-      this.#dispatch.received(actor.session, got.handed)
+      this.#dispatch.markReceived(actor.session, got.handedMessages)
       this.model.flushed(
         actor.session.id,
         handed.filter(({ state }) => state !== 'read'),
@@ -245,14 +245,14 @@ export class Run {
     if ('refused' in got) throw new Error(`${act.op} again is refused: ${got.refused}`)
     same(`${act.op} again answers`, repeatable(got.output), repeatable(output))
     if (this.random.chance(0.1)) return
-    this.#dispatch.received(actor.session, got.handed)
+    this.#dispatch.markReceived(actor.session, got.handedMessages)
     this.model.flushed(
       actor.session.id,
       handed.filter(({ state }) => state !== 'read'),
     )
   }
 
-  async #ask({ actor, op, input, id }: Act): Promise<Expected<Answer>> {
+  async #ask({ actor, op, input, id }: Act): Promise<Expected<CallAnswer>> {
     try {
       return await this.#dispatch.call(actor.session, op, input, id)
     } catch (error) {
@@ -292,7 +292,7 @@ export class Run {
     this.model.stamp(this.now)
     const expected = this.model.nameFor(name, token !== undefined, strict)
     try {
-      const { session, welcome } = await this.#dispatch.hello('owner', hello)
+      const { session, welcome } = await this.#dispatch.openSession('owner', hello)
       const agent = welcome.agent as string
       same('the name given', agent, 'name' in expected ? expected.name : expected.refused)
       same('a token is given', welcome.token !== undefined, token === undefined)
@@ -332,7 +332,7 @@ export class Run {
     }
     this.#workspace = this.#openWorkspace()
     this.#dispatch = this.#newDispatch()
-    this.#workspace.notices.begin()
+    this.#workspace.notices.load()
     old.close()
     this.actors = []
     this.model.crash()
@@ -363,7 +363,7 @@ export class Run {
     this.#copy ??= new Store(':memory:')
     const copy = this.#copy
     for (let isMore = true; isMore; ) {
-      const entries = journal.follow(copy.journal.lastSeq, pageEntries)
+      const entries = journal.entriesAfter(copy.journal.lastSeq, pageEntries)
       copy.transact(() => copy.apply(entries.map((entry) => ({ ...entry, payload: journal.payload(entry.seq) }))))
       isMore = entries.length === pageEntries
     }
@@ -376,7 +376,7 @@ export class Run {
     const before = dump(store.database)
     store.rebuild()
     same('the tables rebuilt from the journal', dump(store.database), before)
-    same('what a restore would find wrong in a column', faultIn(store.database), undefined)
+    same('what a restore would find wrong in a column', findColumnFault(store.database), undefined)
   }
 
   // Looking

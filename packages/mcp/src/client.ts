@@ -3,13 +3,13 @@
 import { RelayError } from '@agent-relay/sdk'
 import {
   type ClientStatus,
-  resultOf,
   type SpawnOptions,
   type Turn,
   uptimeText,
   type WithContent,
   type WorkerResult,
   withContent,
+  workerResultOf,
 } from '@agent-relay/sdk/internal/client'
 import {
   type Agent,
@@ -21,11 +21,11 @@ import {
   type OutputOf,
   type RefusalReader,
 } from '@agent-relay/sdk/protocol'
-import { clip } from './text.ts'
+import { clipText } from './text.ts'
 
-export type Profile = Pick<InputOf<'agent.register'>, 'name' | 'handle' | 'type' | 'channels'>
+export type RegistrationProfile = Pick<InputOf<'agent.register'>, 'name' | 'handle' | 'type' | 'channels'>
 
-export interface Registered {
+export interface RegisteredAgent {
   agent: string
   id: string
   /** The agent's token, only where every call must show it. Elsewhere the session knows its agent, and no tool returns a token. */
@@ -38,13 +38,13 @@ export interface EventFilter {
 }
 
 /** The session's services for tools besides calls to the relay: taking a name, and telling the host of events. */
-export interface SessionActions {
-  register(profile: Profile): Promise<Registered>
+export interface SessionServices {
+  register(profile: RegistrationProfile): Promise<RegisteredAgent>
   /** Sends the host these events from now on; false if the host cannot take them. Without types: sends no more events. */
   subscribe(filter: EventFilter): Promise<boolean>
 }
 
-const noSessionActions: SessionActions = {
+const noSessionServices: SessionServices = {
   register: async () => {
     throw new RelayError('This session cannot take another name.', { code: 'auth.denied' })
   },
@@ -53,13 +53,17 @@ const noSessionActions: SessionActions = {
 
 export type InboxPage = WithContent<InboxMessage>[] & { more: number }
 
-export type Sending = Pick<InputOf<'message.send'>, 'thread' | 'create'>
+export type SendingOptions = Pick<InputOf<'message.send'>, 'thread' | 'create'>
 
 /** The part of the relay that tools see; tests may put another in its place. */
 export interface ToolClient {
-  send(to: string, message: string, options?: Sending): Promise<OutputOf<'message.send'>>
-  queue?(to: string, message: string, options?: Sending): Promise<OutputOf<'message.queue'>>
-  sendAndWait(to: string, message: string, options?: Sending & { timeoutMs?: number }): Promise<WithContent<Message>>
+  send(to: string, message: string, options?: SendingOptions): Promise<OutputOf<'message.send'>>
+  queue?(to: string, message: string, options?: SendingOptions): Promise<OutputOf<'message.queue'>>
+  sendAndWait(
+    to: string,
+    message: string,
+    options?: SendingOptions & { timeoutMs?: number },
+  ): Promise<WithContent<Message>>
   getInbox(options?: InputOf<'inbox.take'> & { unread_only?: boolean; peek?: boolean }): Promise<InboxPage>
   /** `abroad` in the answer: addresses in other workspaces, if no other agent is here. */
   listAgents(options?: {
@@ -74,16 +78,16 @@ export interface ToolClient {
   readonly roles: readonly string[]
   /** Calls any operation with its own input. */
   call<O extends CallName>(op: O, input: InputOf<O>): Promise<OutputOf<O>>
-  readonly sessionActions: SessionActions
+  readonly sessionServices: SessionServices
 }
 
-const noRole = { code: 'input.invalid' }
+const invalidInput = { code: 'input.invalid' }
 
 export class TurnClient implements ToolClient {
   readonly #turn: Turn
   readonly #signal: AbortSignal | undefined
   readonly #reader: RefusalReader
-  readonly sessionActions: SessionActions
+  readonly sessionServices: SessionServices
   /** The role of the lift that this client acts as. */
   readonly role: string | undefined
 
@@ -92,13 +96,13 @@ export class TurnClient implements ToolClient {
     turn: Turn,
     signal?: AbortSignal,
     reader: RefusalReader = 'program',
-    sessionActions: SessionActions = noSessionActions,
+    sessionServices: SessionServices = noSessionServices,
     role?: string,
   ) {
     this.#turn = turn
     this.#signal = signal
     this.#reader = reader
-    this.sessionActions = sessionActions
+    this.sessionServices = sessionServices
     this.role = role
   }
 
@@ -107,28 +111,28 @@ export class TurnClient implements ToolClient {
   }
 
   /** A client for the same call that acts as a role of the lift: the given one, or else the session's own. */
-  as(said: string | undefined): TurnClient {
+  actingAs(said: string | undefined): TurnClient {
     const { roles } = this.#turn
-    if (!roles) throw new RelayError('This relay has no roles. One that has them: agent-relay lift', noRole)
+    if (!roles) throw new RelayError('This relay has no roles. One that has them: agent-relay lift', invalidInput)
     const role = said ?? roles.own
-    if (role === undefined) throw new RelayError(`Say your role as "from": ${roles.names.join(', ')}.`, noRole)
-    if (!roles.names.includes(role)) throw unknownRole(role, roles.names)
-    return new TurnClient(roles.as(role), this.#signal, this.#reader, this.sessionActions, role)
+    if (role === undefined) throw new RelayError(`Say your role as "from": ${roles.names.join(', ')}.`, invalidInput)
+    if (!roles.names.includes(role)) throw unknownRoleError(role, roles.names)
+    return new TurnClient(roles.as(role), this.#signal, this.#reader, this.sessionServices, role)
   }
 
   call<O extends CallName>(op: O, input: InputOf<O>): Promise<OutputOf<O>> {
     return this.#turn.call(op, input, this.#signal)
   }
 
-  send(to: string, body: string, options: Sending = {}): Promise<OutputOf<'message.send'>> {
+  send(to: string, body: string, options: SendingOptions = {}): Promise<OutputOf<'message.send'>> {
     return this.#turn.call('message.send', { to: parseAddress(to), body, ...options }, this.#signal)
   }
 
-  queue(to: string, body: string, options: Sending = {}): Promise<OutputOf<'message.queue'>> {
+  queue(to: string, body: string, options: SendingOptions = {}): Promise<OutputOf<'message.queue'>> {
     return this.#turn.call('message.queue', { to: parseAddress(to), body, ...options }, this.#signal)
   }
 
-  async sendAndWait(to: string, body: string, { timeoutMs, ...options }: Sending & { timeoutMs?: number } = {}) {
+  async sendAndWait(to: string, body: string, { timeoutMs, ...options }: SendingOptions & { timeoutMs?: number } = {}) {
     const input = { to: parseAddress(to), body, ...options, wait: { timeoutMs } }
     const { reply } = await this.#turn.call('message.send', input, this.#signal)
     return withContent(reply as Message)
@@ -160,25 +164,28 @@ export class TurnClient implements ToolClient {
   }
 
   spawn(options: SpawnOptions): Promise<WorkerResult> {
-    return resultOf(this.#turn.call('worker.spawn', options, this.#signal), this.#tell)
+    return workerResultOf(this.#turn.call('worker.spawn', options, this.#signal), this.#errorText)
   }
 
   release(name: string, reason?: string): Promise<WorkerResult> {
-    return resultOf(this.#turn.call('worker.release', { name, reason }, this.#signal), this.#tell)
+    return workerResultOf(this.#turn.call('worker.release', { name, reason }, this.#signal), this.#errorText)
   }
 
-  readonly #tell = (error: RelayError): string => messageFor(this.#reader, error)
+  readonly #errorText = (error: RelayError): string => messageFor(this.#reader, error)
 
   count(): Promise<OutputOf<'inbox.count'>> {
     return this.#turn.call('inbox.count', {})
   }
 }
 
-export function unknownRole(role: string, roles: readonly string[]): RelayError {
-  return new RelayError(`There is no role "${clip(role, 64)}". The roles of this lift: ${roles.join(', ')}.`, noRole)
+export function unknownRoleError(role: string, roles: readonly string[]): RelayError {
+  return new RelayError(
+    `There is no role "${clipText(role, 64)}". The roles of this lift: ${roles.join(', ')}.`,
+    invalidInput,
+  )
 }
 
-/** The address of a message: several names, separated by commas, are a group. */
+/** Parses the address of a message: several names, separated by commas, are a group. */
 export function parseAddress(to: string): string | string[] {
   const names = to.split(',').map((name) => name.trim())
   return names.length > 1 ? names : to.trim()

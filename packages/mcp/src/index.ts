@@ -11,12 +11,12 @@ export {
   TimeoutError,
 } from '@agent-relay/sdk'
 export { type Discovery as DiscoveryResult, discoverSocket } from '@agent-relay/sdk/internal/discover'
-export { type Memory, readerWith, runTool } from './calling.ts'
-export { type Profile, type Registered, type ToolClient, TurnClient } from './client.ts'
-export { type LinePort, LineTransport } from './line-transport.ts'
+export { type HintMemory, refusalReaderFor, runTool } from './calling.ts'
+export { type RegisteredAgent, type RegistrationProfile, type ToolClient, TurnClient } from './client.ts'
+export { LineTransport, type LineWriter } from './line-transport.ts'
 export type { ClientInfo } from './naming.ts'
 export { getProtocolPrompt, PROTOCOL_DOCUMENTATION, protocolPrompt } from './prompt.ts'
-export { ActionWatch, Subscriptions } from './push.ts'
+export { ActionWatch, ResourceSubscriptions } from './push.ts'
 export { RelayClient } from './relay-client.ts'
 export {
   agentsResource,
@@ -28,7 +28,7 @@ export {
 } from './resources.ts'
 export { createServer, type ServerOptions } from './server.ts'
 export * from './tools/index.ts'
-export { listed, type Tool, type ToolAnswer } from './tools/tool.ts'
+export { type Tool, type ToolAnswer, toolListing } from './tools/tool.ts'
 export { defaultToolsets, toolsets, toolsOf } from './tools/toolsets.ts'
 
 /** Adds the server to editors and CLIs. The readers of their files are loaded by the first call. */

@@ -3,8 +3,8 @@
 import { JsonDepthError, limits, parseJson } from '@agent-relay/sdk/protocol'
 import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from '@modelcontextprotocol/server'
 
-/** The stream to the other side. */
-export interface LinePort {
+/** The output to the other side of the connection. */
+export interface LineWriter {
   write(line: string, flushed: (error?: Error | null) => void): void
   end(): void
 }
@@ -22,26 +22,26 @@ export class LineTransport implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void
-  readonly #port: LinePort
+  readonly #port: LineWriter
   readonly #decoder = new TextDecoder()
-  readonly #sent: ((id: RequestId) => void)[] = []
+  readonly #sentListeners: ((id: RequestId) => void)[] = []
   #pieces: Uint8Array[] = []
   #bytes = 0
-  #early: string[] | undefined = []
+  #earlyLines: string[] | undefined = []
   #isClosed = false
 
-  constructor(port: LinePort) {
+  constructor(port: LineWriter) {
     this.#port = port
   }
 
   /** Tells the listener of each answer that has been handed to the operating system. */
   onSent(listener: (id: RequestId) => void): void {
-    this.#sent.push(listener)
+    this.#sentListeners.push(listener)
   }
 
   async start(): Promise<void> {
-    const early = this.#early ?? []
-    this.#early = undefined
+    const early = this.#earlyLines ?? []
+    this.#earlyLines = undefined
     for (const line of early) this.#deliver(line)
   }
 
@@ -57,7 +57,7 @@ export class LineTransport implements Transport {
       this.#bytes = 0
       start = end + 1
       if (line.trim() === '') continue
-      if (this.#early) this.#early.push(line)
+      if (this.#earlyLines) this.#earlyLines.push(line)
       else this.#deliver(line)
     }
     this.#keep(chunk.subarray(start))
@@ -68,7 +68,7 @@ export class LineTransport implements Transport {
       this.#port.write(`${JSON.stringify(message)}\n`, (error) => {
         if (error) return reject(error)
         const { id } = message as { id?: RequestId }
-        if (id !== undefined && !('method' in message)) for (const sent of this.#sent) sent(id)
+        if (id !== undefined && !('method' in message)) for (const sent of this.#sentListeners) sent(id)
         resolve()
       })
     })
@@ -76,11 +76,11 @@ export class LineTransport implements Transport {
 
   async close(): Promise<void> {
     this.#port.end()
-    this.closed()
+    this.markClosed()
   }
 
   /** Called when the other side is gone. */
-  closed(): void {
+  markClosed(): void {
     if (this.#isClosed) return
     this.#isClosed = true
     this.onclose?.()

@@ -1,25 +1,25 @@
 // The agent that a session acts as: known from the start, chosen by register_agent, or given automatically when a tool needs an agent.
 
-import type { Profile, Registered } from './client.ts'
+import type { RegisteredAgent, RegistrationProfile } from './client.ts'
 
 export type ClientInfo = { name: string; version: string } | undefined
 
-export interface NamingOptions {
+export interface AgentNamingOptions {
   /** Gives the agent a name that it did not choose. */
   introduce?(client: ClientInfo): Promise<void>
   /** Takes the name that the agent wants. */
-  register?(profile: Profile, client: ClientInfo): Promise<Registered>
+  register?(profile: RegistrationProfile, client: ClientInfo): Promise<RegisteredAgent>
 }
 
-export class Naming {
-  readonly #options: NamingOptions
-  readonly #info: () => ClientInfo
+export class AgentNaming {
+  readonly #options: AgentNamingOptions
+  readonly #clientInfo: () => ClientInfo
   readonly #listeners: (() => void)[] = []
-  #introducing: Promise<void> | undefined
+  #automaticNaming: Promise<void> | undefined
 
-  constructor(options: NamingOptions, info: () => ClientInfo) {
+  constructor(options: AgentNamingOptions, info: () => ClientInfo) {
     this.#options = options
-    this.#info = info
+    this.#clientInfo = info
   }
 
   /** Called each time the session starts to act as an agent. */
@@ -28,28 +28,28 @@ export class Naming {
   }
 
   /** Names the agent automatically, once: a refused name is refused again in every call, which says why. */
-  introduced(): Promise<void> {
-    this.#introducing ??= this.#introduce()
-    return this.#introducing
+  ensureNamed(): Promise<void> {
+    this.#automaticNaming ??= this.#nameAutomatically()
+    return this.#automaticNaming
   }
 
-  async register(profile: Profile): Promise<Registered> {
+  async register(profile: RegistrationProfile): Promise<RegisteredAgent> {
     const { register } = this.#options
     if (!register) throw new Error('this session has no names to give')
     // Waits for an automatic name that is on its way: it would replace the chosen one.
-    await this.#introducing?.catch(() => {})
-    const registered = await register(profile, this.#info())
-    this.#introducing = Promise.resolve()
-    this.#tell()
+    await this.#automaticNaming?.catch(() => {})
+    const registered = await register(profile, this.#clientInfo())
+    this.#automaticNaming = Promise.resolve()
+    this.#notifyListeners()
     return registered
   }
 
-  async #introduce(): Promise<void> {
-    await this.#options.introduce?.(this.#info())
-    this.#tell()
+  async #nameAutomatically(): Promise<void> {
+    await this.#options.introduce?.(this.#clientInfo())
+    this.#notifyListeners()
   }
 
-  #tell(): void {
+  #notifyListeners(): void {
     for (const listener of this.#listeners) listener()
   }
 }

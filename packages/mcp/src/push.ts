@@ -3,33 +3,33 @@
 
 import { cleanForModel } from '@agent-relay/sdk/internal/clean'
 import type { WorkspaceClient } from '@agent-relay/sdk/internal/client'
-import { pushedMeta } from '@agent-relay/sdk/internal/injection'
+import { pushedMetadata } from '@agent-relay/sdk/internal/injection'
 import type { EventPattern, RelayEvent } from '@agent-relay/sdk/protocol'
 import type { EventFilter } from './client.ts'
 import { resources } from './resources.ts'
-import { cut, shownValue } from './text.ts'
+import { cleanValueForModel, cutWithNote } from './text.ts'
 
-export interface Announcer {
+export interface ResourceAnnouncer {
   resourceUpdated(uri: string): void
 }
 
 /** Subscriptions to resources. Watches the relay only while somebody is subscribed: most hosts never are. */
-export class Subscriptions {
+export class ResourceSubscriptions {
   readonly #client: WorkspaceClient
-  readonly #announcer: Announcer
+  readonly #announcer: ResourceAnnouncer
   readonly #watches = new Map<string, { stop(): void }>()
 
-  constructor(client: WorkspaceClient, announcer: Announcer) {
+  constructor(client: WorkspaceClient, announcer: ResourceAnnouncer) {
     this.#client = client
     this.#announcer = announcer
   }
 
   add(uri: string): void {
-    const resource = resources.find(({ listed }) => listed.uri === uri)
+    const resource = resources.find(({ listing }) => listing.uri === uri)
     if (this.#watches.has(uri) || !resource) return
-    const { changedBy: types, concerns = () => true } = resource
+    const { changedBy: types, concernsAgent = () => true } = resource
     const changed = (event: RelayEvent) => {
-      if (concerns(event, this.#client.agentName)) this.#announcer.resourceUpdated(uri)
+      if (concernsAgent(event, this.#client.agentName)) this.#announcer.resourceUpdated(uri)
     }
     this.#watches.set(uri, types.length === 0 ? { stop() {} } : this.#client.watch({ types }, changed))
   }
@@ -44,20 +44,20 @@ export class Subscriptions {
   }
 }
 
-export type Notify = (notification: { method: string; params: Record<string, unknown> }) => Promise<void>
+export type SendNotification = (notification: { method: string; params: Record<string, unknown> }) => Promise<void>
 
 /**
  * Sends messages over Claude Code's channel. Each is held first, so that no hook and no tool's answer shows it too. A failed notification has
  * lost its host, whose session ends and frees the held messages. The receipt says `offered`, never `read`: a host with channels switched off
  * drops the notification silently.
  */
-export function pushToChannel(client: WorkspaceClient, notify: Notify): { stop(): void } {
+export function pushToChannel(client: WorkspaceClient, notify: SendNotification): { stop(): void } {
   const push = async () => {
     const { messages } = await client.call('inbox.take', { route: 'hook' })
     for (const message of messages) {
       // The host puts the text into a block of its own, which the text must not be able to close.
-      const content = cut(cleanForModel(message.body, ['channel']))
-      const meta = shownValue(pushedMeta(message))
+      const content = cutWithNote(cleanForModel(message.body, ['channel']))
+      const meta = cleanValueForModel(pushedMetadata(message))
       await notify({ method: 'notifications/claude/channel', params: { content, meta } })
       await client.call('inbox.offer', { messages: [message.id], route: 'push' })
     }
@@ -73,18 +73,18 @@ const eventsPerPage = 100
  * is kept for a slow host, not a queue. Sessions that come and go are in no journal, and are sent as they happen. No receipt says `offered`:
  * nobody knows whether the model sees a notification.
  */
-export class EventPush {
+export class EventPusher {
   readonly #client: WorkspaceClient
-  readonly #notify: Notify
+  readonly #notify: SendNotification
   readonly #canPush: () => boolean
   #filter: EventFilter = { types: [] }
   #position = 0
   #watch: { stop(): void } | undefined
   #isPumping = false
-  #again = false
+  #hasMore = false
 
   /** `canPush`: whether the host can take a notification now. */
-  constructor(client: WorkspaceClient, notify: Notify, canPush: () => boolean) {
+  constructor(client: WorkspaceClient, notify: SendNotification, canPush: () => boolean) {
     this.#client = client
     this.#notify = notify
     this.#canPush = canPush
@@ -111,19 +111,19 @@ export class EventPush {
   }
 
   #tell(event: RelayEvent): Promise<void> {
-    return this.#notify({ method: 'notifications/relay/event', params: shownValue(event) })
+    return this.#notify({ method: 'notifications/relay/event', params: cleanValueForModel(event) })
   }
 
   #wake(): void {
-    this.#again = true
+    this.#hasMore = true
     if (!this.#isPumping) void this.#pump().catch(() => {})
   }
 
   async #pump(): Promise<void> {
     this.#isPumping = true
     try {
-      while (this.#again && this.#watch && this.#canPush()) {
-        this.#again = false
+      while (this.#hasMore && this.#watch && this.#canPush()) {
+        this.#hasMore = false
         const watch = this.#watch
         const page = { since: this.#position, types: this.#filter.types, limit: eventsPerPage }
         const { events, next, more } = await this.#client.call('event.list', page)
@@ -133,7 +133,7 @@ export class EventPush {
         }
         if (this.#watch !== watch) continue
         this.#position = next
-        if (more) this.#again = true
+        if (more) this.#hasMore = true
       }
     } finally {
       this.#isPumping = false
@@ -147,7 +147,7 @@ const actionsSettleMs = 50
 /** Tells that the list of actions has changed, once for all changes within a moment. */
 export class ActionWatch {
   readonly #client: WorkspaceClient
-  readonly #begin: () => () => void
+  readonly #onBegin: () => () => void
   #changed = () => {}
   #watch: { stop(): void } | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -155,16 +155,16 @@ export class ActionWatch {
   /** `begin` is called when the watch begins, and returns the function to call at each change. */
   constructor(client: WorkspaceClient, begin: () => () => void) {
     this.#client = client
-    this.#begin = begin
+    this.#onBegin = begin
   }
 
   start(): void {
     if (this.#watch) return
-    this.#changed = this.#begin()
-    this.#watch = this.#client.watch({ types: ['action.registered', 'action.withdrawn'] }, () => this.changed())
+    this.#changed = this.#onBegin()
+    this.#watch = this.#client.watch({ types: ['action.registered', 'action.withdrawn'] }, () => this.noteChange())
   }
 
-  changed(): void {
+  noteChange(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       this.#changed()

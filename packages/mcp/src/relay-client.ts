@@ -3,7 +3,7 @@
 import { type RelayClientOptions, RelayClient as SdkClient } from '@agent-relay/sdk'
 
 /** The name of a program that was given none. */
-export function programName(): string {
+export function defaultProgramName(): string {
   return `mcp-${process.pid}`
 }
 
@@ -12,6 +12,6 @@ export class RelayClient extends SdkClient {
     // A token names its agent by itself.
     if (options.agentName || options.token !== undefined) super(options)
     // Nobody chose this name, so nobody has to be told that a second client of this process has it with a number.
-    else super({ onRenamed: () => {}, ...options, agentName: programName() })
+    else super({ onRenamed: () => {}, ...options, agentName: defaultProgramName() })
   }
 }

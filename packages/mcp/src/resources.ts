@@ -3,18 +3,18 @@
 import type { EventPattern, RelayEvent } from '@agent-relay/sdk/protocol'
 import type { ToolClient } from './client.ts'
 import { getProtocolPrompt, protocolUri } from './prompt.ts'
-import { shownValue } from './text.ts'
+import { cleanValueForModel } from './text.ts'
 
 /** The most messages that a look at the inbox shows. */
 const peekMax = 50
 
 export interface RelayResource {
-  listed: { uri: string; name: string; description: string; mimeType: string }
+  listing: { uri: string; name: string; description: string; mimeType: string }
   read(client: ToolClient): Promise<string>
   /** Types of events that change the resource. */
   changedBy: EventPattern[]
-  /** Whether such an event changes the resource for this agent; without it every one does. A session without an agent has no inbox. */
-  concerns?(event: RelayEvent, agent: string | undefined): boolean
+  /** Whether an event of these types changes the resource for this agent; by default every event does. A session without an agent has no inbox. */
+  concernsAgent?(event: RelayEvent, agent: string | undefined): boolean
 }
 
 const mimeType = 'application/json'
@@ -28,7 +28,7 @@ export const agentsResource = {
 }
 
 export async function getAgentsResource(client: Pick<ToolClient, 'listAgents'>): Promise<string> {
-  return json(shownValue(await client.listAgents({ include_idle: true })))
+  return json(cleanValueForModel(await client.listAgents({ include_idle: true })))
 }
 
 export const inboxResource = {
@@ -40,7 +40,7 @@ export const inboxResource = {
 
 export async function getInboxResource(client: Pick<ToolClient, 'getInbox'>): Promise<string> {
   const messages = await client.getInbox({ peek: true, unread_only: true, limit: peekMax })
-  return json(shownValue([...messages]))
+  return json(cleanValueForModel([...messages]))
 }
 
 export const projectResource = {
@@ -57,22 +57,22 @@ export async function getProjectResource(client: Pick<ToolClient, 'getStatus'>):
 
 export const resources: readonly RelayResource[] = [
   {
-    listed: agentsResource,
+    listing: agentsResource,
     read: getAgentsResource,
     changedBy: ['agent.*', 'session.event'],
   },
   {
-    listed: inboxResource,
+    listing: inboxResource,
     read: getInboxResource,
     changedBy: ['message.created', 'delivery.read'],
-    // A sender hears about its own messages and their reading, too, but those are in somebody else's inbox.
-    concerns: (event, agent) =>
+    // Events about messages that the agent sent reach it too, but those messages are in other inboxes.
+    concernsAgent: (event, agent) =>
       agent !== undefined &&
       (event.message ? event.message.from !== agent : event.type === 'delivery.read' && event.fact.agent === agent),
   },
-  { listed: projectResource, read: getProjectResource, changedBy: [] },
+  { listing: projectResource, read: getProjectResource, changedBy: [] },
   {
-    listed: {
+    listing: {
       uri: protocolUri,
       name: 'Protocol',
       description: 'How agents work together through the relay, whole',

@@ -8,15 +8,15 @@ import {
   DaemonNotRunningError,
   type Env,
   findProjectConfig,
-  given,
+  rawSetting,
   reachDaemon,
   setting,
   workingDirectory,
 } from '@agent-relay/sdk/internal/discover'
 import { newWireId } from '@agent-relay/sdk/internal/wire-client'
-import type { SaidRefusal } from './pipe/away.cts'
-import { helloLine, type Identity, listen, opening } from './pipe/opening.cts'
-import type { Open, Pipe, PipeOptions } from './pipe/pipe.cts'
+import type { DaemonRefusal } from './pipe/away.cts'
+import { collectInput, helloLine, type PipeIdentity, runOpening } from './pipe/opening.cts'
+import type { OpenConnection, Pipe, PipeOptions } from './pipe/pipe.cts'
 import { version } from './version.cts'
 
 export interface ServeOptions {
@@ -29,46 +29,46 @@ export interface ServeOptions {
 
 /** The longest wait for a new project's configuration: ten times as long as `up` needs to write it. */
 const settlingMs = 2_000
-const lookMs = 50
+const settleLookMs = 50
 
 /** Runs until the host closes stdin or ends the process, and then exits the process itself. */
 export async function serve({ tools, project, start }: ServeOptions = {}): Promise<void> {
-  const said = listen(process.stdin)
+  const said = collectInput(process.stdin)
   // The host's first line, which the launcher's shell has read and left to the pipe.
-  const heard = given(process.env, 'RELAY_HEARD')
+  const heard = rawSetting(process.env, 'RELAY_HEARD')
   const early = () => (heard ? Buffer.concat([Buffer.from(`${heard}\n`), said()]) : said())
   const identity = identityOf(process.env, tools)
   try {
     const baseUrl = project === undefined ? setting(process.env, 'RELAY_BASE_URL') : undefined
     if (baseUrl !== undefined) return serveOverHttp(baseUrl, identity, early)
-    if (given(process.env, 'RELAY_STANDBY')) return standByForDaemon(identity, early, project)
+    if (rawSetting(process.env, 'RELAY_STANDBY')) return standByForDaemon(identity, early, project)
     const { socketPath, project: found, socket } = await (start ? reachOrStart(project) : reachSettled(project))
-    const open = overSocket(socketPath)
+    const open = connectOverSocket(socketPath)
     const target = { socketPath, project: found }
-    if (socket) carry(socket, early(), { open, identity, target })
-    else open((stream) => carry(stream, early(), { open, identity, target }), fail)
+    if (socket) carryLines(socket, early(), { open, identity, target })
+    else open((stream) => carryLines(stream, early(), { open, identity, target }), failStart)
   } catch (error) {
     if (isHosted() && error instanceof DaemonNotRunningError) standByForDaemon(identity, early, project, error)
-    else if (isForPerson(error as { code?: unknown })) refuse(error as Error, early)
-    else fail(error as Error)
+    else if (isFixedByPerson(error as { code?: unknown })) refuseRequests(error as Error, early)
+    else failStart(error as Error)
   }
 }
 
 /** Whether a host has started the pipe by the launcher; a person would read on stderr why nothing is served. */
 function isHosted(): boolean {
-  return given(process.env, 'RELAY_STANDBY') !== undefined
+  return rawSetting(process.env, 'RELAY_STANDBY') !== undefined
 }
 
 /** Waits for the first daemon that discovery finds; from then on the host stays in the workspace that served it. */
-function standByForDaemon(identity: Identity, early: () => Buffer, project?: string, error?: Error): void {
+function standByForDaemon(identity: PipeIdentity, early: () => Buffer, project?: string, error?: Error): void {
   const target = { socketPath: 'unknown', project: 'unknown' }
-  const open: Open = (opened, failed, wasServed) => {
-    if (wasServed) return overSocket(target.socketPath)(opened, failed)
+  const open: OpenConnection = (opened, failed, wasServed) => {
+    if (wasServed) return connectOverSocket(target.socketPath)(opened, failed)
     reachSettled(project).then(
       ({ socketPath, project: found, socket }) => {
         Object.assign(target, { socketPath, project: found })
         if (socket) opened(socket)
-        else overSocket(socketPath)(opened, failed)
+        else connectOverSocket(socketPath)(opened, failed)
       },
       (error) => failed(error, reasonOf(error)),
     )
@@ -77,20 +77,20 @@ function standByForDaemon(identity: Identity, early: () => Buffer, project?: str
 }
 
 /** Tells the host what to start; the host gets its tools as soon as there is a daemon. The launcher may have answered the host's first requests. */
-function standBy({ target, ...options }: OwnOptions, early: Buffer, error?: Error): void {
+function standBy({ target, ...options }: DaemonConnection, early: Buffer, error?: Error): void {
   // Hosts keep this text in their logs.
   process.stderr.write(awayText(error))
-  const begun = given(process.env, 'RELAY_STANDBY') || undefined
+  const begun = rawSetting(process.env, 'RELAY_STANDBY') || undefined
   Object.assign(target, { version: version() })
   startPipe({ ...options, target }, (pipe) => pipe.standBy(early, begun, error && reasonOf(error)))
   leaveWithHost()
 }
 
 /** The reason of a refusal; undefined if no daemon runs. It names paths, which somebody else may have chosen. */
-function reasonOf(error: Error & { code?: string }): SaidRefusal | undefined {
-  if (!('syscall' in error)) return { code: error.code ?? 'auth.denied', message: cleaned(error.message) }
+function reasonOf(error: Error & { code?: string }): DaemonRefusal | undefined {
+  if (!('syscall' in error)) return { code: error.code ?? 'auth.denied', message: withoutControls(error.message) }
   const url = setting(process.env, 'RELAY_BASE_URL')
-  return url === undefined ? undefined : { code: 'daemon.not-running', message: `${nobodyAt(url)} ${whereItRan}` }
+  return url === undefined ? undefined : { code: 'daemon.not-running', message: `${nobodyAt(url)} ${restartHint}` }
 }
 
 /**
@@ -101,7 +101,8 @@ async function reachSettled(project?: string): ReturnType<typeof reachDaemon> {
   const found = await reachDaemon({ project })
   if (found.source !== 'scan' || isSettled(found.socketPath)) return found
   found.socket?.destroy()
-  while (!isSettled(found.socketPath) && !isInProject()) await new Promise((resolve) => setTimeout(resolve, lookMs))
+  while (!isSettled(found.socketPath) && !isInProject())
+    await new Promise((resolve) => setTimeout(resolve, settleLookMs))
   return reachDaemon({ project })
 }
 
@@ -135,18 +136,18 @@ async function reachOrStart(project: string | undefined): ReturnType<typeof reac
 }
 
 /** Whether only a person can fix the error: the named workspace is wrong, while the daemon may run. */
-function isForPerson({ code }: { code?: unknown }): boolean {
+function isFixedByPerson({ code }: { code?: unknown }): boolean {
   return code === 'config.invalid' || code === 'workspace.closed' || code === 'workspace.unknown'
 }
 
 /** Removes control characters: a reason names paths, which somebody else may have chosen. */
-function cleaned(reason: string): string {
+function withoutControls(reason: string): string {
   const { cleanLineForModel } = require('./pipe/refusing.cjs') as typeof import('./pipe/refusing.cts')
   return cleanLineForModel(reason)
 }
 
 /** Refuses every request with the error: the person at the host can fix the file. Ends with the host's input. */
-function refuse({ message }: Error, early: () => Buffer): void {
+function refuseRequests({ message }: Error, early: () => Buffer): void {
   const { clean, refuseAll } = require('./pipe/refusing.cjs') as typeof import('./pipe/refusing.cts')
   process.exitCode = 1
   process.stdout.on('error', () => process.exit())
@@ -154,38 +155,38 @@ function refuse({ message }: Error, early: () => Buffer): void {
   refuseAll(process.stdin, process.stdout, early(), `${message}\nThen start this session again.`, version())
 }
 
-function serveOverHttp(baseUrl: string, identity: Identity, early: () => Buffer): void {
-  const { overHttp } = require('./pipe/upgrade.cjs') as typeof import('./pipe/upgrade.cts')
-  const open = overHttp(baseUrl, identity.token ?? identity.key)
+function serveOverHttp(baseUrl: string, identity: PipeIdentity, early: () => Buffer): void {
+  const { connectOverHttp } = require('./pipe/upgrade.cjs') as typeof import('./pipe/upgrade.cts')
+  const open = connectOverHttp(baseUrl, identity.token ?? identity.key)
   const target = { socketPath: baseUrl, project: 'unknown' }
-  const again: Open = (opened, failed, wasServed) =>
+  const again: OpenConnection = (opened, failed, wasServed) =>
     open(opened, wasServed ? failed : (error) => failed(error, reasonOf(error)))
   open(
-    (stream) => carry(stream, early(), { open, identity, target }),
+    (stream) => carryLines(stream, early(), { open, identity, target }),
     (error) => {
       if (isHosted() && isAway(error)) standBy({ open: again, identity, target }, early(), error)
-      else fail(error)
+      else failStart(error)
     },
   )
 }
 
-type OwnOptions = Pick<PipeOptions, 'open' | 'identity' | 'target'>
+type DaemonConnection = Pick<PipeOptions, 'open' | 'identity' | 'target'>
 
 const leave = () => process.exit(0)
 
-function carry(stream: Duplex, early: Buffer, options: OwnOptions): void {
-  opening(stream, helloLine(options.identity), early, process, (heard, last) =>
+function carryLines(stream: Duplex, early: Buffer, options: DaemonConnection): void {
+  runOpening(stream, helloLine(options.identity), early, process, (heard, last) =>
     startPipe(options, (pipe) => pipe.start(stream, heard, last)),
   )
   stream.on('error', () => {})
   leaveWithHost()
 }
 
-function startPipe(options: OwnOptions, start: (pipe: Pipe) => void): void {
+function startPipe(options: DaemonConnection, start: (pipe: Pipe) => void): void {
   const { stdin: input, stdout: output } = process
   const { Pipe } = require('./pipe/pipe.cjs') as typeof import('./pipe/pipe.cts')
   const say = (text: string) => process.stderr.write(`agent-relay-mcp: ${text}\n`)
-  const pipe = new Pipe({ ...options, input, output, say, fail })
+  const pipe = new Pipe({ ...options, input, output, say, fail: failStart })
   start(pipe)
   if (input.readableEnded) pipe.end(leave)
   else input.on('end', () => pipe.end(leave))
@@ -198,7 +199,7 @@ function leaveWithHost(): void {
   process.stdin.on('error', leave)
 }
 
-function overSocket(path: string): Open {
+function connectOverSocket(path: string): OpenConnection {
   return (opened, failed) => {
     const socket = connect(path)
     socket.once('error', failed)
@@ -209,7 +210,7 @@ function overSocket(path: string): Open {
   }
 }
 
-function identityOf(env: Env, tools: string | undefined): Identity {
+function identityOf(env: Env, tools: string | undefined): PipeIdentity {
   return {
     pipe: newWireId(),
     host: process.ppid,
@@ -225,8 +226,10 @@ function identityOf(env: Env, tools: string | undefined): Identity {
 }
 
 /** Says how to start a daemon, and starts none: the user should know that one runs. */
-function fail(error: Error): void {
-  process.stderr.write(isAway(error) ? awayText(error) : `ERROR: ${cleaned(error.message)}\n`, () => process.exit(1))
+function failStart(error: Error): void {
+  process.stderr.write(isAway(error) ? awayText(error) : `ERROR: ${withoutControls(error.message)}\n`, () =>
+    process.exit(1),
+  )
 }
 
 function isAway(error: Error): boolean {
@@ -234,10 +237,10 @@ function isAway(error: Error): boolean {
 }
 
 function nobodyAt(url: string): string {
-  return `No relay answers at ${cleaned(url)}.`
+  return `No relay answers at ${withoutControls(url)}.`
 }
 
-const whereItRan = 'Start it again where it ran: agent-relay lift (a lift), agent-relay daemon start (any other).'
+const restartHint = 'Start it again where it ran: agent-relay lift (a lift), agent-relay daemon start (any other).'
 
 function awayText(error?: Error): string {
   const url = setting(process.env, 'RELAY_BASE_URL')
@@ -245,7 +248,8 @@ function awayText(error?: Error): string {
     return `ERROR: ${nobodyAt(url)}\n\nTo start it again, where it ran:\n  agent-relay lift            (a lift's)\n  agent-relay daemon start    (any other)\n`
   const { message } = new DaemonNotRunningError()
   // The error names a socket, and says how to fix that.
-  if (error instanceof DaemonNotRunningError && error.message !== message) return `ERROR: ${cleaned(error.message)}\n`
+  if (error instanceof DaemonNotRunningError && error.message !== message)
+    return `ERROR: ${withoutControls(error.message)}\n`
   return `ERROR: ${message}
 
 To start the daemon:

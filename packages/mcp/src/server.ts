@@ -11,19 +11,19 @@ import {
   ResourceNotFoundError,
   Server,
 } from '@modelcontextprotocol/server'
-import { type Memory, serveTools, tellOfActions } from './calling.ts'
-import { type SessionActions, TurnClient } from './client.ts'
+import { type HintMemory, notifyOfActionChanges, serveTools } from './calling.ts'
+import { type SessionServices, TurnClient } from './client.ts'
 import { instructionsFor } from './instructions.ts'
-import { type ClientInfo, Naming, type NamingOptions } from './naming.ts'
+import { AgentNaming, type AgentNamingOptions, type ClientInfo } from './naming.ts'
 import { getProtocolPrompt, protocolPrompt } from './prompt.ts'
-import { EventPush, pushToChannel, Subscriptions } from './push.ts'
-import { programName, RelayClient } from './relay-client.ts'
+import { EventPusher, pushToChannel, ResourceSubscriptions } from './push.ts'
+import { defaultProgramName, RelayClient } from './relay-client.ts'
 import { resources } from './resources.ts'
-import { actionScope } from './tools/actions.ts'
+import { actionScopeOf } from './tools/actions.ts'
 import type { Tool } from './tools/tool.ts'
 import { toolsOf } from './tools/toolsets.ts'
 
-export interface ServerOptions extends NamingOptions {
+export interface ServerOptions extends AgentNamingOptions {
   version: string
   /** The session's toolsets. */
   tools?: readonly Tool[]
@@ -32,7 +32,7 @@ export interface ServerOptions extends NamingOptions {
   /** The agent's name, if it is known before the client has introduced itself. */
   agentName?: string
   /** Opens the turn of one tools/call. By default the turn's calls go over the client, each with an id of its own. */
-  turn?(rpcId: RequestId): Turn
+  openTurn?(rpcId: RequestId): Turn
   /** Reports that the answer to a request has left. By default an answer counts as sent when it is made. */
   onSent?(listener: (rpcId: RequestId) => void): void
   /** Whether messages are sent over Claude Code's channel. */
@@ -41,7 +41,7 @@ export interface ServerOptions extends NamingOptions {
   isStateless?: boolean
   /** Whether a client is there to take a notification now. Default: always. */
   canPush?(): boolean
-  memory?: Memory
+  hintMemory?: HintMemory
   /** Called when the client has its tools. */
   onInitialized?(client: ClientInfo, tools: MailTools | undefined): void
   /** Called for every tool call, with the client's metadata. */
@@ -52,15 +52,15 @@ export interface ServerOptions extends NamingOptions {
 export function createServer(): Promise<Server>
 export function createServer(client: WorkspaceClient, options: ServerOptions): Server
 export function createServer(client?: WorkspaceClient, options?: ServerOptions): Server | Promise<Server> {
-  return client && options ? serverOver(client, options) : serverOfDaemon(process.env)
+  return client && options ? buildServer(client, options) : connectServer(process.env)
 }
 
-async function serverOfDaemon(env: Env): Promise<Server> {
-  const agentName = setting(env, 'RELAY_AGENT_NAME') ?? programName()
+async function connectServer(env: Env): Promise<Server> {
+  const agentName = setting(env, 'RELAY_AGENT_NAME') ?? defaultProgramName()
   const client = new RelayClient({ agentName, token: setting(env, 'RELAY_AGENT_TOKEN'), autoConnect: false })
   await client.connect()
   const { daemonVersion: version } = await client.call('workspace.status', {})
-  const server = serverOver(client, {
+  const server = buildServer(client, {
     version,
     agentName: client.agentName,
     tools: toolsOf(setting(env, 'RELAY_TOOLS')),
@@ -78,7 +78,7 @@ async function serverOfDaemon(env: Env): Promise<Server> {
   return server
 }
 
-function serverOver(client: WorkspaceClient, options: ServerOptions): Server {
+function buildServer(client: WorkspaceClient, options: ServerOptions): Server {
   const { version, tools = toolsOf(), roles, agentName, hasPush = false, isStateless = false } = options
   const server = new Server(serverInfo(version), {
     instructions: instructionsFor({ agentName, hasPush, tools, roles }),
@@ -89,18 +89,18 @@ function serverOver(client: WorkspaceClient, options: ServerOptions): Server {
       ...(hasPush ? { experimental: { 'claude/channel': {} } } : {}),
     },
   })
-  const naming = new Naming(options, () => server.getClientVersion())
-  const events = new EventPush(client, (event) => server.notification(event), options.canPush ?? (() => true))
-  const sessionActions: SessionActions = {
+  const naming = new AgentNaming(options, () => server.getClientVersion())
+  const events = new EventPusher(client, (event) => server.notification(event), options.canPush ?? (() => true))
+  const sessionServices: SessionServices = {
     register: (profile) => naming.register(profile),
     subscribe: async (filter) => !isStateless && events.start(filter),
   }
   serveTools(server, client, {
     tools,
     naming,
-    sessionActions,
-    memory: options.memory ?? { hinted: new Map() },
-    openTurn: options.turn ?? turnsOver(client),
+    sessionServices,
+    hintMemory: options.hintMemory ?? { newestHinted: new Map() },
+    openTurn: options.openTurn ?? clientTurns(client),
     onSent: options.onSent,
     onCall: options.onCall,
     takesToken: isStateless && choosesName(tools),
@@ -108,8 +108,8 @@ function serverOver(client: WorkspaceClient, options: ServerOptions): Server {
   })
   servePrompts(server)
   const subscriptions = serveResources(server, client, naming, !isStateless)
-  const scope = isStateless ? undefined : actionScope(tools)
-  const actions = scope && tellOfActions(server, client, naming, scope)
+  const scope = isStateless ? undefined : actionScopeOf(tools)
+  const actions = scope && notifyOfActionChanges(server, client, naming, scope)
   if (hasPush) naming.onNamed(once(() => void pushToChannel(client, (event) => server.notification(event))))
   server.oninitialized = () => {
     actions?.start()
@@ -117,7 +117,7 @@ function serverOver(client: WorkspaceClient, options: ServerOptions): Server {
     // An agent that may choose its name gets an automatic one only when it needs one; a caller that names its role in each call needs none.
     if (client.agentName === undefined && (choosesName(tools) || tools.every(({ role }) => role))) return
     // If the name is refused, the next tool call says why.
-    naming.introduced().catch(() => {})
+    naming.ensureNamed().catch(() => {})
   }
   server.onclose = () => {
     subscriptions.clear()
@@ -147,25 +147,25 @@ function servePrompts(server: Server): void {
 function serveResources(
   server: Server,
   client: WorkspaceClient,
-  naming: Naming,
+  naming: AgentNaming,
   hasSubscriptions: boolean,
-): Subscriptions {
-  server.setRequestHandler('resources/list', () => ({ resources: resources.map((resource) => resource.listed) }))
+): ResourceSubscriptions {
+  server.setRequestHandler('resources/list', () => ({ resources: resources.map((resource) => resource.listing) }))
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }))
   server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
-    const resource = resources.find((each) => each.listed.uri === uri)
+    const resource = resources.find((each) => each.listing.uri === uri)
     if (!resource) throw new ResourceNotFoundError(uri, `Unknown resource: ${uri}`)
-    await naming.introduced()
+    await naming.ensureNamed()
     // Reading a resource opens no turn, since it does not show that the last answer was received.
-    const text = await resource.read(new TurnClient(turnsOver(client)('resource')))
-    return { contents: [{ uri, mimeType: resource.listed.mimeType, text }] }
+    const text = await resource.read(new TurnClient(clientTurns(client)('resource')))
+    return { contents: [{ uri, mimeType: resource.listing.mimeType, text }] }
   })
-  const subscriptions = new Subscriptions(client, {
+  const subscriptions = new ResourceSubscriptions(client, {
     resourceUpdated: (uri) => void server.sendResourceUpdated({ uri }).catch(() => {}),
   })
   if (!hasSubscriptions) return subscriptions
   server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
-    await naming.introduced()
+    await naming.ensureNamed()
     // A resource that does not exist yet may be subscribed: it has no updates until it exists.
     subscriptions.add(uri)
     return {}
@@ -178,7 +178,7 @@ function serveResources(
 }
 
 /** Turns over a client's own calls: every call has an id of its own, and the next call shows that the last answer was received. */
-function turnsOver(client: WorkspaceClient): (rpcId: RequestId) => Turn {
+function clientTurns(client: WorkspaceClient): (rpcId: RequestId) => Turn {
   return () => ({ call: (op, input, signal) => client.call(op, input, { signal }), answered() {}, lost() {} })
 }
 

@@ -9,7 +9,7 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 /** At most `bytesMax` bytes of a text, cut between characters, with a note if it was cut. */
-export function cut(text: string, bytesMax: number = answerBytesMax): string {
+export function cutWithNote(text: string, bytesMax: number = answerBytesMax): string {
   const bytes = encoder.encode(text)
   if (bytes.length <= bytesMax) return text
   const note = `\n… cut: the message has ${bytes.length} bytes. Ask its sender for a file.`
@@ -18,14 +18,14 @@ export function cut(text: string, bytesMax: number = answerBytesMax): string {
 }
 
 /** At most `bytesMax` bytes of a text, cut between characters. */
-export function clip(text: string, bytesMax: number): string {
+export function clipText(text: string, bytesMax: number): string {
   const bytes = encoder.encode(text)
   if (bytes.length <= bytesMax) return text
   return `${decoder.decode(bytes.subarray(0, bytesMax - 3)).replace(/\uFFFD$/, '')}…`
 }
 
 /** As many of the first items as fit as JSON, and at least one. */
-export function whatFits<T>(items: readonly T[], bytesMax: number = answerBytesMax): T[] {
+export function itemsThatFit<T>(items: readonly T[], bytesMax: number = answerBytesMax): T[] {
   let bytes = 0
   const end = items.findIndex((item, n) => {
     bytes += encoder.encode(JSON.stringify(item)).length + 1
@@ -36,7 +36,7 @@ export function whatFits<T>(items: readonly T[], bytesMax: number = answerBytesM
 
 /** A list in an envelope, with the number of items that did not fit. */
 export function listAnswer(name: string, items: readonly object[]): object {
-  const shown = whatFits(items)
+  const shown = itemsThatFit(items)
   return shown.length === items.length ? { [name]: shown } : { [name]: shown, more: items.length - shown.length }
 }
 
@@ -50,23 +50,23 @@ export function indentedForModel(text: string): string {
  * A line that is decorated or spelled with other brackets and dashes may pass for one, too.
  * Nothing in the pattern spans lines, so each is tried once: a body of a hundred thousand empty lines must not hold up the daemon.
  */
-const ours =
+const ownLineStart =
   /^(?:[^\S\n]|[>*#`|]){0,40}(?:\p{Ps}.{1,200}\p{Pe} {0,40}from\b|[\p{Pd}_=]{3,}[^\S\n]*$|\d+ (?:unread|more|earlier|message)\b|id: |response from |message sent to |not delivered to |relay message from |.{1,300} (?:is|are) away\b|.{1,300} cannot be reached\b)/imu
 
 /** A message's body at the margin, so that code and patches keep their columns; indented if one of its lines could pass for one of ours. */
 export function bodyForModel(body: string): string {
   const clean = cleanForModel(body)
-  return ours.test(clean.normalize('NFKC')) ? indentedForModel(clean) : clean
+  return ownLineStart.test(clean.normalize('NFKC')) ? indentedForModel(clean) : clean
 }
 
-/** A message's body behind a text that begins the first line. */
-export function hanging(body: string): string {
+/** Returns a message's body for the place behind a text that begins its first line. */
+export function bodyAfterPrefix(body: string): string {
   return bodyForModel(body).replace(/^ {2}/, '')
 }
 
 /** A JSON value as a model is shown it: every text in it is clean, and none longer than an answer. */
-export function shownValue<T>(value: T): T {
-  return mapTexts(value, (text) => cut(cleanForModel(text))) as T
+export function cleanValueForModel<T>(value: T): T {
+  return mapTexts(value, (text) => cutWithNote(cleanForModel(text))) as T
 }
 
 /** The text that names recipients without a live session. */

@@ -1,10 +1,10 @@
 // The text of `agent-relay-mcp --help`.
 
-import { clisWith, inWords } from '@agent-relay/sdk/internal/clis'
+import { clisWith, listText } from '@agent-relay/sdk/internal/clis'
 
 const names = clisWith('editor').map(({ name }) => name)
 const editors = `${names.join(', ')}, auto (those that are found, the default) or all`
-const hooked = inWords(
+const hooked = listText(
   clisWith('hooks').map(({ title }) => title),
   'and',
 )

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { type EditOptions, putEntry, readEntry, removeEntry, Untouched } from '../src/careful/index.ts'
+import { type EditOptions, FileUntouchedError, putEntry, readEntry, removeEntry } from '../src/careful/index.ts'
 import { Dice, jsonFile, tomlFile } from './careful-files.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'careful-'))
@@ -192,7 +192,7 @@ describe('TOML', () => {
       '[[mcp_servers]]\na = 1\n',
     ]) {
       const file = fileOf(text, 'config.toml')
-      expect(() => putEntry(file, ['mcp_servers'], 'agent-relay', entry, options), text).toThrow(Untouched)
+      expect(() => putEntry(file, ['mcp_servers'], 'agent-relay', entry, options), text).toThrow(FileUntouchedError)
       expect(readFileSync(file, 'utf8')).toBe(text)
     }
   })
@@ -229,8 +229,8 @@ describe('broken files', () => {
       broken++
       const file = fileOf(bytes, isToml ? 'config.toml' : 'config.json')
       const keyPath = isToml ? ['mcp_servers'] : ['mcpServers']
-      expect(() => putEntry(file, keyPath, 'agent-relay', entry, options), bytes.toString()).toThrow(Untouched)
-      expect(() => removeEntry(file, keyPath, 'agent-relay', options), bytes.toString()).toThrow(Untouched)
+      expect(() => putEntry(file, keyPath, 'agent-relay', entry, options), bytes.toString()).toThrow(FileUntouchedError)
+      expect(() => removeEntry(file, keyPath, 'agent-relay', options), bytes.toString()).toThrow(FileUntouchedError)
       expect(readFileSync(file).equals(bytes)).toBe(true)
     }
   })

@@ -14,7 +14,7 @@ import {
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { editsOf } from '@agent-relay/mcp/edits'
+import { findEdits } from '@agent-relay/mcp/edits'
 import { RelayClient } from '@agent-relay/sdk'
 import { spoolName } from '@agent-relay/sdk/internal/discover'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -50,7 +50,7 @@ describe('what a tool call is about to write', () => {
     ['Bash', { command: 'git checkout -- a.ts && git rm b.ts && git restore c.ts' }, ['/w/a.ts', '/w/b.ts', '/w/c.ts']],
     ['Bash', { command: 'FOO=1 sudo rm a.ts # rm b.ts' }, ['/w/a.ts']],
   ] as const)('%s %j', (tool, input, files) => {
-    expect(editsOf(tool, input, '/w').files).toEqual(files)
+    expect(findEdits(tool, input, '/w').files).toEqual(files)
   })
 
   test.each([
@@ -60,7 +60,7 @@ describe('what a tool call is about to write', () => {
     ["bash -c 'cd sub && git rm -r x'", ['/w/sub/x']],
     ['cp -r a b; rm -r $X; rm -f b', undefined],
   ])('%s touches whole directories', (command, trees) => {
-    expect(editsOf('Bash', { command }, '/w').trees).toEqual(trees)
+    expect(findEdits('Bash', { command }, '/w').trees).toEqual(trees)
   })
 
   test.each([
@@ -73,7 +73,7 @@ describe('what a tool call is about to write', () => {
       'git switch dev',
     ],
   ])('%s touches files of others', (command) => {
-    expect(editsOf('Bash', { command }, '/w').git?.directory).toBe('/w')
+    expect(findEdits('Bash', { command }, '/w').git?.directory).toBe('/w')
   })
 
   test.each([
@@ -87,11 +87,11 @@ describe('what a tool call is about to write', () => {
     ],
     ...['git diff', 'git switch -c new', 'git restore --staged .', 'echo git stash', 'git log --all'],
   ])('%s does not', (command) => {
-    expect(editsOf('Bash', { command }, '/w').git).toBeUndefined()
+    expect(findEdits('Bash', { command }, '/w').git).toBeUndefined()
   })
 
   test('in the directory that it names', () => {
-    expect(editsOf('Bash', { command: 'cd a && git -C b stash' }, '/w').git).toEqual({
+    expect(findEdits('Bash', { command: 'cd a && git -C b stash' }, '/w').git).toEqual({
       command: 'git -C b stash',
       directory: '/w/a/b',
     })

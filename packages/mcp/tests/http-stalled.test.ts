@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { until } from '../../../test/until.ts'
 import { HttpWorld } from '../../relay/tests/wires/http-world.ts'
-import { bounded } from '../src/http/bounded-stream.ts'
+import { boundedResponse } from '../src/http/bounded-stream.ts'
 
 const limits = { waitingBytesMax: 100_000, stalledMs: 1_000 }
 let world: HttpWorld
@@ -39,7 +39,7 @@ function endless(piece: Uint8Array, count: number) {
 test('a reader that takes nothing is cut off when its time is over', async () => {
   stopClock()
   const { response, seen } = endless(new Uint8Array(10_000), 20)
-  const reader = (bounded(response, limits).body as ReadableStream<Uint8Array>).getReader()
+  const reader = (boundedResponse(response, limits).body as ReadableStream<Uint8Array>).getReader()
   await until(() => seen.pieces === 20)
   vi.advanceTimersByTime(limits.stalledMs - 1)
   expect(seen.isCancelled).toBe(false)
@@ -60,7 +60,7 @@ test('one that reads, however slowly, gets everything in order', async () => {
   const response = new Response(source, { headers: { 'content-type': 'text/event-stream' } })
   const seen: number[] = []
   stopClock()
-  for await (const piece of bounded(response, limits).body as unknown as AsyncIterable<Uint8Array>) {
+  for await (const piece of boundedResponse(response, limits).body as unknown as AsyncIterable<Uint8Array>) {
     seen.push(piece[0] as number)
     // In all far longer than a reader that takes nothing is given.
     vi.advanceTimersByTime(limits.stalledMs - 1)

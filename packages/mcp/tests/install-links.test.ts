@@ -76,13 +76,16 @@ function link(directory: string, name: string): string {
   return path
 }
 
-it('a link that stays inside the project stays, and its target is edited', async () => {
-  writeFileSync(join(home.project, 'shared.json'), '{}\n')
-  plant('.cursor/mcp.json', (path) => symlinkSync('../shared.json', path))
-  expect((await home.run(['install', '-e', 'cursor', '--project'])).code).toBe(0)
-  expect(readlinkSync(join(home.project, '.cursor/mcp.json'))).toBe('../shared.json')
-  expect(readFileSync(join(home.project, 'shared.json'), 'utf8')).toContain('agent-relay')
-})
+it.each(['shared.json', '..shared.json'])(
+  'a link to %s inside the project stays, and its target is edited',
+  async (name) => {
+    writeFileSync(join(home.project, name), '{}\n')
+    plant('.cursor/mcp.json', (path) => symlinkSync(`../${name}`, path))
+    expect((await home.run(['install', '-e', 'cursor', '--project'])).code).toBe(0)
+    expect(readlinkSync(join(home.project, '.cursor/mcp.json'))).toBe(`../${name}`)
+    expect(readFileSync(join(home.project, name), 'utf8')).toContain('agent-relay')
+  },
+)
 
 it('a lift writes and takes out nothing outside either', () => {
   for (const file of files) plant(file, (path) => symlinkSync(join(outside, 'mine.json'), path))

@@ -19,7 +19,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sized } from '../../../test/size.ts'
-import { replace } from '../src/careful/file.ts'
+import { replaceFile } from '../src/careful/file.ts'
 import { folderForAll, Home, libraries, libraryFolder } from './install-world.ts'
 
 const processes = sized(3, 10)
@@ -160,7 +160,7 @@ describe('many writers', () => {
   it('what another program writes at the last moment is not lost', () => {
     const file = home.write('other.json', 'a')
     let times = 0
-    replace(
+    replaceFile(
       file,
       {},
       ({ text }) => `${text?.replaceAll('!', '')}!`,

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { detected, editors, installContext, runInstall } from '../src/install/index.ts'
+import { detectEditors, editors, installContext, runInstall } from '../src/install/index.ts'
 import { bin, Home, word } from './install-world.ts'
 
 let home: Home
@@ -143,7 +143,7 @@ describe('other systems', () => {
 
   it('are found by a folder or a program', () => {
     const found = (paths: string[]) =>
-      detected({
+      detectEditors({
         ...installContext({ PATH: '/bin' }),
         home: '/h',
         platform: 'linux',

@@ -16,7 +16,13 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { isLaunched, launched, launcherPath, launcherState, refreshLauncher } from '../src/launcher/index.ts'
+import {
+  isLauncherCommand,
+  launcherCommand,
+  launcherPath,
+  launcherState,
+  refreshLauncher,
+} from '../src/launcher/index.ts'
 import { bin, Home } from './install-world.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
@@ -232,8 +238,8 @@ describe.runIf(process.platform !== 'win32')('the launcher', () => {
 })
 
 it('is known by its command', () => {
-  const { command, args } = launched(['serve'], env)
-  expect(isLaunched([command, ...args], env)).toBe(true)
-  expect(isLaunched(['npx', '-y', 'something', 'serve'], env)).toBe(false)
-  expect(isLaunched([], env)).toBe(false)
+  const { command, args } = launcherCommand(['serve'], env)
+  expect(isLauncherCommand([command, ...args], env)).toBe(true)
+  expect(isLauncherCommand(['npx', '-y', 'something', 'serve'], env)).toBe(false)
+  expect(isLauncherCommand([], env)).toBe(false)
 })

@@ -31,7 +31,7 @@ beforeAll(async () => {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
   refreshLauncher(env)
   refreshPlugin(env)
-  await opened.dispatch.hello(
+  await opened.dispatch.openSession(
     { door: 'owner', kind: 'model' },
     { name: 'opencode', cli: 'opencode', host: process.pid },
   )
@@ -112,7 +112,7 @@ test('questions of its model are a choice', async () => {
 
 test('what its session does stands in lists of agents', async () => {
   const is = (doing: object) =>
-    until(() => JSON.stringify(workspace.sessions.shown('opencode')?.doing) === JSON.stringify(doing))
+    until(() => JSON.stringify(workspace.sessions.programState('opencode')?.doing) === JSON.stringify(doing))
   const begins = (type: string) => tell('session.status', { sessionID: 's2', status: { type } })
   begins('busy')
   await is({ state: 'busy' })

@@ -1,7 +1,7 @@
 // The real daemon is stopped, killed and started again under live pipes: nothing is lost, nothing runs twice, and names stay.
 
 import { join } from 'node:path'
-import { type RawPipe, textOf } from '@agent-relay/prove/harness/pipe'
+import { type RawPipe, toolText } from '@agent-relay/prove/harness/pipe'
 import { RelayClient } from '@agent-relay/sdk'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -137,7 +137,7 @@ describe('what was handed out', () => {
     await own.stopDaemon()
     for (const { between } of seen) between.isKeeping = false
     // What follows must not hang on how fast a daemon starts: a call waits for five seconds.
-    for (const each of seen) each.told = each.id === undefined ? '' : textOf((await each.bob.answer(each.id)).result)
+    for (const each of seen) each.told = each.id === undefined ? '' : toolText((await each.bob.answer(each.id)).result)
     await own.startDaemon()
     for (const { between } of unseen) {
       between.isKeeping = false
@@ -228,12 +228,12 @@ describe('what was handed out', () => {
     expect(await inboxOf(ada)).toBe('No messages in inbox.')
     await call(ada, 'relay_send', { to: waiting.name, message: 'main' })
     const { result } = await waiting.bob.answer(waiting.id as number)
-    expect(textOf(result)).toMatch(/^Response from Ada: main\nid: m_\w+$/)
+    expect(toolText(result)).toMatch(/^Response from Ada: main\nid: m_\w+$/)
   })
 
   test('and whose answer was lost comes with the answer to the call when it is sent again', async () => {
     const { result } = await lost.bob.answer(lost.id as number)
-    expect(textOf(result)).toContain('lost once')
+    expect(toolText(result)).toContain('lost once')
     expect(await lost.inbox()).toBe('No messages in inbox.')
   })
 
@@ -316,7 +316,7 @@ describe('while the daemon stays away', () => {
       code: -32000,
       message: 'Relay daemon is not running. Start with: agent-relay daemon start',
     })
-    const flown = textOf((await ada.answer(inFlight)).result)
+    const flown = toolText((await ada.answer(inFlight)).result)
     expect(flown).toContain('It went away during this call, which may have been carried out')
     await world.startDaemon()
     await until(async () => (await ada.call('relay_status')).includes('Connected: Yes'))

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { RawPipe, textOf } from '@agent-relay/prove/harness/pipe'
-import { Raw } from '@agent-relay/prove/harness/raw'
+import { RawPipe, toolText } from '@agent-relay/prove/harness/pipe'
+import { RawConnection } from '@agent-relay/prove/harness/raw'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { joinPipe } from '../../../scripts/join-pipe.mjs'
@@ -64,7 +64,7 @@ export class PipeWorld {
   async renew(): Promise<void> {
     await this.#endPipes()
     if (!this.#daemon) await this.startDaemon()
-    const control = await Raw.as(join(this.root, 'control.sock'))
+    const control = await RawConnection.connectAs(join(this.root, 'control.sock'))
     await control.call('workspace.remove', { workspace: this.project, force: true })
     this.#workspaces++
     await control.call('workspace.open', { workspace: this.project })
@@ -177,5 +177,5 @@ async function warmUp(socketPath: string): Promise<void> {
 }
 
 export async function call(client: Client, name: string, args: Record<string, unknown> = {}): Promise<string> {
-  return textOf(await client.callTool({ name, arguments: args }))
+  return toolText(await client.callTool({ name, arguments: args }))
 }

@@ -4,7 +4,7 @@ import { limits } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Actor, playInProcess, type Stage } from '../../../test/plays/play.ts'
 import { idleMs } from '../../relay/src/broker/sessions/sessions.ts'
-import { plain } from '../../relay/src/supervisor/harness/plain.ts'
+import { plainHarness } from '../../relay/src/supervisor/harness/plain.ts'
 import type { InProcessLink } from '../../relay/src/wires/in-process.ts'
 import { WorkerWorld } from '../../relay/tests/supervisor/worker-world.ts'
 import {
@@ -199,7 +199,7 @@ playInProcess('relay_status says who the agent is, and where; without a connecti
 describe('workers', () => {
   let world: WorkerWorld
   beforeAll(async () => {
-    world = await WorkerWorld.start({ harnesses: [{ ...plain, name: 'claude', program: 'cat' }] })
+    world = await WorkerWorld.start({ harnesses: [{ ...plainHarness, name: 'claude', program: 'cat' }] })
   })
   afterAll(() => world.stop())
 

@@ -51,7 +51,7 @@ test('the answer of a tool carries the brief that is due, in the place of the un
     relay_who: `\n\n${brief}\n1 unread: Ann. Call relay_inbox.`,
     relay_inbox: `hello\n\n${brief}`,
   })) {
-    briefs.isNowDue('Bob', 'compact')
+    briefs.markDue('Bob', 'compact')
     const { content } = await host.callTool({ name, arguments: {} })
     const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('')
     expect(text.slice(text.indexOf(end))).toBe(end)

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { Raw } from '@agent-relay/prove/harness/raw'
+import { RawConnection } from '@agent-relay/prove/harness/raw'
 import { RelayClient } from '@agent-relay/sdk'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -220,7 +220,7 @@ describe('a waiter', () => {
     const shown = await lead.send('claude-code', 'by the other hook')
     const kept = await lead.send('claude-code', 'by nobody')
     // It speaks as a hook does: it has taken both, and has not reported yet.
-    const other = await Raw.open(world.socketPath)
+    const other = await RawConnection.open(world.socketPath)
     await other.ask('HELLO', { hosts: [process.pid] })
     const { payload } = await other.call('inbox.take', { route: 'hook' })
     expect(payload.messages).toMatchObject([{ id: shown.id }, { id: kept.id }])

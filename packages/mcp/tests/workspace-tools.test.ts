@@ -4,7 +4,7 @@ import { ownTools } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../../test/until.ts'
 import { ActionsWorld, type McpAgent, wires } from '../../relay/tests/broker/actions-world.ts'
-import { listed, toolsets, toolsOf } from '../src/index.ts'
+import { toolListing, toolsets, toolsOf } from '../src/index.ts'
 
 let world: ActionsWorld
 beforeAll(async () => {
@@ -14,7 +14,7 @@ afterAll(() => world.stop())
 
 describe('the list', () => {
   test('is pinned, and costs little', () => {
-    const tools = toolsOf('workspace').map(listed)
+    const tools = toolsOf('workspace').map(toolListing)
     expect(tools).toMatchSnapshot()
     expect(JSON.stringify({ tools }).length).toBeLessThan(9_000)
     for (const { title, annotations } of tools) {

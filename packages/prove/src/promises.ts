@@ -2,19 +2,19 @@
 // runs the trials.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
-import type { Setting } from './harness/processes.ts'
+import type { TrialOptions } from './harness/processes.ts'
 import { Random } from './harness/random.ts'
 import { whyNoStrace } from './harness/strace.ts'
 import { fillDisk, howToMount } from './scenarios/full-disk.ts'
 import { hostileFrames } from './scenarios/fuzz.ts'
 import { type KillsSize, killUnderLoad } from './scenarios/kills.ts'
 import { restartUnderSessions } from './scenarios/restarts.ts'
-import { allReaders, stall } from './scenarios/stalls.ts'
+import { stalledReaders, stallReaders } from './scenarios/stalls.ts'
 import { traceAcks } from './scenarios/syncs.ts'
 import { askAndAnswer, type WakesSize } from './scenarios/wakes.ts'
 
 /** How large each trial is. */
-export interface Size {
+export interface ProveSize {
   kills: KillsSize
   answers: number
   diskMb: number
@@ -25,7 +25,7 @@ export interface Size {
 }
 
 /** The default size: all trials together take about a minute on two quiet cores. */
-export const usualSize: Size = {
+export const proveSizeDefault: ProveSize = {
   kills: { cycles: 15, msMax: 20_000 },
   answers: 100,
   diskMb: 6,
@@ -38,9 +38,9 @@ export const usualSize: Size = {
 /** The result of a trial: a figure to compare with other runs, and each fault as a sentence; or the reason why the trial could not run on this machine. */
 export type TrialResult = { figure: string; faults: string[] } | { skipped: string }
 
-export interface Promised {
+export interface RelayPromise {
   text: string
-  look(size: Size, setting: Setting): Promise<TrialResult>
+  runTrial(size: ProveSize, setting: TrialOptions): Promise<TrialResult>
 }
 
 /** The most memory in MB that stalled readers may cost the daemon: 40 to 58 MB were measured, and once 73, depending on when memory is collected. */
@@ -50,22 +50,26 @@ const refusedMin = 20
 export const promises = {
   kill: {
     text: 'what was acknowledged outlives kill -9: nothing lost, nothing twice, in order',
-    async look({ kills }, setting) {
+    async runTrial({ kills }, setting) {
       const { cycles, acked, shown, integrity, faults, clientErrors } = await killUnderLoad(
-        Random.any(),
+        Random.withNewSeed(),
         kills,
         setting,
       )
       if (acked === 0) faults.push('nothing was acknowledged')
       return {
         figure: `${times(cycles, 'kill')}, ${number(acked)} acknowledged, ${number(shown)} shown`,
-        faults: [...faults, ...clientErrors, ...unless(integrity === 'ok', `the database is not sound: ${integrity}`)],
+        faults: [
+          ...faults,
+          ...clientErrors,
+          ...faultUnless(integrity === 'ok', `the database is not sound: ${integrity}`),
+        ],
       }
     },
   },
   sync: {
     text: 'an answer leaves after its entry was synced to the disk',
-    async look({ answers }, setting) {
+    async runTrial({ answers }, setting) {
       const skipped = whyNoStrace()
       if (skipped !== undefined) return { skipped }
       const { acks, syncs, faults } = await traceAcks(answers, setting)
@@ -74,7 +78,7 @@ export const promises = {
   },
   'full-disk': {
     text: 'a full disk refuses what cannot be stored, and nothing is lost',
-    async look({ diskMb }, setting) {
+    async runTrial({ diskMb }, setting) {
       const how = howToMount()
       if ('reason' in how) return { skipped: how.reason }
       const found = await fillDisk(how.unshare, diskMb, setting)
@@ -84,19 +88,19 @@ export const promises = {
         faults: [
           ...faults,
           ...failedReads,
-          ...unless(refusal.startsWith('store.full'), `the refusal was ${refusal}`),
-          ...unless(refusedWhileFull >= refusedMin, 'something was stored on a full disk'),
-          ...unless(resumedMs !== undefined, 'nothing could be stored when there was space again'),
-          ...unless(found.integrity === 'ok', `the database is not sound: ${found.integrity}`),
-          ...unless(found.daemonErrors === '', `the daemon said: ${found.daemonErrors}`),
+          ...faultUnless(refusal.startsWith('store.full'), `the refusal was ${refusal}`),
+          ...faultUnless(refusedWhileFull >= refusedMin, 'something was stored on a full disk'),
+          ...faultUnless(resumedMs !== undefined, 'nothing could be stored when there was space again'),
+          ...faultUnless(found.integrity === 'ok', `the database is not sound: ${found.integrity}`),
+          ...faultUnless(found.daemonErrors === '', `the daemon said: ${found.daemonErrors}`),
         ],
       }
     },
   },
   frames: {
     text: 'hostile frames are refused, and no other session is harmed',
-    async look({ frames }, setting) {
-      const found = await hostileFrames(Random.any(), frames, setting)
+    async runTrial({ frames }, setting) {
+      const found = await hostileFrames(Random.withNewSeed(), frames, setting)
       const { wrong, faults, mutated, witness, exit, daemonErrors } = found
       return {
         figure: `${times(mutated, 'mutated frame')}, ${times(witness.calls, 'call')} of another session meanwhile`,
@@ -104,45 +108,49 @@ export const promises = {
           ...wrong,
           ...faults,
           ...witness.failures.map((failure) => `another session: ${failure}`),
-          ...unless(exit === 0 && daemonErrors === '', `the daemon ended with ${exit}: ${daemonErrors}`),
+          ...faultUnless(exit === 0 && daemonErrors === '', `the daemon ended with ${exit}: ${daemonErrors}`),
         ],
       }
     },
   },
   'slow-readers': {
     text: 'who does not read is cut off, costs little, and finds everything later',
-    async look({ readersMb }, setting) {
-      const readers = allReaders.filter((reader) => reader !== 'away')
-      const { cutOff, goodbyes, missed, busy, rssMbMax, rssMbBefore } = await stall(readersMb, readers, setting)
+    async runTrial({ readersMb }, setting) {
+      const readers = stalledReaders.filter((reader) => reader !== 'away')
+      const { cutOffSeconds, goodbyes, missed, busy, rssMbMax, rssMbBefore } = await stallReaders(
+        readersMb,
+        readers,
+        setting,
+      )
       const cost = Math.round(rssMbMax - rssMbBefore)
       const memory = Number.isNaN(cost) ? '' : `, ${Math.max(0, cost)} MB of memory`
       return {
-        figure: `${readersMb} MB each, cut off after ${Math.max(...Object.values(cutOff))} s${memory}`,
+        figure: `${readersMb} MB each, cut off after ${Math.max(...Object.values(cutOffSeconds))} s${memory}`,
         faults: [
           ...readers
             .filter((reader) => goodbyes[reader] !== 'session.stalled')
             .map((reader) => `${reader} was not told why it was cut off: ${goodbyes[reader] ?? 'nothing was said'}`),
           ...Object.entries(missed).map(([reader, what]) => `${reader} did not find everything: ${what}`),
           ...busy.failures.map((failure) => `another session: ${failure}`),
-          ...unless(!(cost > readersCostMbMax), `${cost} MB of memory for those who do not read`),
+          ...faultUnless(!(cost > readersCostMbMax), `${cost} MB of memory for those who do not read`),
         ],
       }
     },
   },
   restart: {
     text: 'clients and MCP pipes come back after a restart, and calls run once',
-    async look({ restarts }, setting) {
-      const found = await restartUnderSessions(Random.any(), restarts, setting)
+    async runTrial({ restarts }, setting) {
+      const found = await restartUnderSessions(Random.withNewSeed(), restarts, setting)
       const { calls, acked, shown, integrity, faults } = found
       return {
         figure: `${times(found.restarts, 'restart')}, ${acked} of ${calls} calls answered, ${shown} shown`,
-        faults: [...faults, ...unless(integrity === 'ok', `the database is not sound: ${integrity}`)],
+        faults: [...faults, ...faultUnless(integrity === 'ok', `the database is not sound: ${integrity}`)],
       }
     },
   },
   wake: {
     text: 'whoever waits is woken by each message, and nobody polls',
-    async look({ wakes }, setting) {
+    async runTrial({ wakes }, setting) {
       const { questions, p50Ms, maxMs, faults } = await askAndAnswer(wakes, setting)
       return {
         figure: `${times(questions, 'answer')}, median ${p50Ms.toFixed(1)} ms, slowest ${maxMs.toFixed(0)} ms`,
@@ -150,12 +158,12 @@ export const promises = {
       }
     },
   },
-} as const satisfies Record<string, Promised>
+} as const satisfies Record<string, RelayPromise>
 
 export type PromiseName = keyof typeof promises
 export const promiseNames = Object.keys(promises) as PromiseName[]
 
-function unless(holds: boolean, fault: string): string[] {
+function faultUnless(holds: boolean, fault: string): string[] {
   return holds ? [] : [fault]
 }
 

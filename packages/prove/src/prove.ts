@@ -1,8 +1,15 @@
 // Tries the promises one after the other, each on daemons of its own in a private directory, and reports which hold. The trials themselves are in promises.ts.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
-import type { Setting } from './harness/processes.ts'
-import { type Promised, type PromiseName, promiseNames, promises, type Size, usualSize } from './promises.ts'
+import type { TrialOptions } from './harness/processes.ts'
+import {
+  type PromiseName,
+  type ProveSize,
+  promiseNames,
+  promises,
+  proveSizeDefault,
+  type RelayPromise,
+} from './promises.ts'
 
 export interface Proof {
   name: PromiseName
@@ -13,9 +20,9 @@ export interface Proof {
   why?: string
 }
 
-export interface ProveOptions extends Setting {
+export interface ProveOptions extends TrialOptions {
   only?: readonly PromiseName[]
-  size?: Size
+  size?: ProveSize
   /** A trial that reports no progress for this long counts as broken. */
   stuckMs?: number
   /** Called when promise number `n` of all `of` begins. */
@@ -38,10 +45,10 @@ export async function prove(options: ProveOptions): Promise<Proof[]> {
 }
 
 async function proofOf(name: PromiseName, options: ProveOptions): Promise<Proof> {
-  const { size = usualSize, stuckMs = stuckMsMax, relay, signal, onProgress } = options
-  const promised: Promised = promises[name]
-  const watch = new Watch(stuckMs)
-  const setting: Setting = {
+  const { size = proveSizeDefault, stuckMs = stuckMsMax, relay, signal, onProgress } = options
+  const promised: RelayPromise = promises[name]
+  const watch = new StuckWatch(stuckMs)
+  const setting: TrialOptions = {
     relay,
     signal: signal ? AbortSignal.any([signal, watch.signal]) : watch.signal,
     onProgress: (text) => {
@@ -50,7 +57,7 @@ async function proofOf(name: PromiseName, options: ProveOptions): Promise<Proof>
     },
   }
   try {
-    const finding = await promised.look(size, setting)
+    const finding = await promised.runTrial(size, setting)
     if ('skipped' in finding) return { name, holds: null, figure: '', why: finding.skipped }
     const { figure, faults } = finding
     if (faults.length === 0) return { name, holds: true, figure }
@@ -65,7 +72,7 @@ async function proofOf(name: PromiseName, options: ProveOptions): Promise<Proof>
 }
 
 /** Aborts a trial that has reported no progress for too long. */
-class Watch {
+class StuckWatch {
   readonly #stuck = new AbortController()
   readonly #timer: NodeJS.Timeout
   #last = 'the beginning'

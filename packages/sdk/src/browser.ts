@@ -2,10 +2,10 @@
 // `node:` or `ws`.
 
 import { WorkspaceClient } from './client/client.ts'
-import { type Renamed, renamedText } from './client/shapes.ts'
+import { type Renamed, renamedWarning } from './client/shapes.ts'
 import type { Connector } from './link.ts'
 import { type WebSocketOpener, websocketConnector } from './links/websocket.ts'
-import { type ConnectOptions, clientOptions, connected } from './relay/connect.ts'
+import { type ConnectOptions, connectRelayClient, toClientOptions } from './relay/connect.ts'
 import type { Relay } from './relay/relay.ts'
 
 export interface RelayConnectOptions extends ConnectOptions {
@@ -19,8 +19,8 @@ export interface RelayConnectOptions extends ConnectOptions {
 
 export function connectRelay(options: RelayConnectOptions): Promise<Relay> {
   const { url, workspace, open, connect = websocketConnector(url, { workspace, open }), ...rest } = options
-  const { onRenamed = (renamed: Renamed) => console.warn(renamedText(renamed)) } = rest
-  return connected(new WorkspaceClient(connect, clientOptions({ ...rest, onRenamed })))
+  const { onRenamed = (renamed: Renamed) => console.warn(renamedWarning(renamed)) } = rest
+  return connectRelayClient(new WorkspaceClient(connect, toClientOptions({ ...rest, onRenamed })))
 }
 
 export * from './front-door.ts'

@@ -34,6 +34,6 @@ export const clientLimits: Readonly<ClientLimits> = {
 }
 
 /** How long the answer to HELLO may take. A daemon answers at once; a program that accepts the connection and says nothing is not a daemon. */
-export const welcomeMs = 5_000
+export const welcomeTimeoutMs = 5_000
 /** A connection whose other end does not close in turn counts as gone after this time. */
-export const lingerMs = 1_000
+export const closeTimeoutMs = 1_000

@@ -1,11 +1,11 @@
 // RelayClient and connectRelay for Node programs. Both find the daemon by themselves, unless they are told how to connect.
 
 import { WorkspaceClient } from './client/client.ts'
-import { type ClientOptions, type Renamed, renamedText } from './client/shapes.ts'
+import { type ClientOptions, type Renamed, renamedWarning } from './client/shapes.ts'
 import type { Connector } from './link.ts'
 import { type DefaultConnectorOptions, defaultConnector } from './links/default.ts'
 import { websocketConnector } from './links/websocket-node.ts'
-import { type ConnectOptions, clientOptions, connected } from './relay/connect.ts'
+import { type ConnectOptions, connectRelayClient, toClientOptions } from './relay/connect.ts'
 import type { Relay } from './relay/relay.ts'
 
 export interface RelayClientOptions extends ClientOptions, DefaultConnectorOptions {
@@ -21,7 +21,7 @@ export class RelayClient extends WorkspaceClient {
 
 /** Prints the warning as Node prints its own: on stderr, and not with `--no-warnings`. */
 function warn(renamed: Renamed): void {
-  process.emitWarning(renamedText(renamed), { type: 'AgentRelayWarning', code: 'AGENT_RELAY_RENAMED' })
+  process.emitWarning(renamedWarning(renamed), { type: 'AgentRelayWarning', code: 'AGENT_RELAY_RENAMED' })
 }
 
 export interface RelayConnectOptions extends ConnectOptions, DefaultConnectorOptions {
@@ -36,5 +36,5 @@ export interface RelayConnectOptions extends ConnectOptions, DefaultConnectorOpt
 export function connectRelay(options: RelayConnectOptions = {}): Promise<Relay> {
   const { url, workspace } = options
   const link = url === undefined ? {} : { connect: websocketConnector(url, { workspace }) }
-  return connected(new RelayClient({ ...clientOptions(options), ...link }))
+  return connectRelayClient(new RelayClient({ ...toClientOptions(options), ...link }))
 }

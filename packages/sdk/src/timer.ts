@@ -8,7 +8,7 @@ export function timerMs(ms: number): number {
 }
 
 /** Waits until the promise settles, but not longer than `ms`. */
-export async function within(work: Promise<unknown>, ms: number): Promise<void> {
+export async function waitAtMost(work: Promise<unknown>, ms: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise((resolve) => {
     timer = setTimeout(resolve, timerMs(ms))

@@ -2,7 +2,15 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { clean, cleanForModel, cleanLine, cleanLineForModel, mapTexts, oneLine, unseen } from '../src/internal/clean.ts'
+import {
+  clean,
+  cleanForModel,
+  cleanLine,
+  cleanLineForModel,
+  mapTexts,
+  oneLine,
+  unseenCharacters,
+} from '../src/internal/clean.ts'
 
 describe('ordinary writing passes unchanged', () => {
   test.each([
@@ -175,7 +183,7 @@ describe('whatever a text holds', () => {
   test('escaping covers every character that cleaning takes out', () => {
     fc.assert(
       fc.property(text, (text) => {
-        const escaped = text.replace(unseen, '').replace(/\p{Cs}/gu, '\ufffd')
+        const escaped = text.replace(unseenCharacters, '').replace(/\p{Cs}/gu, '\ufffd')
         expect(clean(escaped)).toBe(escaped)
       }),
     )

@@ -9,7 +9,7 @@ import {
   inboxHeading,
   injectionBytesMax,
   injectionText,
-  pushedMeta,
+  pushedMetadata,
 } from '../src/internal/injection.ts'
 
 const claude = { toolPrefix: 'mcp__agent-relay__' }
@@ -59,7 +59,7 @@ Answer with mcp__agent-relay__relay_send(to="Alice,Bob,Cy").
       '[m_1] From Alice [#build] [status] (thread: task-1):',
     ])
     expect(shown.map(answerAddress)).toEqual(['Alice', 'Alice', 'Alice,Bob,Cy', '#build'])
-    expect(pushedMeta(shown[2] as (typeof shown)[2])).toEqual({
+    expect(pushedMetadata(shown[2] as (typeof shown)[2])).toEqual({
       from_agent: 'Alice',
       to: 'Bob,Cy',
       answer_to: 'Alice,Bob,Cy',

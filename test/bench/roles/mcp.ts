@@ -48,7 +48,7 @@ async function inMemory(dataDir: string): Promise<InMemoryTransport> {
   const session = await openMcpSession(dispatch, { door: 'owner' }, { name: 'bench' })
   const [near, far] = InMemoryTransport.createLinkedPair()
   const turn = (id: string | number) => session.link.turn(`p_bench/${id}`)
-  await createServer(session.client, { ...session.options, turn }).connect(far)
+  await createServer(session.client, { ...session.options, openTurn: turn }).connect(far)
   return near
 }
 

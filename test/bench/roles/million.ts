@@ -49,10 +49,10 @@ async function build({ dataDir, messages }: { dataDir: string; messages: number 
   const options = { dataDir, credentialsPath: join(dataDir, 'credentials.json'), onTrouble() {}, onStop() {} }
   const daemon = (await Daemon.start(options)) as Daemon
   dispatch = (await daemon.open('bench')).dispatch
-  for (const name of senders) await dispatch.hello('owner', { name, channels: ['#one'] })
+  for (const name of senders) await dispatch.openSession('owner', { name, channels: ['#one'] })
   for (const name of ['one', 'spread'] as const) {
     const channels = name === 'one' ? ['#one'] : []
-    readers[name] = (await dispatch.hello('owner', { name, channels })).session
+    readers[name] = (await dispatch.openSession('owner', { name, channels })).session
   }
   for (let done = 0; done < messages; done += perCommit) {
     const made = append(perCommit / 2, 'one')
@@ -154,9 +154,9 @@ async function measure({ calls }: { calls: number }): Promise<MillionAnswer> {
 
 async function timed(name: 'one' | 'spread', op: 'inbox.peek' | 'inbox.take'): Promise<number> {
   const from = performance.now()
-  const { output, handed } = await dispatch.call(readers[name], op, {}, ids('c'))
+  const { output, handedMessages } = await dispatch.call(readers[name], op, {}, ids('c'))
   const ms = performance.now() - from
-  dispatch.received(readers[name], handed)
+  dispatch.markReceived(readers[name], handedMessages)
   const found = (output as { messages: unknown[] }).messages.length
   if (found !== unread) throw new Error(`${op} found ${found} for ${name}`)
   return ms
@@ -172,8 +172,8 @@ const asked = {
 /** Ten at once, who have just come and see nothing, beside one who only counts what waits for it. */
 async function measureReads({ calls }: { calls: number }): Promise<ReadsAnswer> {
   const names = Array.from({ length: newcomers }, (_, i) => `newcomer-${i}`)
-  const sessions = await Promise.all(names.map(async (name) => (await dispatch.hello('owner', { name })).session))
-  const { session: other } = await dispatch.hello('owner', { name: 'other' })
+  const sessions = await Promise.all(names.map(async (name) => (await dispatch.openSession('owner', { name })).session))
+  const { session: other } = await dispatch.openSession('owner', { name: 'other' })
   const took: Record<string, number[]> = Object.fromEntries(Object.keys(asked).map((what) => [what, []]))
   const go = async (session: Session) => {
     for (let i = 0; i < calls; i++) {

@@ -26,20 +26,20 @@ const journal = {
   append: (append) => {
     if (!stopsInTurn || append.drafts.length === 0) return sound.append(append)
     stopsInTurn = false
-    return sound.inTurn(append.known, () => {
+    return sound.appendInTurn(append.position, () => {
       // While it holds the lock. The test lets it go on.
       process.kill(process.pid, 'SIGSTOP')
       return append
     })
   },
-  inTurn: (known, decide) => sound.inTurn(known, decide),
+  appendInTurn: (known, decide) => sound.appendInTurn(known, decide),
   follow: (known, limit) => sound.follow(known, limit),
   payload: (seq) => sound.payload(seq),
   onHint: (listener) => sound.onHint(listener),
 }
 const store = new Store(path)
 const [clock, replica, ids] = [systemClock, new Replica(store, new Hub(onTrouble)), makeIds()]
-const world = { machine, isLive: () => false, holder: () => undefined }
+const world = { machine, isLive: () => false, liveSession: () => undefined }
 const engine = new SharedEngine({ workspace: 'team', machine, replica, journal, clock, ids, world, onTrouble })
 const onStopped = (stopped) => {
   say(`stopped ${stopped.kind}`)
@@ -93,7 +93,7 @@ const orders = {
   end: async () => {
     isOver = true
     while (!engine.isIdle) await sleep(10)
-    await follower.look().catch(onTrouble)
+    await follower.catchUp().catch(onTrouble)
     say(`over ${store.journal.lastSeq}`)
   },
   exit: () => process.exit(0),

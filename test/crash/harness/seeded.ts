@@ -4,7 +4,7 @@ import { Random } from '@agent-relay/prove/harness/random'
 
 export function seeded(what: string): Random {
   const { RELAY_TEST_SEED: seed } = process.env
-  const random = seed === undefined ? Random.any() : new Random(Number(seed))
+  const random = seed === undefined ? Random.withNewSeed() : new Random(Number(seed))
   process.stdout.write(`${what}: seed ${random.seed}\n`)
   return random
 }

@@ -1,7 +1,7 @@
 // Machines that share a workspace, each with a daemon and an agent, on a PostgreSQL with a copy that follows it: their possible faults, and the
 // answers, messages and acknowledgements of each. No tests.
 
-import { type DaemonProcess, project, Scene } from '@agent-relay/prove/harness/processes'
+import { type DaemonProcess, Trial, trialProject } from '@agent-relay/prove/harness/processes'
 import type { InputOf, OperationName, OutputOf } from '@agent-relay/sdk/protocol'
 import { socketConnector } from '@agent-relay/sdk/wire'
 import { expect } from 'vitest'
@@ -35,7 +35,7 @@ export interface Said {
 export class Member {
   readonly name: string
   readonly agent: string
-  readonly scene = new Scene({ relay: ownRelay })
+  readonly scene = new Trial({ relay: ownRelay })
   readonly actor: Actor
   readonly #ground: Ground
   #daemon: DaemonProcess | undefined
@@ -67,12 +67,12 @@ export class Member {
   }
 
   async startDaemon(): Promise<void> {
-    this.#daemon = this.scene.spawnDaemon({ through: this.#ground.through(this.name) })
+    this.#daemon = this.scene.spawnDaemon({ wrapper: this.#ground.through(this.name) })
     // Of a workspace that another machine has shared, none is made here unasked.
     const isOther = ({ message }: Error) => message.includes('workspace.name-shared')
     await this.#daemon.ready.catch((error) => {
       if (!isOther(error)) throw error
-      return this.control('workspace.open', { workspace: project, mustExist: true })
+      return this.control('workspace.open', { workspace: trialProject, mustExist: true })
     })
     this.isUp = true
   }
@@ -110,7 +110,7 @@ export class Member {
   /** Of the workspace, as the daemon tells its owner: it is cut off, or goes no further, or neither. */
   async trouble(): Promise<string> {
     const { workspaces } = await this.control('workspace.list', {})
-    const found = workspaces.find(({ name }) => name === project)
+    const found = workspaces.find(({ name }) => name === trialProject)
     return found?.stopped?.code ?? (found?.cutOff ? 'cut off' : 'none')
   }
 
@@ -161,7 +161,7 @@ export class SharedTeam {
       const world = await server.cluster(database)
       const [first, ...others] = members as [Member, ...Member[]]
       await first.join(world)
-      await first.control('workspace.share', { workspace: project })
+      await first.control('workspace.share', { workspace: trialProject })
       for (const other of others) await other.join(world)
       for (const { actor } of members) await actor.client.connect()
       const copy = await ground.copyOf(server)
@@ -233,7 +233,7 @@ export class SharedTeam {
   /** What its owner does on each machine after the server was lost. */
   async reconciles(member: Member): Promise<void> {
     if (!member.owes || !member.isReached || this.isDown) return
-    const asked = () => member.control('workspace.reconcile', { workspace: project, force: true })
+    const asked = () => member.control('workspace.reconcile', { workspace: trialProject, force: true })
     let last: unknown
     const isDone = async () => {
       try {

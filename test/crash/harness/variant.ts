@@ -5,8 +5,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type PromiseName, type Proof, prove, type Size } from '@agent-relay/prove'
-import { bareEnv } from '@agent-relay/prove/harness/processes'
+import { type PromiseName, type Proof, type ProveSize, prove } from '@agent-relay/prove'
+import { environmentWithoutRelay } from '@agent-relay/prove/harness/processes'
 import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 
 export interface Fault {
@@ -35,15 +35,18 @@ export class Variant {
   }
 
   /** As the command does it, in a size of the test's own. */
-  prove(only: PromiseName[], size: Size, stuckMs: number): Promise<Proof[]> {
+  prove(only: PromiseName[], size: ProveSize, stuckMs: number): Promise<Proof[]> {
     return prove({ relay: { ...ownRelay, launcher: this.#launcher }, only, size, stuckMs })
   }
 
   /** The command itself. */
   run(args: string[]): Promise<Ran> {
     return new Promise((resolve) => {
-      const child = execFile(process.execPath, [this.#launcher, ...args], { env: bareEnv() }, (_, stdout, stderr) =>
-        resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+      const child = execFile(
+        process.execPath,
+        [this.#launcher, ...args],
+        { env: environmentWithoutRelay() },
+        (_, stdout, stderr) => resolve({ code: child.exitCode ?? -1, stdout, stderr }),
       )
     })
   }

@@ -1,6 +1,6 @@
 // MCP sessions that are opened and left behind, of both eras: 2025 ones without a name, and stateless callers who each use another one.
 
-import type { DaemonProcess, Scene } from '@agent-relay/prove/harness/processes'
+import type { DaemonProcess, Trial } from '@agent-relay/prove/harness/processes'
 import { type HttpAnswer, RawHttp } from '../harness/raw-http.ts'
 
 export interface Abandoned {
@@ -31,7 +31,7 @@ const stateless = rpc(1, 'tools/call', { name: 'relay_status', arguments: {}, _m
 /** As many callers by name as the daemon keeps, and half as many again: beyond that each only makes room for the next. */
 const callersMax = 1_500
 
-export async function abandonSessions({ key }: Scene, { url }: DaemonProcess, count: number): Promise<Abandoned> {
+export async function abandonSessions({ key }: Trial, { url }: DaemonProcess, count: number): Promise<Abandoned> {
   const statuses: Abandoned['statuses'] = { sessions: {}, stateless: {} }
   const doubled: string[] = []
   const newest: string[] = []

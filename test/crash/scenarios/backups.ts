@@ -3,15 +3,15 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { bareEnv, inScene, project, type Scene, sleep } from '@agent-relay/prove/harness/processes'
-import { callOnce, Raw } from '@agent-relay/prove/harness/raw'
+import { environmentWithoutRelay, inTrial, sleep, type Trial, trialProject } from '@agent-relay/prove/harness/processes'
+import { callOnce, RawConnection } from '@agent-relay/prove/harness/raw'
 import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { type Backup, readBackup } from '../../../packages/relay/src/daemon/backup.ts'
-import { readDatabase } from '../../../packages/relay/src/daemon/backup-file.ts'
+import { readBackupDatabase } from '../../../packages/relay/src/daemon/backup-file.ts'
 import { CredentialsFile } from '../../../packages/relay/src/machine/credentials-file.ts'
 import { DataDirectory } from '../../../packages/relay/src/machine/data-directory.ts'
-import { contentsOf } from '../../../packages/relay/src/store/contents.ts'
-import { soundnessOf } from '../../../packages/relay/src/store/soundness.ts'
+import { readDatabaseContents } from '../../../packages/relay/src/store/contents.ts'
+import { checkSoundness } from '../../../packages/relay/src/store/soundness.ts'
 import { until } from '../../until.ts'
 import { longestWait } from '../harness/longest-wait.ts'
 import { fill } from '../harness/million.ts'
@@ -34,7 +34,7 @@ export interface CutReport {
 /** A command line of our own: killed after some time, if it has not ended by then. */
 async function command(dataDir: string, args: string[], killMs?: number): Promise<{ code: number | null; ms: number }> {
   const from = performance.now()
-  const env = { ...bareEnv(), RELAY_DATA_DIR: dataDir, HOME: dataDir }
+  const env = { ...environmentWithoutRelay(), RELAY_DATA_DIR: dataDir, HOME: dataDir }
   const child = spawn(process.execPath, [ownRelay.launcher, ...args], { env, cwd: dataDir, stdio: 'ignore' })
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   const timer = killMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killMs)
@@ -45,7 +45,7 @@ async function command(dataDir: string, args: string[], killMs?: number): Promis
 
 /** Each kill comes at a moment of its own, most of them while it works and not while Node starts. */
 export function killWhileWorking(kills: number, messages: number): Promise<Record<Cut, CutReport>> {
-  return inScene({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: ownRelay }, async (scene) => {
     const at = await prepared(scene, messages)
     // At once: each works in places of its own.
     const reports = await Promise.all(cuts.map(async (cut) => [cut, await killWhile(cut, kills, scene, at)] as const))
@@ -53,12 +53,12 @@ export function killWhileWorking(kills: number, messages: number): Promise<Recor
   })
 }
 
-async function killWhile(cut: Cut, kills: number, scene: Scene, at: PreparedScene): Promise<CutReport> {
+async function killWhile(cut: Cut, kills: number, scene: Trial, at: PreparedScene): Promise<CutReport> {
   const argsOf: Record<Cut, (place: string) => string[]> = {
-    backup: (place) => ['workspace', 'backup', join(place, 'new.tar'), project],
-    export: (place) => ['workspace', 'export', '--project', project, '--to', join(place, 'new.jsonl')],
-    restore: () => ['workspace', 'restore', at.backup, project],
-    import: () => ['workspace', 'import', at.text, project],
+    backup: (place) => ['workspace', 'backup', join(place, 'new.tar'), trialProject],
+    export: (place) => ['workspace', 'export', '--project', trialProject, '--to', join(place, 'new.jsonl')],
+    restore: () => ['workspace', 'restore', at.backup, trialProject],
+    import: () => ['workspace', 'import', at.text, trialProject],
   }
   const isFile = cut === 'backup' || cut === 'export'
   const places = () => mkdtempSync(join(scene.dataDir, 'place-'))
@@ -92,14 +92,14 @@ interface PreparedScene {
 }
 
 /** A daemon with a workspace of so many messages, a backup of it and an export. */
-async function prepared(scene: Scene, messages: number): Promise<PreparedScene> {
+async function prepared(scene: Trial, messages: number): Promise<PreparedScene> {
   await (await scene.startDaemon()).end('SIGTERM')
   fill(scene.databasePath, messages, 20)
   await scene.startDaemon()
   const [backup, text] = [join(scene.dataDir, 'all.tar'), join(scene.dataDir, 'all.jsonl')]
-  await command(scene.dataDir, ['workspace', 'backup', backup, project])
-  await command(scene.dataDir, ['workspace', 'export', '--project', project, '--to', text])
-  return { backup, text, textBytes: statSync(text).size, messages: contentsOf(scene.databasePath).messages }
+  await command(scene.dataDir, ['workspace', 'backup', backup, trialProject])
+  await command(scene.dataDir, ['workspace', 'export', '--project', trialProject, '--to', text])
+  return { backup, text, textBytes: statSync(text).size, messages: readDatabaseContents(scene.databasePath).messages }
 }
 
 interface Found {
@@ -119,7 +119,7 @@ function ofFile(place: string, { messages, textBytes }: PreparedScene): Found {
 function faultsOfBackup(path: string, messages: number): string[] {
   try {
     const held: Backup = readBackup(path)
-    for (const workspace of held.workspaces) readDatabase(held, workspace)
+    for (const workspace of held.workspaces) readBackupDatabase(held, workspace)
     return held.workspaces[0]?.messages === messages ? [] : [`it holds ${held.workspaces[0]?.messages} messages`]
   } catch (error) {
     return [(error as Error).message]
@@ -129,11 +129,11 @@ function faultsOfBackup(path: string, messages: number): string[] {
 /** A workspace that counts has its key, and all its messages. */
 function ofPlace(dataDir: string, { messages }: PreparedScene): Found {
   const directory = new DataDirectory(dataDir)
-  if (!directory.has(project)) return { isThere: false, faults: [] }
-  const database = directory.database(project)
-  const contents = contentsOf(database)
+  if (!directory.hasWorkspace(trialProject)) return { isThere: false, faults: [] }
+  const database = directory.databasePath(trialProject)
+  const contents = readDatabaseContents(database)
   const faults: string[] = []
-  if (soundnessOf(database) !== 'ok') faults.push(soundnessOf(database))
+  if (checkSoundness(database) !== 'ok') faults.push(checkSoundness(database))
   if (contents.messages !== messages) faults.push(`it has ${contents.messages} messages`)
   const key = new CredentialsFile(join(dataDir, 'credentials.json')).keyOf(contents.id as string)
   if (key === undefined) faults.push('it has no key')
@@ -164,12 +164,12 @@ interface BusyRound {
 
 /** A backup while somebody sends 200 messages a second: it holds all that was acknowledged before it began, and nobody waits for it. */
 export function backUpUnderLoad(messages: number, rounds: number): Promise<BusyReport> {
-  return inScene({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: ownRelay }, async (scene) => {
     await (await scene.startDaemon()).end('SIGTERM')
     fill(scene.databasePath, messages, 20)
     await scene.startDaemon()
-    const raw = await Raw.as(scene.socketPath, 'sender')
-    const control = await Raw.as(scene.controlPath)
+    const raw = await RawConnection.connectAs(scene.socketPath, 'sender')
+    const control = await RawConnection.connectAs(scene.controlPath)
     const sender = new Sender(raw)
     // What is asked for the first time takes longer.
     await waiting(control, sender.reached(100))
@@ -185,9 +185,9 @@ export function backUpUnderLoad(messages: number, rounds: number): Promise<BusyR
       faults: [],
     }
     for (let round = 0; round < rounds; round++) {
-      const before = contentsOf(scene.databasePath).messages
+      const before = readDatabaseContents(scene.databasePath).messages
       const path = join(scene.dataDir, `busy-${round}.tar`)
-      const during = await waiting(control, command(scene.dataDir, ['workspace', 'backup', path, project]))
+      const during = await waiting(control, command(scene.dataDir, ['workspace', 'backup', path, trialProject]))
       // It begins as the backup did, with a command that starts: that, too, takes the processor from the daemon.
       const idle = Promise.all([command(scene.dataDir, ['--version']), sleep(during.done.ms)])
       const without = await waiting(control, idle)
@@ -205,8 +205,8 @@ export function backUpUnderLoad(messages: number, rounds: number): Promise<BusyR
   })
 }
 
-async function copyMeanwhile({ controlPath, dataDir }: Scene, control: Raw): Promise<number> {
-  const input = { workspace: project, to: join(dataDir, 'copy.db') }
+async function copyMeanwhile({ controlPath, dataDir }: Trial, control: RawConnection): Promise<number> {
+  const input = { workspace: trialProject, to: join(dataDir, 'copy.db') }
   const { done, answers } = await waiting(control, callOnce(controlPath, 'workspace.copy', input))
   if (done.type !== 'ACK') throw new Error(JSON.stringify(done.payload))
   return answers
@@ -220,7 +220,7 @@ function held(path: string, least: number, faults: string[]): Pick<BusyReport, '
 }
 
 /** Asks what needs no disk. */
-function waiting<T>(control: Raw, work: Promise<T>): ReturnType<typeof longestWait<T>> {
+function waiting<T>(control: RawConnection, work: Promise<T>): ReturnType<typeof longestWait<T>> {
   return longestWait(() => control.call('daemon.status', {}), betweenMs, work)
 }
 
@@ -230,7 +230,7 @@ class Sender {
   #isOver = false
   readonly #sending: Promise<void>
 
-  constructor(raw: Raw) {
+  constructor(raw: RawConnection) {
     this.#sending = this.#send(raw)
   }
 
@@ -243,7 +243,7 @@ class Sender {
     return this.#sending
   }
 
-  async #send(raw: Raw): Promise<void> {
+  async #send(raw: RawConnection): Promise<void> {
     for (let from = performance.now(); !this.#isOver; ) {
       const start = performance.now()
       const { type } = await raw.call('message.send', { to: '#general', body: `number ${this.sent}` })

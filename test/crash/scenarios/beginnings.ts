@@ -2,9 +2,9 @@
 
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type DaemonProcess, inScene, type Scene, sleep } from '@agent-relay/prove/harness/processes'
-import { type Frame, Raw } from '@agent-relay/prove/harness/raw'
-import { databases } from '../../../packages/relay/src/cli/commands/doctor/data-directory.ts'
+import { type DaemonProcess, inTrial, sleep, type Trial } from '@agent-relay/prove/harness/processes'
+import { type Frame, RawConnection } from '@agent-relay/prove/harness/raw'
+import { databasesCheck } from '../../../packages/relay/src/cli/commands/doctor/data-directory.ts'
 import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 
 export interface BeginningsReport {
@@ -16,7 +16,7 @@ export interface BeginningsReport {
 
 /** Each kill comes at a moment of its own, from the start of a beginning to well after its end. */
 export function killWhileBeginning(kills: number): Promise<BeginningsReport> {
-  return inScene({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: ownRelay }, async (scene) => {
     const faults: string[] = []
     let answered = 0
     let daemon = await scene.startDaemon()
@@ -42,7 +42,7 @@ export function killWhileBeginning(kills: number): Promise<BeginningsReport> {
   })
 }
 
-async function measure(scene: Scene): Promise<number> {
+async function measure(scene: Trial): Promise<number> {
   const control = await controlOf(scene)
   const from = performance.now()
   await control.call('workspace.create', { workspace: 'measured' })
@@ -61,8 +61,8 @@ export interface FullBeginningsReport {
 const sparesKb = [0, 4, 8, 16, 32, 64, 128, 256, 512, 1_024]
 
 export function beginOnFullDisk(through: (dataDir: string) => string[]): Promise<FullBeginningsReport> {
-  return inScene({ relay: ownRelay }, async (scene) => {
-    const daemon = await scene.startDaemon({ through: through(scene.dataDir), isApart: true })
+  return inTrial({ relay: ownRelay }, async (scene) => {
+    const daemon = await scene.startDaemon({ wrapper: through(scene.dataDir), hasOwnFileSystem: true })
     const inside = `/proc/${daemon.pid}/root`
     const faults: string[] = []
     let refused = 0
@@ -101,11 +101,11 @@ function fill(path: string): void {
   }
 }
 
-function controlOf(scene: Scene, root = ''): Promise<Raw> {
-  return Raw.as(join(root, scene.controlPath))
+function controlOf(scene: Trial, root = ''): Promise<RawConnection> {
+  return RawConnection.connectAs(join(root, scene.controlPath))
 }
 
-async function faultsOfAgain(scene: Scene, workspace: string, first: Frame): Promise<string[]> {
+async function faultsOfAgain(scene: Trial, workspace: string, first: Frame): Promise<string[]> {
   const control = await controlOf(scene)
   const again = await control.call('workspace.create', { workspace })
   const wasThere = again.payload.code === 'workspace.exists'
@@ -121,8 +121,8 @@ async function faultsOfAgain(scene: Scene, workspace: string, first: Frame): Pro
   return faults
 }
 
-async function doctorsFaults({ dataDir }: Scene): Promise<string[]> {
-  const findings = await databases({ env: { RELAY_DATA_DIR: dataDir }, cwd: dataDir, nodeVersion: '' })
+async function doctorsFaults({ dataDir }: Trial): Promise<string[]> {
+  const findings = await databasesCheck({ env: { RELAY_DATA_DIR: dataDir }, cwd: dataDir, nodeVersion: '' })
   return findings.filter(({ state }) => state !== 'ok').map(({ text }) => text)
 }
 

@@ -225,7 +225,7 @@ function replicaOf(path: string): string {
   const store = new Store(path)
   const all: unknown[] = []
   for (let page: Entry[] = []; page.length > 0 || all.length === 0; all.push(...page.map(lineOf))) {
-    page = store.journal.follow(all.length, 5_000)
+    page = store.journal.entriesAfter(all.length, 5_000)
     if (page.length === 0) break
   }
   store.close()

@@ -16,12 +16,12 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { inScene, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import { inTrial, sleep, type Trial } from '@agent-relay/prove/harness/processes'
 import type { Random } from '@agent-relay/prove/harness/random'
-import { callOnce, Raw } from '@agent-relay/prove/harness/raw'
+import { callOnce, RawConnection } from '@agent-relay/prove/harness/raw'
 import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
-import { lookInto } from '../../../packages/relay/src/store/database.ts'
-import { lookAtEnd } from '../../../packages/relay/src/store/journal-end.ts'
+import { readDatabaseFile } from '../../../packages/relay/src/store/database.ts'
+import { checkJournalEnd } from '../../../packages/relay/src/store/journal-end.ts'
 
 const ends = ['', '-wal', '.end']
 const sendMsMax = 150
@@ -67,7 +67,7 @@ export interface HarmReport {
 }
 
 export function harmAfterKills(random: Random, rounds: number): Promise<HarmReport> {
-  return inScene({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: ownRelay }, async (scene) => {
     const folder = join(scene.dataDir, 'copies')
     const report: HarmReport = { acked: 0, told: 0, whole: 0, faults: [] }
     const acked: string[] = []
@@ -102,7 +102,7 @@ export function harmAfterKills(random: Random, rounds: number): Promise<HarmRepo
 }
 
 /** Undefined where the start was right. */
-async function faultOfStart(scene: Scene, acked: string[], report: HarmReport): Promise<string | undefined> {
+async function faultOfStart(scene: Trial, acked: string[], report: HarmReport): Promise<string | undefined> {
   const daemon = scene.spawnDaemon()
   const refused = await daemon.ready.then(
     () => undefined,
@@ -121,26 +121,29 @@ async function faultOfStart(scene: Scene, acked: string[], report: HarmReport): 
 
 function missingOf(path: string, ids: string[]): number {
   const list = ids.map((id) => `'${id}'`).join(',')
-  return ids.length - Number(lookInto(path, (first) => first('count(*)', `messages WHERE id IN (${list})`))?.[0] ?? 0)
+  return (
+    ids.length -
+    Number(readDatabaseFile(path, (first) => first('count(*)', `messages WHERE id IN (${list})`))?.[0] ?? 0)
+  )
 }
 
-async function agentOf(scene: Scene, socketPath = scene.socketPath): Promise<Raw> {
-  return Raw.as(socketPath, 'ada')
+async function agentOf(scene: Trial, socketPath = scene.socketPath): Promise<RawConnection> {
+  return RawConnection.connectAs(socketPath, 'ada')
 }
 
 /** Until the daemon is gone. */
-async function sendWithoutPause(agent: Raw, acked: string[]): Promise<void> {
+async function sendWithoutPause(agent: RawConnection, acked: string[]): Promise<void> {
   while (!agent.isClosed) await sent(agent, inFlight, acked)
 }
 
-async function sent(agent: Raw, count: number, acked: string[]): Promise<void> {
+async function sent(agent: RawConnection, count: number, acked: string[]): Promise<void> {
   const body = 'x'.repeat(500)
   const sends = Array.from({ length: count }, () => agent.call('message.send', { to: '#general', body }))
   for (const { type, payload } of await Promise.all(sends)) if (type === 'ACK') acked.push(payload.id)
 }
 
 /** A second workspace with messages of its own: where a copy of its files lies. */
-async function copyOfAnother(scene: Scene, folder: string): Promise<string> {
+async function copyOfAnother(scene: Trial, folder: string): Promise<string> {
   await callOnce(scene.controlPath, 'workspace.open', { workspace: 'other' })
   const path = join(dirname(dirname(scene.databasePath)), 'other', 'relay.db')
   const agent = await agentOf(scene, join(dirname(path), 'daemon.sock'))
@@ -169,7 +172,7 @@ export async function killWriters(random: Random, kills: number): Promise<{ acke
       await once(child, 'close')
       acked = Number(lines.join('').trimEnd().split('\n').at(-1)) || acked
       if (!existsSync(path)) continue
-      const { gap, expected } = lookAtEnd(path)
+      const { gap, expected } = checkJournalEnd(path)
       if (gap) faults.push(`kill ${i}: ${JSON.stringify(gap)}`)
       if ((expected?.journal.seq ?? 0) < acked)
         faults.push(`kill ${i}: ${acked} was acknowledged before the end file said so`)

@@ -1,7 +1,7 @@
 // Mutated requests to the HTTP port without end: most in their head, the others in the body of a call or of MCP, and now and then one as a
 // whole, on a connection of its own. A head costs the daemon a tenth of a body.
 
-import { corpus, Mutator } from '@agent-relay/prove/harness/mutator'
+import { FrameMutator, validFrames } from '@agent-relay/prove/harness/mutator'
 import type { Random } from '@agent-relay/prove/harness/random'
 import { RawHttp, requestOf } from '../harness/raw-http.ts'
 
@@ -10,7 +10,7 @@ const perBatch = 25
 /** After so many batches one request is damaged as a whole, its head too, on a connection of its own. */
 const wholeEvery = 8
 
-const calls = corpus.flatMap((line) => {
+const calls = validFrames.flatMap((line) => {
   const { type, payload } = JSON.parse(line)
   // A call that waits would hold up the answers behind it.
   return type === 'CALL' && payload.input.wait === undefined
@@ -63,11 +63,11 @@ export interface HttpFuzzed {
 }
 
 export async function fuzzHttp(url: string, key: string, random: Random, count: number): Promise<HttpFuzzed> {
-  const bodies = new Mutator(
+  const bodies = new FrameMutator(
     random,
     requests.map(({ body }) => body),
   )
-  const heads = new Mutator(random, values)
+  const heads = new FrameMutator(random, values)
   const faults = new Set<string>()
   const statuses: Record<number, number> = {}
   let [sent, connections] = [0, 0]
@@ -87,7 +87,7 @@ export async function fuzzHttp(url: string, key: string, random: Random, count: 
       )
     }
     const oneBody = () => requestOf('POST', random.pick(requests).path, headers, bodies.next())
-    const whole = new Mutator(
+    const whole = new FrameMutator(
       random,
       requests.map(({ path, body }) => requestOf('POST', path, headers, body).toString('latin1')),
     )

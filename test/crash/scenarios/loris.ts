@@ -2,7 +2,7 @@
 // others are gone when their time is over.
 
 import { connect, type Socket } from 'node:net'
-import { type DaemonProcess, type Scene, sleep } from '@agent-relay/prove/harness/processes'
+import { type DaemonProcess, sleep, type Trial } from '@agent-relay/prove/harness/processes'
 import { until } from '../../until.ts'
 import { RawHttp } from '../harness/raw-http.ts'
 
@@ -23,7 +23,7 @@ export interface Loris {
 
 /** Watches them until few are left, or to the end: until the last one's time is over. */
 export async function slowLoris(
-  { key }: Scene,
+  { key }: Trial,
   { url }: DaemonProcess,
   count: number,
   isToTheEnd: boolean,

@@ -1,11 +1,11 @@
 // The HTTP port and its WebSockets under strangers and broken clients: mutated frames and requests, abandoned sessions, slow-loris.
 // At the end a minute of silence, and then the memory and descriptors that are left.
 
-import { Meter } from '@agent-relay/prove/harness/meter'
-import { inScene, sleep } from '@agent-relay/prove/harness/processes'
-import { Raw } from '@agent-relay/prove/harness/raw'
-import { type Testimony, Witness } from '@agent-relay/prove/harness/witness'
-import { fuzz } from '@agent-relay/prove/scenarios/fuzz'
+import { MemoryMeter } from '@agent-relay/prove/harness/meter'
+import { inTrial, sleep } from '@agent-relay/prove/harness/processes'
+import { RawConnection } from '@agent-relay/prove/harness/raw'
+import { Witness, type WitnessReport } from '@agent-relay/prove/harness/witness'
+import { sendMutatedFrames } from '@agent-relay/prove/scenarios/fuzz'
 import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { until } from '../../until.ts'
 import { seeded } from '../harness/seeded.ts'
@@ -33,7 +33,7 @@ export interface NetworkReport {
   /** After a tenth of the mutated ones, after all of them, with as many sessions as the daemon keeps, the most, and a minute after all. */
   rssMb: Record<'warm' | 'fuzzed' | 'full' | 'most' | 'after', number>
   descriptors: Record<'warm' | 'after', number>
-  witness: Testimony
+  witness: WitnessReport
   exit: number | null
   daemonErrors: string
 }
@@ -44,7 +44,7 @@ export const descriptorsMoreMax = 80
 const keptMax = 1_200
 
 export function hostileNetwork(sizes: NetworkSizes): Promise<NetworkReport> {
-  return inScene({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: ownRelay }, async (scene) => {
     const random = seeded('hostile network')
     const daemon = await scene.startDaemon({ hasHttp: true })
     const witness = await Witness.start(scene)
@@ -57,12 +57,12 @@ export function hostileNetwork(sizes: NetworkSizes): Promise<NetworkReport> {
     }
     const { url } = daemon
     const { key } = scene
-    const open = () => Raw.openWebSocket(url)
-    await fuzz(open, random, Math.min(20_000, sizes.frames / 10), { key })
+    const open = () => RawConnection.openWebSocket(url)
+    await sendMutatedFrames(open, random, Math.min(20_000, sizes.frames / 10), { key })
     await fuzzHttp(url, key, random, Math.min(20_000, sizes.requests / 10))
     const warm = { rssMb: daemon.rssMb(), descriptors: daemon.descriptors() }
-    const meter = new Meter(daemon)
-    const frames = await timed('frames', fuzz(open, random, sizes.frames, { key }))
+    const meter = new MemoryMeter(daemon)
+    const frames = await timed('frames', sendMutatedFrames(open, random, sizes.frames, { key }))
     const requests = await timed('requests', fuzzHttp(url, key, random, sizes.requests))
     const fuzzed = daemon.rssMb()
     await timed('full', abandonSessions(scene, daemon, Math.min(keptMax, sizes.sessions)))

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connectClient } from '@agent-relay/prove/harness/clients'
-import { inScene } from '@agent-relay/prove/harness/processes'
+import { inTrial } from '@agent-relay/prove/harness/processes'
 import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { isAlive } from '../../is-alive.ts'
 import { until } from '../../until.ts'
@@ -20,7 +20,7 @@ export interface OrphanFigures {
 }
 
 export function killWithWorkers(parents: string[], each: number): Promise<OrphanFigures> {
-  return inScene({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: ownRelay }, async (scene) => {
     const first = await scene.startDaemon()
     const log = join(scene.dataDir, 'pids')
     const pids = () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').map(Number) : [])

@@ -3,14 +3,14 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { inScene, project, type Scene, sleep } from '@agent-relay/prove/harness/processes'
-import { Raw } from '@agent-relay/prove/harness/raw'
+import { inTrial, sleep, type Trial, trialProject } from '@agent-relay/prove/harness/processes'
+import { RawConnection } from '@agent-relay/prove/harness/raw'
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { makeIds } from '@agent-relay/sdk/wire'
 import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
-import { freeClosed } from '../../../packages/relay/src/store/database.ts'
+import { freeClosedFiles } from '../../../packages/relay/src/store/database.ts'
 import { copyDatabase } from '../../../packages/relay/src/store/snapshot.ts'
-import { soundnessOf } from '../../../packages/relay/src/store/soundness.ts'
+import { checkSoundness } from '../../../packages/relay/src/store/soundness.ts'
 import { Store } from '../../../packages/relay/src/store/store.ts'
 import { longestWait } from '../harness/longest-wait.ts'
 
@@ -59,7 +59,7 @@ function fillOld(path: string, messages: number): void {
     if (at === then) store.transact(() => Array.from({ length: 10 }, () => said(then, '@ada,cy')))
   }
   store.close()
-  freeClosed()
+  freeClosedFiles()
 }
 
 type Told = Map<string, number>
@@ -76,21 +76,21 @@ function allOf(databasePath: string): { told: Told; unread: number; answers: num
     const told: Told = new Map()
     let answers = 0
     for (let since = 0; ; ) {
-      const entries = store.journal.follow(since, 1_000)
+      const entries = store.journal.entriesAfter(since, 1_000)
       for (const { seq, facts, body, by, cause } of entries) {
         for (const fact of facts) tell(told, seq, fact, fact.type === 'message.created' ? body : '')
-        if (store.answered(by, cause)) answers++
+        if (store.recordedAnswer(by, cause)) answers++
       }
       if (entries.length < 1_000) break
       since = entries.at(-1)?.seq as number
     }
-    for (const { file, bytes } of store.pruning.all()) tellArchive(told, databasePath, file, bytes)
+    for (const { file, bytes } of store.pruning.pruneRecords()) tellArchive(told, databasePath, file, bytes)
     store.rebuild()
     const unread = [...store.view.unread('cy', {})].filter((each) => each !== undefined).length
     return { told, unread, answers, through: store.pruning.through }
   } finally {
     store.close()
-    freeClosed()
+    freeClosedFiles()
   }
 }
 
@@ -104,7 +104,7 @@ function tellArchive(told: Told, databasePath: string, file: string | undefined,
 }
 
 function faultsOf(databasePath: string, before: ReturnType<typeof allOf>): string[] {
-  const sound = soundnessOf(databasePath)
+  const sound = checkSoundness(databasePath)
   if (sound !== 'ok') return [sound]
   const { told, unread, answers } = allOf(databasePath)
   // Each start of a daemon tells of more.
@@ -126,7 +126,7 @@ export interface KillReport {
 }
 
 export function killWhilePruning(kills: number, messages: number): Promise<KillReport> {
-  return inScene({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: ownRelay }, async (scene) => {
     const kept = await prepared(scene, messages)
     const before = allOf(scene.databasePath)
     const report: KillReport = { kills, cutOff: 0, inTheMidst: 0, faults: [] }
@@ -147,7 +147,7 @@ export function killWhilePruning(kills: number, messages: number): Promise<KillR
   })
 }
 
-async function prepared(scene: Scene, messages: number): Promise<string> {
+async function prepared(scene: Trial, messages: number): Promise<string> {
   await (await scene.startDaemon()).end('SIGTERM')
   fillOld(scene.databasePath, messages)
   const kept = join(scene.dataDir, 'kept.db')
@@ -155,10 +155,12 @@ async function prepared(scene: Scene, messages: number): Promise<string> {
   return kept
 }
 
-function startAgain(scene: Scene, kept: string): void {
+/** Puts the kept copy in the place of the workspace's files. Its end file goes too: with it, the copy would be refused as one that lacks entries. */
+function startAgain(scene: Trial, kept: string): void {
   const folder = dirname(scene.databasePath)
   for (const name of [
     'relay.db',
+    'relay.db.end',
     'relay.db-wal',
     'relay.db-shm',
     'search.db',
@@ -170,17 +172,17 @@ function startAgain(scene: Scene, kept: string): void {
   copyFileSync(kept, scene.databasePath)
 }
 
-function archivedFiles(scene: Scene): number {
+function archivedFiles(scene: Trial): number {
   const folder = join(dirname(scene.databasePath), 'archive')
   return existsSync(folder) ? readdirSync(folder).filter((name) => statSync(join(folder, name)).size > 0).length : 0
 }
 
 /** How long it took; without end, if it was killed before. */
-async function pruneOnce(scene: Scene, killMs?: number): Promise<number> {
+async function pruneOnce(scene: Trial, killMs?: number): Promise<number> {
   const daemon = await scene.startDaemon()
-  const control = await Raw.as(scene.controlPath)
+  const control = await RawConnection.connectAs(scene.controlPath)
   const from = performance.now()
-  const asked = control.call('workspace.prune', { workspace: project, olderMs }).then(({ type, payload }) => {
+  const asked = control.call('workspace.prune', { workspace: trialProject, olderMs }).then(({ type, payload }) => {
     if (type !== 'ACK') throw new Error(JSON.stringify(payload))
     return performance.now() - from
   })
@@ -202,14 +204,17 @@ export interface BusyPrune {
 
 /** A pruning while somebody sends 200 messages a second, and somebody else asks. */
 export function pruneUnderLoad(messages: number, rounds: number): Promise<BusyPrune> {
-  return inScene({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: ownRelay }, async (scene) => {
     const kept = await prepared(scene, messages)
     const report: BusyPrune = { events: 0, pruneMs: 0, sent: 0, rounds: [] }
     for (let round = 0; round < rounds; round++) {
       startAgain(scene, kept)
       const daemon = await scene.startDaemon()
-      const raw = await Raw.as(scene.socketPath, 'sender')
-      const [control, other] = [await Raw.as(scene.controlPath), await Raw.as(scene.socketPath, 'asker')]
+      const raw = await RawConnection.connectAs(scene.socketPath, 'sender')
+      const [control, other] = [
+        await RawConnection.connectAs(scene.controlPath),
+        await RawConnection.connectAs(scene.socketPath, 'asker'),
+      ]
       let isOver = false
       const sending = (async () => {
         for (; !isOver; report.sent++) {
@@ -220,7 +225,7 @@ export function pruneUnderLoad(messages: number, rounds: number): Promise<BusyPr
       const waiting = <T>(work: Promise<T>) => longestWait(() => other.call('workspace.status', {}), asksMs, work)
       await waiting(sleep(warmMs))
       const from = performance.now()
-      const during = await waiting(control.call('workspace.prune', { workspace: project, olderMs }))
+      const during = await waiting(control.call('workspace.prune', { workspace: trialProject, olderMs }))
       report.pruneMs = performance.now() - from
       report.events = Number((during.done.payload as { events?: number }).events)
       const without = await waiting(sleep(report.pruneMs))

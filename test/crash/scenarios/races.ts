@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { bareEnv } from '@agent-relay/prove/harness/processes'
-import { Raw } from '@agent-relay/prove/harness/raw'
+import { environmentWithoutRelay } from '@agent-relay/prove/harness/processes'
+import { RawConnection } from '@agent-relay/prove/harness/raw'
 
 export interface RaceReport {
   rounds: number
@@ -72,11 +72,11 @@ async function raceOnce(all: Racer[], dataDir: string, report: RaceReport): Prom
     report.faults.push(`${winners.length} winners`)
     return undefined
   }
-  const control = await Raw.as(join(dataDir, 'control.sock'))
+  const control = await RawConnection.connectAs(join(dataDir, 'control.sock'))
   const { payload } = await control.call('daemon.status', {})
   await control.end()
   if (payload.pid !== winner.pid) report.faults.push(`${winner.pid} won, but ${payload.pid} answers`)
-  const workspace = await Raw.as(join(dataDir, 'projects', 'race', 'daemon.sock'), 'someone')
+  const workspace = await RawConnection.connectAs(join(dataDir, 'projects', 'race', 'daemon.sock'), 'someone')
   await workspace.end()
   return winner
 }
@@ -88,7 +88,10 @@ class Racer {
   #heard: (() => void) | undefined
 
   constructor() {
-    this.#child = spawn(process.execPath, [racerPath], { env: bareEnv(), stdio: ['pipe', 'pipe', 'inherit'] })
+    this.#child = spawn(process.execPath, [racerPath], {
+      env: environmentWithoutRelay(),
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
     this.#ended = new Promise((resolve) => this.#child.once('exit', () => resolve()))
     createInterface({ input: this.#child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
       this.#said.push(JSON.parse(line))

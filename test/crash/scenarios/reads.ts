@@ -1,8 +1,8 @@
 // Reads of a caller who may see little, or everything, in a workspace of a million messages: their cost, and the effect on another session.
 
 import { readFileSync } from 'node:fs'
-import { type DaemonProcess, inScene, type Scene, sleep } from '@agent-relay/prove/harness/processes'
-import { type Frame, Raw } from '@agent-relay/prove/harness/raw'
+import { type DaemonProcess, inTrial, sleep, type Trial } from '@agent-relay/prove/harness/processes'
+import { type Frame, RawConnection } from '@agent-relay/prove/harness/raw'
 import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { fill, overseer, recluse, roomOf, smallRoom } from '../harness/million.ts'
 
@@ -49,15 +49,15 @@ const asked: Record<string, Ask> = {
 }
 
 export function reads(messages: number, conversations: number, ms: number): Promise<ReadReport> {
-  return inScene({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: ownRelay }, async (scene) => {
     await (await scene.startDaemon()).end('SIGTERM')
     const from = performance.now()
     fill(scene.databasePath, messages, conversations)
     const fillSeconds = Math.round((performance.now() - from) / 1000)
     const daemon = await scene.startDaemon()
     const names = Array.from({ length: 10 }, (_, i) => `newcomer-${i}`)
-    const newcomers = await Promise.all(names.map((name) => Raw.as(scene.socketPath, name)))
-    const other = new Other(await Raw.as(scene.socketPath, 'other'))
+    const newcomers = await Promise.all(names.map((name) => RawConnection.connectAs(scene.socketPath, name)))
+    const other = new Other(await RawConnection.connectAs(scene.socketPath, 'other'))
     const stalls: ReadReport['stalls'] = {}
     const during = async <T>(what: string, work: Promise<T>): Promise<T> => {
       other.took()
@@ -74,11 +74,11 @@ export function reads(messages: number, conversations: number, ms: number): Prom
       rounds.push({ took, calm, beside: other.took() })
     }
     await round()
-    const one = async (name: string) => await Raw.as(scene.socketPath, name)
+    const one = async (name: string) => await RawConnection.connectAs(scene.socketPath, name)
     const holder = await holderOf(scene)
     const [little, much] = [await one(recluse), await one(overseer)]
     const hard: ReadReport['hard'] = {}
-    const hardOnes: Record<string, [Raw, Ask]> = {
+    const hardOnes: Record<string, [RawConnection, Ask]> = {
       'first search, which fills the index': [holder, ['message.search', { text: 'heron nowhere' }]],
       'little seen, common word': [little, ['message.search', { text: 'common', limit: 500 }]],
       'all seen, common word': [much, ['message.search', { text: 'common', limit: 100 }]],
@@ -112,7 +112,7 @@ class Other {
   #tookMs: number[] = []
   #isOver = false
 
-  constructor(raw: Raw) {
+  constructor(raw: RawConnection) {
     void this.#go(raw)
   }
 
@@ -129,7 +129,7 @@ class Other {
     this.#isOver = true
   }
 
-  async #go(raw: Raw): Promise<void> {
+  async #go(raw: RawConnection): Promise<void> {
     while (!this.#isOver) {
       const from = performance.now()
       await raw.call('inbox.count', {})
@@ -139,10 +139,10 @@ class Other {
   }
 }
 
-async function newcomersAt(raws: Raw[], names: string[], ms: number): Promise<Round['took']> {
+async function newcomersAt(raws: RawConnection[], names: string[], ms: number): Promise<Round['took']> {
   const took: Record<string, number[]> = Object.fromEntries(Object.keys(asked).map((what) => [what, []]))
   const until = performance.now() + ms
-  const go = async (raw: Raw, agent: string) => {
+  const go = async (raw: RawConnection, agent: string) => {
     while (performance.now() < until) {
       for (const [what, [op, input]] of Object.entries(asked)) {
         const from = performance.now()
@@ -166,7 +166,7 @@ async function newcomersAt(raws: Raw[], names: string[], ms: number): Promise<Ro
 }
 
 /** Asks for page after page, until the answer is complete or has two thousand rows. */
-async function whole(raw: Raw, [op, input]: Ask): Promise<{ ms: number; calls: number; found: number }> {
+async function whole(raw: RawConnection, [op, input]: Ask): Promise<{ ms: number; calls: number; found: number }> {
   const from = performance.now()
   let [calls, found] = [0, 0]
   for (let on: Record<string, unknown> | undefined = {}; on !== undefined && found < 2_000; ) {
@@ -183,7 +183,7 @@ async function whole(raw: Raw, [op, input]: Ask): Promise<{ ms: number; calls: n
 }
 
 /** Asks forty long questions and disconnects. Resolves with the share of the next second in which the daemon worked. */
-async function leave(scene: Scene, daemon: DaemonProcess): Promise<number> {
+async function leave(scene: Trial, daemon: DaemonProcess): Promise<number> {
   const leavers = await Promise.all(Array.from({ length: 5 }, () => holderOf(scene)))
   for (const raw of leavers) {
     for (let i = 0; i < 8; i++) void raw.call('event.list', { since: 0, types: ['run.*'], limit: 1_000 })
@@ -202,8 +202,8 @@ function workedMs({ pid }: DaemonProcess): number {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-function holderOf({ socketPath, key }: Scene): Promise<Raw> {
-  return Raw.as(socketPath, 'owner', { type: 'human', key })
+function holderOf({ socketPath, key }: Trial): Promise<RawConnection> {
+  return RawConnection.connectAs(socketPath, 'owner', { type: 'human', key })
 }
 
 const hundredths = (ms: number): number => Math.round(ms * 100) / 100

@@ -2,9 +2,9 @@
 
 import { linkSync, mkdirSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
-import { History, readStored } from '@agent-relay/prove/harness/history'
-import { inScene, type Scene, sleep } from '@agent-relay/prove/harness/processes'
-import { load, senders } from '@agent-relay/prove/scenarios/syncs'
+import { MessageHistory, readStored } from '@agent-relay/prove/harness/history'
+import { inTrial, sleep, type Trial } from '@agent-relay/prove/harness/processes'
+import { senderCount, sendUnderLoad } from '@agent-relay/prove/scenarios/syncs'
 import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { guardMs } from '../../guard.ts'
 import { isWithin, until } from '../../until.ts'
@@ -26,15 +26,15 @@ export interface RemovalReport {
 const logBytes = 1_000 * 4_096
 
 export function takeAway(removal: Removal, afterMs: number): Promise<RemovalReport> {
-  return inScene({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: ownRelay }, async (scene) => {
     const daemon = await scene.startDaemon()
-    const history = new History()
+    const history = new MessageHistory()
     const kept = keep(scene)
-    const loading = load(scene, history, () => true)
+    const loading = sendUnderLoad(scene, history, () => true)
     await sleep(afterMs)
     // What the log still has as well SQLite would write again, and nothing would be lost.
     const isEarly = () => removal === 'database cut' && statSync(scene.databasePath).size < logBytes / 2
-    await until(() => history.acked >= senders && !isEarly())
+    await until(() => history.acked >= senderCount && !isEarly())
     const ackedBefore = history.acked
     blows[removal](scene.databasePath)
     const exit = (await isWithin(guardMs, daemon.exited)) ? await daemon.exited : undefined
@@ -43,7 +43,7 @@ export function takeAway(removal: Removal, afterMs: number): Promise<RemovalRepo
     const ackedAfter = history.acked - ackedBefore
     const faults = exit ? [] : ['the daemon goes on']
     // Each lane has one send under way, and one batch may have been checked before the removal.
-    if (ackedAfter > 2 * senders) faults.push(`${ackedAfter} were acknowledged after it`)
+    if (ackedAfter > 2 * senderCount) faults.push(`${ackedAfter} were acknowledged after it`)
     if (removal === 'log removed') faults.push(...faultsOf(history, scene))
     else if (!removal.endsWith('cut')) faults.push(...faultsOf(history, scene, kept))
     const reason = daemon.errors.split('\n')[0] ?? ''
@@ -60,14 +60,14 @@ const blows: Record<Removal, (path: string) => void> = {
 }
 
 /** Second names of both files, by which they can be read when their first ones are gone. */
-function keep({ dataDir, databasePath }: Scene): string {
+function keep({ dataDir, databasePath }: Trial): string {
   const kept = join(dataDir, 'kept')
   mkdirSync(kept)
   for (const end of ['', '-wal']) linkSync(databasePath + end, join(kept, `relay.db${end}`))
   return join(kept, 'relay.db')
 }
 
-function faultsOf(history: History, scene: Scene, path?: string): string[] {
+function faultsOf(history: MessageHistory, scene: Trial, path?: string): string[] {
   const { messages, integrity } = readStored(scene, path)
   return [...(integrity === 'ok' ? [] : [integrity]), ...history.faultsOfStored(messages)]
 }

@@ -1,7 +1,7 @@
 // The traffic of two hours in minutes: agents come, talk and go over HTTP sessions, SSE and pipes. The daemon's memory must not grow with the count.
 
 import { connect } from 'node:net'
-import { type DaemonProcess, inScene, type Scene } from '@agent-relay/prove/harness/processes'
+import { type DaemonProcess, inTrial, type Trial } from '@agent-relay/prove/harness/processes'
 import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { RawHttp } from '../harness/raw-http.ts'
 
@@ -31,7 +31,7 @@ const rpc = (id: number | undefined, method: string, params: object = {}) =>
   JSON.stringify({ jsonrpc: '2.0', id, method, params })
 
 export function soak(count: number): Promise<SoakReport> {
-  return inScene({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: ownRelay }, async (scene) => {
     const daemon = await scene.startDaemon({ hasHttp: true })
     const failures: string[] = []
     const looks: { rssMb: number; descriptors: number }[] = []
@@ -63,7 +63,7 @@ export function soak(count: number): Promise<SoakReport> {
   })
 }
 
-type Way = (scene: Scene, daemon: DaemonProcess, name: string, visit: number) => Promise<Caller>
+type Way = (scene: Trial, daemon: DaemonProcess, name: string, visit: number) => Promise<Caller>
 
 /** One call of this agent: a send to one of the channels, or a read. */
 async function talk(caller: Caller, i: number, of: number, n: number): Promise<string[]> {
@@ -73,7 +73,7 @@ async function talk(caller: Caller, i: number, of: number, n: number): Promise<s
   return [await caller.call(['relay_inbox', 'relay_who', 'relay_status'][n % 3] as string, {})]
 }
 
-async function register({ key }: Scene, { url }: DaemonProcess, count: number): Promise<void> {
+async function register({ key }: Trial, { url }: DaemonProcess, count: number): Promise<void> {
   const raw = await RawHttp.open(url)
   const headers = { authorization: `Bearer ${key}` }
   for (let i = 0; i < count; i++) {
@@ -84,7 +84,7 @@ async function register({ key }: Scene, { url }: DaemonProcess, count: number): 
 }
 
 /** Half of the visits end without a goodbye. */
-async function overSession({ key }: Scene, { url }: DaemonProcess, name: string, visit: number): Promise<Caller> {
+async function overSession({ key }: Trial, { url }: DaemonProcess, name: string, visit: number): Promise<Caller> {
   const raw = await RawHttp.open(url)
   const accept = 'application/json, text/event-stream'
   const who = { authorization: `Bearer ${key}`, 'x-relay-agent': name, accept }
@@ -102,7 +102,7 @@ async function overSession({ key }: Scene, { url }: DaemonProcess, name: string,
   }
 }
 
-async function overSse({ key }: Scene, { url }: DaemonProcess, name: string): Promise<Caller> {
+async function overSse({ key }: Trial, { url }: DaemonProcess, name: string): Promise<Caller> {
   const authorization = `Bearer ${key}`
   const leaving = new AbortController()
   const headers = { authorization, 'x-relay-agent': name }
@@ -137,7 +137,7 @@ async function overSse({ key }: Scene, { url }: DaemonProcess, name: string): Pr
 }
 
 /** What the stdio pipe carries, over the socket that it would use. */
-async function overPipe({ socketPath }: Scene, _: DaemonProcess, name: string, visit: number): Promise<Caller> {
+async function overPipe({ socketPath }: Trial, _: DaemonProcess, name: string, visit: number): Promise<Caller> {
   const socket = connect(socketPath)
   const lines = new Lines()
   socket.on('data', (chunk) => lines.push(chunk)).on('error', () => {})

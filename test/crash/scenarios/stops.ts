@@ -1,9 +1,9 @@
 // SIGTERM in the middle of a thousand requests, and a thousand sessions that connect at once.
 
 import { existsSync } from 'node:fs'
-import { bodyOf, History, readStored } from '@agent-relay/prove/harness/history'
-import { inScene } from '@agent-relay/prove/harness/processes'
-import { Raw } from '@agent-relay/prove/harness/raw'
+import { MessageHistory, messageBody, readStored } from '@agent-relay/prove/harness/history'
+import { inTrial } from '@agent-relay/prove/harness/processes'
+import { RawConnection } from '@agent-relay/prove/harness/raw'
 import { limits } from '@agent-relay/sdk/wire'
 import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { guardMs } from '../../guard.ts'
@@ -26,19 +26,19 @@ const connections = 10
 
 /** `waiting` of the requests wait for a reply that never comes: they must not hold up the end. */
 export function stopWithCallsInFlight(inFlight: number, waiting: number): Promise<StopReport> {
-  return inScene({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: ownRelay }, async (scene) => {
     const daemon = await scene.startDaemon()
-    const history = new History()
-    const receiver = await Raw.as(scene.socketPath, 'to')
+    const history = new MessageHistory()
+    const receiver = await RawConnection.connectAs(scene.socketPath, 'to')
     const senders = await Promise.all(
-      Array.from({ length: connections }, (_, i) => Raw.as(scene.socketPath, `from-${i}`)),
+      Array.from({ length: connections }, (_, i) => RawConnection.connectAs(scene.socketPath, `from-${i}`)),
     )
     const others: Record<string, number> = {}
     const calls = Array.from({ length: inFlight }, async (_, i) => {
-      const send = history.invoke(`from-${i % connections}`, 'to')
+      const send = history.recordSend(`from-${i % connections}`, 'to')
       const wait = i >= inFlight - waiting ? { timeoutMs: Math.min(5 * guardMs, limits.waitMsMax) } : undefined
-      const input = { to: 'to', body: bodyOf(send.from, send.to, send.n), wait }
-      const { type, payload } = await (senders[i % connections] as Raw).call('message.send', input)
+      const input = { to: 'to', body: messageBody(send.from, send.to, send.n), wait }
+      const { type, payload } = await (senders[i % connections] as RawConnection).call('message.send', input)
       if (type === 'ACK') send.outcome = 'acked'
       else others[payload?.code ?? type] = (others[payload?.code ?? type] ?? 0) + 1
     })
@@ -76,10 +76,12 @@ export interface SessionsReport {
 }
 
 export function connectAtOnce(sessions: number): Promise<SessionsReport> {
-  return inScene({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: ownRelay }, async (scene) => {
     const daemon = await scene.startDaemon()
     const from = performance.now()
-    const raws = await Promise.all(Array.from({ length: sessions }, (_, i) => Raw.as(scene.socketPath, `session-${i}`)))
+    const raws = await Promise.all(
+      Array.from({ length: sessions }, (_, i) => RawConnection.connectAs(scene.socketPath, `session-${i}`)),
+    )
     const connectSeconds = (performance.now() - from) / 1000
     const welcomed = raws.filter(({ frames }) => frames[0]?.type === 'WELCOME').length
     const rssMb = daemon.rssMb()

@@ -43,7 +43,7 @@ export function auditCluster(run: ClusterRun): void {
 
 /** Forged entries answer no command and have no facts that count; whatever an honest machine has appended does. */
 function counting({ journal }: Store, entries: SharedEntry[]): SharedEntry[] {
-  const voids = journal.voids(entries.length)
+  const voids = journal.voidEntries(entries.length)
   const wrong = voids.find(({ machine }) => machine !== forger)
   if (wrong) throw new Error(`entry ${wrong.seq} of ${wrong.machine} counts for nothing: ${wrong.why}`)
   const numbers = new Set(voids.map(({ seq }) => seq))
@@ -143,7 +143,7 @@ function isAboutState(code: string): boolean {
 
 function isTrue(store: Store, { submission, machine, reply, at }: Asked): boolean {
   const { rule, input, by, session } = submission
-  const world = { machine, isLive: () => false, holder: (hold: string) => hold }
+  const world = { machine, isLive: () => false, liveSession: (hold: string) => hold }
   const home = store.view.home(by)
   const code = reply && 'refusal' in reply ? reply.refusal.code : undefined
   if (code === 'agent.elsewhere' && home && home.machine !== machine) return true

@@ -1,6 +1,6 @@
 // One seed on several machines: agents ask their daemons, the world fails, and at the end every given answer must be true.
 
-import type { Reply, Submission } from '../../../packages/relay/src/broker/engine.ts'
+import type { CommandReply, Submission } from '../../../packages/relay/src/broker/engine.ts'
 import type { RuleInput, RuleName } from '../../../packages/relay/src/core/decide.ts'
 import { FakeCluster } from '../../../packages/relay/tests/cluster/fake-cluster.ts'
 import { Random } from '../random.ts'
@@ -17,7 +17,7 @@ export interface Asked {
   /** The last entry of the cluster when it was asked and when it was answered. */
   headBefore: number
   headAfter: number
-  reply?: Reply
+  reply?: CommandReply
 }
 
 const start = Date.UTC(2026, 0, 1)

@@ -2,9 +2,9 @@
 // database: about what its entries change, about which of them are notes, and about whose command they answer.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
-import type { ClusterJournal, Writes } from '../../../packages/relay/src/cluster/cluster-journal.ts'
-import { writesOf } from '../../../packages/relay/src/cluster/keys.ts'
-import { factTypes, rowOf } from '../../../packages/relay/src/core/facts/table.ts'
+import type { ChangedKeys, ClusterJournal } from '../../../packages/relay/src/cluster/cluster-journal.ts'
+import { changedKeysOf } from '../../../packages/relay/src/cluster/keys.ts'
+import { factRowOf, factTypes } from '../../../packages/relay/src/core/facts/table.ts'
 import type { FakeCluster } from '../../../packages/relay/tests/cluster/fake-cluster.ts'
 import { samples } from '../../../packages/relay/tests/core/fact-samples.ts'
 import type { Random } from '../random.ts'
@@ -44,13 +44,13 @@ export class Forger {
     const isGuess = target.agents.includes(by) && random.chance(0.3)
     const cause = isGuess ? random.pick(target.causes) : own
     const draft = { at: this.#cluster.now(), by, cause, rule: 'x', outcome: {}, facts, writes: this.#writes(facts) }
-    this.#journal.append({ known: { seq, mark }, reads: [], drafts: [draft] }).catch(() => {})
+    this.#journal.append({ position: { seq, mark }, reads: [], drafts: [draft] }).catch(() => {})
     return `${by}: ${facts.map(({ type }) => type)}`
   }
 
-  #writes(facts: readonly Fact[]): Writes {
+  #writes(facts: readonly Fact[]): ChangedKeys {
     const random = this.#random
-    return random.weighted<() => Writes>([
+    return random.weighted<() => ChangedKeys>([
       [4, () => truth(facts)],
       [1, () => []],
       [1, () => 'note'],
@@ -74,15 +74,15 @@ export class Forger {
       fresh: `${random.between(1, 3)}`,
     })
     if (random.chance(0.6)) return fact
-    const field = random.pick([...Object.keys(rowOf(fact).shape), 'type'])
+    const field = random.pick([...Object.keys(factRowOf(fact).shape), 'type'])
     return { ...fact, [field]: random.pick(garbage) } as Fact
   }
 }
 
 /** Facts that make no sense change nothing. */
-function truth(facts: readonly Fact[]): Writes {
+function truth(facts: readonly Fact[]): ChangedKeys {
   try {
-    return writesOf(facts)
+    return changedKeysOf(facts)
   } catch {
     return []
   }

@@ -48,7 +48,7 @@ export function auditHomes({ machines, hasLost }: ClusterRun, entries: SharedEnt
   if (hasLost) return
   const shown = new Map<string, Shown[]>()
   for (const { name, store } of machines)
-    for (const entry of store.local?.after(0) ?? []) add(shown, homes, name, entry)
+    for (const entry of store.local?.entriesAfter(0) ?? []) add(shown, homes, name, entry)
   for (const [what, times] of shown) shownOnce(what, times, homes)
 }
 

@@ -1,7 +1,7 @@
 // Databases in memory that outlive a seed. Making the tables and preparing the statements would be half of the time of a seed, with the same
 // result every time: so a database is lent, given back, and lent again without its rows.
 
-import { Database, type Row, type Statement, type Value } from '../../../packages/relay/src/store/database.ts'
+import { Database, type Row, type SqlValue, type Statement } from '../../../packages/relay/src/store/database.ts'
 
 const free: KeptDatabase[] = []
 
@@ -74,17 +74,17 @@ class LentStatement implements Statement {
     this.#mustBeOpen = mustBeOpen
   }
 
-  run(...values: Value[]): void {
+  run(...values: SqlValue[]): void {
     this.#mustBeOpen()
     this.#kept.run(...values)
   }
 
-  get(...values: Value[]): Row | undefined {
+  get(...values: SqlValue[]): Row | undefined {
     this.#mustBeOpen()
     return this.#kept.get(...values)
   }
 
-  all(...values: Value[]): Row[] {
+  all(...values: SqlValue[]): Row[] {
     this.#mustBeOpen()
     return this.#kept.all(...values)
   }

@@ -1,7 +1,7 @@
 // The machines of a simulated cluster: each has a replica, an engine and a follower, and a wire to the cluster that delays and loses.
 
 import { makeIds, refusal } from '@agent-relay/sdk/protocol'
-import type { Reply, Submission } from '../../../packages/relay/src/broker/engine.ts'
+import type { CommandReply, Submission } from '../../../packages/relay/src/broker/engine.ts'
 import { Hub } from '../../../packages/relay/src/broker/hub.ts'
 import { type ClusterJournal, ClusterUnreachable } from '../../../packages/relay/src/cluster/cluster-journal.ts'
 import { Follower } from '../../../packages/relay/src/cluster/follower.ts'
@@ -86,13 +86,13 @@ export class Machine {
   }
 
   /** Undefined where the process was killed before it answered. */
-  async submit(submission: Submission<RuleName>): Promise<Reply | undefined> {
+  async submit(submission: Submission<RuleName>): Promise<CommandReply | undefined> {
     const running = this.#running as Running
     const reply = await running.submit(submission)
     return running === this.#running ? reply : undefined
   }
 
-  async release(agent: string, machine: string): Promise<Reply | undefined> {
+  async release(agent: string, machine: string): Promise<CommandReply | undefined> {
     const running = this.#running as Running
     const reply = await running.engine.release(agent, machine)
     return running === this.#running ? reply : undefined
@@ -167,7 +167,7 @@ class Running {
     const sound = cluster.start(machine, wire)
     const journal: ClusterJournal = {
       append: (append) => sound.append(append),
-      inTurn: (known, decide) => sound.inTurn(known, decide),
+      appendInTurn: (known, decide) => sound.appendInTurn(known, decide),
       follow: (known, limit) => sound.follow(known, limit),
       payload: (seq) => sound.payload(seq),
       onHint: (listener) => sound.onHint(listener),
@@ -177,8 +177,8 @@ class Running {
     const replica = new Replica(this.store, hub)
     const ids = makeIds(clock.now, (bytes) => random.bytes(bytes))
     // Everybody is away, and every session is there until its agent moves: who is connected is not a matter of the journal.
-    const holder = (hold: string, agent = '') => (hold === this.#sessionOf(agent, hold) ? hold : undefined)
-    const world = { machine, isLive: () => false, holder }
+    const liveSession = (hold: string, agent = '') => (hold === this.#sessionOf(agent, hold) ? hold : undefined)
+    const world = { machine, isLive: () => false, liveSession }
     const onTrouble = (error: Error) => {
       this.stopped ??= error.message
     }
@@ -195,7 +195,7 @@ class Running {
     })
   }
 
-  submit(submission: Submission<RuleName>): Promise<Reply> {
+  submit(submission: Submission<RuleName>): Promise<CommandReply> {
     const { by, session } = submission
     return this.engine.submit({ ...submission, session: session && this.#sessionOf(by, session) })
   }

@@ -4,10 +4,10 @@ import type { Fact, NotedReceipt } from '@agent-relay/sdk/protocol'
 import { expect, test } from 'vitest'
 import {
   type Append,
-  type Appended,
+  type AppendResult,
   type ClusterJournal,
   ClusterUnreachable,
-  type Followed,
+  type FollowResult,
   type SharedEntry,
 } from '../../../packages/relay/src/cluster/cluster-journal.ts'
 import { playCluster } from './cluster-play.ts'
@@ -19,7 +19,7 @@ const asking =
   (change: (append: Append) => Append): Plant =>
   (journal) => ({
     append: (append) => journal.append(change(append)),
-    inTurn: (known, decide) => journal.inTurn(known, (missed) => change(decide(missed))),
+    appendInTurn: (known, decide) => journal.appendInTurn(known, (missed) => change(decide(missed))),
   })
 
 const following =
@@ -35,7 +35,7 @@ const each = (change: (entry: SharedEntry) => Partial<SharedEntry>) =>
   following((entries) => entries.map((entry) => ({ ...entry, ...change(entry) })))
 
 const answering =
-  (change: (appended: Appended, append: Append) => Appended): Plant =>
+  (change: (appended: AppendResult, append: Append) => AppendResult): Plant =>
   (journal) => ({ append: async (append) => change(await journal.append(append), append) })
 
 /** Changes the facts that are appended. */
@@ -63,7 +63,7 @@ const isFor = (type: string) => (entry: { facts: readonly { type: string }[] }) 
 
 /** Answers without asking. */
 const atOnce =
-  (when: (append: Append) => boolean, answer: (append: Append) => Appended): Plant =>
+  (when: (append: Append) => boolean, answer: (append: Append) => AppendResult): Plant =>
   (journal: ClusterJournal) => ({
     append: async (append) => (when(append) ? answer(append) : journal.append(append)),
   })
@@ -77,8 +77,8 @@ const faults: Record<string, Plant> = {
     () => ({ kind: 'ok', numbered: [], missed: [] }),
   ),
   'a message is acknowledged and not stored': atOnce(
-    ({ drafts, known }) => known.seq % 7 === 0 && drafts.some(isFor('message.created')),
-    ({ drafts, known }) => ({
+    ({ drafts, position: known }) => known.seq % 7 === 0 && drafts.some(isFor('message.created')),
+    ({ drafts, position: known }) => ({
       kind: 'ok',
       numbered: drafts.map(({ at }, i) => ({ seq: known.seq + i + 1, at, mark: 'x' })),
       missed: [],
@@ -148,7 +148,7 @@ const faults: Record<string, Plant> = {
   }),
 }
 
-function pardoned<T extends Appended | Followed>(answer: T, instead: T): T {
+function pardoned<T extends AppendResult | FollowResult>(answer: T, instead: T): T {
   return answer.kind === 'diverged' ? instead : answer
 }
 

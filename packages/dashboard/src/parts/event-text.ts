@@ -1,7 +1,7 @@
 // Describes a journal event in a few words, as short as the page shows it. The words come from sdk/internal/event-text.ts; store/concerns.ts finds the agents
 // and the conversation of an event.
 
-import { eventWords } from '@agent-relay/sdk/internal/event-text'
+import { describeEvent } from '@agent-relay/sdk/internal/event-text'
 import { cleanLine, type RelayEvent } from '@agent-relay/sdk/internal/page'
 import { previewOf } from './markdown-tree.ts'
 
@@ -14,7 +14,7 @@ export function eventText(event: RelayEvent, bodies?: ReadonlyMap<string, string
     const { from, to, body } = event.message
     return `${from} → ${toText(to)}: ${cut(previewOf(body), shown)}`
   }
-  const said = eventWords(event, read) ?? `${cut(cleanLine(type), quoted)} by ${cut(cleanLine(by), quoted)}`
+  const said = describeEvent(event, read) ?? `${cut(cleanLine(type), quoted)} by ${cut(cleanLine(by), quoted)}`
   const body = /^(?:delivery|reaction)\./.test(type) ? bodies?.get(read(fact, 'message')) : undefined
   return body === undefined ? said : `${said}: ${cut(previewOf(body), quoted)}`
 }

@@ -1,7 +1,13 @@
 // The person's needs (things that wait for the person) as the daemon lists them, the same in every browser; and how the page announces them while nobody looks
 // at it: by a count in the title and, if allowed, by a notification. Snoozed needs are in put-off.ts.
 
-import { isSaidTo, type Message, type Need, permissionPhrase, type RelayEvent } from '@agent-relay/sdk/internal/page'
+import {
+  isAddressedTo,
+  type Message,
+  type Need,
+  permissionPhrase,
+  type RelayEvent,
+} from '@agent-relay/sdk/internal/page'
 import { type Approval, approvals } from './approvals.ts'
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
@@ -84,7 +90,7 @@ function isForMe(message: Message): boolean {
   if (me === '' || message.from === me) return false
   const place = conversationOf(message)
   if (isDirect(place) && !place.slice(1).split(',').includes(me)) return false
-  return isSaidTo(me, { kind: message.kind, isDirect: isDirect(place), body: () => message.body })
+  return isAddressedTo(me, { kind: message.kind, isDirect: isDirect(place), body: () => message.body })
 }
 
 const textChars = 120

@@ -1,12 +1,12 @@
-// The difference of two texts, as one place where some text became another: for showing, and for turning it back later.
+// The difference between two texts as one replaced place: for showing the change, and for reverting it later.
 
-export interface Change {
+export interface TextChange {
   offset: number
   removed: string
   added: string
 }
 
-export function changeBetween(before: string, after: string): Change {
+export function changeBetween(before: string, after: string): TextChange {
   const least = Math.min(before.length, after.length)
   let start = 0
   while (start < least && before[start] === after[start]) start++
@@ -19,8 +19,12 @@ export function changeBetween(before: string, after: string): Change {
   }
 }
 
-/** The text as it was before the change; undefined if the added text is not found, or found twice. */
-export function turnedBack(text: string, { offset, removed, added }: Change, isUnchanged: boolean): string | undefined {
+/** Returns the text as it was before the change; undefined if the added text is not found, or found twice. */
+export function revertChange(
+  text: string,
+  { offset, removed, added }: TextChange,
+  isUnchanged: boolean,
+): string | undefined {
   const at = isUnchanged ? offset : text.indexOf(added)
   if (at < 0 || added === '') return undefined
   if (!isUnchanged && text.indexOf(added, at + 1) >= 0) return undefined
@@ -29,7 +33,7 @@ export function turnedBack(text: string, { offset, removed, added }: Change, isU
 
 const contextLines = 3
 
-/** The difference in the form of `diff -u`, with one place. */
+/** Returns the difference in the form of `diff -u`, as one hunk. */
 export function diffText(file: string, before: string | undefined, after: string | undefined): string {
   const [old, now] = [linesOf(before), linesOf(after)]
   let start = 0

@@ -18,14 +18,14 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs'
-import { basename, dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative, sep } from 'node:path'
 import {
   type ForeignFile,
   foreignFileBytesMax,
   readForeignFile,
   UnsafeFileError,
 } from '@agent-relay/sdk/internal/discover'
-import { Untouched } from './format.ts'
+import { FileUntouchedError } from './format.ts'
 
 /** The size limit of an edited file; the user's own may be large, since some CLIs keep histories among their settings. */
 const editedFileBytesMax = 64 * 1024 * 1024
@@ -36,7 +36,7 @@ const draftPollMs = 5
 /** The number of tries before giving up on a file that another program writes all the time. */
 const triesMax = 20
 
-export interface Snapshot {
+export interface FileSnapshot {
   /** The real path of the file, after every link. */
   path: string
   bytes?: Buffer
@@ -52,31 +52,31 @@ export interface FileOptions {
   mode?: number
 }
 
-export function look(file: string, { within }: FileOptions = {}): Snapshot {
+export function readSnapshot(file: string, { within }: FileOptions = {}): FileSnapshot {
   const path = realPath(file)
   if (within !== undefined && isOutside(path, within))
-    throw new Untouched(`a link leads out of the project, to ${path}`)
-  const found = read(path, within === undefined ? editedFileBytesMax : foreignFileBytesMax)
-  return found === undefined ? { path } : { path, ...found, text: decode(found.bytes) }
+    throw new FileUntouchedError(`a link leads out of the project, to ${path}`)
+  const found = readForEdit(path, within === undefined ? editedFileBytesMax : foreignFileBytesMax)
+  return found === undefined ? { path } : { path, ...found, text: decodeUtf8(found.bytes) }
 }
 
-/** Reads the file. Links were followed before: one that stands there now was put there since, and is refused. */
-function read(path: string, bytesMax: number): ForeignFile | undefined {
+/** Reads the file at a path whose links have been followed. A link found there was put there since, and is refused. */
+function readForEdit(path: string, bytesMax: number): ForeignFile | undefined {
   try {
     return readForeignFile(path, { bytesMax })
   } catch (error) {
-    throw error instanceof UnsafeFileError ? new Untouched(error.why) : error
+    throw error instanceof UnsafeFileError ? new FileUntouchedError(error.why) : error
   }
 }
 
-/** The path after all links. A link to nothing is somebody's mistake, not a place to put a file. */
+/** Returns the path after all links. Refuses a link to nothing, which is somebody's mistake and not a place to put a file. */
 function realPath(file: string): string {
   try {
     return realpathSync(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
-      throw new Untouched(`this is a link to ${readlinkSync(file)}, which is not there`)
+      throw new FileUntouchedError(`this is a link to ${readlinkSync(file)}, which is not there`)
     const parent = dirname(file)
     return parent === file ? file : join(realPath(parent), basename(file))
   }
@@ -84,57 +84,58 @@ function realPath(file: string): string {
 
 function isOutside(path: string, directory: string): boolean {
   const way = relative(realpathSync(directory), path)
-  return way.startsWith('..') || way === path
+  return way === '..' || way.startsWith(`..${sep}`) || way === path
 }
 
-function decode(bytes: Buffer): string {
+function decodeUtf8(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
-    throw new Untouched('not a text in UTF-8', true)
+    throw new FileUntouchedError('not a text in UTF-8', true)
   }
 }
 
 /** Refuses a read-only file and another user's file: root could write them all the same. */
-function checkWritable({ stats }: Snapshot): void {
+function checkWritable({ stats }: FileSnapshot): void {
   if (!stats || process.getuid === undefined) return
-  if ((stats.mode & 0o200) === 0) throw new Untouched('the file is read-only')
-  if (process.getuid() !== 0 && stats.uid !== process.getuid()) throw new Untouched('the file belongs to another user')
+  if ((stats.mode & 0o200) === 0) throw new FileUntouchedError('the file is read-only')
+  if (process.getuid() !== 0 && stats.uid !== process.getuid())
+    throw new FileUntouchedError('the file belongs to another user')
 }
 
-export interface Replaced {
+export interface ReplaceDetails {
   /** The first of the directories that had to be made. */
   madeDirectory?: string
 }
 
 /**
- * Asks `rewrite` for the new text (undefined: no file) until it could be put in place of the very bytes it was made from.
- * `before` is called when all is ready but the last step.
+ * Replaces the file by the text that `rewrite` makes of it (undefined removes the file), and asks again if another program has changed the file
+ * meanwhile. `beforeWriting` is called when all is ready but the last step.
  */
-export function replace(
+export function replaceFile(
   file: string,
   options: FileOptions,
-  rewrite: (found: Snapshot) => string | undefined,
-  before: (found: Snapshot, text: string | undefined, made: Replaced) => void,
+  rewrite: (found: FileSnapshot) => string | undefined,
+  beforeWriting: (found: FileSnapshot, text: string | undefined, made: ReplaceDetails) => void,
 ): void {
   let madeDirectory: string | undefined
   for (let tries = 0; ; tries++) {
-    const found = look(file, options)
+    const found = readSnapshot(file, options)
     const first = rewrite(found)
     if (first === found.text) return
     checkWritable(found)
-    if (tries === triesMax) throw new Untouched('another program keeps writing to it')
+    if (tries === triesMax) throw new FileUntouchedError('another program keeps writing to it')
     madeDirectory ??= mkdirSync(dirname(found.path), { recursive: true })
     const draft = new Draft(found, options.mode)
     try {
-      // This writer has the draft now, but the file may have changed since it was read above.
-      const now = look(file, options)
+      // This writer has the draft, which is the lock; the file may have changed since the first read.
+      const now = readSnapshot(file, options)
       const text = now.path === found.path ? rewrite(now) : undefined
       if (now.path !== found.path) continue
       if (text === now.text) return
       draft.write(text ?? '')
-      before(now, text, { madeDirectory })
-      if (!isSame(now, look(file, options))) continue
+      beforeWriting(now, text, { madeDirectory })
+      if (!isSameContent(now, readSnapshot(file, options))) continue
       if (text === undefined) unlinkSync(now.path)
       else draft.rename(now.path)
       syncDirectory(dirname(now.path))
@@ -145,18 +146,18 @@ export function replace(
   }
 }
 
-function isSame(one: Snapshot, other: Snapshot): boolean {
+function isSameContent(one: FileSnapshot, other: FileSnapshot): boolean {
   if (one.path !== other.path || one.stats?.ino !== other.stats?.ino) return false
   return one.bytes === undefined ? other.bytes === undefined : other.bytes?.equals(one.bytes) === true
 }
 
-/** The new file beside the old one. All our writers use the same name for it, so only one of them can have it: it is the lock as well. */
+/** The draft of a new file, beside the old one. All our writers use the same name for the draft, so it is the lock as well. */
 class Draft {
   readonly #path: string
   readonly #descriptor: number
   #isGone = false
 
-  constructor({ path, stats }: Snapshot, mode = 0o600) {
+  constructor({ path, stats }: FileSnapshot, mode = 0o600) {
     this.#path = join(dirname(path), `.${basename(path)}.agent-relay.tmp`)
     this.#descriptor = this.#open()
     try {
@@ -179,7 +180,7 @@ class Draft {
       const left = lstatSync(this.#path, { throwIfNoEntry: false })
       // A draft from the future was left before the clock was set back.
       if (left && Math.abs(Date.now() - left.mtimeMs) > draftMsMax) unlinkSync(this.#path)
-      if (performance.now() > until) throw new Untouched(`another writer left ${this.#path}; remove it`)
+      if (performance.now() > until) throw new FileUntouchedError(`another writer left ${this.#path}; remove it`)
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, draftPollMs * (1 + Math.random()))
     }
   }
@@ -192,9 +193,9 @@ class Draft {
     fsyncSync(this.#descriptor)
   }
 
-  /** Puts the file in place, which frees the lock in the same step. */
+  /** Puts the draft in place of the file, which frees the lock in the same step. */
   rename(path: string): void {
-    if (!this.#isOurs()) throw new Untouched('another writer took its turn; try again')
+    if (!this.#isOurs()) throw new FileUntouchedError('another writer took its turn; try again')
     renameSync(this.#path, path)
     this.#isGone = true
   }
@@ -209,7 +210,7 @@ class Draft {
   }
 }
 
-/** Brings the new name to the disk. Not every system lets a directory be opened. */
+/** Writes a directory's new entry to the disk. Not every system lets a directory be opened. */
 function syncDirectory(path: string): void {
   try {
     const descriptor = openSync(path, 'r')

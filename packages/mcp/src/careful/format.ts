@@ -1,18 +1,18 @@
-// The contract of a file format (JSON with comments, TOML) for the careful edit, and comparisons that prove an edit right. It touches no file.
+// The contract of a file format (JSON with comments, TOML) for the careful edit, and comparisons that prove an edit right. No file is touched here.
 
 /** The place of an entry in its container: under a name in an object, or as the item of a list in which some string holds the mark. */
-export type Slot = string | { mark: string }
+export type EntrySlot = string | { mark: string }
 
-/** A format edits texts. Everything that is not the entry keeps its bytes; an edit that cannot be made throws `Untouched`. */
-export interface Format {
+/** A format edits texts. Everything that is not the entry keeps its bytes; an edit that cannot be made throws `FileUntouchedError`. */
+export interface ConfigFormat {
   /** The whole document as a value; `{}` for an empty document. */
-  values(text: string): unknown
-  put(text: string, path: readonly string[], slot: Slot, value: unknown): string
-  remove(text: string, path: readonly string[], slot: Slot): string
+  parse(text: string): unknown
+  put(text: string, path: readonly string[], slot: EntrySlot, value: unknown): string
+  remove(text: string, path: readonly string[], slot: EntrySlot): string
 }
 
 /** The byte order mark of a file, as text; it must stay first. */
-export const bom = '\ufeff'
+export const byteOrderMark = '\ufeff'
 
 export function endOfLine(text: string): string {
   return /\r?\n/.exec(text)?.[0] ?? '\n'
@@ -37,49 +37,60 @@ export function isEqual(one: unknown, other: unknown): boolean {
 }
 
 /** Whether some string within `value` holds the mark. */
-export function holds(value: unknown, mark: string): boolean {
+export function containsMark(value: unknown, mark: string): boolean {
   if (typeof value === 'string') return value.includes(mark)
-  return typeof value === 'object' && value !== null && Object.values(value).some((each) => holds(each, mark))
+  return typeof value === 'object' && value !== null && Object.values(value).some((each) => containsMark(each, mark))
 }
 
-/** The value at `path`; undefined if the path does not lead so far. */
-export function at(values: unknown, path: readonly string[]): unknown {
+/** Returns the value at `path`; undefined where a key of the path is missing. */
+export function valueAt(values: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (value, key) => (isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
     values,
   )
 }
 
-/** The entry; undefined where it is missing. */
-export function entryOf(values: unknown, path: readonly string[], slot: Slot): unknown {
-  const container = at(values, path)
-  if (typeof slot === 'string') return at(container, [slot])
-  return Array.isArray(container) ? container.find((item) => holds(item, slot.mark)) : undefined
+/** Returns the entry; undefined where there is no such entry. */
+export function findEntry(values: unknown, path: readonly string[], slot: EntrySlot): unknown {
+  const container = valueAt(values, path)
+  if (typeof slot === 'string') return valueAt(container, [slot])
+  return Array.isArray(container) ? container.find((item) => containsMark(item, slot.mark)) : undefined
 }
 
-/** The number of keys of `path` that are missing. */
-export function missing(values: unknown, path: readonly string[]): number {
-  return path.filter((_, i) => at(values, path.slice(0, i + 1)) === undefined).length
+/** Counts the keys of `path` that are missing. */
+export function countMissingKeys(values: unknown, path: readonly string[]): number {
+  return path.filter((_, i) => valueAt(values, path.slice(0, i + 1)) === undefined).length
 }
 
 /** Whether `after` is `before` with the entry and no other difference. */
-export function isPut(before: unknown, after: unknown, path: readonly string[], slot: Slot, value: unknown): boolean {
-  return isEqual(entryOf(after, path, slot), value) && isElsewhereEqual(before, after, path, slot)
+export function isOnlyEntryChanged(
+  before: unknown,
+  after: unknown,
+  path: readonly string[],
+  slot: EntrySlot,
+  value: unknown,
+): boolean {
+  return isEqual(findEntry(after, path, slot), value) && isEqualApartFromEntry(before, after, path, slot)
 }
 
-/** Whether nothing but the entry differs; containers on the way to it may come and go when they are empty. */
-export function isElsewhereEqual(before: unknown, after: unknown, path: readonly string[], slot: Slot): boolean {
-  return isEqual(without(before, path, slot), without(after, path, slot))
+/** Whether nothing but the entry differs; containers on the entry's path may come and go when they are empty. */
+export function isEqualApartFromEntry(
+  before: unknown,
+  after: unknown,
+  path: readonly string[],
+  slot: EntrySlot,
+): boolean {
+  return isEqual(withoutEntry(before, path, slot), withoutEntry(after, path, slot))
 }
 
-function without(values: unknown, path: readonly string[], slot: Slot): unknown {
+function withoutEntry(values: unknown, path: readonly string[], slot: EntrySlot): unknown {
   const [key, ...rest] = path
   if (key === undefined) {
     if (typeof slot === 'string') return isObject(values) ? omit(values, slot) : values
-    return Array.isArray(values) ? values.filter((item) => !holds(item, slot.mark)) : values
+    return Array.isArray(values) ? values.filter((item) => !containsMark(item, slot.mark)) : values
   }
   if (!isObject(values) || !Object.hasOwn(values, key)) return values
-  const inner = without(values[key], rest, slot)
+  const inner = withoutEntry(values[key], rest, slot)
   const isEmpty = typeof inner === 'object' && inner !== null && Object.keys(inner).length === 0
   return isEmpty ? omit(values, key) : { ...values, [key]: inner }
 }
@@ -88,27 +99,27 @@ function omit(values: Record<string, unknown>, key: string): Record<string, unkn
   return Object.fromEntries(Object.entries(values).filter(([name]) => name !== key))
 }
 
-/** The value with the objects and the list around it that `path` asks for. */
-export function nested(path: readonly string[], slot: Slot, value: unknown): unknown {
+/** Returns the value inside the objects of `path`, and inside a list if the slot is an item. */
+export function nestEntry(path: readonly string[], slot: EntrySlot, value: unknown): unknown {
   const innermost = typeof slot === 'string' ? { [slot]: value } : [value]
   return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), innermost)
 }
 
 /**
- * The one error of the careful edit: the change was not made, and the file is as it was. `isConfig`: the file's content is the reason, so the
+ * The one error of the careful edit: the change was not made, and the file is as it was. `isContentFault`: the file's content is the reason, so the
  * person must paste the entry by hand.
  */
-export class Untouched extends Error {
-  readonly isConfig: boolean
+export class FileUntouchedError extends Error {
+  readonly isContentFault: boolean
 
   constructor(why: string, isConfig = false) {
     super(why)
-    this.name = 'Untouched'
-    this.isConfig = isConfig
+    this.name = 'FileUntouchedError'
+    this.isContentFault = isConfig
   }
 }
 
 /** The number of the line at an offset into the text. */
-export function lineAt(text: string, at: number): number {
+export function lineNumberAt(text: string, at: number): number {
   return text.slice(0, at).split('\n').length
 }

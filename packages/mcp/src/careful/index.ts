@@ -4,37 +4,37 @@
 import { existsSync, rmdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Env } from '@agent-relay/sdk/internal/discover'
-import { changeBetween, diffText, turnedBack } from './change.ts'
-import { type FileOptions, look, replace, type Snapshot } from './file.ts'
+import { changeBetween, diffText, revertChange } from './change.ts'
+import { type FileOptions, type FileSnapshot, readSnapshot, replaceFile } from './file.ts'
 import {
-  entryOf,
-  type Format,
-  isElsewhereEqual,
+  type ConfigFormat,
+  countMissingKeys,
+  type EntrySlot,
+  FileUntouchedError,
+  findEntry,
   isEqual,
-  isPut,
-  missing,
-  nested,
-  type Slot,
-  Untouched,
+  isEqualApartFromEntry,
+  isOnlyEntryChanged,
+  nestEntry,
 } from './format.ts'
-import { json } from './jsonc.ts'
-import type { Plan } from './plan.ts'
-import { hashOf, Records, type WayBack } from './records.ts'
-import { toml } from './toml.ts'
+import { jsonFormat } from './jsonc.ts'
+import type { DryRunPlan } from './plan.ts'
+import { type EditRecord, EditRecords, hashOf } from './records.ts'
+import { tomlFormat } from './toml.ts'
 
 export type { FileOptions } from './file.ts'
-export type { Slot } from './format.ts'
-export { Untouched } from './format.ts'
-export { Plan } from './plan.ts'
+export type { EntrySlot } from './format.ts'
+export { FileUntouchedError } from './format.ts'
+export { DryRunPlan } from './plan.ts'
 
 export interface EditOptions extends FileOptions {
   /** The environment, which names the owner's data directory, where records of edits are kept. */
   env?: Env
   /** For a dry run: nothing is written, and the answer is the same as for a real edit. */
-  plan?: Plan
+  plan?: DryRunPlan
 }
 
-export interface Edit {
+export interface EditOutcome {
   /** The file's path as the caller named it; a link is followed and stays. */
   file: string
   status: 'created' | 'changed' | 'unchanged' | 'removed'
@@ -44,26 +44,31 @@ export interface Edit {
   backup?: string
 }
 
-/** Puts the entry with this value into the file; every other byte stays as it was. Throws `Untouched`, or the error of the system. */
+/** Puts the entry with this value into the file; every other byte stays as it was. Throws `FileUntouchedError`, or the error of the system. */
 export function putEntry(
   file: string,
   keyPath: readonly string[],
-  name: Slot,
+  name: EntrySlot,
   value: unknown,
   options: EditOptions = {},
-): Edit {
+): EditOutcome {
   const format = formatOf(file)
-  const records = new Records(options.env ?? process.env)
-  const rewrite = ({ path, text }: Snapshot): string => {
-    if (text !== undefined && isEqual(entryOf(format.values(text), keyPath, name), value)) return text
-    const after = format.put(withoutOurs(format, text ?? '', records.read(path, keyPath, name)), keyPath, name, value)
-    if (!isPut(format.values(text ?? ''), readBack(format, after), keyPath, name, value))
-      throw new Untouched('the entry cannot be added without changing something else', true)
+  const records = new EditRecords(options.env ?? process.env)
+  const rewrite = ({ path, text }: FileSnapshot): string => {
+    if (text !== undefined && isEqual(findEntry(format.parse(text), keyPath, name), value)) return text
+    const after = format.put(
+      withoutEarlierEntry(format, text ?? '', records.read(path, keyPath, name)),
+      keyPath,
+      name,
+      value,
+    )
+    if (!isOnlyEntryChanged(format.parse(text ?? ''), parseEdited(format, after), keyPath, name, value))
+      throw new FileUntouchedError('the entry cannot be added without changing something else', true)
     return after
   }
-  return edit(file, options, rewrite, (found, after, madeDirectory) => {
+  return makeEdit(file, options, rewrite, (found, after, madeDirectory) => {
     const former = records.read(found.path, keyPath, name)
-    const base = withoutOurs(format, found.text ?? '', former)
+    const base = withoutEarlierEntry(format, found.text ?? '', former)
     if (found.bytes && !former) records.backUp(found.path, found.bytes)
     records.write({
       ...changeBetween(base, after ?? ''),
@@ -74,115 +79,131 @@ export function putEntry(
       hash: hashOf(after ?? ''),
       isNew: found.text === undefined || (former?.isNew === true && base === ''),
       madeDirectory: madeDirectory ?? former?.madeDirectory,
-      madeKeys: missing(format.values(base), keyPath),
+      madeKeys: countMissingKeys(format.parse(base), keyPath),
     })
   })
 }
 
-/** The values of the edited text; undefined if it became invalid: the file has no place for the entry, and the parser's line number would mean our own line. */
-function readBack(format: Format, text: string): unknown {
+/** Parses the edited text; returns undefined if the edit made it invalid, since the parser's line number would mean our own line. */
+function parseEdited(format: ConfigFormat, text: string): unknown {
   try {
-    return format.values(text)
+    return format.parse(text)
   } catch (error) {
-    if (!(error instanceof Untouched)) throw error
+    if (!(error instanceof FileUntouchedError)) throw error
     return undefined
   }
 }
 
 /** Takes the entry out. A file that nobody has touched since `putEntry` gets its former bytes; a file that was made for the entry is removed. */
-export function removeEntry(file: string, keyPath: readonly string[], name: Slot, options: EditOptions = {}): Edit {
+export function removeEntry(
+  file: string,
+  keyPath: readonly string[],
+  name: EntrySlot,
+  options: EditOptions = {},
+): EditOutcome {
   const format = formatOf(file)
-  const records = new Records(options.env ?? process.env)
-  let record: WayBack | undefined
-  const rewrite = ({ path, text }: Snapshot): string | undefined => {
+  const records = new EditRecords(options.env ?? process.env)
+  let record: EditRecord | undefined
+  const rewrite = ({ path, text }: FileSnapshot): string | undefined => {
     record = records.read(path, keyPath, name)
     if (text === undefined) return undefined
     if (record?.isNew && record.hash === hashOf(text)) return undefined
-    return formerText(format, text, record) ?? takenOut(format, text, keyPath, name, record?.madeKeys ?? 0)
+    return formerText(format, text, record) ?? removeFromText(format, text, keyPath, name, record?.madeKeys ?? 0)
   }
-  const result = edit(file, options, rewrite, () => {})
+  const result = makeEdit(file, options, rewrite, () => {})
   if (record && !options.plan) {
     records.remove(record)
     if (record.madeDirectory !== undefined && result.status === 'removed')
-      removeEmpty(dirname(record.file), record.madeDirectory)
+      removeEmptyDirectories(dirname(record.file), record.madeDirectory)
   }
   return result
 }
 
 /** The entry's value; undefined if the entry or the file is missing. Throws as `putEntry` does where the file cannot be read. */
-export function readEntry(file: string, keyPath: readonly string[], name: Slot, options: FileOptions = {}): unknown {
-  const { text } = look(file, options)
-  return text === undefined ? undefined : entryOf(formatOf(file).values(text), keyPath, name)
+export function readEntry(
+  file: string,
+  keyPath: readonly string[],
+  name: EntrySlot,
+  options: FileOptions = {},
+): unknown {
+  const { text } = readSnapshot(file, options)
+  return text === undefined ? undefined : findEntry(formatOf(file).parse(text), keyPath, name)
 }
 
 /** Whether the entry is the one that `putEntry` wrote, and not one that somebody else put in its place. */
 export function isOwnEntry(file: string, keyPath: readonly string[], name: string, options: EditOptions): boolean {
-  const { path, text } = look(file, options)
-  const record = new Records(options.env ?? process.env).read(path, keyPath, name)
+  const { path, text } = readSnapshot(file, options)
+  const record = new EditRecords(options.env ?? process.env).read(path, keyPath, name)
   if (record === undefined || text === undefined) return false
   return record.hash === hashOf(text) || (record.added.includes(name) && text.includes(record.added))
 }
 
 /** The text that a person pastes by hand where the file could not be edited. */
-export function snippetOf(file: string, keyPath: readonly string[], name: Slot, value: unknown): string {
-  if (formatOf(file) === toml) return toml.put('', keyPath, name, value).trimEnd()
-  return JSON.stringify(nested(keyPath, name, value), null, 2)
+export function entrySnippet(file: string, keyPath: readonly string[], name: EntrySlot, value: unknown): string {
+  if (formatOf(file) === tomlFormat) return tomlFormat.put('', keyPath, name, value).trimEnd()
+  return JSON.stringify(nestEntry(keyPath, name, value), null, 2)
 }
 
-function formatOf(file: string): Format {
-  return file.endsWith('.toml') ? toml : json
+function formatOf(file: string): ConfigFormat {
+  return file.endsWith('.toml') ? tomlFormat : jsonFormat
 }
 
-/** Takes out an entry of an earlier edit first, so that the new record leads back to a file without any. */
-function withoutOurs(format: Format, text: string, record: WayBack | undefined): string {
+/** Returns the text without the entry of an earlier edit, so that the new record leads back to a file without any entry of ours. */
+function withoutEarlierEntry(format: ConfigFormat, text: string, record: EditRecord | undefined): string {
   if (!record || text === '') return text
-  return formerText(format, text, record) ?? takenOut(format, text, record.path, record.slot, record.madeKeys)
+  return formerText(format, text, record) ?? removeFromText(format, text, record.path, record.slot, record.madeKeys)
 }
 
-/** The former text, if the added text still stands there word for word and nothing else depends on it. */
-function formerText(format: Format, text: string, record: WayBack | undefined): string | undefined {
-  const former = record && turnedBack(text, record, record.hash === hashOf(text))
+/** Returns the text before the recorded edit, if the added text still stands there word for word and nothing else depends on it. */
+function formerText(format: ConfigFormat, text: string, record: EditRecord | undefined): string | undefined {
+  const former = record && revertChange(text, record, record.hash === hashOf(text))
   if (record === undefined || former === undefined) return undefined
   try {
-    const isSafe = isElsewhereEqual(format.values(text), format.values(former), record.path, record.slot)
+    const isSafe = isEqualApartFromEntry(format.parse(text), format.parse(former), record.path, record.slot)
     return isSafe ? former : undefined
   } catch (error) {
-    if (error instanceof Untouched) return undefined
+    if (error instanceof FileUntouchedError) return undefined
     throw error
   }
 }
 
-function takenOut(format: Format, text: string, path: readonly string[], slot: Slot, madeKeys: number): string {
+function removeFromText(
+  format: ConfigFormat,
+  text: string,
+  path: readonly string[],
+  slot: EntrySlot,
+  madeKeys: number,
+): string {
   let after = format.remove(text, path, slot)
   for (let depth = path.length; depth > path.length - madeKeys; depth--) {
-    const container = entryOf(format.values(after), path.slice(0, depth - 1), path[depth - 1] as string)
+    const container = findEntry(format.parse(after), path.slice(0, depth - 1), path[depth - 1] as string)
     if (typeof container !== 'object' || container === null || Object.keys(container).length > 0) break
     after = format.remove(after, path.slice(0, depth - 1), path[depth - 1] as string)
   }
-  if (!isElsewhereEqual(format.values(text), format.values(after), path, slot))
-    throw new Untouched('the entry cannot be taken out without changing something else', true)
+  if (!isEqualApartFromEntry(format.parse(text), format.parse(after), path, slot))
+    throw new FileUntouchedError('the entry cannot be taken out without changing something else', true)
   return after
 }
 
-function edit(
+function makeEdit(
   file: string,
   options: EditOptions,
-  rewrite: (found: Snapshot) => string | undefined,
-  before: (found: Snapshot, after: string | undefined, madeDirectory?: string) => void,
-): Edit {
+  rewrite: (found: FileSnapshot) => string | undefined,
+  before: (found: FileSnapshot, after: string | undefined, madeDirectory?: string) => void,
+): EditOutcome {
   const { plan } = options
-  const onDisk = look(file, options)
-  const found = plan?.seen(onDisk) ?? onDisk
+  const onDisk = readSnapshot(file, options)
+  const found = plan?.plannedSnapshot(onDisk) ?? onDisk
   let [old, now] = [found.text, rewrite(found)]
-  plan?.add(file, found, now)
+  plan?.addEdit(file, found, now)
   if (!plan && now !== old) {
     now = old
-    replace(file, options, rewrite, (snapshot, after, { madeDirectory }) => {
+    replaceFile(file, options, rewrite, (snapshot, after, { madeDirectory }) => {
       ;[old, now] = [snapshot.text, after]
       before(snapshot, after, madeDirectory)
     })
   }
-  const backup = new Records(options.env ?? process.env).backupPath(found.path)
+  const backup = new EditRecords(options.env ?? process.env).backupPath(found.path)
   return {
     file,
     status: now === old ? 'unchanged' : old === undefined ? 'created' : now === undefined ? 'removed' : 'changed',
@@ -191,11 +212,11 @@ function edit(
   }
 }
 
-/** The directories that were made for the file, from the innermost up, while nothing else is in them. */
-function removeEmpty(directory: string, outermost: string): void {
+/** Removes the directories that were made for the file, from the innermost up, while they are empty. */
+function removeEmptyDirectories(directory: string, outermost: string): void {
   try {
     for (let path = directory; path.startsWith(outermost); path = dirname(path)) rmdirSync(path)
   } catch {
-    // The directory has other files by now.
+    // The directory has other files.
   }
 }

@@ -2,63 +2,77 @@
 // first of two keys of one name, where every reader takes the last, and puts an entry between a neighbour and its comment.
 
 import jsonc, { type Node, type ParseError } from 'jsonc-parser'
-import { bom, endOfLine, type Format, holds, isEqual, lineAt, nested, type Slot, Untouched } from './format.ts'
+import {
+  byteOrderMark,
+  type ConfigFormat,
+  containsMark,
+  type EntrySlot,
+  endOfLine,
+  FileUntouchedError,
+  isEqual,
+  lineNumberAt,
+  nestEntry,
+} from './format.ts'
 
-export const json: Format = {
-  values(text) {
-    const root = treeOf(bodyOf(text))
+export const jsonFormat: ConfigFormat = {
+  parse(text) {
+    const root = parseTree(withoutByteOrderMark(text))
     return root ? jsonc.getNodeValue(root) : {}
   },
   put(text, path, slot, value) {
-    const body = bodyOf(text)
+    const body = withoutByteOrderMark(text)
     return text.slice(0, text.length - body.length) + put(body, path, slot, value)
   },
   remove(text, path, slot) {
-    let body = bodyOf(text)
+    let body = withoutByteOrderMark(text)
     const head = text.slice(0, text.length - body.length)
     // A name that occurs twice is taken out twice.
     for (;;) {
-      const root = treeOf(body)
-      const { container, rest } = root ? reach(root, path) : { container: undefined, rest: path }
-      const found = container && rest.length === 0 ? find(container, slot) : undefined
+      const root = parseTree(body)
+      const { container, rest } = root ? deepestContainer(root, path) : { container: undefined, rest: path }
+      const found = container && rest.length === 0 ? findNode(container, slot) : undefined
       if (!container || !found) return head + body
-      body = cut(body, container, found)
+      body = removeNode(body, container, found)
     }
   },
 }
 
-function bodyOf(text: string): string {
-  return text.startsWith(bom) ? text.slice(1) : text
+function withoutByteOrderMark(text: string): string {
+  return text.startsWith(byteOrderMark) ? text.slice(1) : text
 }
 
 /** The parser's tree; undefined for a text of blanks and comments alone. */
-function treeOf(text: string): Node | undefined {
+function parseTree(text: string): Node | undefined {
   const errors: ParseError[] = []
   let root: Node | undefined
   try {
     root = jsonc.parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true })
   } catch (error) {
-    throw new Untouched(`not valid JSON (${(error as Error).message})`, true)
+    throw new FileUntouchedError(`not valid JSON (${(error as Error).message})`, true)
   }
   const [first] = errors
-  if (first) throw new Untouched(`line ${lineAt(text, first.offset)}: not valid JSON (${wordsOf(first)})`, true)
-  if (root === undefined && /\S/.test(jsonc.stripComments(text))) throw new Untouched('not valid JSON', true)
-  if (root && root.type !== 'object') throw new Untouched('not a JSON object', true)
+  if (first)
+    throw new FileUntouchedError(
+      `line ${lineNumberAt(text, first.offset)}: not valid JSON (${errorWords(first)})`,
+      true,
+    )
+  if (root === undefined && /\S/.test(jsonc.stripComments(text))) throw new FileUntouchedError('not valid JSON', true)
+  if (root && root.type !== 'object') throw new FileUntouchedError('not a JSON object', true)
   return root
 }
 
-function wordsOf({ error }: ParseError): string {
+function errorWords({ error }: ParseError): string {
   return jsonc
     .printParseErrorCode(error)
     .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
     .toLowerCase()
 }
 
-/** The deepest container on the way to `path`, and the rest of the path. Of several keys of one name readers see the last, and so does this. */
-function reach(root: Node, path: readonly string[]): { container: Node; rest: readonly string[] } {
+/** Returns the deepest existing container of `path`, and the rest of the path. Among several keys of one name the last counts, as for every reader. */
+function deepestContainer(root: Node, path: readonly string[]): { container: Node; rest: readonly string[] } {
   let container = root
   for (const [i, key] of path.entries()) {
-    if (container.type !== 'object') throw wrongKind(path.slice(0, i), 'an object')
+    if (container.type !== 'object') throw wrongKindError(path.slice(0, i), 'an object')
     const value = container.children?.findLast((property) => property.children?.[0]?.value === key)?.children?.[1]
     if (!value) return { container, rest: path.slice(i) }
     container = value
@@ -66,34 +80,34 @@ function reach(root: Node, path: readonly string[]): { container: Node; rest: re
   return { container, rest: [] }
 }
 
-function wrongKind(path: readonly string[], kind: string): Untouched {
-  return new Untouched(`"${path.join('.')}" is not ${kind}`, true)
+function wrongKindError(path: readonly string[], kind: string): FileUntouchedError {
+  return new FileUntouchedError(`"${path.join('.')}" is not ${kind}`, true)
 }
 
-/** The property or the item in its container. */
-function find(container: Node, slot: Slot): Node | undefined {
+/** Finds the node of an entry in its container: a property of an object, or an item of a list. */
+function findNode(container: Node, slot: EntrySlot): Node | undefined {
   if (typeof slot === 'string')
     return container.children?.findLast((property) => property.children?.[0]?.value === slot)
-  return container.children?.find((item) => holds(jsonc.getNodeValue(item), slot.mark))
+  return container.children?.find((item) => containsMark(jsonc.getNodeValue(item), slot.mark))
 }
 
-function put(text: string, path: readonly string[], slot: Slot, value: unknown): string {
-  const root = treeOf(text)
-  if (!root) return startDocument(text, nested(path, slot, value))
-  const { container, rest } = reach(root, path)
+function put(text: string, path: readonly string[], slot: EntrySlot, value: unknown): string {
+  const root = parseTree(text)
+  if (!root) return startDocument(text, nestEntry(path, slot, value))
+  const { container, rest } = deepestContainer(root, path)
   const [key, ...deeper] = rest
   if (key !== undefined) {
-    if (container.type !== 'object') throw wrongKind(path.slice(0, path.length - rest.length), 'an object')
-    return insert(text, container, key, nested(deeper, slot, value))
+    if (container.type !== 'object') throw wrongKindError(path.slice(0, path.length - rest.length), 'an object')
+    return insertFirst(text, container, key, nestEntry(deeper, slot, value))
   }
   const kind = typeof slot === 'string' ? 'object' : 'array'
-  if (container.type !== kind) throw wrongKind(path, kind === 'object' ? 'an object' : 'a list')
-  const found = find(container, slot)
+  if (container.type !== kind) throw wrongKindError(path, kind === 'object' ? 'an object' : 'a list')
+  const found = findNode(container, slot)
   const node = typeof slot === 'string' ? found?.children?.[1] : found
-  if (!node) return insert(text, container, typeof slot === 'string' ? slot : undefined, value)
+  if (!node) return insertFirst(text, container, typeof slot === 'string' ? slot : undefined, value)
   if (isEqual(jsonc.getNodeValue(node), value)) return text
   const isOneLine = !text.slice(node.offset, node.offset + node.length).includes('\n')
-  const printed = isOneLine ? JSON.stringify(value) : print(text, value, indentAt(text, node.offset))
+  const printed = isOneLine ? JSON.stringify(value) : printIndented(text, value, indentAt(text, node.offset))
   return splice(text, node.offset, node.length, printed)
 }
 
@@ -108,15 +122,15 @@ function startDocument(text: string, value: unknown): string {
  * Inserts the entry first in its container: after the bracket, the remark beside it and a heading, before everything else. So no neighbour needs
  * another comma, and no comment is parted from its subject.
  */
-function insert(text: string, container: Node, name: string | undefined, value: unknown): string {
+function insertFirst(text: string, container: Node, name: string | undefined, value: unknown): string {
   const label = name === undefined ? '' : `${JSON.stringify(name)}: `
   const inside = container.offset + 1
   const [first] = container.children ?? []
   const end = endOfLine(text)
   const base = indentAt(text, container.offset)
-  const indent = first && isFirstOnLine(text, first.offset) ? indentAt(text, first.offset) : base + unitOf(text)
-  const entry = `${end}${indent}${label}${print(text, value, indent)}`
-  const lineEnd = restIsRemark(text, inside)
+  const indent = first && isFirstOnLine(text, first.offset) ? indentAt(text, first.offset) : base + indentUnit(text)
+  const entry = `${end}${indent}${label}${printIndented(text, value, indent)}`
+  const lineEnd = endOfRemarkLine(text, inside)
   if (lineEnd !== undefined) return splice(text, headingEnd(text, lineEnd, !first), 0, `${entry}${first ? ',' : ''}`)
   if (!first) return splice(text, inside, 0, `${entry}${end}${base}`)
   const space = /\s/.test(text[inside] ?? '') ? ' ' : ''
@@ -124,7 +138,7 @@ function insert(text: string, container: Node, name: string | undefined, value: 
 }
 
 /** The end of the line, if only blanks and whole comments follow; otherwise undefined. */
-function restIsRemark(text: string, from: number): number | undefined {
+function endOfRemarkLine(text: string, from: number): number | undefined {
   const remark = /(?:[ \t]|\/\*(?:(?!\*\/)[^\r\n])*\*\/)*(?:\/\/[^\r\n]*)?(?=\r?\n)/y
   remark.lastIndex = from
   return remark.test(text) ? remark.lastIndex : undefined
@@ -143,14 +157,14 @@ function headingEnd(text: string, lineEnd: number, isEmpty: boolean): number {
   return end
 }
 
-function cut(text: string, container: Node, node: Node): string {
+function removeNode(text: string, container: Node, node: Node): string {
   const children = container.children ?? []
   const before = children[children.indexOf(node) - 1]
   let [start, end] = [node.offset, node.offset + node.length]
-  const comma = commaFrom(text, end)
+  const comma = nextComma(text, end)
   const isOwn = comma !== undefined && text.slice(end, comma).trim() === ''
-  // If our entry stood last, the comma before it is needed no more.
-  const former = comma === undefined && before ? commaFrom(text, before.offset + before.length) : undefined
+  // If our entry stood last, the comma before it is removed too.
+  const former = comma === undefined && before ? nextComma(text, before.offset + before.length) : undefined
   const other = isOwn ? undefined : (comma ?? former)
   if (isOwn) end = comma + 1
   const blanks = /(?:\r?\n)?[ \t]*$/.exec(text.slice(0, start))?.[0] ?? ''
@@ -160,18 +174,18 @@ function cut(text: string, container: Node, node: Node): string {
 }
 
 /** The next comma, after blanks and comments; undefined if something else comes first. */
-function commaFrom(text: string, from: number): number | undefined {
+function nextComma(text: string, from: number): number | undefined {
   const trivia = /(?:\s|\/\*[\s\S]*?\*\/|\/\/[^\r\n]*)*/y
   trivia.lastIndex = from
   trivia.test(text)
   return text[trivia.lastIndex] === ',' ? trivia.lastIndex : undefined
 }
 
-function print(text: string, value: unknown, indent: string): string {
-  return JSON.stringify(value, null, unitOf(text)).replaceAll('\n', `${endOfLine(text)}${indent}`)
+function printIndented(text: string, value: unknown, indent: string): string {
+  return JSON.stringify(value, null, indentUnit(text)).replaceAll('\n', `${endOfLine(text)}${indent}`)
 }
 
-function unitOf(text: string): string {
+function indentUnit(text: string): string {
   return /^([ \t]+)["}\]]/m.exec(text)?.[1] ?? '  '
 }
 

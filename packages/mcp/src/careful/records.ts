@@ -4,17 +4,17 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
-import type { Change } from './change.ts'
-import type { Slot } from './format.ts'
+import type { TextChange } from './change.ts'
+import type { EntrySlot } from './format.ts'
 
-export interface WayBack extends Change {
+export interface EditRecord extends TextChange {
   v: 1
   file: string
   path: readonly string[]
-  slot: Slot
+  slot: EntrySlot
   /** The hash of the file after the change: an equal one means that nobody has touched the file since. */
   hash: string
-  /** The file did not exist before. */
+  /** The file did not exist before the edit. */
   isNew: boolean
   /** The first of the directories that were made for the file. */
   madeDirectory?: string
@@ -27,25 +27,25 @@ export function hashOf(text: string): string {
 }
 
 /** The stored records. They may hold the user's own text, secrets among it, so only the owner can read them. */
-export class Records {
+export class EditRecords {
   readonly #folder: string
 
   constructor(env: Env) {
     this.#folder = join(dataDir(env), 'install')
   }
 
-  read(file: string, path: readonly string[], slot: Slot): WayBack | undefined {
-    const record = read(this.#path(file, path, slot))
+  read(file: string, path: readonly string[], slot: EntrySlot): EditRecord | undefined {
+    const record = readRecord(this.#path(file, path, slot))
     return record?.file === file ? record : undefined
   }
 
-  write(record: WayBack): void {
+  write(record: EditRecord): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     const { file, path, slot } = record
     writeFileSync(this.#path(file, path, slot), `${JSON.stringify(record)}\n`, { mode: 0o600 })
   }
 
-  remove({ file, path, slot }: WayBack): void {
+  remove({ file, path, slot }: EditRecord): void {
     rmSync(this.#path(file, path, slot), { force: true })
   }
 
@@ -56,10 +56,10 @@ export class Records {
     writeFileSync(this.backupPath(file), bytes, { mode: 0o600 })
   }
 
-  #all(): WayBack[] {
+  #all(): EditRecord[] {
     if (!existsSync(this.#folder)) return []
     return readdirSync(this.#folder).flatMap((name) => {
-      const record = name.endsWith('.json') ? read(join(this.#folder, name)) : undefined
+      const record = name.endsWith('.json') ? readRecord(join(this.#folder, name)) : undefined
       return record ? [record] : []
     })
   }
@@ -68,15 +68,15 @@ export class Records {
     return join(this.#folder, `${hashOf(file).slice(0, 16)}.before`)
   }
 
-  #path(file: string, path: readonly string[], slot: Slot): string {
+  #path(file: string, path: readonly string[], slot: EntrySlot): string {
     return join(this.#folder, `${hashOf(JSON.stringify([file, path, slot])).slice(0, 16)}.json`)
   }
 }
 
 /** Reads one record; undefined if it cannot be read: the entry can be taken out without it. */
-function read(path: string): WayBack | undefined {
+function readRecord(path: string): EditRecord | undefined {
   try {
-    const record = JSON.parse(readFileSync(path, 'utf8')) as WayBack
+    const record = JSON.parse(readFileSync(path, 'utf8')) as EditRecord
     return record.v === 1 ? record : undefined
   } catch {
     return undefined

@@ -2,50 +2,60 @@
 // reader takes, so the library (smol-toml) only reads, and the caller compares the values.
 
 import { parse } from 'smol-toml'
-import { at, bom, endOfLine, entryOf, type Format, isEqual, isObject, type Slot, Untouched } from './format.ts'
+import {
+  byteOrderMark,
+  type ConfigFormat,
+  type EntrySlot,
+  endOfLine,
+  FileUntouchedError,
+  findEntry,
+  isEqual,
+  isObject,
+  valueAt,
+} from './format.ts'
 
-export const toml: Format = {
-  values,
+export const tomlFormat: ConfigFormat = {
+  parse: values,
   put(text, path, slot, value) {
-    const name = nameOf(slot)
-    const had = entryOf(values(text), path, name)
+    const name = slotName(slot)
+    const had = findEntry(values(text), path, name)
     if (isEqual(had, value)) return text
     const base = had === undefined ? text : removeTable(text, [...path, name])
     const end = endOfLine(text)
-    const isBlank = base.replace(bom, '').trim() === ''
+    const isBlank = base.replace(byteOrderMark, '').trim() === ''
     const gap = isBlank || /\n\r?\n$/.test(base) ? '' : base.endsWith('\n') ? end : end + end
-    const block = blockOf([...path, name], value).join(end)
+    const block = tableLines([...path, name], value).join(end)
     return `${base}${gap}${block}${isBlank || base.endsWith('\n') ? end : ''}`
   },
   remove(text, path, slot) {
-    const name = nameOf(slot)
-    return entryOf(values(text), path, name) === undefined ? text : removeTable(text, [...path, name])
+    const name = slotName(slot)
+    return findEntry(values(text), path, name) === undefined ? text : removeTable(text, [...path, name])
   },
 }
 
 function values(text: string): Record<string, unknown> {
   try {
-    return parse(text.replace(bom, ''))
+    return parse(text.replace(byteOrderMark, ''))
   } catch (error) {
     const { line, message } = error as Error & { line?: number }
     const why = message.split('\n')[0]?.replace(/^Invalid TOML document: /, '')
-    throw new Untouched(`${line === undefined ? '' : `line ${line}: `}not valid TOML (${why})`, true)
+    throw new FileUntouchedError(`${line === undefined ? '' : `line ${line}: `}not valid TOML (${why})`, true)
   }
 }
 
-function nameOf(slot: Slot): string {
+function slotName(slot: EntrySlot): string {
   if (typeof slot === 'string') return slot
-  throw new Untouched('lists in TOML are not edited')
+  throw new FileUntouchedError('lists in TOML are not edited')
 }
 
 /** The text of an entry: `[a.b]`, its plain values, then a table for each object in it. */
-function blockOf(path: readonly string[], value: unknown): string[] {
+function tableLines(path: readonly string[], value: unknown): string[] {
   if (!isObject(value)) throw new TypeError(`${path.join('.')}: only a table can be put into TOML`)
   const entries = Object.entries(value)
   return [
     `[${path.map(keyText).join('.')}]`,
     ...entries.filter(([, each]) => !isObject(each)).map(([key, each]) => `${keyText(key)} = ${valueText(each)}`),
-    ...entries.filter(([, each]) => isObject(each)).flatMap(([key, each]) => ['', ...blockOf([...path, key], each)]),
+    ...entries.filter(([, each]) => isObject(each)).flatMap(([key, each]) => ['', ...tableLines([...path, key], each)]),
   ]
 }
 
@@ -59,15 +69,15 @@ function valueText(value: unknown): string {
   return JSON.stringify(value).replaceAll('\u007f', '\\u007f')
 }
 
-interface Header {
+interface TableHeader {
   start: number
   path: string[]
 }
 
-/** Takes out the table with its subtables, up to the last line that is no remark: a remark after that belongs to what follows. */
+/** Removes the table and its subtables, except for comments at their end, which belong to the next table. */
 function removeTable(text: string, path: readonly string[]): string {
-  const headers = headersOf(text)
-  const isOurs = ({ path: other }: Header) => path.every((key, i) => other[i] === key)
+  const headers = findHeaders(text)
+  const isOurs = ({ path: other }: TableHeader) => path.every((key, i) => other[i] === key)
   let result = text
   for (const [i, header] of [...headers.entries()].reverse()) {
     if (!isOurs(header)) continue
@@ -76,13 +86,13 @@ function removeTable(text: string, path: readonly string[]): string {
     const start = headers[i + 1] ? header.start : text.slice(0, header.start).replace(/(\n)\r?\n$/, '$1').length
     result = result.slice(0, start) + result.slice(header.start + (said || block).length)
   }
-  if (at(values(result), path) !== undefined)
-    throw new Untouched(`${path.join('.')} is written in a way that cannot be taken out safely`, true)
+  if (valueAt(values(result), path) !== undefined)
+    throw new FileUntouchedError(`${path.join('.')} is written in a way that cannot be taken out safely`, true)
   return result
 }
 
 /** Lines that look like table headers, also those inside a long string or a list: the caller's comparison of values finds these out. */
-function headersOf(text: string): Header[] {
+function findHeaders(text: string): TableHeader[] {
   return [...text.matchAll(/^[ \t]*\[{1,2}[^[\]\r\n]+\]{1,2}[ \t]*(?:#.*)?\r?$/gm)].flatMap((match) => {
     try {
       return [{ start: match.index, path: pathOf(parse(match[0])) }]

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { reachDaemon } from '@agent-relay/sdk/internal/discover'
 import { WireClient } from '@agent-relay/sdk/internal/wire-client'
 
-export interface Over {
+export interface ApprovalOutcome {
   how: string
   choice?: string
   kind?: 'allow' | 'always' | 'deny' | 'other'
@@ -13,34 +13,34 @@ export interface Over {
 }
 
 /** The first and the longest pause between attempts to reach the next daemon. */
-const [againMs, againMsMax] = [250, 5_000]
+const [reconnectMs, reconnectMsMax] = [250, 5_000]
 /** The time in which the hook looks for a daemon to tell about an answer at the terminal. */
 const farewellMs = 10_000
 
 /**
- * Asks the next daemon with the same key when the first one ends: there it is the same question, and an answer that was given meanwhile is
- * handed over. Ends the process if no daemon accepts the first connection: then nobody could answer.
+ * Asks for an approval. When the daemon ends, asks the next one with the same key: there the question counts as the same, and an answer that was given
+ * meanwhile is handed over. Ends the process if no daemon accepts the first connection: then nobody could answer.
  */
-export class ApprovalLine {
-  readonly over: Promise<Over>
+export class ApprovalConnection {
+  readonly outcome: Promise<ApprovalOutcome>
   readonly #identity: object
   readonly #ask: object
   #client!: WireClient
   #isKnown = false
   #settled: object | undefined
-  #waitMs = againMs
-  #resolve: (over: Over) => void = () => {}
+  #waitMs = reconnectMs
+  #resolve: (over: ApprovalOutcome) => void = () => {}
 
   constructor(socket: Socket, identity: object, ask: object) {
     this.#identity = identity
     this.#ask = ask
-    this.over = new Promise((resolve) => {
+    this.outcome = new Promise((resolve) => {
       this.#resolve = resolve
     })
-    this.#begin(socket)
+    this.#connect(socket)
   }
 
-  /** Reports an end that was not an answer of the daemon. */
+  /** Reports that the question has ended without an answer from the daemon: answered at the terminal, or cancelled. */
   settle(input: object): void {
     if (this.#settled) return
     this.#settled = input
@@ -48,28 +48,28 @@ export class ApprovalLine {
     setTimeout(() => process.exit(), farewellMs).unref()
   }
 
-  #begin(socket: Socket): void {
+  #connect(socket: Socket): void {
     const client = new WireClient(socket, this.#identity, () => {
       // The daemon may refuse a hook that it knows, if the hook comes back sooner than its agent.
       if (client.isWelcome) this.#isKnown = true
       if (!this.#isKnown) process.exit()
-      if (client.isWelcome) this.#waitMs = againMs
-      this.#later()
+      if (client.isWelcome) this.#waitMs = reconnectMs
+      this.#reconnectLater()
     })
     this.#client = client
-    void client.call<Over>('approval.ask', this.#ask).then((over) => {
+    void client.call<ApprovalOutcome>('approval.ask', this.#ask).then((over) => {
       if (over.how !== 'restart') this.#resolve(over)
     })
     if (this.#settled) void client.call('approval.settle', this.#settled)
   }
 
-  #later(): void {
+  #reconnectLater(): void {
     setTimeout(() => {
       reachDaemon().then(
-        ({ socketPath, socket = connect(socketPath) }) => this.#begin(socket),
-        () => this.#later(),
+        ({ socketPath, socket = connect(socketPath) }) => this.#connect(socket),
+        () => this.#reconnectLater(),
       )
     }, this.#waitMs)
-    this.#waitMs = Math.min(againMsMax, 2 * this.#waitMs)
+    this.#waitMs = Math.min(reconnectMsMax, 2 * this.#waitMs)
   }
 }

@@ -7,10 +7,10 @@ import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { reachDaemon } from '@agent-relay/sdk/internal/discover'
 import { permissionText } from '@agent-relay/sdk/internal/permission-text'
-import { ApprovalLine, type Over } from './approval-line.cts'
-import { TerminalWatch } from './claude-terminal-answer.cts'
-import { hosts, identityOf } from './identity.cts'
-import { stdinText } from './stdin.cts'
+import { ApprovalConnection, type ApprovalOutcome } from './approval-line.cts'
+import { ClaudeTerminalWatch } from './claude-terminal-answer.cts'
+import { hookIdentity, hostProcesses } from './identity.cts'
+import { readStdinText } from './stdin.cts'
 
 /** Interval between looks at the terminal. */
 const terminalLookMs = 250
@@ -19,7 +19,7 @@ const inputCharsMax = 256 * 1024
 /** The time for the call: a dialog waits for a person anyway, and without the call nobody could answer it from elsewhere. */
 const permissionCallMs = 30_000
 
-interface Asked {
+interface ClaudePermissionRequest {
   tool: string
   input: Record<string, unknown>
   cwd: string
@@ -35,31 +35,31 @@ interface Suggestion {
 }
 
 /** Runs the hook, and ends the process by itself. */
-export async function claudeAsks(): Promise<void> {
-  const asked = askedIn(await stdinText(permissionCallMs))
-  const identity = identityOf(process.env)
+export async function runClaudePermissionHook(): Promise<void> {
+  const asked = parseRequest(await readStdinText(permissionCallMs))
+  const identity = hookIdentity(process.env)
   if (!asked || !identity) process.exit()
-  const watched = new TerminalWatch({ ...asked, host: hosts(process.env)[0] })
+  const watched = new ClaudeTerminalWatch({ ...asked, host: hostProcesses(process.env)[0] })
   try {
     const { socketPath, socket = connect(socketPath) } = await reachDaemon()
     // The key by which the next daemon recognizes the hook; it must be impossible to guess.
     const key = randomBytes(16).toString('hex')
-    const ask = { key, vendor: 'claude', ...shownOf(asked), ...answersOf(asked), passesWords: true }
-    const line = new ApprovalLine(socket, identity, ask)
+    const ask = { key, vendor: 'claude', ...shownRequest(asked), ...possibleAnswers(asked), passesWords: true }
+    const line = new ApprovalConnection(socket, identity, ask)
     const parent = process.ppid
     const look = setInterval(() => {
       // The host is gone, and its question with it.
       if (process.ppid !== parent) process.exit()
-      const kind = watched.answered()
+      const kind = watched.terminalAnswer()
       if (kind) line.settle({ key, how: 'terminal', kind })
     }, terminalLookMs)
     // Claude Code ends its hook when the person has refused, or has broken off the turn.
     process.on('SIGTERM', () => {
-      const kind = watched.answered()
+      const kind = watched.terminalAnswer()
       line.settle(kind ? { key, how: 'terminal', kind } : { key, how: 'cancelled' })
       setTimeout(() => process.exit(), terminalLookMs)
     })
-    const answer = decisionOf(await line.over, asked)
+    const answer = decisionOf(await line.outcome, asked)
     clearInterval(look)
     if (!answer) process.exit()
     const output = { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: answer } }
@@ -84,8 +84,8 @@ interface Question {
   multiSelect?: boolean
 }
 
-/** The questions of the input; undefined if it has another form: then it is shown like any other tool's, and answered at the terminal. */
-function questionsIn({ tool, input }: Asked): Question[] | undefined {
+/** Returns the questions of the input; undefined for an input of another form, which is shown as it is and answered at the terminal. */
+function questionsIn({ tool, input }: ClaudePermissionRequest): Question[] | undefined {
   const { questions } = input
   if (tool !== questionTool || !Array.isArray(questions) || questions.length === 0) return undefined
   const isQuestion = (each: Partial<Question> | null) =>
@@ -96,7 +96,7 @@ function questionsIn({ tool, input }: Asked): Question[] | undefined {
 const isOption = (each: { label?: unknown } | null) => typeof each?.label === 'string'
 
 /** The choices for the person: a question is answered by its options, never by a yes. */
-function answersOf(asked: Asked): { choices: typeof choices; questions?: object[] } {
+function possibleAnswers(asked: ClaudePermissionRequest): { choices: typeof choices; questions?: object[] } {
   const questions = questionsIn(asked)
   if (!questions) return { choices: asked.tool === questionTool ? [] : choices }
   return {
@@ -109,7 +109,7 @@ function answersOf(asked: Asked): { choices: typeof choices; questions?: object[
   }
 }
 
-function askedIn(text: string): Asked | undefined {
+function parseRequest(text: string): ClaudePermissionRequest | undefined {
   try {
     const { tool_name: tool, tool_input: input, cwd, transcript_path, permission_suggestions } = JSON.parse(text)
     if (typeof tool !== 'string' || typeof input !== 'object' || input === null) return undefined
@@ -125,7 +125,12 @@ function askedIn(text: string): Asked | undefined {
   }
 }
 
-function shownOf(asked: Asked): { tool: string; input: string; inputChars: number; directory: string } {
+function shownRequest(asked: ClaudePermissionRequest): {
+  tool: string
+  input: string
+  inputChars: number
+  directory: string
+} {
   const { tool, input, cwd } = asked
   const questions = questionsIn(asked)
   const text = questions ? questions.map(questionText).join('\n') : permissionText({ input })
@@ -140,7 +145,10 @@ function questionText({ question, options }: Question): string {
 }
 
 /** The decision for Claude Code; undefined if nobody has answered in the queue. */
-function decisionOf({ how, kind, words, answers }: Over, asked: Asked): object | undefined {
+function decisionOf(
+  { how, kind, words, answers }: ApprovalOutcome,
+  asked: ClaudePermissionRequest,
+): object | undefined {
   if (how !== 'answered') return undefined
   const questions = kind === 'deny' ? undefined : questionsIn(asked)
   if (questions) {
@@ -148,12 +156,12 @@ function decisionOf({ how, kind, words, answers }: Over, asked: Asked): object |
     return { behavior: 'allow', updatedInput: { ...asked.input, answers: given } }
   }
   if (kind === 'allow') return { behavior: 'allow' }
-  if (kind === 'always') return { behavior: 'allow', updatedPermissions: forSession(asked) }
+  if (kind === 'always') return { behavior: 'allow', updatedPermissions: sessionPermissions(asked) }
   return kind === 'deny' ? { behavior: 'deny', message: words ?? 'A person said no.' } : undefined
 }
 
 /** The permission for this session alone, as Claude Code proposes it: no file is written. Without a proposal, it allows this very call. */
-function forSession({ tool, input, suggestions }: Asked): object[] {
+function sessionPermissions({ tool, input, suggestions }: ClaudePermissionRequest): object[] {
   if (suggestions.length > 0) return suggestions.map((each) => ({ ...each, destination: 'session' }))
   const rule = typeof input.command === 'string' ? { toolName: tool, ruleContent: input.command } : { toolName: tool }
   return [{ type: 'addRules', rules: [rule], behavior: 'allow', destination: 'session' }]

@@ -3,7 +3,7 @@
 
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 
-interface Call {
+interface PermittedCall {
   tool: string
   input: Record<string, unknown>
   transcript: string | undefined
@@ -13,30 +13,30 @@ interface Call {
 /** The part of the transcript that is read, its end: the call stands in the last lines. */
 const tailBytes = 512 * 1024
 /** The words in Claude Code's result of a call that the person refused. */
-const refused = /doesn't want to (?:proceed|take this action)|rejected|interrupted by user/i
+const refusalPattern = /doesn't want to (?:proceed|take this action)|rejected|interrupted by user/i
 
-export class TerminalWatch {
-  readonly #call: Call
+export class ClaudeTerminalWatch {
+  readonly #call: PermittedCall
   /** Results that the transcript had before the question. */
-  #before: ReadonlySet<string> | undefined
+  #earlierResults: ReadonlySet<string> | undefined
   /** Children that the host had before the question: none of them is the command in question. */
-  readonly #others: ReadonlySet<string>
+  readonly #earlierChildren: ReadonlySet<string>
   #size = -1
 
-  constructor(call: Call) {
+  constructor(call: PermittedCall) {
     this.#call = call
-    this.#others = new Set(this.#children())
-    this.#result()
+    this.#earlierChildren = new Set(this.#children())
+    this.#resultInTranscript()
     // A missing transcript holds no result.
-    this.#before ??= new Set()
+    this.#earlierResults ??= new Set()
   }
 
-  answered(): 'allow' | 'deny' | undefined {
-    return this.#result() ?? (this.#isRunning() ? 'allow' : undefined)
+  terminalAnswer(): 'allow' | 'deny' | undefined {
+    return this.#resultInTranscript() ?? (this.#isRunning() ? 'allow' : undefined)
   }
 
-  #result(): 'allow' | 'deny' | undefined {
-    const text = this.#tail()
+  #resultInTranscript(): 'allow' | 'deny' | undefined {
+    const text = this.#readTail()
     if (text === undefined) return undefined
     const { tool, input } = this.#call
     const same = JSON.stringify(input)
@@ -47,17 +47,17 @@ export class TerminalWatch {
         calls.add(String(block.id))
       if (block.type === 'tool_result') results.set(String(block.tool_use_id), JSON.stringify(block))
     }
-    this.#before ??= new Set(results.keys())
+    this.#earlierResults ??= new Set(results.keys())
     for (const id of calls) {
       const result = results.get(id)
-      if (result !== undefined && !this.#before.has(id))
-        return /"is_error":true/.test(result) && refused.test(result) ? 'deny' : 'allow'
+      if (result !== undefined && !this.#earlierResults.has(id))
+        return /"is_error":true/.test(result) && refusalPattern.test(result) ? 'deny' : 'allow'
     }
     return undefined
   }
 
-  /** The end of the transcript; undefined if nothing was added. */
-  #tail(): string | undefined {
+  /** Reads the end of the transcript; undefined if nothing was added since the last look. */
+  #readTail(): string | undefined {
     const { transcript } = this.#call
     if (transcript === undefined) return undefined
     try {
@@ -79,14 +79,14 @@ export class TerminalWatch {
     }
   }
 
-  /** The shell that runs the command: a new child of the host, with the whole command in its arguments. */
+  /** Whether the command runs: a new child of the host has the whole command in its arguments. */
   #isRunning(): boolean {
     const { command } = this.#call.input
     if (typeof command !== 'string') return false
     const plain = command.trim()
-    // The quoted form in a shell's arguments is not known: the result in the transcript tells.
+    // The quoted form of such a command in a shell's arguments is not known, so only the transcript's result tells.
     if (plain === '' || /[\n'"\\]/.test(plain)) return false
-    return this.#children().some((pid) => !this.#others.has(pid) && holds(argumentsOf(pid), plain))
+    return this.#children().some((pid) => !this.#earlierChildren.has(pid) && containsCommand(argumentsOf(pid), plain))
   }
 
   #children(): string[] {
@@ -114,12 +114,12 @@ function argumentsOf(pid: string): string[] {
 }
 
 /** Whether the arguments hold the command: alone, in quotes, or behind `eval`. A longer command that contains this one is another. */
-function holds(all: readonly string[], command: string): boolean {
+function containsCommand(all: readonly string[], command: string): boolean {
   const quoted = [`'${command}'`, `"${command}"`, `eval ${command} \\<`, `eval ${command} <`]
   return all.some((each) => each === command || quoted.some((form) => each.includes(form)))
 }
 
-interface Block {
+interface TranscriptBlock {
   type?: string
   name?: string
   input?: unknown
@@ -128,12 +128,12 @@ interface Block {
 }
 
 /** The parts of the messages; each line of the text holds one message. */
-function* blocksIn(text: string): Generator<Block> {
+function* blocksIn(text: string): Generator<TranscriptBlock> {
   for (const line of text.split('\n')) {
     if (!line.includes('tool_')) continue
     try {
       const { message } = JSON.parse(line) as { message?: { content?: unknown } }
-      if (Array.isArray(message?.content)) yield* message.content as Block[]
+      if (Array.isArray(message?.content)) yield* message.content as TranscriptBlock[]
     } catch {
       // The first line was cut, or the last line is still being written.
     }

@@ -9,9 +9,9 @@ import { dataDir, discoverSocket, reachDaemon, setting, spoolName } from '@agent
 import { pipeLimits } from '@agent-relay/sdk/internal/pipe-limits'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { WireClient } from '@agent-relay/sdk/internal/wire-client'
-import { type Edits, editsOf } from './edits.cts'
-import { type HookIdentity, identityOf, threadOf } from './identity.cts'
-import { stdinText } from './stdin.cts'
+import { type FileEdits, findEdits } from './edits.cts'
+import { type HookIdentity, hookIdentity, threadOf } from './identity.cts'
+import { readStdinText } from './stdin.cts'
 
 /** The longest wait for the daemon's verdict. */
 const verdictMs = waitLimitMs('edit')
@@ -21,25 +21,25 @@ const foldersMax = 1_000
 /** The daemon's limits on the files of one edit. */
 const { claimFilesMax: filesMax, claimTreesMax: treesMax } = pipeLimits
 
-interface Asked extends Edits {
+interface EditRequest extends FileEdits {
   cwd: string
 }
 
-interface Verdict {
+interface ClaimVerdict {
   isDenied: boolean
   text: string
 }
 
 /** A tool call, and its conversation. */
-interface Said {
-  asked: Asked
+interface EditCall {
+  asked: EditRequest
   thread?: string
 }
 
 /** Runs the hook, and ends the process by itself. */
-export async function editHook(event: string): Promise<void> {
-  const said = saidIn(await stdinText())
-  const known = identityOf(process.env)
+export async function runEditHook(event: string): Promise<void> {
+  const said = parseEditCall(await readStdinText())
+  const known = hookIdentity(process.env)
   if (!said || !known) process.exit()
   const { asked, thread } = said
   const identity = 'hosts' in known ? { ...known, thread } : known
@@ -52,22 +52,23 @@ export async function editHook(event: string): Promise<void> {
   try {
     const reached = await reachDaemon()
     socketPath = reached.socketPath
-    const answer = await ask(reached.socket ?? connect(socketPath), identity, asked)
-    if (answer?.isDenied) process.stdout.write(`${JSON.stringify(denial(event, answer.text))}\n`, () => process.exit())
+    const answer = await askDaemon(reached.socket ?? connect(socketPath), identity, asked)
+    if (answer?.isDenied)
+      process.stdout.write(`${JSON.stringify(denialOutput(event, answer.text))}\n`, () => process.exit())
     else process.exit()
   } catch {
     late(socketPath)
   }
 }
 
-function denial(event: string, text: string): object {
+function denialOutput(event: string, text: string): object {
   const decided = { permissionDecision: 'deny', permissionDecisionReason: text }
   if (event === 'PreToolUse') return { hookSpecificOutput: { hookEventName: event, ...decided } }
   return event === 'preToolUse' ? decided : { decision: 'deny', reason: text }
 }
 
-/** The edit that a CLI's call shows; undefined if it shows none. */
-function saidIn(text: string): Said | undefined {
+/** Reads the edit from a CLI's tool call; undefined if the call shows no edit. */
+function parseEditCall(text: string): EditCall | undefined {
   try {
     const said = JSON.parse(text) as Record<string, unknown>
     const tool = said.tool_name ?? said.toolName
@@ -75,7 +76,7 @@ function saidIn(text: string): Said | undefined {
     const input = typeof given === 'string' ? JSON.parse(given) : given
     const cwd = typeof said.cwd === 'string' ? said.cwd : process.cwd()
     if (typeof tool !== 'string' || typeof input !== 'object' || input === null) return undefined
-    const { files, trees, git } = editsOf(tool, input, cwd)
+    const { files, trees, git } = findEdits(tool, input, cwd)
     const distinct = (paths: readonly string[], max: number) => [...new Set(paths)].slice(0, max)
     if (files.length === 0 && !git) return undefined
     const asked = { cwd, files: distinct(files, filesMax), trees: trees && distinct(trees, treesMax), git }
@@ -86,21 +87,21 @@ function saidIn(text: string): Said | undefined {
 }
 
 /** Asks the daemon. Undefined if the daemon refuses, for example an agent that it does not know. Rejects if the connection breaks. */
-function ask(socket: Socket, identity: HookIdentity, input: Asked): Promise<Verdict | undefined> {
+function askDaemon(socket: Socket, identity: HookIdentity, input: EditRequest): Promise<ClaimVerdict | undefined> {
   return new Promise((resolve, reject) => {
     const client = new WireClient(socket, identity, (isRefused) => (isRefused ? resolve(undefined) : reject()))
-    client.call<Verdict>('claim.edit', input).then(resolve)
+    client.call<ClaimVerdict>('claim.edit', input).then(resolve)
   })
 }
 
-/** The token's hash, as in the daemon's database: the token itself must not lie in a file. The edit has gone ahead, so loading this holds up nobody. */
+/** The token's hash, as in the daemon's database: the token itself must not lie in a file. The edit has gone ahead, so loading `node:crypto` delays nobody. */
 function hashOf(token: string): string {
   const { createHash } = require('node:crypto') as typeof import('node:crypto')
   return createHash('sha256').update(token).digest('hex')
 }
 
 /** Writes the note aside and renames it: the daemon must not read half of it. */
-function leaveNote(asked: Asked, identity: HookIdentity, socket: string | undefined): void {
+function leaveNote(asked: EditRequest, identity: HookIdentity, socket: string | undefined): void {
   if (socket === undefined) return
   try {
     const spool = setting(process.env, 'RELAY_NOTES') ?? join(dataDir(process.env), 'hooks', 'spool')

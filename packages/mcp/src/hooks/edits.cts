@@ -3,7 +3,7 @@
 
 import { basename, resolve } from 'node:path'
 
-export interface Edits {
+export interface FileEdits {
   /** Absolute paths as the call names them: the daemon follows links. */
   files: string[]
   /** The files among them that are removed, moved or restored whole, with everything in them if they are directories. */
@@ -13,64 +13,73 @@ export interface Edits {
 }
 
 /** Names of tools of all CLIs, in lower case. */
-const editors = ['write', 'edit', 'multiedit', 'notebookedit', 'write_file', 'replace', 'create', 'str_replace_editor']
-const patchers = ['apply_patch', 'patch']
-const shells = ['bash', 'shell', 'run_shell_command', 'local_shell', 'exec_command']
+const editTools = [
+  'write',
+  'edit',
+  'multiedit',
+  'notebookedit',
+  'write_file',
+  'replace',
+  'create',
+  'str_replace_editor',
+]
+const patchTools = ['apply_patch', 'patch']
+const shellTools = ['bash', 'shell', 'run_shell_command', 'local_shell', 'exec_command']
 const fileKeys = ['file_path', 'filePath', 'notebook_path', 'path']
 const directoryKeys = ['workdir', 'dir_path', 'directory', 'cwd']
 const patchHeader = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/gm
 
-type Input = Readonly<Record<string, unknown>>
+type ToolInput = Readonly<Record<string, unknown>>
 
-export function editsOf(tool: string, input: Input, cwd: string): Edits {
+export function findEdits(tool: string, input: ToolInput, cwd: string): FileEdits {
   const name = tool.toLowerCase()
   const texts = Object.values(input).filter((value): value is string => typeof value === 'string')
-  if (patchers.includes(name)) return { files: texts.flatMap((text) => patchedIn(text, cwd)) }
-  if (shells.includes(name)) {
-    const directory = resolve(cwd, stringOf(input, directoryKeys) ?? '.')
+  if (patchTools.includes(name)) return { files: texts.flatMap((text) => filesInPatch(text, cwd)) }
+  if (shellTools.includes(name)) {
+    const directory = resolve(cwd, firstString(input, directoryKeys) ?? '.')
     const { command } = input
     if (Array.isArray(command)) return shellEdits([{ words: command.map(String), writes: [] }], directory)
-    return typeof command === 'string' ? textEdits(command, directory) : { files: [] }
+    return typeof command === 'string' ? commandLineEdits(command, directory) : { files: [] }
   }
   // Copilot's editor also views files.
-  if (!editors.includes(name) || input.command === 'view') return { files: [] }
-  const file = stringOf(input, fileKeys)
+  if (!editTools.includes(name) || input.command === 'view') return { files: [] }
+  const file = firstString(input, fileKeys)
   return { files: file === undefined ? [] : [resolve(cwd, file)] }
 }
 
-function stringOf(input: Input, keys: readonly string[]): string | undefined {
+function firstString(input: ToolInput, keys: readonly string[]): string | undefined {
   return keys.map((key) => input[key]).find((value): value is string => typeof value === 'string' && value !== '')
 }
 
-function patchedIn(text: string, cwd: string): string[] {
+function filesInPatch(text: string, cwd: string): string[] {
   return [...text.matchAll(patchHeader)].map(([, file = '']) => resolve(cwd, file.trim()))
 }
 
-function textEdits(text: string, directory: string): Edits {
-  const { files, ...rest } = shellEdits(commandsOf(text), directory)
-  return { files: [...files, ...patchedIn(text, directory)], ...rest }
+function commandLineEdits(text: string, directory: string): FileEdits {
+  const { files, ...rest } = shellEdits(parseCommands(text), directory)
+  return { files: [...files, ...filesInPatch(text, directory)], ...rest }
 }
 
 /** One command of a line: its words, and the files to which its output is redirected. */
-interface Simple {
+interface SimpleCommand {
   words: string[]
   writes: string[]
 }
 
 /** Words before a program that do not change its effect. */
-const before = ['sudo', 'command', 'env', 'time', 'nohup', 'exec', 'builtin']
+const commandPrefixes = ['sudo', 'command', 'env', 'time', 'nohup', 'exec', 'builtin']
 
-function shellEdits(commands: readonly Simple[], start: string): Edits {
+function shellEdits(commands: readonly SimpleCommand[], start: string): FileEdits {
   let directory = start
-  const found = { files: [], trees: [] as string[] } as Edits & { trees: string[] }
+  const found = { files: [], trees: [] as string[] } as FileEdits & { trees: string[] }
   for (const { words, writes } of commands) {
-    const at = words.findIndex((word) => !before.includes(word) && !/^\w+=/.test(word))
+    const at = words.findIndex((word) => !commandPrefixes.includes(word) && !/^\w+=/.test(word))
     const [program = '', ...args] = at < 0 ? [] : words.slice(at)
     // The value of a variable or a pattern is not known here.
     const paths = (names: readonly string[]) =>
       names.filter((name) => name !== '' && !/[$*?`]/.test(name)).map((name) => resolve(directory, name))
     const take = (names: readonly string[]) => void found.files.push(...paths(names))
-    const add = ({ files, trees = [], git }: Edits) => {
+    const add = ({ files, trees = [], git }: FileEdits) => {
       found.files.push(...files)
       found.trees.push(...trees)
       found.git ??= git
@@ -85,7 +94,7 @@ function shellEdits(commands: readonly Simple[], start: string): Edits {
       case 'sh':
       case 'bash':
       case 'zsh':
-        if (args.some((arg) => /^-\w*c$/.test(arg))) add(textEdits(script ?? '', directory))
+        if (args.some((arg) => /^-\w*c$/.test(arg))) add(commandLineEdits(script ?? '', directory))
         break
       case 'git':
         add(gitEdits(args, directory))
@@ -105,7 +114,7 @@ function shellEdits(commands: readonly Simple[], start: string): Edits {
         break
       case 'rm':
         take(operands)
-        if (hasShort(args, '[rR]') || args.includes('--recursive')) found.trees.push(...paths(operands))
+        if (hasShortOption(args, '[rR]') || args.includes('--recursive')) found.trees.push(...paths(operands))
         break
       case 'mv':
         take(operands)
@@ -121,11 +130,11 @@ function shellEdits(commands: readonly Simple[], start: string): Edits {
   return found.trees.length > 0 ? found : { files: found.files, git: found.git }
 }
 
-const isAll = (path: string) => ['.', ':/', '*', './'].includes(path)
-const hasShort = (args: readonly string[], letter: string) =>
+const isEverything = (path: string) => ['.', ':/', '*', './'].includes(path)
+const hasShortOption = (args: readonly string[], letter: string) =>
   args.some((arg) => new RegExp(`^-\\w*${letter}`).test(arg))
 
-function gitEdits(words: readonly string[], start: string): Edits {
+function gitEdits(words: readonly string[], start: string): FileEdits {
   let directory = start
   let n = 0
   for (; words[n]?.startsWith('-'); n++) {
@@ -143,24 +152,27 @@ function gitEdits(words: readonly string[], start: string): Edits {
   const none = { files: [] }
   switch (verb) {
     case 'add':
-      return paths.some(isAll) || hasShort(args, '[Au]') || args.includes('--all') || args.includes('--update')
+      return paths.some(isEverything) ||
+        hasShortOption(args, '[Au]') ||
+        args.includes('--all') ||
+        args.includes('--update')
         ? sweep
         : none
     case 'commit':
-      return hasShort(args, 'a') || args.includes('--all') ? sweep : none
+      return hasShortOption(args, 'a') || args.includes('--all') ? sweep : none
     case 'stash':
       return ['list', 'show', 'drop', 'clear', 'create', 'store'].includes(paths[0] ?? '') ? none : sweep
     case 'checkout':
     case 'switch':
-      if (named.length > 0 && !named.some(isAll)) return files(named)
-      return hasShort(args, '[bBcC]') || args.includes('--orphan') || args.includes('--create') ? none : sweep
+      if (named.length > 0 && !named.some(isEverything)) return files(named)
+      return hasShortOption(args, '[bBcC]') || args.includes('--orphan') || args.includes('--create') ? none : sweep
     case 'restore':
       if (args.includes('--staged') && !args.includes('--worktree')) return none
-      return paths.some(isAll) ? sweep : files(paths)
+      return paths.some(isEverything) ? sweep : files(paths)
     case 'reset':
       return sweep
     case 'clean':
-      return hasShort(args, 'n') || args.includes('--dry-run') ? none : sweep
+      return hasShortOption(args, 'n') || args.includes('--dry-run') ? none : sweep
     case 'rm':
     case 'mv':
       return files(paths)
@@ -170,15 +182,15 @@ function gitEdits(words: readonly string[], start: string): Edits {
 }
 
 /** The commands of a shell line: enough of the grammar to tell words, quotes, redirections and here-documents apart. */
-function commandsOf(text: string): Simple[] {
-  const commands: Simple[] = [{ words: [], writes: [] }]
+function parseCommands(text: string): SimpleCommand[] {
+  const commands: SimpleCommand[] = [{ words: [], writes: [] }]
   const token =
     /\\\n|[ \t]+|#[^\n]*|(\d*(?:>>|>\||&>>?|>)(?!&)\s*)|(<<-?\s*)(['"]?)(\w+)\3|(\d*[<>]&?\d*-?)|([;&|()\n`]+)|((?:[^\s\\'"<>;&|()`]|\\[^\n]|'[^']*'|"(?:\\[\s\S]|[^"\\])*")+)|./gy
   let isTarget = false
   const ends: string[] = []
   for (let match = token.exec(text); match; match = token.exec(text)) {
     const [, write, here, , mark, , separator, word] = match
-    const last = commands.at(-1) as Simple
+    const last = commands.at(-1) as SimpleCommand
     if (write !== undefined) isTarget = true
     else if (here !== undefined) ends.push(mark as string)
     else if (separator !== undefined) {
@@ -186,7 +198,7 @@ function commandsOf(text: string): Simple[] {
       isTarget = false
       // The texts of here-documents follow, up to their marks.
       if (separator.includes('\n'))
-        while (ends.length > 0) token.lastIndex = afterHere(text, token.lastIndex, ends.shift() as string)
+        while (ends.length > 0) token.lastIndex = skipHereDocument(text, token.lastIndex, ends.shift() as string)
     } else if (word !== undefined) {
       if (isTarget) last.writes.push(unquoted(word))
       else last.words.push(unquoted(word))
@@ -196,7 +208,7 @@ function commandsOf(text: string): Simple[] {
   return commands.filter(({ words, writes }) => words.length + writes.length > 0)
 }
 
-function afterHere(text: string, from: number, mark: string): number {
+function skipHereDocument(text: string, from: number, mark: string): number {
   const end = new RegExp(`^\\t*${mark}$`, 'm')
   const found = end.exec(text.slice(from))
   return found ? from + found.index + found[0].length : text.length

@@ -11,18 +11,18 @@ const ancestorsMax = 8
 
 export type HookIdentity = { token: string } | { hosts: number[]; thread?: string }
 
-/** The identity for the hook. Undefined for a token without a name, a mistake: a worker has both, and a person's own session at most a name. */
-export function identityOf(env: Env): HookIdentity | undefined {
+/** Returns the identity of the hook. Undefined for a token without a name, a mistake: a worker has both, and a person's own session at most a name. */
+export function hookIdentity(env: Env): HookIdentity | undefined {
   const token = setting(env, 'RELAY_AGENT_TOKEN')
-  if (token === undefined) return { hosts: hosts(env) }
+  if (token === undefined) return { hosts: hostProcesses(env) }
   return setting(env, 'RELAY_AGENT_NAME') === undefined ? undefined : { token }
 }
 
 /**
- * The host that the launcher names, or else the parent process, and above it the parents of shells. A process above the host may be another
+ * Returns process ids: the host that the launcher names, or else the parent process, and above it the parents of shells. A process above the host may be another
  * agent, which runs this one as a command: its messages are not for this model. Outside Linux only the first process is known.
  */
-export function hosts(env: Env): number[] {
+export function hostProcesses(env: Env): number[] {
   const named = Number(setting(env, 'RELAY_HOST'))
   const found = [named > 1 ? named : process.ppid]
   try {

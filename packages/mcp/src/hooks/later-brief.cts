@@ -1,14 +1,14 @@
-// A brief that cannot be given now: the next hook of the same host gives it. A file beside the daemon's own hints, named after the host, has a
-// line for each such conversation that says how the memory was cut.
+// A brief that could not be given when a session's memory was cut: the next hook of the same host gives the brief. A file beside the daemon's own
+// hints, named after the host, has a line with the kind of cut for each such conversation.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 
 /** The ways in which a session's memory is cut: the CLI says them on standard input (`source`). */
-const cuts = ['compact', 'resume', 'clear']
+const memoryCuts = ['compact', 'resume', 'clear']
 
-export const cutIn = (word: unknown) => cuts.find((each) => each === word)
+export const memoryCutIn = (word: unknown) => memoryCuts.find((each) => each === word)
 
-export class LaterBrief {
+export class PendingBrief {
   readonly #path: string | undefined
   readonly #thread: string
 
@@ -18,15 +18,15 @@ export class LaterBrief {
     this.#thread = thread
   }
 
-  leave(after: string | undefined): void {
+  store(after: string | undefined): void {
     if (after !== undefined) this.#write([...this.#lines(false), `${after} ${this.#thread}`])
   }
 
-  get after(): string | undefined {
-    return cutIn(this.#lines(true).at(-1)?.split(' ')[0])
+  get storedCut(): string | undefined {
+    return memoryCutIn(this.#lines(true).at(-1)?.split(' ')[0])
   }
 
-  given(): void {
+  clear(): void {
     this.#write(this.#lines(false))
   }
 

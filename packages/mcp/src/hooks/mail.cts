@@ -10,93 +10,93 @@ import { dataDir, reachDaemon } from '@agent-relay/sdk/internal/discover'
 import { type InjectedMessage, injectionText } from '@agent-relay/sdk/internal/injection'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { WireClient } from '@agent-relay/sdk/internal/wire-client'
-import { identityOf, threadOf } from './identity.cts'
-import { cutIn, LaterBrief } from './later-brief.cts'
-import { stdinObject } from './stdin.cts'
+import { hookIdentity, threadOf } from './identity.cts'
+import { memoryCutIn, PendingBrief } from './later-brief.cts'
+import { readStdinObject } from './stdin.cts'
 
 /** Events at which the turn ends: the hook must keep it from ending. At all others the text is added to the model's context. */
-const stops = ['Stop', 'SubagentStop', 'AfterAgent', 'agentStop']
+const turnEndEvents = ['Stop', 'SubagentStop', 'AfterAgent', 'agentStop']
 /** Events at which a session begins. A new session has not seen the messages that an earlier one was shown. */
-const begins = ['SessionStart', 'sessionStart']
+const sessionStartEvents = ['SessionStart', 'sessionStart']
 
 /** The longest wait for the daemon: the turn waits for the hook, and a daemon answers within milliseconds or is in trouble. */
 const answerMs = waitLimitMs('hook')
 /** The length of one wait; `hook wait` makes many in a row. */
 const waitMs = 600_000
 /** Interval at which a waiter checks its parent: when the host is gone, the waiter has another parent. */
-const parentMs = 5_000
+const parentCheckMs = 5_000
 /** The room for messages in a context. Claude Code puts a longer one than 10,000 characters into a file, so the rest comes at the end of the turn. */
 const contextRoom = { limit: 8, bytesMax: 5 * 1024 }
 
 /** The timer that ends the process if the daemon does not answer. */
-let late: NodeJS.Timeout | undefined
+let answerTimer: NodeJS.Timeout | undefined
 
 /** Runs the hook, and ends the process by itself. */
-export async function mailHook(event: string, cli: string = defaultCli): Promise<void> {
+export async function runMailHook(event: string, cli: string = defaultCli): Promise<void> {
   const { env } = process
   const form = formFor(cli)
-  const identity = identityOf(env)
+  const identity = hookIdentity(env)
   if (!form || !identity) return
-  if (event !== 'wait') late = setTimeout(() => process.exit(), answerMs).unref()
+  if (event !== 'wait') answerTimer = setTimeout(() => process.exit(), answerMs).unref()
   // Standard input says to which of many conversations a hook belongs.
-  const said = begins.includes(event) || form.isShared ? await stdinObject() : {}
+  const said = sessionStartEvents.includes(event) || form.isShared ? await readStdinObject() : {}
   const thread = threadOf(said)
   const path = 'hosts' in identity ? join(dataDir(env), 'hooks', `brief.${identity.hosts[0]}`) : undefined
-  const later = new LaterBrief(path, form.isShared ? thread : undefined)
-  const cut = begins.includes(event) ? cutIn(said.source) : undefined
+  const later = new PendingBrief(path, form.isShared ? thread : undefined)
+  const cut = sessionStartEvents.includes(event) ? memoryCutIn(said.source) : undefined
   try {
     if (form.dropsCleared && cut === 'clear') {
-      later.leave(cut)
+      later.store(cut)
       process.exit()
     }
     const { socketPath, socket = connect(socketPath) } = await reachDaemon()
     const client = new WireClient(socket, 'hosts' in identity ? { ...identity, thread } : identity, (isRefused) => {
       // A session that resumes begins before its MCP server has come: the daemon does not know its agent yet.
-      if (isRefused && !client.isWelcome) later.leave(cut)
+      if (isRefused && !client.isWelcome) later.store(cut)
       process.exit()
     })
-    if (event === 'wait') await wait(client, form)
-    else if (event === 'rewake') await rewake(client, form, later)
-    else await show(client, event, form, cut, later)
+    if (event === 'wait') await waitForMessages(client, form)
+    else if (event === 'rewake') await runRewake(client, form, later)
+    else await showMessages(client, event, form, cut, later)
   } catch {
     process.exit()
   }
 }
 
-interface Form extends HookForm {
+interface CliHookForm extends HookForm {
   toolPrefix: string
   isShared: boolean
 }
 
 /** The form of messages for the CLI's model; undefined for a CLI that runs no hooks. */
-function formFor(cli: string): Form | undefined {
+function formFor(cli: string): CliHookForm | undefined {
   const row = clisWith('hooks').find(({ name }) => name === cli)
   return row && { toolPrefix: row.toolPrefix, ...row.hooks, isShared: 'sharesServer' in row }
 }
 
 /** Prints first, then reports the messages as offered: a message that is lost in between is offered again, never counted as read. */
-async function show(
+async function showMessages(
   client: WireClient,
   event: string,
-  form: Form,
+  form: CliHookForm,
   cut: string | undefined,
-  later: LaterBrief,
+  later: PendingBrief,
 ): Promise<void> {
-  const isStop = stops.includes(event)
+  const isStop = turnEndEvents.includes(event)
   // Messages shown before a compaction may stand in the very prompt that begins: the brief counts the others.
-  const again = begins.includes(event) && cut !== 'compact'
-  const messages = await take(client, { again, begun: performance.timeOrigin, ...(isStop ? {} : contextRoom) })
-  // Asked for after the messages were taken, so that the brief counts only the others as waiting.
-  const opening = await openingOf(client, cut ?? later.after, later)
+  const again = sessionStartEvents.includes(event) && cut !== 'compact'
+  const messages = await takeMessages(client, { again, begun: performance.timeOrigin, ...(isStop ? {} : contextRoom) })
+  // The brief is asked for after the messages were taken, so that it counts only the others as waiting.
+  const opening = await fetchBrief(client, cut ?? later.storedCut, later)
   if (messages.length === 0 && opening === '') process.exit()
-  const text = await textOf(client, messages, form, opening)
+  const text = await messagesText(client, messages, form, opening)
   const context = { additionalContext: text }
   const added = form.isFlat ? context : { hookSpecificOutput: { hookEventName: event, ...context } }
   const output = isStop ? { decision: 'block', reason: text } : added
-  print(process.stdout, JSON.stringify(output), () => report(client, messages, 'hook'))
+  print(process.stdout, JSON.stringify(output), () => reportOffered(client, messages, 'hook'))
 }
 
-async function take(
+async function takeMessages(
   client: WireClient,
   how: { [name in 'begun' | 'wait' | 'limit' | 'bytesMax']?: number } & { again?: boolean },
 ): Promise<InjectedMessage[]> {
@@ -104,14 +104,19 @@ async function take(
   return (await client.call<{ messages: InjectedMessage[] }>('inbox.take', input)).messages
 }
 
-async function openingOf(client: WireClient, after: string | undefined, later: LaterBrief): Promise<string> {
+async function fetchBrief(client: WireClient, after: string | undefined, later: PendingBrief): Promise<string> {
   if (after === undefined) return ''
   const { text } = await client.call<{ text: string }>('agent.brief', { after })
-  later.given()
+  later.clear()
   return text
 }
 
-async function textOf(client: WireClient, messages: InjectedMessage[], form: Form, opening: string): Promise<string> {
+async function messagesText(
+  client: WireClient,
+  messages: InjectedMessage[],
+  form: CliHookForm,
+  opening: string,
+): Promise<string> {
   const { sendTool } = await client.welcome
   return injectionText(messages, { ...form, sendTool, opening })
 }
@@ -121,7 +126,7 @@ function print(stream: NodeJS.WriteStream, text: string, then: () => void): void
   stream.write(`${text}\n`, (error) => (error ? process.exit() : then()))
 }
 
-async function report(
+async function reportOffered(
   client: WireClient,
   messages: InjectedMessage[],
   route: 'hook' | 'rewake' | 'http',
@@ -131,22 +136,27 @@ async function report(
   process.exit()
 }
 
-/** Wakes the session for messages. A brief alone wakes none; a plugin adds it to every prompt, also to the one that wakes. */
-async function rewake(client: WireClient, form: Form, later: LaterBrief): Promise<void> {
-  const messages = await take(client, {})
+/** Wakes the session for messages. A brief alone wakes no session; a plugin adds the brief to every prompt, also to the one that wakes. */
+async function runRewake(client: WireClient, form: CliHookForm, later: PendingBrief): Promise<void> {
+  const messages = await takeMessages(client, {})
   const isBriefed = messages.length > 0 && !form.isPlugin
-  await wake(client, messages, form, isBriefed ? await openingOf(client, later.after, later) : '')
+  await wakeSession(client, messages, form, isBriefed ? await fetchBrief(client, later.storedCut, later) : '')
 }
 
 /** Claude Code's asyncRewake: exit code 2 wakes the session, which is shown the hook's stderr. */
-async function wake(client: WireClient, messages: InjectedMessage[], form: Form, opening = ''): Promise<void> {
+async function wakeSession(
+  client: WireClient,
+  messages: InjectedMessage[],
+  form: CliHookForm,
+  opening = '',
+): Promise<void> {
   if (messages.length === 0) process.exit()
-  const text = await textOf(client, messages, form, opening)
-  if (form.isPlugin) return handOver(client, messages, text)
+  const text = await messagesText(client, messages, form, opening)
+  if (form.isPlugin) return handToPlugin(client, messages, text)
   print(process.stderr, text, () => {
-    // Set before the report: if the daemon has it and its answer is lost, nobody else shows the messages.
+    // The exit code is set before the report: if the daemon's answer to the report is lost, nobody else shows the messages.
     process.exitCode = 2
-    void report(client, messages, 'rewake')
+    void reportOffered(client, messages, 'rewake')
   })
 }
 
@@ -154,14 +164,14 @@ async function wake(client: WireClient, messages: InjectedMessage[], form: Form,
  * Hands messages to the plugin, which writes a line once its CLI has the text, however long that takes. Without that line nothing was
  * shown, and the messages wait for the next waiter.
  */
-function handOver(client: WireClient, messages: InjectedMessage[], text: string): void {
-  clearTimeout(late)
+function handToPlugin(client: WireClient, messages: InjectedMessage[], text: string): void {
+  clearTimeout(answerTimer)
   const over = () => process.exit()
   process.stdin
     .once('data', () => {
       // The waiter has done its work.
       process.exitCode = 2
-      void report(client, messages, 'http')
+      void reportOffered(client, messages, 'http')
     })
     .on('error', over)
     .on('end', over)
@@ -169,13 +179,13 @@ function handOver(client: WireClient, messages: InjectedMessage[], text: string)
 }
 
 /** Waits for messages on a machine without a shell that can wait (launcher/hook-guard.ts). */
-async function wait(client: WireClient, form: Form): Promise<void> {
+async function waitForMessages(client: WireClient, form: CliHookForm): Promise<void> {
   const parent = process.ppid
-  setInterval(() => process.ppid !== parent && process.exit(), parentMs)
+  setInterval(() => process.ppid !== parent && process.exit(), parentCheckMs)
   for (;;) {
     const asked = performance.now()
-    const messages = await take(client, { wait: waitMs })
-    if (messages.length > 0 && process.ppid === parent) return wake(client, messages, form)
+    const messages = await takeMessages(client, { wait: waitMs })
+    if (messages.length > 0 && process.ppid === parent) return wakeSession(client, messages, form)
     // The wait ended early: a newer waiter has come, or the daemon stops.
     if (messages.length > 0 || performance.now() - asked < waitMs) process.exit()
   }

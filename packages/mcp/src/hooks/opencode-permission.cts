@@ -6,16 +6,16 @@ import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import { reachDaemon } from '@agent-relay/sdk/internal/discover'
-import { opencodeText } from '@agent-relay/sdk/internal/opencode-permission-text'
+import { opencodePermissionText } from '@agent-relay/sdk/internal/opencode-permission-text'
 import { permissionText } from '@agent-relay/sdk/internal/permission-text'
-import { ApprovalLine, type Over } from './approval-line.cts'
-import { hosts } from './identity.cts'
+import { ApprovalConnection, type ApprovalOutcome } from './approval-line.cts'
+import { hostProcesses } from './identity.cts'
 
 /** The hook's limit of a text; the daemon cuts it further. */
 const textCharsMax = 256 * 1024
 
 /** A line of the plugin: opencode's question, as its event tells it, or the answer at the terminal. */
-interface Told {
+interface PluginLine {
   asks?: 'permission' | 'question'
   event?: Record<string, unknown> & { id: string }
   /** The tool's input. */
@@ -23,12 +23,12 @@ interface Told {
   reply?: string
 }
 
-const kinds: Record<string, Over['kind']> = { once: 'allow', always: 'always', reject: 'deny' }
+const kinds: Record<string, ApprovalOutcome['kind']> = { once: 'allow', always: 'always', reject: 'deny' }
 
 /** Runs the hook, and ends the process by itself. */
-export function opencodeAsks(): void {
+export function runOpencodePermissionHook(): void {
   const key = randomBytes(16).toString('hex')
-  let line: Promise<ApprovalLine> | undefined
+  let line: Promise<ApprovalConnection> | undefined
   // The end of the input means that opencode has ended, and its question with it.
   createInterface(process.stdin)
     .on('line', hear)
@@ -36,7 +36,7 @@ export function opencodeAsks(): void {
 
   function hear(text: string): void {
     try {
-      const told = JSON.parse(text) as Told
+      const told = JSON.parse(text) as PluginLine
       if (line === undefined) line = begin(told)
       else void line.then((it) => it.settle(settledBy(told)))
       line.catch(() => process.exit())
@@ -45,30 +45,30 @@ export function opencodeAsks(): void {
     }
   }
 
-  async function begin(told: Told): Promise<ApprovalLine> {
+  async function begin(told: PluginLine): Promise<ApprovalConnection> {
     const { asks, event } = told
     if (!asks || !event) throw new Error('it was answered at once')
-    const ask = { key, vendor: 'opencode', ...(asks === 'question' ? questionOf(event) : permissionOf(told)) }
+    const ask = { key, vendor: 'opencode', ...(asks === 'question' ? questionRequest(event) : permissionRequest(told)) }
     const { socketPath, socket = connect(socketPath) } = await reachDaemon()
-    const opened = new ApprovalLine(socket, { hosts: hosts(process.env) }, ask)
-    void opened.over.then((over) => {
-      const answer = over.how === 'answered' ? answerOf(asks, event.id, over) : undefined
+    const opened = new ApprovalConnection(socket, { hosts: hostProcesses(process.env) }, ask)
+    void opened.outcome.then((over) => {
+      const answer = over.how === 'answered' ? opencodeReply(asks, event.id, over) : undefined
       if (!answer) process.exit()
       process.stdout.write(JSON.stringify(answer), () => process.exit())
     })
     return opened
   }
 
-  function settledBy({ reply }: Told): object {
+  function settledBy({ reply }: PluginLine): object {
     return reply === undefined ? { key, how: 'cancelled' } : { key, how: 'terminal', kind: kinds[reply] ?? 'other' }
   }
 }
 
-function permissionOf({ event = { id: '' }, input }: Told): object {
-  const text = opencodeText(event, input)
+function permissionRequest({ event = { id: '' }, input }: PluginLine): object {
+  const text = opencodePermissionText(event, input)
   return {
     tool: String(event.permission),
-    ...shown(text),
+    ...shownInput(text),
     choices: Object.entries(kinds).map(([id, kind]) => ({ id, kind })),
     passesWords: true,
   }
@@ -80,11 +80,11 @@ interface Question {
   multiple?: boolean
 }
 
-function questionOf({ questions }: Record<string, unknown>): object {
+function questionRequest({ questions }: Record<string, unknown>): object {
   const all = questions as Question[]
   return {
     tool: 'question',
-    ...shown(all.map(({ question }) => permissionText({ title: question })).join('\n')),
+    ...shownInput(all.map(({ question }) => permissionText({ title: question })).join('\n')),
     choices: [
       { id: 'answer', kind: 'other' },
       { id: 'reject', kind: 'deny' },
@@ -97,12 +97,12 @@ function questionOf({ questions }: Record<string, unknown>): object {
   }
 }
 
-function shown(text: string): object {
+function shownInput(text: string): object {
   return { input: text.slice(0, textCharsMax), inputChars: text.length, directory: process.cwd() }
 }
 
 /** The request to opencode's own server. */
-function answerOf(asks: string, id: string, { choice, words: message, answers = [] }: Over): object {
+function opencodeReply(asks: string, id: string, { choice, words: message, answers = [] }: ApprovalOutcome): object {
   if (asks === 'permission') return { url: `/permission/${id}/reply`, body: { reply: choice, message } }
   if (choice === 'reject') return { url: `/question/${id}/reject`, body: {} }
   return { url: `/question/${id}/reply`, body: { answers: answers.map((each) => [each]) } }

@@ -4,7 +4,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
-import { launched } from '../launcher/index.ts'
+import { launcherCommand } from '../launcher/index.ts'
 
 export function pluginPath(env: Env): string {
   return join(dataDir(env), 'bin', 'agent-relay-opencode.js')
@@ -247,11 +247,11 @@ export const AgentRelay = async ({ client, directory }) => {
 `
 
 function pluginText(env: Env): string {
-  const { command, args } = launched(['hook', 'wait', '--cli', 'opencode'], env)
-  const { args: promptArgs } = launched(['hook', 'UserPromptSubmit', '--cli', 'opencode'], env)
-  const { args: editArgs } = launched(['hook', 'tool', '--cli', 'opencode'], env)
-  const { args: askArgs } = launched(['hook', 'PermissionRequest', '--cli', 'opencode'], env)
-  const { args: doingArgs } = launched(['hook', 'doing', '--cli', 'opencode'], env)
+  const { command, args } = launcherCommand(['hook', 'wait', '--cli', 'opencode'], env)
+  const { args: promptArgs } = launcherCommand(['hook', 'UserPromptSubmit', '--cli', 'opencode'], env)
+  const { args: editArgs } = launcherCommand(['hook', 'tool', '--cli', 'opencode'], env)
+  const { args: askArgs } = launcherCommand(['hook', 'PermissionRequest', '--cli', 'opencode'], env)
+  const { args: doingArgs } = launcherCommand(['hook', 'doing', '--cli', 'opencode'], env)
   const values = {
     LAUNCHER: command,
     ARGS: args,

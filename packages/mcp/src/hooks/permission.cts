@@ -2,14 +2,17 @@
 // from elsewhere has a hook of its own here.
 
 import { defaultCli } from '@agent-relay/sdk/internal/clis'
-import { claudeAsks } from './claude-permission.cts'
-import { opencodeAsks } from './opencode-permission.cts'
+import { runClaudePermissionHook } from './claude-permission.cts'
+import { runOpencodePermissionHook } from './opencode-permission.cts'
 
-export { TerminalWatch } from './claude-terminal-answer.cts'
+export { ClaudeTerminalWatch } from './claude-terminal-answer.cts'
 
-const hooks: Partial<Record<string, () => unknown>> = { claude: claudeAsks, opencode: opencodeAsks }
+const hooks: Partial<Record<string, () => unknown>> = {
+  claude: runClaudePermissionHook,
+  opencode: runOpencodePermissionHook,
+}
 
 /** Runs the hook, and ends the process by itself. A CLI without one gets no answer, so that its own dialog decides. */
-export function permissionHook(cli: string = defaultCli): void {
+export function runPermissionHook(cli: string = defaultCli): void {
   hooks[cli]?.()
 }

@@ -8,7 +8,7 @@ const callCharsMax = 32 * 1024 * 1024
 const objectCharsMax = 64 * 1024
 
 /** All text until the end of the input or the limit of time. */
-export function stdinText(ms = inputMs): Promise<string> {
+export function readStdinText(ms = inputMs): Promise<string> {
   const { stdin } = process
   const pieces: string[] = []
   let chars = 0
@@ -25,7 +25,7 @@ export function stdinText(ms = inputMs): Promise<string> {
 }
 
 /** A small JSON object from the input, as soon as it is complete: the input may stay open. Empty if none comes. */
-export function stdinObject(): Promise<Record<string, unknown>> {
+export function readStdinObject(): Promise<Record<string, unknown>> {
   const { stdin } = process
   let text = ''
   return new Promise((resolve) => {

@@ -3,7 +3,7 @@
 export interface StreamLimits {
   /** Bytes that may wait for a reader that does not read. */
   waitingBytesMax: number
-  /** A reader that takes nothing for this long while more than that waits is cut off. Nothing is lost: the inbox keeps messages, the journal events. */
+  /** A reader that takes nothing for this long while more than `waitingBytesMax` waits is cut off. Nothing is lost: the inbox keeps messages, the journal events. */
   stalledMs: number
 }
 
@@ -11,7 +11,7 @@ export interface StreamLimits {
 const waitingBytesLimit = 32 * 1024 * 1024
 
 /** Bounds an answer's stream; any other answer is returned as it is. */
-export function bounded(response: Response, limits: StreamLimits): Response {
+export function boundedResponse(response: Response, limits: StreamLimits): Response {
   const { body, status, headers } = response
   if (!body || !headers.get('content-type')?.startsWith('text/event-stream')) return response
   return new Response(new BoundedStream(body, limits).stream, { status, headers })

@@ -16,7 +16,7 @@ export interface HttpCaller {
   /** Opens a session. `session`: as the named agent, or one that is named once the client has introduced itself. `stateless`: as the named agent, or nobody. */
   open(era: 'session' | 'stateless'): Promise<RelaySession>
   /** The caller for whom this agent's token speaks, in the same workspace; throws if the token is not valid there. */
-  as(token: string): HttpCaller
+  withAgentToken(token: string): HttpCaller
   /** The only toolset that the caller may have; unset if it may choose. */
   onlyTools?: string
 }
@@ -30,15 +30,15 @@ export interface RelaySession {
   >
   /** Opens the turn of one tools/call under the id that makes a repeat recognisable. */
   turn(id: string): Turn
-  /** The client seems gone without a goodbye: another session of the agent may get the messages that were handed out and not read. */
+  /** Gives messages that were handed out and not read to another session of the agent: the client seems gone without a goodbye. */
   letGo(): void
 }
 
-export interface Exchange {
+export interface HttpExchange {
   request: Request
   caller: HttpCaller
   /** Settles once: true if the whole answer has left, false if its receiver was gone before. */
-  left: Promise<boolean>
+  answerLeft: Promise<boolean>
 }
 
 export interface ToolChoice {
@@ -66,19 +66,19 @@ export const mcpHttpLimits: Readonly<McpHttpLimits> = {
   stalledMs: limits.stalledMs,
 }
 
-export function rpcError(status: number, code: number, message: string): Response {
+export function rpcErrorResponse(status: number, code: number, message: string): Response {
   // After 413 the server does not read the rest of the request, so nothing may follow it on this connection.
   const headers: Record<string, string> = status === 413 ? { connection: 'close' } : {}
   return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status, headers })
 }
 
 /** The answer for a session that is unknown, has ended or belongs to another caller: the client then opens a new one. */
-export function noSuchSession(): Response {
-  return rpcError(404, -32001, 'Session not found')
+export function sessionNotFoundResponse(): Response {
+  return rpcErrorResponse(404, -32001, 'Session not found')
 }
 
-export function tooManySessions(): Response {
-  return rpcError(503, -32000, 'Too many sessions are in use. Close one, or try again later.')
+export function tooManySessionsResponse(): Response {
+  return rpcErrorResponse(503, -32000, 'Too many sessions are in use. Close one, or try again later.')
 }
 
 /** The ids of the questions in a body, which may be a batch. */
@@ -90,8 +90,8 @@ export function requestIds(body: unknown): (string | number)[] {
   })
 }
 
-/** A turn that settles once its answer has left or is lost: only then does it count as received, or not. */
-export function onceLeft(left: Promise<boolean>, turn: Turn): Turn {
+/** Returns a turn that settles once its answer has left or is lost: only then does the answer count as received, or not. */
+export function turnSettledByDelivery(left: Promise<boolean>, turn: Turn): Turn {
   return {
     call: (op, input, signal) => turn.call(op, input, signal),
     answered: () => void left.then((hasLeft) => (hasLeft ? turn.answered() : turn.lost())),

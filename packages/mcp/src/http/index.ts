@@ -3,8 +3,15 @@
 import { JsonDepthError, parseJson } from '@agent-relay/sdk/protocol'
 import { isJsonContentType, isLegacyRequest, readRequestBody } from '@modelcontextprotocol/server'
 import { httpToolsets, toolsOf } from '../tools/toolsets.ts'
-import { bounded } from './bounded-stream.ts'
-import { type Exchange, type McpHttpLimits, mcpHttpLimits, requestIds, rpcError, type ToolChoice } from './exchange.ts'
+import { boundedResponse } from './bounded-stream.ts'
+import {
+  type HttpExchange,
+  type McpHttpLimits,
+  mcpHttpLimits,
+  requestIds,
+  rpcErrorResponse,
+  type ToolChoice,
+} from './exchange.ts'
 import { SessionsHttp } from './sessions.ts'
 import { SseHttp } from './sse.ts'
 import { StatelessHttp } from './stateless.ts'
@@ -26,25 +33,25 @@ export class McpHttp {
   }
 
   /** `/mcp`: serves a request that carries its own envelope without a session, and every other one in the session that it names. */
-  async mcp(exchange: Exchange): Promise<Response> {
+  async serveMcp(exchange: HttpExchange): Promise<Response> {
     const { request } = exchange
-    const tools = toolsFor(exchange)
+    const tools = chooseTools(exchange)
     if (tools instanceof Response) return tools
     const body = request.method === 'POST' ? await this.#read(request) : undefined
     if (body instanceof Response) return body
     const isSession = await isLegacyRequest(request, body)
     const served = isSession ? this.#sessions : this.#stateless
-    return bounded(await served.serve(exchange, body, tools), this.#limits)
+    return boundedResponse(await served.serve(exchange, body, tools), this.#limits)
   }
 
   /** `GET /sse`: opens the stream of a session of the oldest kind. */
-  async sse(exchange: Exchange): Promise<Response> {
-    const tools = toolsFor(exchange)
+  async openSse(exchange: HttpExchange): Promise<Response> {
+    const tools = chooseTools(exchange)
     return tools instanceof Response ? tools : this.#sse.open(exchange, tools)
   }
 
-  /** `POST /messages`: takes a message of such a session's client. */
-  async messages({ request, caller }: Exchange): Promise<Response> {
+  /** `POST /messages`: takes a message from the client of a session that `GET /sse` has opened. */
+  async receiveMessages({ request, caller }: HttpExchange): Promise<Response> {
     const body = await this.#read(request)
     return body instanceof Response ? body : this.#sse.receive(request, caller, body)
   }
@@ -58,34 +65,34 @@ export class McpHttp {
 
   async #read(request: Request): Promise<unknown> {
     if (!isJsonContentType(request.headers.get('content-type')))
-      return rpcError(415, -32000, 'Unsupported Media Type: Content-Type must be application/json')
+      return rpcErrorResponse(415, -32000, 'Unsupported Media Type: Content-Type must be application/json')
     const { bodyBytesMax } = this.#limits
     const read = await readRequestBody(request, bodyBytesMax)
-    if (read.tooLarge) return rpcError(413, -32000, `A request is at most ${bodyBytesMax} bytes`)
+    if (read.tooLarge) return rpcErrorResponse(413, -32000, `A request is at most ${bodyBytesMax} bytes`)
     let body: unknown
     try {
       body = parseJson(read.text)
     } catch (error) {
       const why = error instanceof JsonDepthError ? error.message : 'not valid JSON'
-      return rpcError(400, -32700, `Parse error: the body is ${why}`)
+      return rpcErrorResponse(400, -32700, `Parse error: the body is ${why}`)
     }
     if (requestIds(body).some((id) => String(id).length > rpcIdCharsMax))
-      return rpcError(400, -32600, `Invalid Request: an id is at most ${rpcIdCharsMax} characters`)
+      return rpcErrorResponse(400, -32600, `Invalid Request: an id is at most ${rpcIdCharsMax} characters`)
     return body
   }
 }
 
-function toolsFor({ request, caller }: Exchange): ToolChoice | Response {
+function chooseTools({ request, caller }: HttpExchange): ToolChoice | Response {
   try {
     const { onlyTools } = caller
     const asked = new URL(request.url).searchParams.get('tools') ?? undefined
     if (onlyTools !== undefined && asked !== undefined && asked !== onlyTools)
-      return rpcError(400, -32602, `This port serves the toolset ${onlyTools} and no other: leave "tools" out.`)
+      return rpcErrorResponse(400, -32602, `This port serves the toolset ${onlyTools} and no other: leave "tools" out.`)
     const list = toolsOf(asked ?? onlyTools ?? httpToolsets)
     return { name: list.map((tool) => tool.name).join(), list }
   } catch (error) {
-    return rpcError(400, -32602, (error as Error).message)
+    return rpcErrorResponse(400, -32602, (error as Error).message)
   }
 }
 
-export { type Exchange, type HttpCaller, type McpHttpLimits, mcpHttpLimits, type RelaySession } from './exchange.ts'
+export { type HttpCaller, type HttpExchange, type McpHttpLimits, mcpHttpLimits, type RelaySession } from './exchange.ts'

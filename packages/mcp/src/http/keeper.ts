@@ -8,7 +8,7 @@ export interface KeeperOptions<T> {
   end(thing: T): void
 }
 
-interface Kept<T> {
+interface KeptThing<T> {
   thing: T
   users: number
   timer?: ReturnType<typeof setTimeout>
@@ -17,7 +17,7 @@ interface Kept<T> {
 export class Keeper<T> {
   readonly #options: KeeperOptions<T>
   /** Things in the order of their last use. */
-  readonly #kept = new Map<string, Kept<T>>()
+  readonly #kept = new Map<string, KeptThing<T>>()
 
   constructor(options: KeeperOptions<T>) {
     this.#options = options
@@ -36,12 +36,12 @@ export class Keeper<T> {
     if (this.#kept.size >= this.#options.countMax && !this.#makeRoom()) return false
     const kept = { thing, users: 0 }
     this.#kept.set(key, kept)
-    this.#rest(key, kept)
+    this.#startIdleTimer(key, kept)
     return true
   }
 
   /** Marks the thing as in use until the returned function is called. */
-  use(key: string): () => void {
+  markInUse(key: string): () => void {
     const kept = this.#kept.get(key)
     if (!kept) return () => {}
     kept.users++
@@ -53,12 +53,12 @@ export class Keeper<T> {
       if (isDone) return
       isDone = true
       kept.users--
-      if (this.#kept.get(key) === kept) this.#rest(key, kept)
+      if (this.#kept.get(key) === kept) this.#startIdleTimer(key, kept)
     }
   }
 
-  /** Ends the thing now, unless the key stands for another one by now. */
-  drop(key: string, thing?: T): void {
+  /** Ends the thing at once, unless the key stands for another thing. */
+  endNow(key: string, thing?: T): void {
     const kept = this.#kept.get(key)
     if (!kept || (thing !== undefined && kept.thing !== thing)) return
     clearTimeout(kept.timer)
@@ -67,20 +67,20 @@ export class Keeper<T> {
   }
 
   clear(): void {
-    for (const key of [...this.#kept.keys()]) this.drop(key)
+    for (const key of [...this.#kept.keys()]) this.endNow(key)
   }
 
-  #rest(key: string, kept: Kept<T>): void {
+  #startIdleTimer(key: string, kept: KeptThing<T>): void {
     clearTimeout(kept.timer)
     if (kept.users > 0) return
-    kept.timer = setTimeout(() => this.drop(key, kept.thing), this.#options.idleMs)
+    kept.timer = setTimeout(() => this.endNow(key, kept.thing), this.#options.idleMs)
     kept.timer.unref?.()
   }
 
   #makeRoom(): boolean {
     for (const [key, { users }] of this.#kept) {
       if (users > 0) continue
-      this.drop(key)
+      this.endNow(key)
       return true
     }
     return false

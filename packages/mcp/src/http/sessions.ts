@@ -9,16 +9,16 @@ import {
 } from '@modelcontextprotocol/server'
 import { createServer } from '../server.ts'
 import {
-  type Exchange,
+  type HttpExchange,
   type McpHttpLimits,
   newSessionId,
-  noSuchSession,
-  onceLeft,
   type RelaySession,
   requestIds,
-  rpcError,
+  rpcErrorResponse,
+  sessionNotFoundResponse,
   type ToolChoice,
-  tooManySessions,
+  tooManySessionsResponse,
+  turnSettledByDelivery,
 } from './exchange.ts'
 import { Keeper } from './keeper.ts'
 
@@ -35,18 +35,22 @@ export class SessionsHttp {
     })
   }
 
-  async serve(exchange: Exchange, body: unknown, tools: ToolChoice): Promise<Response> {
-    const { request, caller, left } = exchange
+  async serve(exchange: HttpExchange, body: unknown, tools: ToolChoice): Promise<Response> {
+    const { request, caller, answerLeft } = exchange
     const id = request.headers.get('mcp-session-id')
     if (id === null && !isInitializeRequest(body))
-      return rpcError(400, -32000, 'Bad Request: Mcp-Session-Id header is required; a session opens with initialize')
+      return rpcErrorResponse(
+        400,
+        -32000,
+        'Bad Request: Mcp-Session-Id header is required; a session opens with initialize',
+      )
     const session = id === null ? await this.#open(exchange, tools) : this.#sessions.get(id)
-    if (session === undefined) return id === null ? tooManySessions() : noSuchSession()
-    if (session.principal !== caller.principal) return noSuchSession()
-    const release = this.#sessions.use(session.id)
-    void left.then(release)
+    if (session === undefined) return id === null ? tooManySessionsResponse() : sessionNotFoundResponse()
+    if (session.principal !== caller.principal) return sessionNotFoundResponse()
+    const release = this.#sessions.markInUse(session.id)
+    void answerLeft.then(release)
     const response = await session.serve(exchange, body)
-    if (id === null && !response.ok) this.#sessions.drop(session.id)
+    if (id === null && !response.ok) this.#sessions.endNow(session.id)
     return response
   }
 
@@ -54,12 +58,12 @@ export class SessionsHttp {
     this.#sessions.clear()
   }
 
-  async #open({ caller }: Exchange, tools: ToolChoice): Promise<HttpSession | undefined> {
+  async #open({ caller }: HttpExchange, tools: ToolChoice): Promise<HttpSession | undefined> {
     const relay = await caller.open('session')
     const session = await HttpSession.open(caller.principal, relay, tools, this.#limits)
     const isKept = this.#sessions.put(session.id, session)
     if (!isKept) session.end()
-    session.onEnd = () => this.#sessions.drop(session.id, session)
+    session.onEnd = () => this.#sessions.endNow(session.id, session)
     return isKept ? session : undefined
   }
 }
@@ -72,9 +76,9 @@ class HttpSession {
   readonly #relay: RelaySession
   readonly #transport: WebStandardStreamableHTTPServerTransport
   /** The requests under way, each with a promise that tells whether its answer has left. */
-  readonly #asked = new Map<RequestId, Promise<boolean>>()
+  readonly #underWay = new Map<RequestId, Promise<boolean>>()
   /** Streams that the client holds open for notifications: without one, a notification is lost. */
-  #streams = 0
+  #openStreams = 0
 
   private constructor(principal: string, relay: RelaySession, { bodyBytesMax, keepAliveMs }: McpHttpLimits) {
     this.principal = principal
@@ -89,29 +93,29 @@ class HttpSession {
 
   static async open(principal: string, relay: RelaySession, tools: ToolChoice, limits: McpHttpLimits) {
     const session = new HttpSession(principal, relay, limits)
-    const turn = (rpcId: RequestId) => session.#turn(rpcId)
-    const canPush = () => session.#streams > 0
-    const server = createServer(relay.client, { ...relay.options, tools: tools.list, turn, canPush })
+    const openTurn = (rpcId: RequestId) => session.#turn(rpcId)
+    const canPush = () => session.#openStreams > 0
+    const server = createServer(relay.client, { ...relay.options, tools: tools.list, openTurn, canPush })
     await server.connect(session.#transport)
     relay.client.on('disconnect', () => session.onEnd())
     return session
   }
 
-  async serve({ request, left }: Exchange, body: unknown): Promise<Response> {
+  async serve({ request, answerLeft }: HttpExchange, body: unknown): Promise<Response> {
     const ids = requestIds(body)
-    for (const id of ids) this.#asked.set(id, left)
-    void left.then((hasLeft) => {
+    for (const id of ids) this.#underWay.set(id, answerLeft)
+    void answerLeft.then((hasLeft) => {
       for (const id of ids) {
-        this.#asked.delete(id)
+        this.#underWay.delete(id)
         if (!hasLeft) this.#cancel(id)
       }
     })
     const response = await this.#transport.handleRequest(request, { parsedBody: body })
-    // A client may open another stream when this one is gone.
+    // A client may open another stream when this stream is gone.
     if (request.method === 'GET' && response.ok) {
-      this.#streams++
-      void left.then(() => {
-        this.#streams--
+      this.#openStreams++
+      void answerLeft.then(() => {
+        this.#openStreams--
         this.#transport.closeStandaloneSSEStream()
         this.#relay.letGo()
       })
@@ -126,7 +130,7 @@ class HttpSession {
 
   #turn(rpcId: RequestId): Turn {
     const turn = this.#relay.turn(callId(this.id, rpcId))
-    return onceLeft(this.#asked.get(rpcId) ?? Promise.resolve(false), turn)
+    return turnSettledByDelivery(this.#underWay.get(rpcId) ?? Promise.resolve(false), turn)
   }
 
   /** Cancels a request whose stream is gone and cannot be resumed: nobody would ever read the answer, so a wait for it ends. */

@@ -5,14 +5,14 @@ import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from '@mo
 import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
 import { createServer } from '../server.ts'
 import {
-  type Exchange,
   type HttpCaller,
+  type HttpExchange,
   type McpHttpLimits,
   newSessionId,
-  noSuchSession,
-  rpcError,
+  rpcErrorResponse,
+  sessionNotFoundResponse,
   type ToolChoice,
-  tooManySessions,
+  tooManySessionsResponse,
 } from './exchange.ts'
 import { Keeper } from './keeper.ts'
 
@@ -38,7 +38,7 @@ export class SseHttp {
     })
   }
 
-  async open({ request, caller, left }: Exchange, { list }: ToolChoice): Promise<Response> {
+  async open({ request, caller, answerLeft }: HttpExchange, { list }: ToolChoice): Promise<Response> {
     const relay = await caller.open('session')
     const id = newSessionId()
     // The rest of the URL, such as the workspace, is valid for the posts, too.
@@ -48,22 +48,22 @@ export class SseHttp {
     const server = createServer(relay.client, {
       ...relay.options,
       tools: list,
-      turn: (rpcId) => relay.turn(callId(id, rpcId)),
+      openTurn: (rpcId) => relay.turn(callId(id, rpcId)),
       onSent: (listener) => transport.onSent(listener),
     })
     const session = { principal: caller.principal, transport }
     const isKept = this.#sessions.put(id, session)
     // The session is in use as long as its stream is open.
-    const release = this.#sessions.use(id)
-    transport.onGone = () => {
+    const release = this.#sessions.markInUse(id)
+    transport.onEnded = () => {
       release()
-      this.#sessions.drop(id, session)
+      this.#sessions.endNow(id, session)
       void relay.client.disconnect()
     }
     relay.client.on('disconnect', () => void transport.close())
     await server.connect(transport)
-    void left.then(() => transport.close())
-    if (!isKept) return tooManySessions()
+    void answerLeft.then(() => transport.close())
+    if (!isKept) return tooManySessionsResponse()
     const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' }
     return new Response(transport.stream, { headers })
   }
@@ -71,14 +71,14 @@ export class SseHttp {
   receive(request: Request, caller: HttpCaller, body: unknown): Response {
     const id = new URL(request.url).searchParams.get('sessionId') ?? ''
     const session = this.#sessions.get(id)
-    if (session?.principal !== caller.principal) return noSuchSession()
+    if (session?.principal !== caller.principal) return sessionNotFoundResponse()
     const bodies: unknown[] = Array.isArray(body) ? body : [body]
     let messages: JSONRPCMessage[]
     try {
       if (bodies.length > rpcBatchMax) throw new Error('too many')
       messages = bodies.map((message) => parseJSONRPCMessage(message))
     } catch {
-      return rpcError(
+      return rpcErrorResponse(
         400,
         -32600,
         `Invalid Request: the body is not a JSON-RPC message, nor up to ${rpcBatchMax} of them`,
@@ -93,7 +93,7 @@ export class SseHttp {
   }
 }
 
-interface Event {
+interface SseEvent {
   text: string
   /** The id of the request that the event answers. */
   answers?: RequestId
@@ -104,14 +104,14 @@ class SseTransport implements Transport {
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void
   /** Called when the stream has ended, by either side. */
-  onGone: () => void = () => {}
+  onEnded: () => void = () => {}
   readonly stream: ReadableStream<Uint8Array>
   readonly #encoder = new TextEncoder()
-  readonly #queue: Event[] = []
-  readonly #sent: ((id: RequestId) => void)[] = []
+  readonly #queue: SseEvent[] = []
+  readonly #sentListeners: ((id: RequestId) => void)[] = []
   readonly #keepAlive: ReturnType<typeof setInterval>
   /** The event that the reader has taken, without asking for more yet. */
-  #taken: Event | undefined
+  #takenEvent: SseEvent | undefined
   #waitingChars = 0
   #wake: (() => void) | undefined
   #isClosed = false
@@ -131,7 +131,7 @@ class SseTransport implements Transport {
 
   /** Tells the listener of each answer that the reader has taken. */
   onSent(listener: (id: RequestId) => void): void {
-    this.#sent.push(listener)
+    this.#sentListeners.push(listener)
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
@@ -147,29 +147,29 @@ class SseTransport implements Transport {
     this.#isClosed = true
     clearInterval(this.#keepAlive)
     this.#wake?.()
-    this.onGone()
+    this.onEnded()
     this.onclose?.()
   }
 
-  #push(event: Event): void {
+  #push(event: SseEvent): void {
     this.#queue.push(event)
     this.#waitingChars += event.text.length
     this.#wake?.()
   }
 
   async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    const { answers } = this.#taken ?? {}
-    this.#taken = undefined
-    if (answers !== undefined) for (const sent of this.#sent) sent(answers)
+    const { answers } = this.#takenEvent ?? {}
+    this.#takenEvent = undefined
+    if (answers !== undefined) for (const sent of this.#sentListeners) sent(answers)
     if (this.#queue.length === 0 && !this.#isClosed) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
       this.#wake = undefined
     }
-    this.#taken = this.#queue.shift()
-    if (this.#taken === undefined) return controller.close()
-    this.#waitingChars -= this.#taken.text.length
-    controller.enqueue(this.#encoder.encode(this.#taken.text))
+    this.#takenEvent = this.#queue.shift()
+    if (this.#takenEvent === undefined) return controller.close()
+    this.#waitingChars -= this.#takenEvent.text.length
+    controller.enqueue(this.#encoder.encode(this.#takenEvent.text))
   }
 }

@@ -9,26 +9,26 @@ import {
   type ServerEvent,
   type ServerEventBus,
 } from '@modelcontextprotocol/server'
-import type { Memory } from '../calling.ts'
-import { ActionWatch, Subscriptions } from '../push.ts'
+import type { HintMemory } from '../calling.ts'
+import { ActionWatch, ResourceSubscriptions } from '../push.ts'
 import { resources } from '../resources.ts'
 import { createServer } from '../server.ts'
-import { actionScope, whenShownChanges } from '../tools/actions.ts'
+import { actionScopeOf, shownActionsNotifier } from '../tools/actions.ts'
 import type { Tool } from '../tools/tool.ts'
 import {
-  type Exchange,
   type HttpCaller,
+  type HttpExchange,
   type McpHttpLimits,
-  onceLeft,
   type RelaySession,
   type ToolChoice,
-  tooManySessions,
+  tooManySessionsResponse,
+  turnSettledByDelivery,
 } from './exchange.ts'
 import { Keeper } from './keeper.ts'
 
 export class StatelessHttp {
   readonly #limits: McpHttpLimits
-  readonly #identities: Keeper<Promise<Identity>>
+  readonly #identities: Keeper<Promise<StatelessIdentity>>
 
   constructor(limits: McpHttpLimits) {
     this.#limits = limits
@@ -39,26 +39,26 @@ export class StatelessHttp {
     })
   }
 
-  async serve(exchange: Exchange, posted: unknown, tools: ToolChoice): Promise<Response> {
-    const { left } = exchange
-    const { caller, body, refused } = takeToken(exchange.caller, posted, tools.list)
+  async serve(exchange: HttpExchange, posted: unknown, tools: ToolChoice): Promise<Response> {
+    const { answerLeft } = exchange
+    const { caller, body, tokenError } = takeToken(exchange.caller, posted, tools.list)
     const opening = this.#identities.get(caller.identity) ?? this.#open(caller)
-    if (opening === undefined) return tooManySessions()
-    const release = this.#identities.use(caller.identity)
-    void left.then(release)
+    if (opening === undefined) return tooManySessionsResponse()
+    const release = this.#identities.markInUse(caller.identity)
+    void answerLeft.then(release)
     const identity = await opening
-    return identity.serve(exchange, body, tools, refused)
+    return identity.serve(exchange, body, tools, tokenError)
   }
 
   close(): void {
     this.#identities.clear()
   }
 
-  #open(caller: HttpCaller): Promise<Identity> | undefined {
-    const drop = () => this.#identities.drop(caller.identity, opening)
+  #open(caller: HttpCaller): Promise<StatelessIdentity> | undefined {
+    const drop = () => this.#identities.endNow(caller.identity, opening)
     const opening = caller.open('stateless').then((relay) => {
       relay.client.on('disconnect', drop)
-      return new Identity(relay, this.#limits)
+      return new StatelessIdentity(relay, this.#limits)
     })
     if (!this.#identities.put(caller.identity, opening)) {
       void opening.then((identity) => identity.end()).catch(() => {})
@@ -70,23 +70,28 @@ export class StatelessHttp {
 }
 
 /** One agent in one workspace, or a caller without an agent: all its stateless calls share this. */
-class Identity {
+class StatelessIdentity {
   readonly #relay: RelaySession
   readonly #limits: McpHttpLimits
-  readonly #memory: Memory = { hinted: new Map() }
+  readonly #memory: HintMemory = { newestHinted: new Map() }
   readonly #ids = makeIds()
   /** Handlers by toolset. Each has a bus of its own: with a shared one, one agent would hear of another's inbox. */
   readonly #handlers = new Map<string, McpHttpHandler>()
-  readonly #requests = new WeakMap<Request, { left: Promise<boolean>; refused?: Error }>()
+  readonly #requests = new WeakMap<Request, { answerLeft: Promise<boolean>; tokenError?: Error }>()
 
   constructor(relay: RelaySession, limits: McpHttpLimits) {
     this.#relay = relay
     this.#limits = limits
   }
 
-  /** `refused`: the token is invalid, and every tool call returns this error. */
-  async serve({ request, left }: Exchange, body: unknown, tools: ToolChoice, refused?: Error): Promise<Response> {
-    this.#requests.set(request, { left, refused })
+  /** `tokenError`: the token is invalid, and every tool call returns this error. */
+  async serve(
+    { request, answerLeft }: HttpExchange,
+    body: unknown,
+    tools: ToolChoice,
+    tokenError?: Error,
+  ): Promise<Response> {
+    this.#requests.set(request, { answerLeft, tokenError })
     const handler = this.#handlers.get(tools.name) ?? this.#handlerFor(tools)
     return handler.fetch(request, body === undefined ? {} : { parsedBody: body })
   }
@@ -100,27 +105,27 @@ class Identity {
   #handlerFor({ name, list }: ToolChoice): McpHttpHandler {
     const { client, turn } = this.#relay
     const factory = ({ requestInfo }: { requestInfo?: Request }) => {
-      const { left = Promise.resolve(false), refused } = (requestInfo && this.#requests.get(requestInfo)) ?? {}
+      const { answerLeft = Promise.resolve(false), tokenError } = (requestInfo && this.#requests.get(requestInfo)) ?? {}
       return createServer(client, {
         ...this.#relay.options,
         // A caller without an agent stays without one: the client's words about itself in one call name no agent for the next.
         introduce: async () => {
-          if (refused) throw refused
+          if (tokenError) throw tokenError
         },
         tools: list,
-        memory: this.#memory,
+        hintMemory: this.#memory,
         isStateless: true,
         // Every client counts its JSON-RPC ids from the start here, so they cannot identify a command.
-        turn: () => onceLeft(left, turn(this.#ids('c'))),
+        openTurn: () => turnSettledByDelivery(answerLeft, turn(this.#ids('c'))),
       })
     }
     const { bodyBytesMax, keepAliveMs } = this.#limits
-    const subscriptions = new Subscriptions(client, {
+    const subscriptions = new ResourceSubscriptions(client, {
       resourceUpdated: (uri) => handler.notify.resourceUpdated(uri),
     })
-    const scope = actionScope(list)
+    const scope = actionScopeOf(list)
     const tell = () => handler.notify.toolsChanged()
-    const actions = scope && new ActionWatch(client, () => whenShownChanges(client, scope, tell))
+    const actions = scope && new ActionWatch(client, () => shownActionsNotifier(client, scope, tell))
     const handler = createMcpHandler(factory, {
       legacy: 'reject',
       bus: new WatchingBus(subscriptions, actions),
@@ -137,10 +142,10 @@ class Identity {
 /** A bus that watches the relay only while somebody listens. */
 class WatchingBus implements ServerEventBus {
   readonly #bus = new InMemoryServerEventBus()
-  readonly #subscriptions: Subscriptions
+  readonly #subscriptions: ResourceSubscriptions
   readonly #actions: ActionWatch | undefined
 
-  constructor(subscriptions: Subscriptions, actions: ActionWatch | undefined) {
+  constructor(subscriptions: ResourceSubscriptions, actions: ActionWatch | undefined) {
     this.#subscriptions = subscriptions
     this.#actions = actions
   }
@@ -150,7 +155,7 @@ class WatchingBus implements ServerEventBus {
   }
 
   subscribe(listener: (event: ServerEvent) => void): () => void {
-    for (const { listed } of resources) this.#subscriptions.add(listed.uri)
+    for (const { listing } of resources) this.#subscriptions.add(listing.uri)
     this.#actions?.start()
     const unsubscribe = this.#bus.subscribe(listener)
     return () => {
@@ -162,26 +167,26 @@ class WatchingBus implements ServerEventBus {
   }
 }
 
-interface Shown {
+interface IdentifiedCall {
   /** The caller that the call acts as: the token's agent, or else the caller itself. */
   caller: HttpCaller
   body: unknown
   /** Set if the token is invalid here: the call acts as nobody, and returns this error. */
-  refused?: Error
+  tokenError?: Error
 }
 
 const tokenPattern = /^at_[\w-]+$/
 
 /** Takes the agent's token out of a call's arguments, before any tool or action sees it: it is a credential. */
-function takeToken(caller: HttpCaller, body: unknown, tools: readonly Tool[]): Shown {
+function takeToken(caller: HttpCaller, body: unknown, tools: readonly Tool[]): IdentifiedCall {
   const token = tools.some(({ name }) => name === 'register_agent') ? tokenIn(body) : undefined
   if (token === undefined) return { caller, body }
   const rest = withoutToken(body as ToolsCall)
   try {
-    return { caller: caller.as(token), body: rest }
+    return { caller: caller.withAgentToken(token), body: rest }
   } catch {
     const message = 'The agent_token is not valid here, or its day is over. Call register_agent without it for another.'
-    return { caller, body: rest, refused: new RelayError(message, { code: 'auth.required' }) }
+    return { caller, body: rest, tokenError: new RelayError(message, { code: 'auth.required' }) }
   }
 }
 

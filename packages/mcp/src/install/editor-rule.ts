@@ -3,24 +3,24 @@
 
 import type { NameWith } from '@agent-relay/sdk/internal/clis'
 import type { Env } from '@agent-relay/sdk/internal/discover'
-import type { Slot } from '../careful/index.ts'
-import type { Server } from '../launcher/index.ts'
-import type { InstallContext, Path } from './paths.ts'
+import type { EntrySlot } from '../careful/index.ts'
+import type { ServerCommand } from '../launcher/index.ts'
+import type { InstallContext, PathResolver } from './paths.ts'
 
 export type EditorName = NameWith<'editor'>
 
 export interface EditorRule {
   /** The keys of the containers around the entry. */
   readonly keyPath: readonly string[]
-  readonly userFile: Path
+  readonly userFile: PathResolver
   /** The project's file; undefined for an editor that reads no servers from a project. */
-  readonly projectFile?: Path
+  readonly projectFile?: PathResolver
   /** Signs of the editor: one of these paths exists if it is installed. */
-  readonly signs: readonly Path[]
-  entry(server: Server): unknown
+  readonly detectionPaths: readonly PathResolver[]
+  entry(server: ServerCommand): unknown
   /** The entry for a lift in `projectFile`: one server by its address, which every session there shares. */
   liftEntry?(url: string): object
-  /** A lift makes `projectFile` where the project has none. The others get an entry only where the file is there. */
+  /** A lift makes `projectFile` where the project has none. Other editors get an entry only where their file exists. */
   readonly makesLiftFile?: true
   /** The user's remaining steps, in user scope or in a project. */
   note?(isProject: boolean): string | undefined
@@ -35,31 +35,31 @@ export interface HookedEditor extends EditorRule {
 export interface InstalledHook {
   file: string
   keyPath: readonly string[]
-  slot: Slot
+  slot: EntrySlot
   value: unknown
 }
 
 export interface HooksRule {
   /** The entries in the settings of the person or of the project; empty if hooks of that kind do not exist. */
-  entries(around: InstallContext, isProject: boolean): InstalledHook[]
+  entries(context: InstallContext, isProject: boolean): InstalledHook[]
   /** Writes the file of ours that the entries name. */
   prepare?(env: Env): void
   /** A waiter beside each session wakes it. */
-  readonly wakes?: boolean
+  readonly wakesSessions?: boolean
   /** Permission questions stand in the relay, too. */
-  readonly asks?: boolean
+  readonly asksPermissions?: boolean
   /** The CLI asks the person about new hooks, so they are installed only on demand. The text tells the person of that question. */
-  readonly review?: string
+  readonly reviewNote?: string
   /** The way in which messages reach a session with all hooks in place. */
-  readonly reach?: string
+  readonly deliveryText?: string
   /** Why the CLI does not run hooks that are all in place; the doctor puts the name of their file before the text. */
-  trouble?(hooks: readonly InstalledHook[], around: InstallContext): HooksTrouble | undefined
+  findTrouble?(hooks: readonly InstalledHook[], context: InstallContext): HooksTrouble | undefined
 }
 
 interface HooksTrouble {
   text: string
   /** The path that the text ends with. */
   path?: string
-  /** The fix; left out: to install again. */
+  /** The fix; by default, to install again. */
   fix?: string
 }

@@ -47,9 +47,10 @@ export const editors: readonly Editor[] = clisWith('editor').map((cli) => ({
   ...rules[cli.name],
 }))
 
-export function detected(around: InstallContext): Editor[] {
+export function detectEditors(context: InstallContext): Editor[] {
   return editors.filter(
-    (editor) => editor.signs.some((sign) => around.exists(sign(around))) || programPath(editor, around) !== undefined,
+    (editor) =>
+      editor.detectionPaths.some((sign) => context.exists(sign(context))) || programPath(editor, context) !== undefined,
   )
 }
 

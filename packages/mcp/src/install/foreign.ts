@@ -4,57 +4,57 @@ import { createInterface } from 'node:readline/promises'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { serverName } from '@agent-relay/sdk/internal/clis'
 import { isOwnEntry, readEntry } from '../careful/index.ts'
-import { isLaunched } from '../launcher/index.ts'
+import { isLauncherCommand } from '../launcher/index.ts'
 import type { Editor } from './editors.ts'
-import { type FileOutcome, fileOf } from './install.ts'
+import { editorFile, type FileOutcome } from './install.ts'
 import type { InstallContext } from './paths.ts'
 
-const shownMax = 300
+const foreignCommandCharsMax = 300
 
 /** Asks the person a question; no if nobody can be asked. `isYes`: pressing Enter means yes. */
 export type Confirm = (question: string, isYes?: boolean) => Promise<boolean>
 
 /** The command that another program's entry starts; undefined without such an entry. The edit reports a file that cannot be read. */
-export function foreignCommand(editor: Editor, isProject: boolean, around: InstallContext): string | undefined {
-  const file = fileOf(editor, { isProject }, around)
+export function foreignCommand(editor: Editor, isProject: boolean, context: InstallContext): string | undefined {
+  const file = editorFile(editor, { isProject }, context)
   if (file === undefined) return undefined
-  const place = { env: around.env, within: isProject ? around.project : undefined }
+  const place = { env: context.env, within: isProject ? context.project : undefined }
   try {
     const entry = readEntry(file, editor.keyPath, serverName, place)
-    if (entry === undefined || isLaunched(commandOf(entry), around.env)) return undefined
-    return isOwnEntry(file, editor.keyPath, serverName, place) ? undefined : shown(entry)
+    if (entry === undefined || isLauncherCommand(entryCommand(entry), context.env)) return undefined
+    return isOwnEntry(file, editor.keyPath, serverName, place) ? undefined : shownCommand(entry)
   } catch {
     return undefined
   }
 }
 
 /** The program and its arguments, in whichever shape the editor has them; empty if the entry starts no program. */
-export function commandOf(entry: unknown): string[] {
+export function entryCommand(entry: unknown): string[] {
   const { command, args } = (entry ?? {}) as { command?: unknown; args?: unknown }
   const words = [...(Array.isArray(command) ? command : [command]), ...(Array.isArray(args) ? args : [])]
   return words.every((word) => typeof word === 'string') ? words : []
 }
 
 /** The command as one clean line: anybody may have written the file. */
-function shown(entry: unknown): string {
+function shownCommand(entry: unknown): string {
   const { url } = (entry ?? {}) as { url?: unknown }
-  const words = commandOf(entry)
+  const words = entryCommand(entry)
   const text = words.length > 0 ? words.join(' ') : typeof url === 'string' ? url : JSON.stringify(entry)
-  return cleanLineForModel(text).slice(0, shownMax)
+  return cleanLineForModel(text).slice(0, foreignCommandCharsMax)
 }
 
-export function leftAlone({ name, title }: Editor, file: string, foreign: string, fix: string): FileOutcome {
+export function leftAloneOutcome({ name, title }: Editor, file: string, foreign: string, fix: string): FileOutcome {
   const why = `the entry "${serverName}" starts another program: ${foreign}`
   return { editor: name, title, what: 'server', file, status: 'failed', why, foreign, fix, exit: 1 }
 }
 
-export function isTerminal(): boolean {
+export function canAskOnTerminal(): boolean {
   return process.stdin.isTTY === true && process.stdout.isTTY === true
 }
 
 /** Asks the person on the terminal. */
 export const confirmOnTerminal: Confirm = async (question, isYes = false) => {
-  if (!isTerminal()) return false
+  if (!canAskOnTerminal()) return false
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   try {
     const answer = (await terminal.question(`${question} ${isYes ? '[Y/n]' : '[y/N]'} `)).trim()

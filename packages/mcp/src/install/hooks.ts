@@ -1,35 +1,37 @@
 // The hooks of editors, for the installer: which ones cost the person nothing, and the question before they are added.
 
-import { hookSeconds, inWords } from '@agent-relay/sdk/internal/clis'
+import { hookTimeoutSeconds, listText } from '@agent-relay/sdk/internal/clis'
 import type { InstalledHook } from './editor-rule.ts'
 import { type Editor, editors } from './editors.ts'
 import type { InstallContext } from './paths.ts'
 
 /** Editors whose hooks cost the person nothing: no question of the CLI, nothing on its screen. */
 export const freeHookEditors: readonly string[] = editors
-  .filter(({ hooks }) => hooks && hooks.review === undefined)
+  .filter(({ hooks }) => hooks && hooks.reviewNote === undefined)
   .map(({ name }) => name)
 
 /** The question before hooks are added: it names everything that they do, and for how long the CLI may wait for them. */
 export function hooksQuestion(asked: readonly Editor[]): string {
-  const waking = asked.filter(({ hooks }) => hooks?.wakes).map(({ title }) => title)
-  const asking = asked.filter(({ hooks }) => hooks?.asks).map(({ title }) => title)
+  const waking = asked.filter(({ hooks }) => hooks?.wakesSessions).map(({ title }) => title)
+  const asking = asked.filter(({ hooks }) => hooks?.asksPermissions).map(({ title }) => title)
   const titles = asked.map(({ title }) => title)
   return [
-    `${inWords(titles, 'and')}: also install hooks?`,
-    `- Messages reach a session by themselves: at its start, with each prompt and after each turn, which wait at most ${hookSeconds} s for it.`,
+    `${listText(titles, 'and')}: also install hooks?`,
+    `- Messages reach a session by themselves: at its start, with each prompt and after each turn, which wait at most ${hookTimeoutSeconds} s for it.`,
     ...(waking.length > 0
-      ? [`- ${inWords(waking, 'and')}: a waiter beside each session wakes it when a message comes.`]
+      ? [`- ${listText(waking, 'and')}: a waiter beside each session wakes it when a message comes.`]
       : []),
     ...(asking.length > 0
-      ? [`- ${inWords(asking, 'and')}: its permission questions stand in the relay, too; whoever answers first counts.`]
+      ? [
+          `- ${listText(asking, 'and')}: its permission questions stand in the relay, too; whoever answers first counts.`,
+        ]
       : []),
-    `- Before an edit: is another agent working on that file? The edit waits at most ${hookSeconds} s for it.`,
+    `- Before an edit: is another agent working on that file? The edit waits at most ${hookTimeoutSeconds} s for it.`,
     'Install them?',
   ].join('\n')
 }
 
 /** The hooks for an editor; empty if it has none of this kind. */
-export function hooksOf({ hooks }: Editor, around: InstallContext, isProject: boolean): InstalledHook[] {
-  return hooks?.entries(around, isProject) ?? []
+export function editorHooks({ hooks }: Editor, context: InstallContext, isProject: boolean): InstalledHook[] {
+  return hooks?.entries(context, isProject) ?? []
 }

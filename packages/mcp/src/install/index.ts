@@ -4,21 +4,36 @@
 import { parseArgs } from 'node:util'
 import { cleanForModel } from '@agent-relay/sdk/internal/clean'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
-import { Plan, Untouched } from '../careful/index.ts'
-import { launched, launcherScript, refreshLauncher, type Server } from '../launcher/index.ts'
+import { DryRunPlan, FileUntouchedError } from '../careful/index.ts'
+import { launcherCommand, launcherScript, refreshLauncher, type ServerCommand } from '../launcher/index.ts'
 import { shellWord } from './command-hooks.ts'
 import { type Editor, editors } from './editors.ts'
-import { type Confirm, confirmOnTerminal, foreignCommand, isTerminal, leftAlone } from './foreign.ts'
+import { type Confirm, canAskOnTerminal, confirmOnTerminal, foreignCommand, leftAloneOutcome } from './foreign.ts'
 import { freeHookEditors, hooksQuestion } from './hooks.ts'
-import { type FileOutcome, fileOf, install, isInstalled, meant, uninstall, type Wish } from './install.ts'
+import {
+  chooseEditors,
+  editorFile,
+  type FileOutcome,
+  hasOwnEntries,
+  type InstallRequest,
+  installEditor,
+  uninstallEditor,
+} from './install.ts'
 import { type InstallContext, installContext } from './paths.ts'
-import { afterInstall, noneDetected, outcomeLines, replacedLine, type Say, unknownEditor } from './report.ts'
-import { bindingFor, type Serving, servingOf } from './workspace-key.ts'
+import {
+  outcomeLines,
+  type PrintLine,
+  replacedEntryLines,
+  reportNextSteps,
+  reportNoneDetected,
+  reportUnknownEditor,
+} from './report.ts'
+import { readServeArguments, type ServeArguments, workspaceBinding } from './workspace-key.ts'
 
 export type { InstalledHook } from './editor-rule.ts'
-export { detected, type Editor, editors, programPath } from './editors.ts'
-export { commandOf, foreignCommand } from './foreign.ts'
-export { freeHookEditors, hooksOf, hooksQuestion } from './hooks.ts'
+export { detectEditors, type Editor, editors, programPath } from './editors.ts'
+export { entryCommand, foreignCommand } from './foreign.ts'
+export { editorHooks, freeHookEditors, hooksQuestion } from './hooks.ts'
 export type { FileOutcome } from './install.ts'
 export { addLiftEntries, removeLiftEntries } from './lift.ts'
 export { type InstallContext, installContext } from './paths.ts'
@@ -48,13 +63,13 @@ export interface InstallOptions {
   confirm?: Confirm
   env?: Env
   cwd?: string
-  say?: Say
+  say?: PrintLine
   /** The command that advice names. Default: the path of this package's own command line. */
   command?: string
 }
 
 export interface InstallReport {
-  server?: Server
+  server?: ServerCommand
   /** The reason why nothing was tried. */
   why?: string
   editors: FileOutcome[]
@@ -67,16 +82,16 @@ const usageExit = 2
 
 /** Also sets the exit code of the process where something failed, so that a one-liner ends as it should. */
 export async function runInstall(options: InstallOptions = {}): Promise<InstallReport> {
-  const { around, wish, names, say } = prepare(options)
-  const { known, unknown } = meant(names, around)
+  const { context, request, names, say } = prepare(options)
+  const { known, unknown } = chooseEditors(names, context)
   const isNone = known.length === 0 && unknown.length === 0
-  const talk: Say = options.json ? () => {} : (text) => say(cleanForModel(text))
+  const talk: PrintLine = options.json ? () => {} : (text) => say(cleanForModel(text))
   const { command = shellWord(launcherScript) } = options
-  if (isNone) noneDetected(talk, command)
-  if (isNone) return end({ why: 'No supported editors detected.', editors: [], unknown, exit: 1 }, options, say)
+  if (isNone) reportNoneDetected(talk, command)
+  if (isNone) return endReport({ why: 'No supported editors detected.', editors: [], unknown, exit: 1 }, options, say)
   const refuse = (why: string, exit: number) => {
     talk(`${why} Nothing was changed.`)
-    return end({ why, editors: [], unknown, exit }, options, say)
+    return endReport({ why, editors: [], unknown, exit }, options, say)
   }
   const key = setting({ key: options.workspace }, 'key')
   // An empty key: the variable that should hold it is not set.
@@ -84,50 +99,54 @@ export async function runInstall(options: InstallOptions = {}): Promise<InstallR
     return refuse('Which workspace? Give its key: --workspace KEY.', usageExit)
   let binding: string[]
   try {
-    binding = key === undefined ? [] : await bindingFor(key, around.env)
-    if (!wish.plan) keepLauncher(around)
+    binding = key === undefined ? [] : await workspaceBinding(key, context.env)
+    if (!request.plan) writeLauncher(context)
   } catch (error) {
-    if (!(error instanceof Untouched)) throw error
+    if (!(error instanceof FileUntouchedError)) throw error
     return refuse(error.message, 1)
   }
-  talk(wish.plan ? 'What would be changed:' : 'Installing Agent Relay MCP server...')
+  talk(request.plan ? 'What would be changed:' : 'Installing Agent Relay MCP server...')
   talk('')
-  for (const name of unknown) unknownEditor(talk, name)
-  wish.hooks = await hooksAfterAsking(known, wish, options)
+  for (const name of unknown) reportUnknownEditor(talk, name)
+  request.hooks = await hooksAfterAsking(known, request, options)
   const outcomes: FileOutcome[] = []
   for (const editor of known) {
-    const done = await installOne(editor, { wish, binding, around, options, command })
-    outcomes.push(...tell(done, wish, true, talk))
+    const done = await installOne(editor, { request, binding, context, options, command })
+    outcomes.push(...reportOutcomes(done, request, true, talk))
   }
-  if (!wish.plan) {
-    const isStarting = known.every((editor) => servingOf(editor, wish.isProject, around).isStarting)
-    const hookless = wish.hooks === 'kept' ? withoutHooks(known, outcomes) : []
-    afterInstall(talk, outcomes, { command, isProject: wish.isProject, isStarting, hookless })
+  if (!request.plan) {
+    const startsDaemon = known.every((editor) => readServeArguments(editor, request.isProject, context).startsDaemon)
+    const editorsWithoutHooks = request.hooks === 'kept' ? withoutHooks(known, outcomes) : []
+    reportNextSteps(talk, outcomes, { command, isProject: request.isProject, startsDaemon, editorsWithoutHooks })
   }
-  const server = served({ isStarting: options.start === true, binding }, around.env)
-  return end({ server, editors: outcomes, unknown, exit: exitOf(outcomes, unknown) }, options, say)
+  const server = serverCommand({ startsDaemon: options.start === true, binding }, context.env)
+  return endReport({ server, editors: outcomes, unknown, exit: exitCodeOf(outcomes, unknown) }, options, say)
 }
 
-function served({ isStarting, binding }: Serving, env: Env): Server {
-  return launched(['serve', ...(isStarting ? ['--start'] : []), ...binding], env)
+function serverCommand({ startsDaemon, binding }: ServeArguments, env: Env): ServerCommand {
+  return launcherCommand(['serve', ...(startsDaemon ? ['--start'] : []), ...binding], env)
 }
 
-interface Installing {
-  wish: Wish
+interface InstallJob {
+  request: InstallRequest
   binding: string[]
-  around: InstallContext
+  context: InstallContext
   options: InstallOptions
   command: string
 }
 
 /** The hooks to add. None are added if nobody can be asked; a dry run shows the hooks that a yes would add. */
-async function hooksAfterAsking(known: Editor[], wish: Wish, options: InstallOptions): Promise<Wish['hooks']> {
+async function hooksAfterAsking(
+  known: Editor[],
+  request: InstallRequest,
+  options: InstallOptions,
+): Promise<InstallRequest['hooks']> {
   const { hooks, yes, json, confirm = confirmOnTerminal } = options
   const free = known.filter(({ name }) => freeHookEditors.includes(name))
-  if (hooks !== undefined || wish.hooks !== 'free' || yes || free.length === 0) return wish.hooks
-  const canAsk = !json && (options.confirm !== undefined || isTerminal())
+  if (hooks !== undefined || request.hooks !== 'free' || yes || free.length === 0) return request.hooks
+  const canAsk = !json && (options.confirm !== undefined || canAskOnTerminal())
   if (!canAsk) return 'kept'
-  return wish.plan || (await confirm(hooksQuestion(free), true)) ? 'free' : 'none'
+  return request.plan || (await confirm(hooksQuestion(free), true)) ? 'free' : 'none'
 }
 
 /** The editors that got no hooks, although hooks would cost the person nothing there. */
@@ -137,98 +156,104 @@ function withoutHooks(known: Editor[], outcomes: FileOutcome[]): string[] {
 }
 
 /** Installs for one editor. Asks before another program's entry of our name is replaced. */
-async function installOne(editor: Editor, installing: Installing): Promise<FileOutcome[]> {
-  const { wish, around, options, command } = installing
-  const before = servingOf(editor, wish.isProject, around)
+async function installOne(editor: Editor, installing: InstallJob): Promise<FileOutcome[]> {
+  const { request, context, options, command } = installing
+  const before = readServeArguments(editor, request.isProject, context)
   const binding = options.workspace === undefined ? before.binding : installing.binding
-  const server = served({ isStarting: options.start ?? before.isStarting, binding }, around.env)
-  const foreign = foreignCommand(editor, wish.isProject, around)
-  if (foreign === undefined) return install(editor, wish, server, around)
-  const file = fileOf(editor, wish, around) as string
+  const server = serverCommand({ startsDaemon: options.start ?? before.startsDaemon, binding }, context.env)
+  const foreign = foreignCommand(editor, request.isProject, context)
+  if (foreign === undefined) return installEditor(editor, request, server, context)
+  const file = editorFile(editor, request, context) as string
   const { yes, json, confirm = json ? async () => false : confirmOnTerminal } = options
   const question = `${editor.title}: ${file} has an entry of this name that starts another program:\n  ${foreign}\nReplace it?`
-  const scope = wish.isProject ? ' --project' : ''
-  if (!wish.plan && !yes && !(await confirm(question)))
-    return [leftAlone(editor, file, foreign, `${command} install${scope} --editor ${editor.name} --yes`)]
-  const [first, ...hooks] = install(editor, wish, server, around)
+  const scope = request.isProject ? ' --project' : ''
+  if (!request.plan && !yes && !(await confirm(question)))
+    return [leftAloneOutcome(editor, file, foreign, `${command} install${scope} --editor ${editor.name} --yes`)]
+  const [first, ...hooks] = installEditor(editor, request, server, context)
   return [{ ...(first as FileOutcome), foreign }, ...hooks]
 }
 
 /** Writes the launcher, which must exist before the first entry names it. */
-function keepLauncher({ env }: InstallContext): void {
+function writeLauncher({ env }: InstallContext): void {
   try {
     refreshLauncher(env)
   } catch (error) {
-    throw new Untouched(`The launcher could not be written: ${(error as Error).message}.`)
+    throw new FileUntouchedError(`The launcher could not be written: ${(error as Error).message}.`)
   }
 }
 
 /** Without names, uninstalls from every editor that has an entry or hook of ours. */
 export async function runUninstall(options: InstallOptions = {}): Promise<InstallReport> {
-  const { around, wish, names, say } = prepare(options)
-  const { known, unknown } = meant(names, around, () =>
-    editors.filter((editor) => isInstalled(editor, wish.isProject, around)),
+  const { context, request, names, say } = prepare(options)
+  const { known, unknown } = chooseEditors(names, context, () =>
+    editors.filter((editor) => hasOwnEntries(editor, request.isProject, context)),
   )
-  const talk: Say = options.json ? () => {} : (text) => say(cleanForModel(text))
-  for (const name of unknown) unknownEditor(talk, name)
+  const talk: PrintLine = options.json ? () => {} : (text) => say(cleanForModel(text))
+  for (const name of unknown) reportUnknownEditor(talk, name)
   // In reverse order: directories that several editors share are empty when the first editor's turn comes.
   const outcomes = known.toReversed().flatMap((editor) => {
-    const foreign = options.yes ? undefined : foreignCommand(editor, wish.isProject, around)
-    const all = uninstall(editor, wish, around, foreign)
+    const foreign = options.yes ? undefined : foreignCommand(editor, request.isProject, context)
+    const all = uninstallEditor(editor, request, context, foreign)
     const told = all.filter(
       ({ status, what, foreign }) =>
         status !== 'unchanged' || foreign !== undefined || (what === 'server' && !names.includes('auto')),
     )
-    return tell(told, wish, false, talk)
+    return reportOutcomes(told, request, false, talk)
   })
   if (outcomes.length === 0 && unknown.length === 0) talk('Nothing of Agent Relay was found in your editors.')
-  return end({ editors: outcomes, unknown, exit: exitOf(outcomes, unknown) }, options, say)
+  return endReport({ editors: outcomes, unknown, exit: exitCodeOf(outcomes, unknown) }, options, say)
 }
 
 interface Prepared {
-  around: InstallContext
-  wish: Wish
+  context: InstallContext
+  request: InstallRequest
   names: string[]
-  say: Say
+  say: PrintLine
 }
 
 function prepare(options: InstallOptions): Prepared {
   if (options.global && options.project) throw new TypeError('Either --global or --project, not both')
   const names = (options.editor ?? 'auto').split(',').map((name) => name.trim())
   return {
-    around: installContext(options.env ?? process.env, options.cwd),
-    wish: {
+    context: installContext(options.env ?? process.env, options.cwd),
+    request: {
       editors: names,
       isProject: options.project === true,
-      plan: options.dryRun === true ? new Plan() : undefined,
-      hooks: hooksWish(options),
+      plan: options.dryRun === true ? new DryRunPlan() : undefined,
+      hooks: requestedHooks(options),
     },
     names: names.filter((name) => name !== ''),
     say: options.say ?? ((text) => process.stdout.write(`${text}\n`)),
   }
 }
 
-function hooksWish({ hooks, project }: InstallOptions): Wish['hooks'] {
+function requestedHooks({ hooks, project }: InstallOptions): InstallRequest['hooks'] {
   if (hooks === undefined) return project ? 'none' : 'free'
   return hooks === true ? 'all' : hooks || 'none'
 }
 
 /** Tells the outcomes; in a dry run one diff for each file, since entry and hooks may stand in the same file. */
-function tell(outcomes: FileOutcome[], { plan }: Wish, isInstall: boolean, talk: Say): FileOutcome[] {
+function reportOutcomes(
+  outcomes: FileOutcome[],
+  { plan }: InstallRequest,
+  isInstall: boolean,
+  talk: PrintLine,
+): FileOutcome[] {
   return outcomes.map((outcome) => {
     const diff = plan && outcome.file !== undefined ? plan.takeDiff(outcome.file) : ''
     const isInOther = plan !== undefined && diff === '' && outcome.exit === 0 && outcome.status !== 'unchanged'
-    const lines = diff !== '' ? [diff, ...replacedLine(outcome)] : isInOther ? [] : outcomeLines(outcome, isInstall)
+    const lines =
+      diff !== '' ? [diff, ...replacedEntryLines(outcome)] : isInOther ? [] : outcomeLines(outcome, isInstall)
     for (const line of lines) talk(line)
     return diff === '' ? outcome : { ...outcome, diff }
   })
 }
 
-function exitOf(outcomes: FileOutcome[], unknown: string[]): number {
+function exitCodeOf(outcomes: FileOutcome[], unknown: string[]): number {
   return Math.max(unknown.length > 0 ? 1 : 0, ...outcomes.map(({ exit }) => exit), 0)
 }
 
-function end(report: InstallReport, { json }: InstallOptions, say: Say): InstallReport {
+function endReport(report: InstallReport, { json }: InstallOptions, say: PrintLine): InstallReport {
   if (json) say(JSON.stringify(report))
   return report
 }

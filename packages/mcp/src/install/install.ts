@@ -2,26 +2,26 @@
 
 import { serverName } from '@agent-relay/sdk/internal/clis'
 import {
-  type Edit,
-  type Plan,
+  type DryRunPlan,
+  type EditOutcome,
+  type EntrySlot,
+  entrySnippet,
+  FileUntouchedError,
   putEntry,
   readEntry,
   removeEntry,
-  type Slot,
-  snippetOf,
-  Untouched,
 } from '../careful/index.ts'
-import type { Server } from '../launcher/index.ts'
-import { detected, type Editor, editors } from './editors.ts'
-import { freeHookEditors, hooksOf } from './hooks.ts'
+import type { ServerCommand } from '../launcher/index.ts'
+import { detectEditors, type Editor, editors } from './editors.ts'
+import { editorHooks, freeHookEditors } from './hooks.ts'
 import type { InstallContext } from './paths.ts'
 
-export interface Wish {
+export interface InstallRequest {
   /** The names of editors, `auto` or `all`. */
   editors: readonly string[]
   isProject: boolean
   /** The collected edits of a dry run. */
-  plan?: Plan
+  plan?: DryRunPlan
   /** `kept`: hooks only where there are some already. `free`: also hooks that cost the person nothing. */
   hooks: 'none' | 'kept' | 'free' | 'all'
 }
@@ -32,7 +32,7 @@ export interface FileOutcome {
   title: string
   what: 'server' | 'hooks'
   file?: string
-  status: Edit['status'] | 'failed'
+  status: EditOutcome['status'] | 'failed'
   why?: string
   /** Text to paste by hand, where the file's content prevented the edit. */
   snippet?: string
@@ -46,16 +46,16 @@ export interface FileOutcome {
   exit: number
 }
 
-export interface Meant {
+export interface ChosenEditors {
   known: Editor[]
   unknown: string[]
 }
 
-export function meant(
+export function chooseEditors(
   names: readonly string[],
-  around: InstallContext,
-  auto: () => Editor[] = () => detected(around),
-): Meant {
+  context: InstallContext,
+  auto: () => Editor[] = () => detectEditors(context),
+): ChosenEditors {
   const known = names.flatMap((name) => {
     if (name === 'auto') return auto()
     return name === 'all' ? editors : editors.filter((editor) => editor.name === name)
@@ -64,32 +64,42 @@ export function meant(
   return { known: [...new Set(known)], unknown: names.filter((name) => !words.includes(name)) }
 }
 
-export function install(editor: Editor, wish: Wish, server: Server, around: InstallContext): FileOutcome[] {
+export function installEditor(
+  editor: Editor,
+  request: InstallRequest,
+  server: ServerCommand,
+  context: InstallContext,
+): FileOutcome[] {
   const value = editor.entry(server)
-  const main = attempt(editor, 'server', wish, around, fileOf(editor, wish, around), (file, options) => [
-    putEntry(file, editor.keyPath, serverName, value, options),
-  ])
+  const main = attemptEdit(
+    editor,
+    'server',
+    request,
+    context,
+    editorFile(editor, request, context),
+    (file, options) => [putEntry(file, editor.keyPath, serverName, value, options)],
+  )
   if (main.exit !== 0) {
     if (main.file !== undefined && main.snippet === '')
-      main.snippet = snippetOf(main.file, editor.keyPath, serverName, value)
+      main.snippet = entrySnippet(main.file, editor.keyPath, serverName, value)
     return [main]
   }
-  return [{ ...main, note: editor.note?.(wish.isProject) }, ...installHooks(editor, wish, around)]
+  return [{ ...main, note: editor.note?.(request.isProject) }, ...installHooks(editor, request, context)]
 }
 
-function installHooks(editor: Editor, wish: Wish, around: InstallContext): FileOutcome[] {
-  const hooks = hooksOf(editor, around, wish.isProject)
+function installHooks(editor: Editor, request: InstallRequest, context: InstallContext): FileOutcome[] {
+  const hooks = editorHooks(editor, context, request.isProject)
   const isFree = freeHookEditors.includes(editor.name)
   const isMeant = {
     none: () => false,
-    kept: () => stands(hooks, wish.isProject, around),
-    free: () => isFree || stands(hooks, wish.isProject, around),
+    kept: () => hasAnyEntry(hooks, request.isProject, context),
+    free: () => isFree || hasAnyEntry(hooks, request.isProject, context),
     all: () => true,
   }
   const [first] = hooks
-  if (!first || !isMeant[wish.hooks]()) return []
-  const outcome = attempt(editor, 'hooks', wish, around, first.file, (_, options) => {
-    if (!wish.plan) editor.hooks?.prepare?.(around.env)
+  if (!first || !isMeant[request.hooks]()) return []
+  const outcome = attemptEdit(editor, 'hooks', request, context, first.file, (_, options) => {
+    if (!request.plan) editor.hooks?.prepare?.(context.env)
     return hooks.map(({ file, keyPath, slot, value }) => putEntry(file, keyPath, slot, value, options))
   })
   if (outcome.snippet === '') {
@@ -105,78 +115,88 @@ function installHooks(editor: Editor, wish: Wish, around: InstallContext): FileO
  * Takes the hooks out first: additions are taken out in reverse order, and a file that was made for the server goes last. `foreign`: the
  * command of another program's entry, which stays.
  */
-export function uninstall(editor: Editor, wish: Wish, around: InstallContext, foreign?: string): FileOutcome[] {
-  const hooks = hooksOf(editor, around, wish.isProject)
+export function uninstallEditor(
+  editor: Editor,
+  request: InstallRequest,
+  context: InstallContext,
+  foreign?: string,
+): FileOutcome[] {
+  const hooks = editorHooks(editor, context, request.isProject)
   const outcomes = hooks[0]
     ? [
-        attempt(editor, 'hooks', wish, around, hooks[0].file, (_, options) =>
+        attemptEdit(editor, 'hooks', request, context, hooks[0].file, (_, options) =>
           hooks.toReversed().map(({ file, keyPath, slot }) => removeEntry(file, keyPath, slot, options)),
         ),
       ]
     : []
-  const main = attempt(editor, 'server', wish, around, fileOf(editor, wish, around), (file, options) =>
+  const main = attemptEdit(editor, 'server', request, context, editorFile(editor, request, context), (file, options) =>
     foreign === undefined ? [removeEntry(file, editor.keyPath, serverName, options)] : [],
   )
   return [...outcomes, { ...main, foreign }].map((outcome) => ({ ...outcome, snippet: undefined }))
 }
 
 /** Whether the editor's files have an entry or a hook of ours. A file that cannot be read counts: the person should be told. */
-export function isInstalled(editor: Editor, isProject: boolean, around: InstallContext): boolean {
-  const file = fileOf(editor, { isProject }, around)
+export function hasOwnEntries(editor: Editor, isProject: boolean, context: InstallContext): boolean {
+  const file = editorFile(editor, { isProject }, context)
   const own = file === undefined ? [] : [{ file, keyPath: editor.keyPath, slot: serverName }]
-  return stands([...own, ...hooksOf(editor, around, isProject)], isProject, around)
+  return hasAnyEntry([...own, ...editorHooks(editor, context, isProject)], isProject, context)
 }
 
-interface Place {
+interface EntryPlace {
   file: string
   keyPath: readonly string[]
-  slot: Slot
+  slot: EntrySlot
 }
 
-function stands(places: readonly Place[], isProject: boolean, around: InstallContext): boolean {
+function hasAnyEntry(places: readonly EntryPlace[], isProject: boolean, context: InstallContext): boolean {
   return places.some(({ file, keyPath, slot }) => {
     try {
-      return readEntry(file, keyPath, slot, { within: isProject ? around.project : undefined }) !== undefined
+      return readEntry(file, keyPath, slot, { within: isProject ? context.project : undefined }) !== undefined
     } catch {
       return false
     }
   })
 }
 
-export function fileOf(
+export function editorFile(
   editor: Editor,
-  { isProject }: Pick<Wish, 'isProject'>,
-  around: InstallContext,
+  { isProject }: Pick<InstallRequest, 'isProject'>,
+  context: InstallContext,
 ): string | undefined {
-  return isProject ? editor.projectFile?.(around) : editor.userFile(around)
+  return isProject ? editor.projectFile?.(context) : editor.userFile(context)
 }
 
-type Work = (file: string, options: Parameters<typeof removeEntry>[3] & object) => Edit[]
+type EditWork = (file: string, options: Parameters<typeof removeEntry>[3] & object) => EditOutcome[]
 
 /** Makes one careful edit and returns its outcome. After a failure the file is unchanged. */
-export function attempt(
+export function attemptEdit(
   { name, title }: Editor,
   what: FileOutcome['what'],
-  wish: Wish,
-  around: InstallContext,
+  request: InstallRequest,
+  context: InstallContext,
   file: string | undefined,
-  work: Work,
+  work: EditWork,
 ): FileOutcome {
   const base = { editor: name, title, what, file }
   if (file === undefined) return { ...base, status: 'failed', why: 'it reads no servers from a project', exit: 1 }
   try {
     const edits = work(file, {
-      env: around.env,
-      plan: wish.plan,
-      within: wish.isProject ? around.project : undefined,
-      mode: wish.isProject ? 0o644 : 0o600,
+      env: context.env,
+      plan: request.plan,
+      within: request.isProject ? context.project : undefined,
+      mode: request.isProject ? 0o644 : 0o600,
     })
     const made = edits.find(({ status }) => status === 'removed' || status === 'created')
     const changed = made ?? edits.find(({ status }) => status === 'changed')
     return { ...base, status: changed?.status ?? 'unchanged', backup: edits[0]?.backup, exit: 0 }
   } catch (error) {
-    const isConfig = error instanceof Untouched && error.isConfig
-    return { ...base, status: 'failed', why: whyOf(error), ...(isConfig ? { snippet: '', exit: 78 } : { exit: 1 }) }
+    const isConfig = error instanceof FileUntouchedError && error.isContentFault
+    return {
+      ...base,
+      status: 'failed',
+      why: failureText(error),
+      ...(isConfig ? { snippet: '', exit: 78 } : { exit: 1 }),
+    }
   }
 }
 
@@ -189,8 +209,8 @@ const systemTexts: Record<string, string> = {
   ENOSPC: 'the disk is full',
 }
 
-function whyOf(error: unknown): string {
-  if (error instanceof Untouched) return error.message
+function failureText(error: unknown): string {
+  if (error instanceof FileUntouchedError) return error.message
   const { code, message } = error as NodeJS.ErrnoException
   const text = systemTexts[code ?? '']
   if (text === undefined && code === undefined) throw error

@@ -20,41 +20,41 @@ export function installContext(env: Env, cwd = workingDirectory() ?? '/'): Insta
   return { home, env, platform: process.platform, project: cwd, exists: existsSync }
 }
 
-export type Path = (around: InstallContext) => string
+export type PathResolver = (context: InstallContext) => string
 
-export function joined(around: InstallContext, ...parts: string[]): string {
-  return (around.platform === 'win32' ? win32 : posix).join(...parts)
+export function joinPath(context: InstallContext, ...parts: string[]): string {
+  return (context.platform === 'win32' ? win32 : posix).join(...parts)
 }
 
 /** The path of a file in the home. */
 export const inHome =
-  (...parts: string[]): Path =>
-  (around) =>
-    joined(around, around.home, ...parts)
+  (...parts: string[]): PathResolver =>
+  (context) =>
+    joinPath(context, context.home, ...parts)
 /** The path of a file in the project. */
 export const inProject =
-  (...parts: string[]): Path =>
-  (around) =>
-    joined(around, around.project, ...parts)
+  (...parts: string[]): PathResolver =>
+  (context) =>
+    joinPath(context, context.project, ...parts)
 
 /** The path of a file in a directory of the home that a variable may move. */
-export const inHomeBy =
-  (variable: string, folder: string, ...parts: string[]): Path =>
-  (around) =>
-    joined(around, setting(around.env, variable) ?? joined(around, around.home, folder), ...parts)
+export const inConfigurableHome =
+  (variable: string, folder: string, ...parts: string[]): PathResolver =>
+  (context) =>
+    joinPath(context, setting(context.env, variable) ?? joinPath(context, context.home, folder), ...parts)
 
-export const configHome: Path = (around) => {
-  const given = setting(around.env, 'XDG_CONFIG_HOME')
-  return given?.startsWith('/') ? given : joined(around, around.home, '.config')
+export const configHome: PathResolver = (context) => {
+  const given = setting(context.env, 'XDG_CONFIG_HOME')
+  return given?.startsWith('/') ? given : joinPath(context, context.home, '.config')
 }
 
 /** The directory of desktop programs' settings. */
 export const inAppData =
-  (...parts: string[]): Path =>
-  (around) => {
-    const { platform, home, env } = around
-    if (platform === 'darwin') return joined(around, home, 'Library', 'Application Support', ...parts)
+  (...parts: string[]): PathResolver =>
+  (context) => {
+    const { platform, home, env } = context
+    if (platform === 'darwin') return joinPath(context, home, 'Library', 'Application Support', ...parts)
     if (platform === 'win32')
-      return joined(around, setting(env, 'APPDATA') ?? joined(around, home, 'AppData', 'Roaming'), ...parts)
-    return joined(around, configHome(around), ...parts)
+      return joinPath(context, setting(env, 'APPDATA') ?? joinPath(context, home, 'AppData', 'Roaming'), ...parts)
+    return joinPath(context, configHome(context), ...parts)
   }

@@ -1,22 +1,22 @@
 // The report of an installation, for a person or, with `--json`, for a program.
 
 import { homedir } from 'node:os'
-import { inWords } from '@agent-relay/sdk/internal/clis'
+import { listText } from '@agent-relay/sdk/internal/clis'
 import { editors } from './editors.ts'
 import type { FileOutcome } from './install.ts'
 
-export type Say = (text: string) => void
+export type PrintLine = (text: string) => void
 
 const supported = (): string => editors.map(({ name }) => name).join(', ')
 
-export function noneDetected(say: Say, command: string): void {
+export function reportNoneDetected(say: PrintLine, command: string): void {
   say('No supported editors detected.')
   say(`Supported editors: ${supported()}`)
   say('')
   say(`Specify manually with: ${command} install --editor <name>`)
 }
 
-export function unknownEditor(say: Say, name: string): void {
+export function reportUnknownEditor(say: PrintLine, name: string): void {
   say(`Unknown editor: ${name}`)
   say(`Supported editors: ${supported()}`)
 }
@@ -31,39 +31,39 @@ export function outcomeLines(outcome: FileOutcome, isInstall: boolean): string[]
     const helps = outcome.fix === undefined ? [] : [`      To replace it: ${outcome.fix}`]
     return [`  ✗ ${subject}: ${where}${where ? ': ' : ''}${why}. Nothing was changed.${end}`, ...block, ...helps]
   }
-  const line = `  ✓ ${subject} ${isInstall ? installed(outcome, where) : uninstalled(outcome, where)}`
-  return [line, ...(isInstall ? replacedLine(outcome) : []), ...(note && isInstall ? [`      ${note}`] : [])]
+  const line = `  ✓ ${subject} ${isInstall ? installedText(outcome, where) : uninstalledText(outcome, where)}`
+  return [line, ...(isInstall ? replacedEntryLines(outcome) : []), ...(note && isInstall ? [`      ${note}`] : [])]
 }
 
-/** The line about a replaced entry, printed before and after: a dry run shows it beside the diff. */
-export function replacedLine({ foreign }: FileOutcome): string[] {
+/** Returns the line about a replaced entry, after an installation or beside the diff of a dry run. */
+export function replacedEntryLines({ foreign }: FileOutcome): string[] {
   return foreign === undefined ? [] : [`      In place of another program of that name: ${foreign}`]
 }
 
-function installed({ status }: FileOutcome, where: string): string {
+function installedText({ status }: FileOutcome, where: string): string {
   return status === 'unchanged' ? `configured already (${where})` : `configured (${where})`
 }
 
-function uninstalled({ status, foreign }: FileOutcome, where: string): string {
+function uninstalledText({ status, foreign }: FileOutcome, where: string): string {
   if (foreign !== undefined)
     return `left as it was (${where}): the entry starts another program: ${foreign}. --yes removes it`
   if (status === 'unchanged') return `had nothing of ours (${where})`
   return status === 'removed' ? `removed, and ${where}, which was made for it` : `removed (${where})`
 }
 
-interface Installed {
+interface InstallSummary {
   command: string
   isProject: boolean
   /** Every entry starts the daemon if none runs. */
-  isStarting: boolean
+  startsDaemon: boolean
   /** Editors that got no hooks because nobody could be asked. */
-  hookless: readonly string[]
+  editorsWithoutHooks: readonly string[]
 }
 
-export function afterInstall(
-  say: Say,
+export function reportNextSteps(
+  say: PrintLine,
   outcomes: FileOutcome[],
-  { command, isProject, isStarting, hookless }: Installed,
+  { command, isProject, startsDaemon, editorsWithoutHooks }: InstallSummary,
 ): void {
   const isDone = outcomes.some(({ exit }) => exit === 0)
   say('')
@@ -71,15 +71,15 @@ export function afterInstall(
   say(outcomes.every(({ exit }) => exit === 0) ? 'Installation complete!' : 'Installation done, but not everywhere.')
   say('')
   say('The relay tools will be available when you start your editor.')
-  if (isStarting) say('A session starts the relay daemon if none runs. It ends ten minutes after the last session.')
+  if (startsDaemon) say('A session starts the relay daemon if none runs. It ends ten minutes after the last session.')
   else say('Make sure the relay daemon is running: agent-relay daemon start')
-  if (hookless.length > 0)
+  if (editorsWithoutHooks.length > 0)
     say(
-      `No hooks were added, since nobody could be asked: a message waits until a session of ${inWords(hookless, 'or')} looks for it. To add them: ${command} install --hooks`,
+      `No hooks were added, since nobody could be asked: a message waits until a session of ${listText(editorsWithoutHooks, 'or')} looks for it. To add them: ${command} install --hooks`,
     )
   for (const { name, hooks } of editors)
-    if (hooks?.review !== undefined && outcomes.some(({ what, editor }) => what === 'hooks' && editor === name))
-      say(hooks.review)
+    if (hooks?.reviewNote !== undefined && outcomes.some(({ what, editor }) => what === 'hooks' && editor === name))
+      say(hooks.reviewNote)
   say(`To undo: ${command} uninstall${isProject ? ' --project' : ''}`)
 }
 

@@ -10,43 +10,47 @@ import {
   type Env,
   isProjectName,
 } from '@agent-relay/sdk/internal/discover'
-import { readEntry, Untouched } from '../careful/index.ts'
-import { isServing, launched } from '../launcher/index.ts'
+import { FileUntouchedError, readEntry } from '../careful/index.ts'
+import { isServeCommand, launcherCommand } from '../launcher/index.ts'
 import type { Editor } from './editors.ts'
-import { commandOf } from './foreign.ts'
-import { fileOf } from './install.ts'
+import { entryCommand } from './foreign.ts'
+import { editorFile } from './install.ts'
 import type { InstallContext } from './paths.ts'
 
 /** Toolsets of a bound entry: its session also joins channels and reads events of the workspace. */
 const boundToolsets = 'relay,workspace'
 
 /** The arguments of an entry for the workspace of this key. */
-export async function bindingFor(key: string, env: Env): Promise<string[]> {
+export async function workspaceBinding(key: string, env: Env): Promise<string[]> {
   return ['--project', await workspaceOf(key, env), '--tools', boundToolsets]
 }
 
-export interface Serving {
-  isStarting: boolean
+export interface ServeArguments {
+  startsDaemon: boolean
   binding: string[]
 }
 
 /** The workspace of an earlier `--workspace`, and whether the entry has `--start`: both stay until the entry is taken out. */
-export function servingOf(editor: Editor, isProject: boolean, { env, project, ...around }: InstallContext): Serving {
-  const file = fileOf(editor, { isProject }, { env, project, ...around })
+export function readServeArguments(
+  editor: Editor,
+  isProject: boolean,
+  { env, project, ...context }: InstallContext,
+): ServeArguments {
+  const file = editorFile(editor, { isProject }, { env, project, ...context })
   try {
     const place = { env, within: isProject ? project : undefined }
-    const words = commandOf(file === undefined ? undefined : readEntry(file, editor.keyPath, serverName, place))
-    if (!isServing(words, env)) return { isStarting: false, binding: [] }
-    const given = words.slice(launched(['serve'], env).args.length + 1)
-    const isStarting = given[0] === '--start'
-    return { isStarting, binding: bindingIn(isStarting ? given.slice(1) : given) }
+    const words = entryCommand(file === undefined ? undefined : readEntry(file, editor.keyPath, serverName, place))
+    if (!isServeCommand(words, env)) return { startsDaemon: false, binding: [] }
+    const given = words.slice(launcherCommand(['serve'], env).args.length + 1)
+    const startsDaemon = given[0] === '--start'
+    return { startsDaemon, binding: parseBinding(startsDaemon ? given.slice(1) : given) }
   } catch {
     // The edit reports a file that cannot be read.
-    return { isStarting: false, binding: [] }
+    return { startsDaemon: false, binding: [] }
   }
 }
 
-function bindingIn([option, name = '', more, tools = '', ...rest]: string[]): string[] {
+function parseBinding([option, name = '', more, tools = '', ...rest]: string[]): string[] {
   if (option !== '--project' || !isProjectName(name) || rest.length > 0) return []
   return more === '--tools' && /^[a-z]+(,[a-z]+)*$/.test(tools) ? [option, name, more, tools] : [option, name]
 }
@@ -54,7 +58,7 @@ function bindingIn([option, name = '', more, tools = '', ...rest]: string[]): st
 async function workspaceOf(key: string, env: Env): Promise<string> {
   const name = storedName(key, env) ?? (await askDaemon(key, env))
   if (name !== undefined && isProjectName(name)) return name
-  throw new Untouched(
+  throw new FileUntouchedError(
     'No workspace of yours has this key. To see your workspaces: agent-relay workspace list; the daemon must run for a key that is not in the credentials file.',
   )
 }

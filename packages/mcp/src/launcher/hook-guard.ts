@@ -27,7 +27,7 @@ const busyTicks = 12
  * session that nobody attends, such as `claude -p`, there is no waiter, since the host would wait for it to end. In an attended session, the waiter
  * hands over the messages that came during the turn. A worker has a terminal of ours, so it is attended unless its CLI says otherwise.
  */
-export const hookGuard = `data="\${0%/bin/*}"
+export const hookGuardCode = `data="\${0%/bin/*}"
 case "$RELAY_DATA_DIR" in /*) data="$RELAY_DATA_DIR" ;; esac
 has_daemon() {
   daemon=

@@ -7,11 +7,11 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { shellQuote, splitCommandLine } from '@agent-relay/sdk/internal/command-words'
 import { dataDir, type Env, readForeignFile } from '@agent-relay/sdk/internal/discover'
-import { hookGuard } from './hook-guard.ts'
-import { insteadOf, standIn } from './stand-in.ts'
+import { hookGuardCode } from './hook-guard.ts'
+import { replacingReason, standInCode } from './stand-in.ts'
 
 /** The command that a host runs. */
-export interface Server {
+export interface ServerCommand {
   command: string
   args: string[]
 }
@@ -26,7 +26,7 @@ const isWindows = process.platform === 'win32'
 /** The limit of our own file, which has a few kilobytes; a larger one is somebody else's. */
 const bytesMax = 64 * 1024
 /** EX_CONFIG: the configuration is wrong, not the call. A hook never exits with it: its guard has ended it before. */
-const goneExit = 78
+const missingTargetExit = 78
 /** The launcher's target: the command line of this package. */
 export const launcherScript = fileURLToPath(new URL('../../bin/agent-relay-mcp.cjs', import.meta.url))
 const ownTarget: LauncherTarget = { node: process.execPath, script: launcherScript }
@@ -36,20 +36,20 @@ export function launcherPath(env: Env): string {
 }
 
 /** The command with which a host starts the launcher; absolute, because editors have another PATH than shells. */
-export function launched(args: string[], env: Env): Server {
+export function launcherCommand(args: string[], env: Env): ServerCommand {
   const path = launcherPath(env)
   return isWindows ? { command: 'cmd', args: ['/c', path, ...args] } : { command: path, args }
 }
 
 /** Whether the words of a command start the launcher's server, and no other command of the launcher. */
-export function isServing(command: readonly string[], env: Env): boolean {
-  const { command: program, args } = launched(['serve'], env)
-  return isLaunched(command, env) && [program, ...args].every((word, i) => word === command[i])
+export function isServeCommand(command: readonly string[], env: Env): boolean {
+  const { command: program, args } = launcherCommand(['serve'], env)
+  return isLauncherCommand(command, env) && [program, ...args].every((word, i) => word === command[i])
 }
 
 /** Whether the words of a command start the launcher of this data directory. */
-export function isLaunched([command, ...args]: readonly string[], env: Env): boolean {
-  const ours = launched([], env)
+export function isLauncherCommand([command, ...args]: readonly string[], env: Env): boolean {
+  const ours = launcherCommand([], env)
   return command === ours.command && ours.args.every((arg, i) => arg === args[i])
 }
 
@@ -99,26 +99,27 @@ function readLauncher(env: Env): string | undefined {
 }
 
 function launcherText(target: LauncherTarget): string {
-  return isWindows ? batch(target) : shell(target)
+  return isWindows ? batchText(target) : shellText(target)
 }
 
-const gone = [
+const missingTargetLines = [
   'Agent Relay is not there any more: it was moved or removed. To connect this program again:',
   '  from a checkout:      npm run setup, then: npx --no agent-relay mcp install',
   '  from an archive:      npm install -g ./FILE, then: agent-relay mcp install',
 ]
 
 /** The text for the host if no Node is found; the logs name the paths. */
-const noNode = 'Agent Relay cannot start: no Node 20.19 or newer was found. Install Node, then: agent-relay mcp install'
+const noNodeText =
+  'Agent Relay cannot start: no Node 20.19 or newer was found. Install Node, then: agent-relay mcp install'
 
 /** The launcher as a shell script. Node replaces the shell, so process ids and signals are as without it; the shell costs a millisecond or two. */
-function shell({ node, script }: LauncherTarget): string {
+function shellText({ node, script }: LauncherTarget): string {
   return `#!/bin/sh
 # The launcher of Agent Relay: editors and CLIs start this file. \`agent-relay daemon start\`, \`up\` and \`mcp install\` write it again.
 node=${shellQuote(node)}
 script=${shellQuote(script)}
-${hookGuard}
-${standIn}
+${hookGuardCode}
+${standInCode}
 # Only a pipe to another machine needs certificates; reading them takes longer than all of Node's start.
 [ -n "$RELAY_BASE_URL" ] || unset NODE_EXTRA_CA_CERTS
 if [ -f "$script" ]; then
@@ -136,19 +137,19 @@ if [ -f "$script" ]; then
   [ "$1" != hook ] || exit 0
   echo "ERROR: $node is not there any more, and no other Node 20.19 or newer was found." >&2
   echo "Install Node. If your shell has it already, run there: node '$script' install" >&2
-  ${insteadOf(noNode)}
+  ${replacingReason(noNodeText)}
 else
   echo "ERROR: $script is missing." >&2
-${gone.map((line) => `  echo '${line}' >&2`).join('\n')}
-  ${insteadOf(gone.join('\n'))}
+${missingTargetLines.map((line) => `  echo '${line}' >&2`).join('\n')}
+  ${replacingReason(missingTargetLines.join('\n'))}
 fi
 while [ "$1" = serve ] && stand_in; do :; done
-exit ${goneExit}
+exit ${missingTargetExit}
 `
 }
 
 /** The launcher for Windows; untested, like all of Windows. */
-function batch({ node, script }: LauncherTarget): string {
+function batchText({ node, script }: LauncherTarget): string {
   const escaped = (text: string) => text.replaceAll('%', '%%')
   return [
     '@echo off',
@@ -160,8 +161,8 @@ function batch({ node, script }: LauncherTarget): string {
     'exit /b %errorlevel%',
     ':gone',
     `echo ERROR: ${escaped(script)} is missing. 1>&2`,
-    ...gone.map((line) => `echo ${line} 1>&2`),
-    `exit /b ${goneExit}`,
+    ...missingTargetLines.map((line) => `echo ${line} 1>&2`),
+    `exit /b ${missingTargetExit}`,
     '',
   ].join('\r\n')
 }

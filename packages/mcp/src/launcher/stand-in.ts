@@ -5,14 +5,14 @@ import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { noDaemonInstructions, noDaemonResults, notRunningText } from '@agent-relay/sdk/internal/no-daemon-answers'
 
 /** The inside of a JSON string, as a word of the shell. */
-const inside = (text: string) => shellQuote(JSON.stringify(text).slice(1, -1))
+const jsonInside = (text: string) => shellQuote(JSON.stringify(text).slice(1, -1))
 /** The answers, with variables that the shell fills in. */
 const results = noDaemonResults({ why: '$why', more: '$more', version: '$release', protocolVersion: '$version' })
 const result = (method: keyof typeof results) =>
   `'"result":'${shellQuote(JSON.stringify(results[method])).replace(/\$(?:why|more|release|version)/g, `'$&'`)}`
 
 /** Replaces the shell's texts if none of our programs can be started: no daemon would help. */
-export const insteadOf = (why: string) => `why=${inside(why)} more=`
+export const replacingReason = (why: string) => `why=${jsonInside(why)} more=`
 
 /**
  * Succeeds when the host has its list of tools, and fails at the end of the input. RELAY_STANDBY passes the host's `initialize` on to the pipe; it is
@@ -22,8 +22,8 @@ export const insteadOf = (why: string) => `why=${inside(why)} more=`
  * where nothing inside the params can be taken for it. At any other line it fails, and RELAY_HEARD passes the line on to the pipe, as it does a call
  * of a tool while there is a pipe to start. Without a pipe, the launcher ends: the host would wait for an answer that never comes.
  */
-export const standIn = `why=${inside(notRunningText)}
-more=${inside(noDaemonInstructions)}
+export const standInCode = `why=${jsonInside(notRunningText)}
+more=${jsonInside(noDaemonInstructions)}
 stand_in() {
   while read -r line; do
     RELAY_HEARD="$line"

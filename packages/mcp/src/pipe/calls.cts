@@ -1,7 +1,7 @@
 // The host's requests without an answer yet: those to send again after a restart, and the deadlines by which each is answered without the daemon.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
-import { isSubscription, type Rpc, type RpcId } from './rpc.cts'
+import { isEventSubscription, type RpcId, type RpcMessage } from './rpc.cts'
 
 const daemonAwayMs = waitLimitMs('away')
 /** The limits of lines kept for sending again. A request beyond them is passed on, but its outcome is unknown if the daemon dies. */
@@ -9,15 +9,15 @@ const keptBytesMax = 32 * 1024 * 1024
 const keptCallsMax = 500
 const idCharsMax = 1_000
 /** The number of remembered ids whose answers nobody waits for any more. */
-const deadMax = 100
+const abandonedMax = 100
 
 /** The steady clock. It avoids `performance`, which would have to be loaded first, in 2 ms. */
 export const nowMs = () => process.uptime() * 1_000
 
-export interface Call {
+export interface OpenCall {
   readonly id: RpcId
   readonly method: string
-  readonly params: Rpc['params']
+  readonly params: RpcMessage['params']
   /** The request's line; undefined if it cannot be sent again. */
   line: Buffer | undefined
   /** The request has reached a daemon, which may have carried it out. */
@@ -26,14 +26,14 @@ export interface Call {
   deadline: number
 }
 
-export class Calls {
-  readonly #open = new Map<RpcId, Call>()
-  readonly #dead = new Set<RpcId>()
+export class OpenCalls {
+  readonly #open = new Map<RpcId, OpenCall>()
+  readonly #abandoned = new Set<RpcId>()
   #bytes = 0
   #kept = 0
 
   /** All calls in the order in which they came. */
-  all(): Call[] {
+  all(): OpenCall[] {
     return [...this.#open.values()]
   }
 
@@ -41,15 +41,15 @@ export class Calls {
     return this.#open.size
   }
 
-  add(id: RpcId, { method = '', params }: Rpc, line: Buffer): Call {
-    this.take(id)
-    this.#dead.delete(id)
+  add(id: RpcId, { method = '', params }: RpcMessage, line: Buffer): OpenCall {
+    this.remove(id)
+    this.#abandoned.delete(id)
     const fits =
       this.#bytes + line.length <= keptBytesMax && this.#kept < keptCallsMax && String(id).length <= idCharsMax
     // Later only the name of a large call's tool matters; for a subscription its arguments do, too.
-    const isLarge = method === 'tools/call' && !isSubscription(params)
+    const isLarge = method === 'tools/call' && !isEventSubscription(params)
     const brief = isLarge ? { name: params?.name } : params
-    const call: Call = {
+    const call: OpenCall = {
       id,
       method,
       params: brief,
@@ -66,7 +66,7 @@ export class Calls {
   }
 
   /** Removes a call that was answered, by the daemon or without it. */
-  take(id: RpcId): Call | undefined {
+  remove(id: RpcId): OpenCall | undefined {
     const call = this.#open.get(id)
     if (!call) return undefined
     this.#open.delete(id)
@@ -78,38 +78,38 @@ export class Calls {
   }
 
   /** Removes a call that nobody waits for any more: it must not be sent again, and a late answer to it is not passed on. */
-  bury(id: RpcId): Call | undefined {
-    const call = this.take(id)
+  abandon(id: RpcId): OpenCall | undefined {
+    const call = this.remove(id)
     if (!call?.wasSent) return call
-    this.#dead.delete(id)
-    this.#dead.add(id)
-    for (const oldest of this.#dead) {
-      if (this.#dead.size <= deadMax) break
-      this.#dead.delete(oldest)
+    this.#abandoned.delete(id)
+    this.#abandoned.add(id)
+    for (const oldest of this.#abandoned) {
+      if (this.#abandoned.size <= abandonedMax) break
+      this.#abandoned.delete(oldest)
     }
     return call
   }
 
-  isDead(id: RpcId): boolean {
-    return this.#dead.has(id)
+  isAbandoned(id: RpcId): boolean {
+    return this.#abandoned.has(id)
   }
 
   /** The ids for a new daemon of requests that the last one was sent and never answered. */
-  unanswered(): RpcId[] {
+  unansweredIds(): RpcId[] {
     const open = this.all().filter(({ wasSent, line }) => wasSent && line !== undefined)
-    return [...this.#dead, ...open.map(({ id }) => id)].filter((id) => String(id).length <= idCharsMax)
+    return [...this.#abandoned, ...open.map(({ id }) => id)].filter((id) => String(id).length <= idCharsMax)
   }
 
   /** Gives every call a deadline, since the daemon is away. A call that has one from an earlier absence keeps it. */
-  startClocks(): void {
+  startDeadlines(): void {
     const deadline = nowMs() + daemonAwayMs
     for (const call of this.#open.values()) call.deadline = Math.min(call.deadline, deadline)
   }
 
   /** The calls past their deadline, and the time until the next deadline. */
-  due(): { late: Call[]; nextMs: number | undefined } {
+  overdue(): { late: OpenCall[]; nextMs: number | undefined } {
     const now = nowMs()
-    const late: Call[] = []
+    const late: OpenCall[] = []
     for (const call of this.#open.values()) {
       if (call.deadline > now) return { late, nextMs: call.deadline - now }
       late.push(call)
@@ -117,9 +117,9 @@ export class Calls {
     return { late, nextMs: undefined }
   }
 
-  /** Forgets all calls: the host starts again, and its old ids mean nothing now. */
-  forget(): void {
-    for (const id of [...this.#open.keys()]) this.take(id)
-    this.#dead.clear()
+  /** Forgets all calls, because the host starts again and its old ids mean nothing any more. */
+  clear(): void {
+    for (const id of [...this.#open.keys()]) this.remove(id)
+    this.#abandoned.clear()
   }
 }

@@ -1,28 +1,28 @@
 // The host's MCP session and the identity of its agent: a new daemon must be told both after a restart.
 
 import { newWireId } from '@agent-relay/sdk/internal/wire-client'
-import { isStatus, withLateTools } from './away.cts'
-import type { Call } from './calls.cts'
-import { helloLine, type Identity } from './opening.cts'
-import { isSubscription, lineOf, parse, type Rpc, type RpcId } from './rpc.cts'
+import { isStatusTool, withLateToolsNote } from './away.cts'
+import type { OpenCall } from './calls.cts'
+import { helloLine, type PipeIdentity } from './opening.cts'
+import { isEventSubscription, parseMessage, type RpcId, type RpcMessage, rpcLine } from './rpc.cts'
 
 /** The prefix of ids of the pipe's own requests: their answers are not for the host. */
 const prefix = 'agent-relay-pipe:'
-export const initializedLine = lineOf({ method: 'notifications/initialized' })
+export const initializedLine = rpcLine({ method: 'notifications/initialized' })
 const gate = `${prefix}gate`
 
 export class HostSession {
-  readonly #identity: Identity
+  readonly #identity: PipeIdentity
   readonly #subscribed = new Set<unknown>()
-  #initialize: Rpc['params'] | undefined
-  #level: Rpc['params'] | undefined
+  #initialize: RpcMessage['params'] | undefined
+  #level: RpcMessage['params'] | undefined
   /** The host's subscription to events, and the number of the last event that it has. */
   #events: { types: unknown; since: unknown } | undefined
   isInitialized = false
   /** The host has asked a daemon for the list of tools. */
   hasTools = true
 
-  constructor(identity: Identity) {
+  constructor(identity: PipeIdentity) {
     this.#identity = identity
   }
 
@@ -31,79 +31,79 @@ export class HostSession {
   }
 
   /** The host has the answer to its `initialize`. */
-  get isBegun(): boolean {
+  get hasBegun(): boolean {
     return this.#initialize !== undefined
   }
 
   /** Begins the session with a request that the launcher has answered. */
   begin(initialize: string): void {
-    this.#initialize = parse(Buffer.from(initialize))?.params ?? {}
+    this.#initialize = parseMessage(Buffer.from(initialize))?.params ?? {}
     this.isInitialized = true
   }
 
   /** Notes the agent that the session acts as from now on, with the next daemon, too. */
-  welcome({ agent, given, token }: { agent?: string; given?: string; token?: string }): void {
+  noteWelcome({ agent, given, token }: { agent?: string; given?: string; token?: string }): void {
     if (given !== undefined) this.#identity.given = given
     if (agent !== undefined) this.#identity.name = agent
     if (token !== undefined) this.#identity.token = token
   }
 
-  hello(unanswered: RpcId[]): string {
+  helloFor(unanswered: RpcId[]): string {
     return helloLine(this.#identity, unanswered.length > 0 ? unanswered : undefined)
   }
 
   /** Takes in an answer of the daemon, and returns the line for the host. */
-  answered(call: Call | undefined, message: Rpc, line: Buffer): Buffer | string {
+  takeAnswer(call: OpenCall | undefined, message: RpcMessage, line: Buffer): Buffer | string {
     if (!call || message.result === undefined) return line
-    this.granted(call, message.result)
-    return !this.hasTools && isStatus(call.params?.name) ? withLateTools(message) : line
+    this.noteGranted(call, message.result)
+    return !this.hasTools && isStatusTool(call.params?.name) ? withLateToolsNote(message) : line
   }
 
   /** Notes what a granted request has changed. */
-  granted({ method, params }: Call, result: unknown): void {
+  noteGranted({ method, params }: OpenCall, result: unknown): void {
     if (method === 'initialize') this.#initialize = params ?? {}
     else if (method === 'tools/list') this.hasTools = true
     else if (method === 'resources/subscribe') this.#subscribed.add(params?.uri)
     else if (method === 'resources/unsubscribe') this.#subscribed.delete(params?.uri)
     else if (method === 'logging/setLevel') this.#level = params
-    else if (method === 'tools/call' && isSubscription(params)) this.#subscribe(params, result)
+    else if (method === 'tools/call' && isEventSubscription(params)) this.#subscribe(params, result)
   }
 
   /** Notes an event that went to the host: a new daemon continues after it. */
-  told(seq: unknown): void {
+  noteEventSent(seq: unknown): void {
     if (this.#events) this.#events.since = seq
   }
 
-  #subscribe(params: Rpc['params'], result: unknown): void {
+  #subscribe(params: RpcMessage['params'], result: unknown): void {
     const { pushed, cursor } = subscriptionOf(result)
     const { types } = (params?.arguments ?? {}) as { types?: unknown }
     if (pushed !== undefined) this.#events = pushed ? { types, since: cursor } : undefined
   }
 
   /** The lines that tell a new daemon the session's state. It answers the last one as soon as it serves the pipe. */
-  replay(): string {
+  replayLines(): string {
     const lines: string[] = []
-    const ask = (method: string, params: Rpc['params']) =>
-      lines.push(lineOf({ id: `${prefix}${lines.length}`, method, params }))
+    const ask = (method: string, params: RpcMessage['params']) =>
+      lines.push(rpcLine({ id: `${prefix}${lines.length}`, method, params }))
     if (this.#initialize) ask('initialize', this.#initialize)
     if (this.#initialize && this.isInitialized) lines.push(initializedLine)
     for (const uri of this.#subscribed) ask('resources/subscribe', { uri })
     if (this.#events) ask('tools/call', { name: 'subscribe_events', arguments: this.#events })
     if (this.#level) ask('logging/setLevel', this.#level)
-    lines.push(lineOf({ id: gate, method: 'ping' }))
+    lines.push(rpcLine({ id: gate, method: 'ping' }))
     return lines.join('')
   }
 
-  isOwn(id: unknown): boolean {
+  isOwnId(id: unknown): boolean {
     return typeof id === 'string' && id.startsWith(prefix)
   }
 
-  isGate(id: unknown): boolean {
+  isGateId(id: unknown): boolean {
     return id === gate
   }
 
   /** Takes a new pipe id: the host starts again, and its request ids would pass for repeats under the old one. */
-  renew(): void {
+  startOver(): void {
     this.#identity.pipe = newWireId()
     this.#initialize = undefined
     this.#level = undefined

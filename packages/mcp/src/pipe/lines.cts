@@ -10,7 +10,7 @@ export interface LineSink {
   tooLong(head: string, tail: string): void
 }
 
-export class Lines {
+export class LineSplitter {
   readonly #bytesMax: number
   readonly #sink: LineSink
   #pieces: Buffer[] = []

@@ -4,7 +4,7 @@
 import type { Duplex, Readable, Writable } from 'node:stream'
 import { frameLine, frameStart } from '@agent-relay/sdk/internal/wire-client'
 
-export interface Identity {
+export interface PipeIdentity {
   /** The pipe's id, the same for as long as the host's session lasts, whichever daemon serves it. */
   pipe: string
   name?: string
@@ -23,17 +23,17 @@ export interface Identity {
 }
 
 /** The line that opens the connection. `calls`: requests that an earlier daemon was sent and never answered. */
-export function helloLine(identity: Identity, calls?: (string | number)[]): string {
+export function helloLine(identity: PipeIdentity, calls?: (string | number)[]): string {
   return frameLine('HELLO', 'pipe', { mcp: { ...identity, calls } })
 }
 
-export interface Heard {
+export interface CarriedChunk {
   from: 'host' | 'daemon'
   chunk: Buffer
 }
 
-/** Called once: when the time is over, or with a `last` chunk that needs a closer look and has not been passed on. */
-export type Onward = (heard: Heard[], last?: Heard) => void
+/** Called once at the end of the opening: when its time is over, or with a `last` chunk that needs a closer look and has not been passed on. */
+export type OnOpeningEnd = (heard: CarriedChunk[], last?: CarriedChunk) => void
 
 const newline = 10
 /** The length of the opening: enough for the list of tools, which hosts ask for at once. */
@@ -42,7 +42,7 @@ const openingMs = 50
 const earlyChunksMax = 64
 
 /** Listens to the host from now on; the returned function stops that and returns the host's bytes. */
-export function listen(input: Readable): () => Buffer {
+export function collectInput(input: Readable): () => Buffer {
   const chunks: Buffer[] = []
   const keep = (chunk: Buffer) => {
     if (chunks.push(chunk) === earlyChunksMax) input.pause()
@@ -55,13 +55,19 @@ export function listen(input: Readable): () => Buffer {
 }
 
 /** Sends `hello` and the host's early lines, then passes lines both ways until it calls `onward`. */
-export function opening(stream: Duplex, hello: string, early: Buffer, host: NodeJS.Process, onward: Onward): void {
+export function runOpening(
+  stream: Duplex,
+  hello: string,
+  early: Buffer,
+  host: NodeJS.Process,
+  onward: OnOpeningEnd,
+): void {
   const end = early.lastIndexOf(newline) + 1
   stream.write(Buffer.concat([Buffer.from(hello), early.subarray(0, end)]))
   // The daemon is at work from here on: the pipe's own work meanwhile costs no time.
   const { stdin: input, stdout: output } = host
-  const heard: Heard[] = [{ from: 'host', chunk: early.subarray(0, end) }]
-  const hear = (said: Heard, isPlain: boolean, to: Writable) => {
+  const heard: CarriedChunk[] = [{ from: 'host', chunk: early.subarray(0, end) }]
+  const hear = (said: CarriedChunk, isPlain: boolean, to: Writable) => {
     if (!isPlain) return leave(said)
     heard.push(said)
     if (!to.write(said.chunk)) leave()
@@ -73,7 +79,7 @@ export function opening(stream: Duplex, hello: string, early: Buffer, host: Node
     if (isWelcome && chunk.indexOf(newline) === chunk.length - 1) heard.push({ from: 'daemon', chunk })
     else hear({ from: 'daemon', chunk }, !isWelcome && isPlainAnswer(chunk), output)
   }
-  const leave = (last?: Heard) => {
+  const leave = (last?: CarriedChunk) => {
     clearTimeout(timer)
     input.off('data', fromHost).off('end', leaveQuietly)
     stream.off('data', fromDaemon).off('close', leaveQuietly)

@@ -4,22 +4,22 @@ import type { Duplex, Readable, Writable } from 'node:stream'
 import { pipeLimits } from '@agent-relay/sdk/internal/pipe-limits'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import * as away from './away.cts'
-import { type Call, Calls, nowMs } from './calls.cts'
+import { nowMs, type OpenCall, OpenCalls } from './calls.cts'
 import { HostSession, initializedLine } from './host-session.cts'
-import { Lines } from './lines.cts'
-import { type Heard, type Identity, isFrame } from './opening.cts'
-import { Questions } from './questions.cts'
-import { type Envelope, errorLine, idAtEdge, lineOf, parse, type Rpc, type RpcId } from './rpc.cts'
+import { LineSplitter } from './lines.cts'
+import { type CarriedChunk, isFrame, type PipeIdentity } from './opening.cts'
+import { DaemonQuestions } from './questions.cts'
+import { idAtEdge, parseMessage, type RelayFrame, type RpcId, type RpcMessage, rpcErrorLine, rpcLine } from './rpc.cts'
 
 /** A way to a daemon: a Unix socket, or anything else that carries bytes both ways. `wasServed`: the daemon that it led to last has served the pipe. */
-export type Open = (opened: (stream: Duplex) => void, failed: Failed, wasServed?: boolean) => void
-type Failed = (error: Error, refusal?: away.SaidRefusal) => void
+export type OpenConnection = (opened: (stream: Duplex) => void, failed: ConnectFailed, wasServed?: boolean) => void
+type ConnectFailed = (error: Error, refusal?: away.DaemonRefusal) => void
 
 export interface PipeOptions {
-  open: Open
+  open: OpenConnection
   input: Readable
   output: Writable
-  identity: Identity
+  identity: PipeIdentity
   target: Omit<away.PipeTarget, 'agentName'>
   /** One line for people, on stderr. */
   say(text: string): void
@@ -30,15 +30,15 @@ export interface PipeOptions {
 const daemonLineBytesMax = 64 * 1024 * 1024
 const retryMs = { first: 25, last: 500, rare: 5_000 }
 const invalidRequest = -32_600
-const notJson = errorLine(null, -32_700, 'Parse error: a line is one JSON-RPC message')
+const notJson = rpcErrorLine(null, -32_700, 'Parse error: a line is one JSON-RPC message')
 
 export class Pipe {
   readonly #options: PipeOptions
   readonly #session: HostSession
-  readonly #calls = new Calls()
-  readonly #questions = new Questions()
-  readonly #fromHost: Lines
-  readonly #fromDaemon: Lines
+  readonly #calls = new OpenCalls()
+  readonly #questions = new DaemonQuestions()
+  readonly #fromHost: LineSplitter
+  readonly #fromDaemon: LineSplitter
   #stream: Duplex | undefined
   #batch: Buffer[] | undefined
   /** The lines that are being read have already been passed on. */
@@ -50,53 +50,53 @@ export class Pipe {
   #isStandingBy = false
   #isEnding = false
   #attempts = 0
-  #unserved: away.Unserved = {}
+  #unserved: away.UnservedReason = {}
   #alarm: NodeJS.Timeout | undefined
 
   constructor(options: PipeOptions) {
     this.#options = options
     this.#session = new HostSession(options.identity)
-    this.#fromHost = new Lines(pipeLimits.lineBytesMax, {
+    this.#fromHost = new LineSplitter(pipeLimits.lineBytesMax, {
       line: (line) => this.#hostLine(line),
       tooLong: (head, tail) => this.#hostLineTooLong(head, tail),
     })
-    this.#fromDaemon = new Lines(daemonLineBytesMax, {
+    this.#fromDaemon = new LineSplitter(daemonLineBytesMax, {
       line: (line) => this.#daemonLine(line),
       tooLong: (head, tail) => this.#daemonLineTooLong(head, tail),
     })
   }
 
   /** Starts the pipe after HELLO has been sent. The chunks of `heard` were passed on already and are only noted here; `last` was not. */
-  start(stream: Duplex, heard: Heard[], last?: Heard): void {
+  start(stream: Duplex, heard: CarriedChunk[], last?: CarriedChunk): void {
     const { input, output } = this.#options
-    const hear = ({ from, chunk }: Heard) => (from === 'host' ? this.#fromHost : this.#fromDaemon).push(chunk)
+    const hear = ({ from, chunk }: CarriedChunk) => (from === 'host' ? this.#fromHost : this.#fromDaemon).push(chunk)
     this.#stream = stream
     this.#isOpen = true
     this.#isSilent = true
     heard.forEach(hear)
     this.#isSilent = false
     if (last) hear(last)
-    this.#follow(stream)
+    this.#readFrom(stream)
     this.#listen()
     if (stream.writableNeedDrain) input.pause()
     if (output.writableNeedDrain) stream.pause()
-    if (stream.destroyed) this.#gone(stream)
+    if (stream.destroyed) this.#disconnected(stream)
   }
 
   /** Offers the host one tool, which says `why`, until there is a daemon. `begun`: the host's `initialize`, if that was answered already. */
-  standBy(early: Buffer, begun?: string, why?: away.SaidRefusal): void {
+  standBy(early: Buffer, begun?: string, why?: away.DaemonRefusal): void {
     this.#isStandingBy = true
     this.#unserved.refused = why
     this.#session.hasTools = false
     if (begun !== undefined) this.#session.begin(begun)
     this.#listen()
     this.#fromHost.push(early)
-    this.#tryAgain()
+    this.#reconnect()
   }
 
   #listen(): void {
     const { input, output } = this.#options
-    input.on('data', (chunk: Buffer) => this.#together(() => this.#fromHost.push(chunk)))
+    input.on('data', (chunk: Buffer) => this.#writeTogether(() => this.#fromHost.push(chunk)))
     output.on('drain', () => this.#stream?.resume())
   }
 
@@ -115,48 +115,48 @@ export class Pipe {
 
   // ── the connection ──
 
-  #follow(stream: Duplex): void {
+  #readFrom(stream: Duplex): void {
     stream.on('data', (chunk: Buffer) => this.#fromDaemon.push(chunk))
     stream.on('drain', () => this.#options.input.resume())
     stream.on('error', () => {})
-    stream.on('close', () => this.#gone(stream))
+    stream.on('close', () => this.#disconnected(stream))
   }
 
-  #gone(stream: Duplex): void {
+  #disconnected(stream: Duplex): void {
     if (this.#stream !== stream) return
     this.#stream = undefined
     this.#isOpen = false
     this.#fromDaemon.reset()
     // The daemon's socket is dead: a host that was paused until it drains would wait forever.
     this.#options.input.resume()
-    this.#host(this.#questions.withdraw())
+    this.#toHost(this.#questions.withdrawAll())
     if (this.#isEnding) return
-    this.#calls.startClocks()
-    this.#watchClocks()
-    this.#tryAgain()
+    this.#calls.startDeadlines()
+    this.#watchDeadlines()
+    this.#reconnect()
   }
 
-  #tryAgain(): void {
+  #reconnect(): void {
     if (this.#isEnding) return
     const { first, last, rare } = retryMs
     const isRare = this.#unserved.refused !== undefined || (this.#isStandingBy && this.#attempts > 0)
     const ms = isRare ? rare : Math.min(first * 2 ** this.#attempts++, last)
-    const failed: Failed = (_, refusal) => {
+    const failed: ConnectFailed = (_, refusal) => {
       this.#unserved.refused = refusal
-      this.#tryAgain()
+      this.#reconnect()
     }
-    setTimeout(() => this.#options.open((stream) => this.#meet(stream), failed, !this.#isStandingBy), ms)
+    setTimeout(() => this.#options.open((stream) => this.#greet(stream), failed, !this.#isStandingBy), ms)
   }
 
   /** Tells a new daemon the session's state. The daemon gets requests once it has shown that it serves the pipe. */
-  #meet(stream: Duplex): void {
+  #greet(stream: Duplex): void {
     if (this.#isEnding) return void stream.destroy()
     this.#stream = stream
-    this.#toDaemon(this.#session.hello(this.#calls.unanswered()) + this.#session.replay())
-    this.#follow(stream)
+    this.#toDaemon(this.#session.helloFor(this.#calls.unansweredIds()) + this.#session.replayLines())
+    this.#readFrom(stream)
   }
 
-  #served(): void {
+  #startServing(): void {
     this.#isOpen = true
     this.#isStandingBy = false
     this.#attempts = 0
@@ -164,35 +164,35 @@ export class Pipe {
     clearTimeout(this.#alarm)
     for (const call of this.#calls.all()) {
       if (call.line) this.#send(call)
-      else this.#answer(call)
+      else this.#answerWithoutDaemon(call)
     }
     // Answers a host that did not wait for the answer to its `initialize`, which was only now sent again.
-    if (this.#session.isInitialized && !this.#session.isBegun) this.#toDaemon(initializedLine)
-    if (this.#session.isInitialized) this.#host(lineOf({ method: 'notifications/tools/list_changed' }))
+    if (this.#session.isInitialized && !this.#session.hasBegun) this.#toDaemon(initializedLine)
+    if (this.#session.isInitialized) this.#toHost(rpcLine({ method: 'notifications/tools/list_changed' }))
   }
 
   // ── from the host ──
 
   #hostLine(line: Buffer): void {
-    const message = parse(line)
+    const message = parseMessage(line)
     // The daemon answers with the line's fault.
-    if (!message) return this.#isOpen ? this.#toDaemon(line) : this.#host(notJson)
+    if (!message) return this.#isOpen ? this.#toDaemon(line) : this.#toHost(notJson)
     const { id, method } = message
-    if (method === undefined) return this.#toDaemon(this.#questions.answered(message))
-    if (id === undefined || id === null) return this.#notified(message, line)
-    if (method === 'initialize' && this.#session.isBegun) this.#startAgain()
+    if (method === undefined) return this.#toDaemon(this.#questions.lineForDaemon(message))
+    if (id === undefined || id === null) return this.#hostNotified(message, line)
+    if (method === 'initialize' && this.#session.hasBegun) this.#hostStartsAgain()
     const call = this.#calls.add(id, message, line)
     if (this.#isOpen) return this.#send(call, line)
     // The pipe itself is alive and answers a ping. A request need not wait if it cannot be kept or will be refused.
     const isVain = this.#isStandingBy || this.#unserved.refused !== undefined
-    if (method === 'ping' || isVain || !call.line) return this.#answer(call)
-    this.#calls.startClocks()
-    this.#watchClocks()
+    if (method === 'ping' || isVain || !call.line) return this.#answerWithoutDaemon(call)
+    this.#calls.startDeadlines()
+    this.#watchDeadlines()
   }
 
-  #notified({ method, params }: Rpc, line: Buffer): void {
+  #hostNotified({ method, params }: RpcMessage, line: Buffer): void {
     if (method === 'notifications/initialized') this.#session.isInitialized = true
-    if (method === 'notifications/cancelled') this.#calls.bury(params?.requestId as RpcId)
+    if (method === 'notifications/cancelled') this.#calls.abandon(params?.requestId as RpcId)
     if (this.#isOpen) this.#toDaemon(line)
   }
 
@@ -200,15 +200,15 @@ export class Pipe {
     const id = /"method"\s*:/.test(head) ? idAtEdge(head, tail) : undefined
     const text = `A line may have at most ${pipeLimits.lineBytesMax} bytes`
     if (id === undefined) this.#options.say(`${text}: one from the host was dropped.`)
-    else this.#host(errorLine(id, invalidRequest, text))
+    else this.#toHost(rpcErrorLine(id, invalidRequest, text))
   }
 
-  #startAgain(): void {
-    this.#session.renew()
-    this.#calls.forget()
+  #hostStartsAgain(): void {
+    this.#session.startOver()
+    this.#calls.clear()
     const stream = this.#stream
     stream?.destroy()
-    if (stream) this.#gone(stream)
+    if (stream) this.#disconnected(stream)
   }
 
   // ── from the daemon ──
@@ -216,31 +216,31 @@ export class Pipe {
   #daemonLine(line: Buffer): void {
     if (isFrame(line)) return this.#envelope(JSON.parse(line.toString()))
     this.#hasStarted = true
-    const message = parse(line)
+    const message = parseMessage(line)
     if (!message) return
     const { id, method } = message
-    if (method === undefined) return this.#answered(message, line)
-    if (id !== undefined) return this.#host(this.#questions.asked(message))
-    if (method === 'notifications/relay/event') this.#session.told(message.params?.seq)
-    this.#host(method === 'notifications/cancelled' ? this.#questions.cancelled(message) : line)
+    if (method === undefined) return this.#daemonAnswered(message, line)
+    if (id !== undefined) return this.#toHost(this.#questions.lineForHost(message))
+    if (method === 'notifications/relay/event') this.#session.noteEventSent(message.params?.seq)
+    this.#toHost(method === 'notifications/cancelled' ? this.#questions.cancellingLine(message) : line)
   }
 
-  #answered(message: Rpc, line: Buffer): void {
+  #daemonAnswered(message: RpcMessage, line: Buffer): void {
     const { id } = message
-    if (this.#session.isGate(id)) this.#served()
-    if (this.#session.isOwn(id) || this.#calls.isDead(id as RpcId)) return
-    this.#host(this.#session.answered(this.#calls.take(id as RpcId), message, line))
+    if (this.#session.isGateId(id)) this.#startServing()
+    if (this.#session.isOwnId(id) || this.#calls.isAbandoned(id as RpcId)) return
+    this.#toHost(this.#session.takeAnswer(this.#calls.remove(id as RpcId), message, line))
   }
 
-  #envelope({ type, payload = {} }: Envelope): void {
+  #envelope({ type, payload = {} }: RelayFrame): void {
     if (type === 'WELCOME') {
       this.#hasStarted = true
-      this.#session.welcome(payload)
+      this.#session.noteWelcome(payload)
     } else if (type === 'ERROR') {
       const { code, message = 'The relay daemon refused this session.', retry = false } = payload
       if (!this.#hasStarted && !this.#isStandingBy) return this.#options.fail(new Error(message))
-      this.#unserved = retry ? {} : away.unservedBy(code, message)
-      if (!retry) for (const call of this.#calls.all()) this.#answer(call)
+      this.#unserved = retry ? {} : away.unservedReason(code, message)
+      if (!retry) for (const call of this.#calls.all()) this.#answerWithoutDaemon(call)
       // After this refusal the daemon closes the connection, and #gone connects again.
     }
   }
@@ -248,13 +248,13 @@ export class Pipe {
   #daemonLineTooLong(head: string, tail: string): void {
     const id = idAtEdge(head, tail)
     const text = `The relay's answer had more than ${daemonLineBytesMax} bytes`
-    if (id === undefined || !this.#calls.take(id)) this.#options.say(`${text} and was dropped.`)
-    else this.#host(errorLine(id, invalidRequest, text))
+    if (id === undefined || !this.#calls.remove(id)) this.#options.say(`${text} and was dropped.`)
+    else this.#toHost(rpcErrorLine(id, invalidRequest, text))
   }
 
   // ── writing ──
 
-  #send(call: Call, line: Buffer | undefined = call.line): void {
+  #send(call: OpenCall, line: Buffer | undefined = call.line): void {
     call.wasSent = true
     this.#toDaemon(line)
   }
@@ -266,7 +266,7 @@ export class Pipe {
   }
 
   /** Writes the lines that came together at once, so that the daemon answers a list before it works on the notification in front of it. */
-  #together(work: () => void): void {
+  #writeTogether(work: () => void): void {
     this.#batch = []
     work()
     const [first, ...others] = this.#batch
@@ -274,24 +274,24 @@ export class Pipe {
     if (first) this.#toDaemon(others.length === 0 ? first : Buffer.concat([first, ...others]))
   }
 
-  #host(line: Buffer | string): void {
+  #toHost(line: Buffer | string): void {
     if (line.length === 0 || this.#isSilent) return
     if (!this.#options.output.write(line)) this.#stream?.pause()
   }
 
   /** Answers without the daemon. The answer stays true: the call is not sent later. */
-  #answer(call: Call): void {
-    const answer = this.#isStandingBy ? away.answerStandingBy : away.answerAway
-    if (this.#isStandingBy && call.method === 'initialize') this.#session.granted(call, {})
-    this.#calls.bury(call.id)
+  #answerWithoutDaemon(call: OpenCall): void {
+    const answer = this.#isStandingBy ? away.answerWhileStandingBy : away.answerWithoutDaemon
+    if (this.#isStandingBy && call.method === 'initialize') this.#session.noteGranted(call, {})
+    this.#calls.abandon(call.id)
     const target = { ...this.#options.target, agentName: this.#session.agentName }
-    this.#host(answer(call, target, this.#unserved.refused ?? this.#unserved.closed))
+    this.#toHost(answer(call, target, this.#unserved.refused ?? this.#unserved.closed))
   }
 
-  #watchClocks(): void {
+  #watchDeadlines(): void {
     clearTimeout(this.#alarm)
-    const { late, nextMs } = this.#calls.due()
-    for (const call of late) this.#answer(call)
-    if (nextMs !== undefined) this.#alarm = setTimeout(() => this.#watchClocks(), nextMs + 1)
+    const { late, nextMs } = this.#calls.overdue()
+    for (const call of late) this.#answerWithoutDaemon(call)
+    if (nextMs !== undefined) this.#alarm = setTimeout(() => this.#watchDeadlines(), nextMs + 1)
   }
 }

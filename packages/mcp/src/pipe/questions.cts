@@ -1,35 +1,35 @@
 // Questions of daemons to the host (elicitation and the like). Every daemon counts from 0, so their ids are made different: an answer for a
 // dead daemon must not reach the next one.
 
-import { lineOf, type Rpc, type RpcId } from './rpc.cts'
+import { type RpcId, type RpcMessage, rpcLine } from './rpc.cts'
 
-export class Questions {
+export class DaemonQuestions {
   readonly #open = new Map<unknown, RpcId>()
   #daemons = 0
 
   /** A daemon's question as a line for the host. */
-  asked(question: Rpc): string {
+  lineForHost(question: RpcMessage): string {
     const id = this.#hostId(question.id as RpcId)
     this.#open.set(id, question.id as RpcId)
-    return lineOf({ ...question, id })
+    return rpcLine({ ...question, id })
   }
 
   /** The line that cancels a question, which the daemon has taken back. */
-  cancelled(notification: Rpc): string {
+  cancellingLine(notification: RpcMessage): string {
     const requestId = this.#hostId(notification.params?.requestId as RpcId)
-    return lineOf({ ...notification, params: { ...notification.params, requestId } })
+    return rpcLine({ ...notification, params: { ...notification.params, requestId } })
   }
 
   /** The host's answer as a line for the daemon; undefined if the daemon that asked is gone. */
-  answered(answer: Rpc): string | undefined {
+  lineForDaemon(answer: RpcMessage): string | undefined {
     const id = this.#open.get(answer.id)
-    return this.#open.delete(answer.id) ? lineOf({ ...answer, id }) : undefined
+    return this.#open.delete(answer.id) ? rpcLine({ ...answer, id }) : undefined
   }
 
   /** The lines that take back the questions of a daemon that is gone. */
-  withdraw(): string {
+  withdrawAll(): string {
     const lines = [...this.#open.keys()].map((requestId) =>
-      lineOf({ method: 'notifications/cancelled', params: { requestId, reason: 'The relay daemon is away.' } }),
+      rpcLine({ method: 'notifications/cancelled', params: { requestId, reason: 'The relay daemon is away.' } }),
     )
     this.#open.clear()
     this.#daemons++

@@ -4,8 +4,8 @@ import type { Readable, Writable } from 'node:stream'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { serverInfo } from '@agent-relay/sdk/internal/no-daemon-answers'
 import { pipeLimits } from '@agent-relay/sdk/internal/pipe-limits'
-import { Lines } from './lines.cts'
-import { connectionClosed, errorLine, lineOf, parse, type Rpc, type RpcId } from './rpc.cts'
+import { LineSplitter } from './lines.cts'
+import { connectionClosedCode, parseMessage, type RpcId, type RpcMessage, rpcErrorLine, rpcLine } from './rpc.cts'
 
 export { clean, cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 
@@ -14,9 +14,9 @@ export function refuseAll(input: Readable, output: Writable, early: Buffer, reas
   const why = cleanLineForModel(reason)
   const server = { capabilities: { tools: {} }, serverInfo: serverInfo(version) }
   // The answer is always the same, so a longer line need not be understood.
-  const lines = new Lines(pipeLimits.lineBytesMax, {
+  const lines = new LineSplitter(pipeLimits.lineBytesMax, {
     line: (line) => {
-      const { id, method, params } = parse(line) ?? {}
+      const { id, method, params } = parseMessage(line) ?? {}
       if (id !== undefined && id !== null && method !== undefined) output.write(answer(id, method, params, why, server))
     },
     tooLong: () => {},
@@ -26,12 +26,12 @@ export function refuseAll(input: Readable, output: Writable, early: Buffer, reas
 }
 
 /** One answer. Most hosts hide the stderr of a server that ends; the agent sees this answer and can tell its user. */
-function answer(id: RpcId, method: string, params: Rpc['params'], why: string, server: object): string {
-  if (method === 'ping') return lineOf({ id, result: {} })
+function answer(id: RpcId, method: string, params: RpcMessage['params'], why: string, server: object): string {
+  if (method === 'ping') return rpcLine({ id, result: {} })
   if (method === 'initialize') {
     const instructions = `The relay cannot be used here. ${why}`
-    return lineOf({ id, result: { protocolVersion: params?.protocolVersion, ...server, instructions } })
+    return rpcLine({ id, result: { protocolVersion: params?.protocolVersion, ...server, instructions } })
   }
-  if (method !== 'tools/call') return errorLine(id, connectionClosed, why)
-  return lineOf({ id, result: { content: [{ type: 'text', text: `Error: ${why}` }], isError: true } })
+  if (method !== 'tools/call') return rpcErrorLine(id, connectionClosedCode, why)
+  return rpcLine({ id, result: { content: [{ type: 'text', text: `Error: ${why}` }], isError: true } })
 }

@@ -2,13 +2,13 @@
 
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Open } from './pipe.cts'
+import type { OpenConnection } from './pipe.cts'
 
 /** The size limit of an error answer, which is a few lines of JSON. */
 const refusalBytesMax = 64 * 1024
 
 /** `credential` is the agent's token or the workspace's key; an open relay asks for none. It goes in a header, never in an address. */
-export function overHttp(baseUrl: string, credential: string | undefined): Open {
+export function connectOverHttp(baseUrl: string, credential: string | undefined): OpenConnection {
   const url = new URL('/pipe', baseUrl)
   // HTTP is loaded here: a pipe on the local socket needs neither module.
   const { request } = require(url.protocol === 'https:' ? 'node:https' : 'node:http') as typeof import('node:http')
@@ -24,14 +24,14 @@ export function overHttp(baseUrl: string, credential: string | undefined): Open 
       if (head.length > 0) socket.unshift(head)
       opened(socket)
     })
-    asked.once('response', (response) => refused(response, failed))
+    asked.once('response', (response) => reportRefusal(response, failed))
     asked.once('error', failed)
     asked.end()
   }
 }
 
 /** Reports a refusal. The relay gives the reason in JSON; anything else that answers is not a relay. */
-function refused(response: IncomingMessage, failed: (error: Error) => void): void {
+function reportRefusal(response: IncomingMessage, failed: (error: Error) => void): void {
   let text = ''
   response.setEncoding('utf8')
   response.on('data', (chunk: string) => {

@@ -13,8 +13,8 @@ import {
 } from '@agent-relay/sdk/protocol'
 import type { Tool as ListedTool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import { answerBytesMax, clip, shownValue, whatFits } from '../text.ts'
-import { envelopeTool, listed, type Tool, type ToolAnswer, tool } from './tool.ts'
+import { answerBytesMax, cleanValueForModel, clipText, itemsThatFit } from '../text.ts'
+import { defineEnvelopeTool, defineTool, type Tool, type ToolAnswer, toolListing } from './tool.ts'
 
 /** The limit of a description, which stands in the context of every agent that may call the action. */
 const descriptionBytesMax = 1024
@@ -22,8 +22,8 @@ const descriptionBytesMax = 1024
 const unaskedCharsMax = 300
 /** The most actions that are shown unasked, and their size in the list; beyond that the generic tools stand in their place. */
 const [unaskedMax, unaskedBytesMax] = [16, 6_000]
-/** The most actions of the daemon's own, which come with them; there are a handful. */
-const ownMax = 8
+/** The most actions of the daemon itself, which are listed besides those of programs; there are a handful. */
+const daemonActionsMax = 8
 /** The limit of a schema: a larger one would cost every agent its context, and its action is reached by actions_invoke. */
 const schemaBytesMax = 16 * 1024
 /** The part of a too long output that is shown. */
@@ -31,33 +31,33 @@ const previewBytesMax = 4 * 1024
 
 /** The result of an action's call, in the form that a model is shown. Programs get the result from the daemon itself. */
 function envelopeAnswer(envelope: ActionEnvelope): ToolAnswer {
-  return { json: fitting(shownValue(envelope)), isError: !envelope.ok }
+  return { json: fitEnvelope(cleanValueForModel(envelope)), isError: !envelope.ok }
 }
 
-function fitting(envelope: ActionEnvelope): object {
+function fitEnvelope(envelope: ActionEnvelope): object {
   const json = JSON.stringify(envelope)
   if (json.length <= answerBytesMax || !envelope.ok) return envelope
   const { ok, action, invocationId, output } = envelope
   const note = `The output has ${json.length} characters, which is too long to show. Ask the action for less, or for a file.`
-  return { ok, action, invocationId, note, preview: clip(JSON.stringify(output), previewBytesMax) }
+  return { ok, action, invocationId, note, preview: clipText(JSON.stringify(output), previewBytesMax) }
 }
 
-const actionsListTool = envelopeTool({
+const actionsListTool = defineEnvelopeTool({
   name: 'actions_list',
   title: 'List actions',
   description: 'The actions you may call, with their input schemas.',
   input: z.object({ names: z.array(z.string()).optional().describe('Only these') }),
   hints: { readOnly: true, idempotent: true },
-  isForAnyone: true,
+  worksWithoutAgent: true,
   run: async (client, { names }) => {
     const { actions: all } = await client.call('action.list', {})
     const asked =
       names === undefined ? all : all.filter(({ name, tool }) => names.includes(name) || names.includes(tool))
-    const actions = whatFits(asked.map(withoutLongSchemas))
+    const actions = itemsThatFit(asked.map(withoutLongSchemas))
     const more = asked.slice(actions.length).map(({ name }) => name)
     if (more.length === 0) return { actions }
     const note = `${more.length} more did not fit. Call actions_list with their names.`
-    return { actions, more: whatFits(more, previewBytesMax), note }
+    return { actions, more: itemsThatFit(more, previewBytesMax), note }
   },
 })
 
@@ -67,7 +67,7 @@ function withoutLongSchemas({ inputSchema, outputSchema, ...rest }: ActionInfo):
   return { ...rest, inputSchema: short(inputSchema), outputSchema: short(outputSchema) }
 }
 
-const actionsInvokeTool = tool({
+const actionsInvokeTool = defineTool({
   name: 'actions_invoke',
   title: 'Call an action',
   description: 'Call an action by name and wait for its result.',
@@ -82,7 +82,7 @@ const actionsInvokeTool = tool({
     envelopeAnswer(await client.call('action.invoke', { name, input, timeoutMs })),
 })
 
-const actionsResultTool = tool({
+const actionsResultTool = defineTool({
   name: 'actions_result',
   title: 'Result of an action',
   description: 'The result of an earlier call of yours, or that it is running.',
@@ -107,7 +107,7 @@ const genericTools: readonly Tool[] = [actionsListTool, actionsInvokeTool]
  */
 export type ActionScope = 'all' | 'workspace' | 'relay'
 
-export function actionScope(tools: readonly Tool[]): ActionScope | undefined {
+export function actionScopeOf(tools: readonly Tool[]): ActionScope | undefined {
   const has = (name: string) => tools.some((tool) => tool.name === name)
   if (tools.some(({ showsActions }) => showsActions)) return 'all'
   if (has('register_agent')) return 'workspace'
@@ -117,16 +117,16 @@ export function actionScope(tools: readonly Tool[]): ActionScope | undefined {
 /** Lists actions by name. An action that a host could not take as a tool is left out, or the host would drop the whole list. */
 export async function listActions(client: WorkspaceClient, scope: ActionScope): Promise<ListedTool[]> {
   if (scope === 'all')
-    return (await client.call('action.list', {})).actions.flatMap((action) => listedAction(action) ?? [])
-  const limit = unaskedMax + ownMax + 1
+    return (await client.call('action.list', {})).actions.flatMap((action) => cachedListing(action) ?? [])
+  const limit = unaskedMax + daemonActionsMax + 1
   const { actions } = await client.call('action.list', { unasked: true, limit })
   const isOwn = ({ provider }: ActionInfo) => provider === daemonName
-  const own = scope === 'relay' ? [] : actions.filter(isOwn).flatMap((action) => listedAction(action) ?? [])
+  const own = scope === 'relay' ? [] : actions.filter(isOwn).flatMap((action) => cachedListing(action) ?? [])
   const others = actions.filter((action) => !isOwn(action))
-  const shown = others.flatMap((action) => listedAction(action) ?? []).map(shortened)
+  const shown = others.flatMap((action) => cachedListing(action) ?? []).map(shortened)
   const isFew = others.length <= unaskedMax && isWithinBytes(json(shown), unaskedBytesMax)
   // The toolset `workspace` has the generic tools among its own.
-  const generic = scope === 'relay' && !(isFew && shown.length === others.length) ? genericTools.map(listed) : []
+  const generic = scope === 'relay' && !(isFew && shown.length === others.length) ? genericTools.map(toolListing) : []
   return [...own, ...generic, ...(isFew ? shown : [])]
 }
 
@@ -139,27 +139,27 @@ function shortened(tool: ListedTool): ListedTool {
 const lists = new WeakMap<object, ListedTool | 'left out'>()
 
 /** Made once for each registration: a relay in this process returns the same schema object each time. */
-function listedAction(action: ActionInfo): ListedTool | undefined {
-  const list = lists.get(action.inputSchema) ?? listOf(action) ?? 'left out'
+function cachedListing(action: ActionInfo): ListedTool | undefined {
+  const list = lists.get(action.inputSchema) ?? actionListing(action) ?? 'left out'
   lists.set(action.inputSchema, list)
   return list === 'left out' ? undefined : list
 }
 
-function listOf({ name, tool, description, inputSchema }: ActionInfo): ListedTool | undefined {
-  const input = plain(inputSchema)
+function actionListing({ name, tool, description, inputSchema }: ActionInfo): ListedTool | undefined {
+  const input = withoutHostFields(inputSchema)
   if (!isObjectSchema(input) || sizeOf(input) > schemaBytesMax) return undefined
   return {
     name: tool,
     title: name,
-    description: clip(cleanForModel(description), descriptionBytesMax),
-    inputSchema: shownValue(input) as ListedTool['inputSchema'],
+    description: clipText(cleanForModel(description), descriptionBytesMax),
+    inputSchema: cleanValueForModel(input) as ListedTool['inputSchema'],
     // The relay cannot know the effects of an action, so the hints say the worst.
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   }
 }
 
 /** The schema without fields for the host: the dialect, and wishes about HTTP headers. */
-function plain(schema: Record<string, unknown>): Record<string, unknown> {
+function withoutHostFields(schema: Record<string, unknown>): Record<string, unknown> {
   const { $schema: _, ...rest } = schema
   if (!json(rest).includes('x-mcp-header')) return rest
   return JSON.parse(json(rest), (key, value) => (key === 'x-mcp-header' ? undefined : value))
@@ -183,11 +183,11 @@ function sizeOf(schema: object): number {
 const anything = z.unknown()
 
 /** The tool that calls the action of this name. The relay decides whether it exists and whether the caller may call it. */
-export function actionCall(name: string, scope: ActionScope): Tool | undefined {
+export function toolForAction(name: string, scope: ActionScope): Tool | undefined {
   const generic = genericTools.find((each) => each.name === name)
   if (generic) return generic
   if (!ActionName.safeParse(name).success) return undefined
-  return tool({
+  return defineTool({
     name,
     title: name,
     description: '',
@@ -198,17 +198,17 @@ export function actionCall(name: string, scope: ActionScope): Tool | undefined {
       const envelope = await client.call('action.invoke', { name, input: input ?? {} })
       // Most agents of this toolset have never heard of actions.
       const isUnknown = scope === 'relay' && !envelope.ok && envelope.error.code === 'unknown_action'
-      return isUnknown ? { text: `Error: ${unknownTool(name)}`, isError: true } : envelopeAnswer(envelope)
+      return isUnknown ? { text: `Error: ${unknownToolText(name)}`, isError: true } : envelopeAnswer(envelope)
     },
   })
 }
 
-export function unknownTool(name: string): string {
+export function unknownToolText(name: string): string {
   return `Unknown tool: ${name}`
 }
 
 /** Calls `tell` when the actions that the session shows have changed: others are no reason to load the list again. */
-export function whenShownChanges(client: WorkspaceClient, scope: ActionScope, tell: () => void): () => void {
+export function shownActionsNotifier(client: WorkspaceClient, scope: ActionScope, tell: () => void): () => void {
   if (scope === 'all') return tell
   const look = () => listActions(client, scope).then(json, () => undefined)
   let shown = look()

@@ -5,7 +5,7 @@ import { gunzip } from 'node:zlib'
 import { agentStatusOf, Contract, HarnessName, limits, type Run, Summary } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { indentedForModel } from '../text.ts'
-import { type Tool, type ToolAnswer, tool } from './tool.ts'
+import { defineTool, type Tool, type ToolAnswer } from './tool.ts'
 
 /** The size of a page: indented, with every byte a line of its own, it is three times as long, and still fits into an answer (text.ts). */
 const pageBytesMax = 10 * 1024
@@ -15,7 +15,7 @@ function endedAnswer({ status, startedAt, completedAt, stoppedAt }: Run): ToolAn
   return { json: { status, started_at: startedAt, completed_at: completedAt, stopped_at: stoppedAt } }
 }
 
-const agentStartTool = tool({
+const agentStartTool = defineTool({
   name: 'agent_start',
   title: 'Start an agent',
   description:
@@ -36,7 +36,7 @@ const agentStartTool = tool({
   },
 })
 
-const agentStatusTool = tool({
+const agentStatusTool = defineTool({
   name: 'agent_status',
   title: 'Status of agents',
   description:
@@ -49,7 +49,7 @@ const agentStatusTool = tool({
   },
 })
 
-const agentCompleteTool = tool({
+const agentCompleteTool = defineTool({
   name: 'agent_complete',
   title: 'Complete a contract',
   description: 'Say that your contract is fulfilled. Call it once, as the last thing you do.',
@@ -64,7 +64,7 @@ const agentCompleteTool = tool({
     endedAnswer(await client.call('run.complete', { run, summary, payload })),
 })
 
-const agentStopTool = tool({
+const agentStopTool = defineTool({
   name: 'agent_stop',
   title: 'Stop an agent',
   description: 'Stop an agent: its model is asked nothing more. One that is over already stays as it is.',
@@ -73,7 +73,7 @@ const agentStopTool = tool({
   run: async (client, { agent_id: run }) => endedAnswer(await client.call('run.stop', { run })),
 })
 
-const agentPayloadTool = tool({
+const agentPayloadTool = defineTool({
   name: 'agent_payload',
   title: 'Read a payload',
   description: 'What an agent handed over, page by page.',

@@ -7,7 +7,7 @@ import { relaySendTool as send } from './relay-send.ts'
 import { relaySpawnTool as spawn } from './relay-spawn.ts'
 import { relayStatusTool as status } from './relay-status.ts'
 import { relayWhoTool as who } from './relay-who.ts'
-import { listed } from './tool.ts'
+import { toolListing } from './tool.ts'
 
 export { handleRelayInbox, type RelayInboxInput, relayInboxSchema } from './relay-inbox.ts'
 export { handleRelayRelease, type RelayReleaseInput, relayReleaseSchema } from './relay-release.ts'
@@ -16,9 +16,9 @@ export { handleRelaySpawn, type RelaySpawnInput, relaySpawnSchema } from './rela
 export { handleRelayStatus, type RelayStatusInput, relayStatusSchema } from './relay-status.ts'
 export { handleRelayWho, type RelayWhoInput, relayWhoSchema } from './relay-who.ts'
 
-export const relaySendTool = listed(send)
-export const relayInboxTool = listed(inbox)
-export const relayWhoTool = listed(who)
-export const relayStatusTool = listed(status)
-export const relaySpawnTool = listed(spawn)
-export const relayReleaseTool = listed(release)
+export const relaySendTool = toolListing(send)
+export const relayInboxTool = toolListing(inbox)
+export const relayWhoTool = toolListing(who)
+export const relayStatusTool = toolListing(status)
+export const relaySpawnTool = toolListing(spawn)
+export const relayReleaseTool = toolListing(release)

@@ -3,24 +3,24 @@
 import { longBodyText, shownBodyBytesMax } from '@agent-relay/sdk/internal/long-body'
 import { limits, messageKinds } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { unknownRole } from '../client.ts'
-import { cut } from '../text.ts'
+import { unknownRoleError } from '../client.ts'
+import { cutWithNote } from '../text.ts'
 import { bodiesBytesMax } from './relay-inbox.ts'
-import { type Tool, tool } from './tool.ts'
+import { defineTool, type Tool } from './tool.ts'
 
-type Common = 'name' | 'title' | 'description' | 'input' | 'hints' | 'showsInbox' | 'roleInputs' | 'run'
+type LiftToolFields = 'name' | 'title' | 'description' | 'input' | 'hints' | 'showsInbox' | 'roleInputs' | 'run'
 
-interface Definition<I> extends Pick<Tool<I>, Common> {
+interface LiftToolDefinition<I> extends Pick<Tool<I>, LiftToolFields> {
   role(input: I): string | undefined
 }
 
 const roleInput = z.string().min(1).describe('Your role')
 
-function liftTool<I>(definition: Definition<I>): Tool {
-  return tool({
+function liftTool<I>(definition: LiftToolDefinition<I>): Tool {
+  return defineTool({
     ...definition,
     // The role alone identifies the caller.
-    isForAnyone: true,
+    worksWithoutAgent: true,
     // The kickoff names these tools, so the model must see them from the start.
     isPinned: true,
   })
@@ -42,7 +42,7 @@ const postMessageTool = liftTool({
   roleInputs: ['from', 'to'],
   run: async (client, { to, kind, body }) => {
     // The workspace may hold other agents, but only roles belong to the lift.
-    if (!client.roles.includes(to)) throw unknownRole(to, client.roles)
+    if (!client.roles.includes(to)) throw unknownRoleError(to, client.roles)
     const { id } = await client.call('message.send', { to, kind, body })
     return { json: { id }, note: longBodyText(body) }
   },
@@ -66,7 +66,7 @@ const readMessagesTool = liftTool({
       from,
       to: String(to),
       kind,
-      body: cut(body, shownBodyBytesMax),
+      body: cutWithNote(body, shownBodyBytesMax),
       ts,
     }))
     return page.more > 0 ? { json: messages, note: `${page.more} more. Call read_messages again.` } : { json: messages }

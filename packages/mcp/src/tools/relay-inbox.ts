@@ -5,8 +5,8 @@ import { inboxHeading } from '@agent-relay/sdk/internal/injection'
 import { shownBodyBytesMax } from '@agent-relay/sdk/internal/long-body'
 import { z } from 'zod'
 import type { InboxPage, ToolClient } from '../client.ts'
-import { bodyForModel, cut } from '../text.ts'
-import { type Tool, tool } from './tool.ts'
+import { bodyForModel, cutWithNote } from '../text.ts'
+import { defineTool, type Tool } from './tool.ts'
 
 /**
  * The limit of bodies of several messages in one answer. Codex leaves out the middle of more than 12,000 bytes with a model that it does not
@@ -23,7 +23,7 @@ export const relayInboxSchema = z.object({
 })
 export type RelayInboxInput = z.input<typeof relayInboxSchema>
 
-export const relayInboxTool: Tool = tool({
+export const relayInboxTool: Tool = defineTool({
   name: 'relay_inbox',
   title: 'Read your inbox',
   description: 'Get messages sent to you directly, to your channels or to everyone.',
@@ -51,15 +51,15 @@ export function shownMessages(messages: InboxPage) {
     channel,
     thread,
     kind,
-    body: cut(body, shownBodyBytesMax),
+    body: cutWithNote(body, shownBodyBytesMax),
   }))
 }
 
 function inboxText(messages: InboxPage, isLookingBack: boolean): string {
   const shown = messages.map(
-    (message) => `${inboxHeading(message)}\n${bodyForModel(cut(message.content, shownBodyBytesMax))}`,
+    (message) => `${inboxHeading(message)}\n${bodyForModel(cutWithNote(message.content, shownBodyBytesMax))}`,
   )
-  const text = cut(`${messages.length} message(s):\n\n${shown.join('\n\n---\n\n')}`)
+  const text = cutWithNote(`${messages.length} message(s):\n\n${shown.join('\n\n---\n\n')}`)
   const { more = 0 } = messages
   if (more === 0) return text
   // The same call without `before` would begin at the newest message again.

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
-import { type TextAnswer, type Tool, tool } from './tool.ts'
+import { defineTool, type TextAnswer, type Tool } from './tool.ts'
 
 export const relayReleaseSchema = z.object({
   name: z.string().describe('Name of the worker'),
@@ -10,7 +10,7 @@ export const relayReleaseSchema = z.object({
 })
 export type RelayReleaseInput = z.input<typeof relayReleaseSchema>
 
-export const relayReleaseTool: Tool = tool({
+export const relayReleaseTool: Tool = defineTool({
   name: 'relay_release',
   title: 'Release a worker',
   description: 'End a worker that is done or no longer needed.',

@@ -8,8 +8,8 @@ import { notReachedText, unreachableText } from '@agent-relay/sdk/internal/unrea
 import { limits, NoticeOccasion, type OutputOf } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { parseAddress, type ToolClient } from '../client.ts'
-import { answerBytesMax, awayText, cut, hanging } from '../text.ts'
-import { type TextAnswer, type Tool, tool } from './tool.ts'
+import { answerBytesMax, awayText, bodyAfterPrefix, cutWithNote } from '../text.ts'
+import { defineTool, type TextAnswer, type Tool } from './tool.ts'
 
 /** The limit of the lines below an answer. */
 const lastLinesBytesMax = 256
@@ -32,7 +32,7 @@ export const relaySendSchema = z.object({
 })
 export type RelaySendInput = z.input<typeof relaySendSchema>
 
-export const relaySendTool: Tool = tool({
+export const relaySendTool: Tool = defineTool({
   name: 'relay_send',
   title: 'Send a message',
   description: `Send a message to another agent. It is stored safely even if the recipient is away.
@@ -42,26 +42,28 @@ Examples:
 - to="Bob", message="Which branch?", await_response=true`,
   input: relaySendSchema,
   hints: {},
-  run: sendAndTell,
+  run: sendAndReport,
 })
 
-type Sender = Pick<ToolClient, 'send' | 'queue' | 'sendAndWait'> & Partial<Pick<ToolClient, 'call'>>
+type SendingClient = Pick<ToolClient, 'send' | 'queue' | 'sendAndWait'> & Partial<Pick<ToolClient, 'call'>>
 
 /** The tool for programs: returns the first line alone. */
-export async function handleRelaySend(client: Sender, input: RelaySendInput): Promise<string> {
-  return (await sendAndTell(client, input)).text
+export async function handleRelaySend(client: SendingClient, input: RelaySendInput): Promise<string> {
+  return (await sendAndReport(client, input)).text
 }
 
-async function sendAndTell(client: Sender, input: RelaySendInput): Promise<TextAnswer> {
+async function sendAndReport(client: SendingClient, input: RelaySendInput): Promise<TextAnswer> {
   const { to, message, thread, create, queue, await_response, timeout_ms, notify } = input
-  if (notify !== undefined) mustBeTold(input)
+  if (notify !== undefined) checkNotice(input)
   const below = (id: string | undefined, ...lines: (string | undefined)[]) =>
     [...lines, longBodyText(message), id && `id: ${id}`].filter((line) => line !== undefined).join('\n')
   if (await_response) {
-    const reply = await client.sendAndWait(to, message, { thread, create, timeoutMs: timeout_ms }).catch(notThere)
+    const reply = await client
+      .sendAndWait(to, message, { thread, create, timeoutMs: timeout_ms })
+      .catch(absentRecipients)
     if ('away' in reply) return answer(`Message sent to ${to}`, below(reply.id, reply.away))
     const { id, from, content } = reply
-    const text = cut(`Response from ${from}: ${hanging(content)}`, answerBytesMax - lastLinesBytesMax)
+    const text = cutWithNote(`Response from ${from}: ${bodyAfterPrefix(content)}`, answerBytesMax - lastLinesBytesMax)
     return answer(text, below(id))
   }
   const options = { thread, create }
@@ -74,8 +76,8 @@ async function sendAndTell(client: Sender, input: RelaySendInput): Promise<TextA
     )
   const { id, to: reached = to, away = [], unreachable = [], notReached = [], failed = [] } = sent ?? {}
   const missed = failed.map(({ to, message }) => `Not delivered to ${to}: ${message}`)
-  const notice = notify && (await noticeOf(client, reached, notify, id))
-  const whom = isStandIn(to) && reached !== to ? `It went to ${reached}.` : undefined
+  const notice = notify && (await askForNotice(client, reached, notify, id))
+  const whom = isAlias(to) && reached !== to ? `It went to ${reached}.` : undefined
   return answer(
     `Message sent to ${to}`,
     below(id, whom, awayText(away), unreachableText(unreachable), notReachedText(notReached), notice, ...missed),
@@ -83,7 +85,7 @@ async function sendAndTell(client: Sender, input: RelaySendInput): Promise<TextA
 }
 
 /** Refuses a notice that cannot be given, before anything is sent: it is about one agent, after a message that the agent gets now. */
-function mustBeTold({ to, queue, await_response }: RelaySendInput): void {
+function checkNotice({ to, queue, await_response }: RelaySendInput): void {
   const isOne = typeof parseAddress(to) === 'string' && !/[#*:]/.test(to)
   if (isOne && !queue && !await_response) return
   throw new RelayError('notify needs one agent of this workspace in "to", and neither queue nor await_response.', {
@@ -92,7 +94,7 @@ function mustBeTold({ to, queue, await_response }: RelaySendInput): void {
 }
 
 /** Asks for a notice. The message is sent already, so a refusal of the notice must not read as if the message were not. */
-async function noticeOf(client: Sender, to: string | string[], when: 'idle' | 'answered', message?: string) {
+async function askForNotice(client: SendingClient, to: string | string[], when: 'idle' | 'answered', message?: string) {
   const agent = String(to)
   const asked = client.call?.('notice.ask', { agent, when, message })
   return asked?.then(
@@ -107,12 +109,12 @@ function answer(text: string, note: string): TextAnswer {
 }
 
 /** Whether the address leads to an agent of another name, by its role or handle. */
-function isStandIn(to: string): boolean {
+function isAlias(to: string): boolean {
   return /^(?:[^:]*:)?(?:lead|@.+)$/.test(to)
 }
 
 /** Reads a failed wait for absent recipients: the message was sent, so that is no error. */
-function notThere(error: unknown): { away: string; id: string | undefined } {
+function absentRecipients(error: unknown): { away: string; id: string | undefined } {
   if (!(error instanceof RelayError) || error.code !== 'wait.gone') throw error
   return { away: error.message, id: error.details.message as string | undefined }
 }

@@ -3,7 +3,7 @@
 import { clisWith } from '@agent-relay/sdk/internal/clis'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
-import { type TextAnswer, type Tool, tool } from './tool.ts'
+import { defineTool, type TextAnswer, type Tool } from './tool.ts'
 
 /** The CLIs that a tool may start: only workers with our tools can message you. The others are for people at a terminal: `agent-relay spawn`. */
 const clis = clisWith('worker').filter(({ worker }) => worker === 'mcp')
@@ -18,7 +18,7 @@ export const relaySpawnSchema = z.object({
 })
 export type RelaySpawnInput = z.input<typeof relaySpawnSchema>
 
-export const relaySpawnTool: Tool = tool({
+export const relaySpawnTool: Tool = defineTool({
   name: 'relay_spawn',
   title: 'Spawn a worker',
   description: `Start a worker agent for a subtask. It messages you when ready.

@@ -7,9 +7,9 @@ import { noticeText } from '@agent-relay/sdk/internal/notice-text'
 import { NoticeOccasion } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
-import { answerBytesMax, clip, indentedForModel } from '../text.ts'
+import { answerBytesMax, clipText, indentedForModel } from '../text.ts'
 import { agentLine } from './relay-who.ts'
-import { type Tool, tool } from './tool.ts'
+import { defineTool, type Tool } from './tool.ts'
 
 const linesMax = 100
 /** The limit of a screen's text: indented, it is at most three times as long, and an answer has other lines. */
@@ -22,7 +22,7 @@ export const relayStatusSchema = z.object({
 })
 export type RelayStatusInput = z.input<typeof relayStatusSchema>
 
-export const relayStatusTool: Tool = tool({
+export const relayStatusTool: Tool = defineTool({
   name: statusTool.name,
   title: statusTool.title,
   description: statusTool.description,
@@ -70,5 +70,5 @@ async function agentStatus(client: ToolClient, name: string, { notify, lines }: 
 async function screenOf(client: ToolClient, name: string, lines: number): Promise<string> {
   const { text, exited } = await client.call('worker.screen', { name, lines })
   const ended = exited === undefined ? '' : `\n${cleanLineForModel(exited)}`
-  return `${ended}\nThe last lines of its screen:\n${indentedForModel(clip(text.trimEnd(), screenBytesMax))}`
+  return `${ended}\nThe last lines of its screen:\n${indentedForModel(clipText(text.trimEnd(), screenBytesMax))}`
 }

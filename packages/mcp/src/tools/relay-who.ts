@@ -7,7 +7,7 @@ import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import type { Agent } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
-import { type Tool, tool } from './tool.ts'
+import { defineTool, type Tool } from './tool.ts'
 
 export const relayWhoSchema = z.object({
   include_idle: z.boolean().optional().default(true).describe('Include idle agents'),
@@ -15,7 +15,7 @@ export const relayWhoSchema = z.object({
 })
 export type RelayWhoInput = z.input<typeof relayWhoSchema>
 
-export const relayWhoTool: Tool = tool({
+export const relayWhoTool: Tool = defineTool({
   name: 'relay_who',
   title: 'List online agents',
   description: 'List online agents with their CLI and status, e.g. "Bob (codex) - idle".',

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
 
 /** The four hints that hosts use to decide whether to ask the user; all four, since two of them default to "dangerous". */
-export interface Hints {
+export interface ToolHints {
   readOnly?: boolean
   destructive?: boolean
   idempotent?: boolean
@@ -33,11 +33,11 @@ export interface Tool<I = unknown> {
   title: string
   description: string
   input: z.ZodType<I>
-  hints: Hints
+  hints: ToolHints
   /** Results say `ok`, and so do errors: `{ok: false, error: {code, message}}`. */
   hasEnvelope?: boolean
   /** The tool answers a session that acts as no agent, too. */
-  isForAnyone?: boolean
+  worksWithoutAgent?: boolean
   /** The answer holds the waiting messages, so it needs no hint about them. */
   showsInbox?: boolean
   /** The model sees the tool from the start, also in a host that shows tools only after a search. */
@@ -52,7 +52,7 @@ export interface Tool<I = unknown> {
 }
 
 /** Erases the type of a tool's input, which the table of tools does not need. */
-export function tool<I>(definition: Tool<I>): Tool {
+export function defineTool<I>(definition: Tool<I>): Tool {
   return definition as unknown as Tool
 }
 
@@ -62,8 +62,8 @@ interface EnvelopeDefinition<I> extends Omit<Tool<I>, 'hasEnvelope' | 'role' | '
 }
 
 /** A tool with an envelope: every answer has `ok`. */
-export function envelopeTool<I>({ run, ...rest }: EnvelopeDefinition<I>): Tool {
-  return tool({
+export function defineEnvelopeTool<I>({ run, ...rest }: EnvelopeDefinition<I>): Tool {
+  return defineTool({
     ...rest,
     hasEnvelope: true,
     run: async (client, input: I) => ({ json: { ok: true, ...(await run(client, input)) } }),
@@ -73,8 +73,8 @@ export function envelopeTool<I>({ run, ...rest }: EnvelopeDefinition<I>): Tool {
 const lists = new WeakMap<Tool, ListedTool>()
 
 /** The tool as tools/list shows it. Made once for each tool: deriving the schemas takes half a millisecond, and every session asks. */
-export function listed(tool: Tool): ListedTool {
-  const list = lists.get(tool) ?? listOf(tool)
+export function toolListing(tool: Tool): ListedTool {
+  const list = lists.get(tool) ?? makeListing(tool)
   lists.set(tool, list)
   return list
 }
@@ -82,15 +82,15 @@ export function listed(tool: Tool): ListedTool {
 const tokenProperty = { type: 'string', description: 'From register_agent' }
 
 /** The tool with an argument for the agent's token, where every call must show one. An action's own argument of that name stays. */
-export function withToken(tool: ListedTool): ListedTool {
+export function withTokenArgument(tool: ListedTool): ListedTool {
   const { inputSchema } = tool
   const properties = { agent_token: tokenProperty, ...inputSchema.properties }
   return { ...tool, inputSchema: { ...inputSchema, properties } as ListedTool['inputSchema'] }
 }
 
 /** The tool with the roles of a lift in its schema. */
-export function withRoles(tool: Tool, roles: readonly string[] = []): ListedTool {
-  const list = listed(tool)
+export function withRoleNames(tool: Tool, roles: readonly string[] = []): ListedTool {
+  const list = toolListing(tool)
   const { roleInputs = [] } = tool
   if (roles.length === 0 || roleInputs.length === 0) return list
   const properties = { ...list.inputSchema.properties }
@@ -98,13 +98,13 @@ export function withRoles(tool: Tool, roles: readonly string[] = []): ListedTool
   return { ...list, inputSchema: { ...list.inputSchema, properties } }
 }
 
-function listOf({ name, title, description, input, hints, isPinned }: Tool): ListedTool {
+function makeListing({ name, title, description, input, hints, isPinned }: Tool): ListedTool {
   const { readOnly = false, destructive = false, idempotent = false, openWorld = false } = hints
   return {
     name,
     title,
     description,
-    inputSchema: schemaOf(input),
+    inputSchema: inputSchemaFor(input),
     annotations: {
       readOnlyHint: readOnly,
       destructiveHint: destructive,
@@ -116,18 +116,18 @@ function listOf({ name, title, description, input, hints, isPinned }: Tool): Lis
 }
 
 /** The input schema without redundant parts, since each of its bytes is in the context of every agent. */
-function schemaOf(schema: z.ZodType): ListedTool['inputSchema'] {
-  return withoutNoise(z.toJSONSchema(schema, { io: 'input' })) as ListedTool['inputSchema']
+function inputSchemaFor(schema: z.ZodType): ListedTool['inputSchema'] {
+  return withoutRedundantParts(z.toJSONSchema(schema, { io: 'input' })) as ListedTool['inputSchema']
 }
 
-function withoutNoise(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNoise)
+function withoutRedundantParts(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutRedundantParts)
   if (typeof value !== 'object' || value === null) return value
   const kept = Object.entries(value).filter(
     ([key, each]) =>
       key !== '$schema' && !(key === 'additionalProperties' && each === false) && !isSafeBound(key, each),
   )
-  return Object.fromEntries(kept.map(([key, each]) => [key, withoutNoise(each)]))
+  return Object.fromEntries(kept.map(([key, each]) => [key, withoutRedundantParts(each)]))
 }
 
 /** Whether the value is a bound of the safe integers, which zod writes out. */

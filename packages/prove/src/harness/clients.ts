@@ -2,18 +2,18 @@
 
 import { RelayClient } from '@agent-relay/sdk'
 import type { ClientLimits } from '@agent-relay/sdk/internal/client'
-import type { Scene } from './processes.ts'
+import type { Trial } from './processes.ts'
 
-interface Wishes {
+interface TrialClientOptions {
   limits?: Partial<ClientLimits>
   /** Collects the errors that the client reports outside of any call. */
   faults?: string[]
 }
 
 export async function connectClient(
-  scene: Scene,
+  scene: Trial,
   agentName: string,
-  { limits, faults }: Wishes = {},
+  { limits, faults }: TrialClientOptions = {},
 ): Promise<RelayClient> {
   const client = new RelayClient({ agentName, socketPath: scene.socketPath, autoConnect: false, limits })
   scene.onDispose(() => client.disconnect())

@@ -1,8 +1,8 @@
 // The history of a trial: the messages that its clients sent and were shown, and the rules that these and the stored messages must obey together.
 
-import type { Scene } from './processes.ts'
+import type { Trial } from './processes.ts'
 
-export interface Send {
+export interface RecordedSend {
   from: string
   to: string
   /** A counter for each sender and recipient, which is part of the message's body. */
@@ -10,14 +10,15 @@ export interface Send {
   outcome: 'unknown' | 'acked' | 'refused'
 }
 
-export interface Shown {
+export interface RecordedShow {
   by: string
   from: string
   n: number
 }
 
-export const bodyOf = (from: string, to: string, n: number, padding = ''): string => `${from} ${to} ${n} ${padding}`
-export const keyOf = ({ from, to, n }: { from: string; to: string; n: number }): string => `${from} ${to} ${n}`
+export const messageBody = (from: string, to: string, n: number, padding = ''): string =>
+  `${from} ${to} ${n} ${padding}`
+export const messageKey = ({ from, to, n }: { from: string; to: string; n: number }): string => `${from} ${to} ${n}`
 const pairOf = (from: string, to: string): string => `${from} → ${to}`
 
 export function parseBody(body: string): { from: string; to: string; n: number } {
@@ -25,22 +26,22 @@ export function parseBody(body: string): { from: string; to: string; n: number }
   return { from: from as string, to: to as string, n: Number(n) }
 }
 
-export class History {
-  readonly sends: Send[] = []
-  readonly shown: Shown[] = []
+export class MessageHistory {
+  readonly sends: RecordedSend[] = []
+  readonly shown: RecordedShow[] = []
   readonly #numbers = new Map<string, number>()
 
   /** Records a send before the message is sent; the outcome is `unknown` until the caller sets it. */
-  invoke(from: string, to: string): Send {
+  recordSend(from: string, to: string): RecordedSend {
     const pair = pairOf(from, to)
     const n = (this.#numbers.get(pair) ?? 0) + 1
     this.#numbers.set(pair, n)
-    const send: Send = { from, to, n, outcome: 'unknown' }
+    const send: RecordedSend = { from, to, n, outcome: 'unknown' }
     this.sends.push(send)
     return send
   }
 
-  see(by: string, body: string): void {
+  recordShown(by: string, body: string): void {
     const { from, n } = parseBody(body)
     this.shown.push({ by, from, n })
   }
@@ -56,8 +57,8 @@ export class History {
 
   faultsOfStored(stored: StoredMessage[]): string[] {
     const faults: string[] = []
-    const times = countBy(stored.map(keyOf))
-    const known = new Map(this.sends.map((send) => [keyOf(send), send]))
+    const times = countBy(stored.map(messageKey))
+    const known = new Map(this.sends.map((send) => [messageKey(send), send]))
     for (const [key, count] of times) {
       if (count > 1) faults.push(`stored ${count} times: ${key}`)
       const send = known.get(key)
@@ -65,17 +66,17 @@ export class History {
       else if (send.outcome === 'refused') faults.push(`stored, but its sender was refused: ${key}`)
     }
     for (const send of this.sends)
-      if (send.outcome === 'acked' && !times.has(keyOf(send)))
-        faults.push(`acknowledged, but not stored: ${keyOf(send)}`)
+      if (send.outcome === 'acked' && !times.has(messageKey(send)))
+        faults.push(`acknowledged, but not stored: ${messageKey(send)}`)
     const order = inOrder(stored.map(({ from, to, n }) => ({ pair: pairOf(from, to), n })))
     return [...faults, ...order.map((text) => `stored out of order: ${text}`)]
   }
 
   #faultsOfShown(stored: StoredMessage[]): string[] {
     const faults: string[] = []
-    const seen = countBy(this.shown.map(({ by, from, n }) => keyOf({ from, to: by, n })))
+    const seen = countBy(this.shown.map(({ by, from, n }) => messageKey({ from, to: by, n })))
     for (const [key, count] of seen) if (count > 1) faults.push(`shown ${count} times: ${key}`)
-    const there = new Set(stored.map(keyOf))
+    const there = new Set(stored.map(messageKey))
     for (const key of there) if (!seen.has(key)) faults.push(`stored, but never shown: ${key}`)
     for (const key of seen.keys()) if (!there.has(key)) faults.push(`shown, but not stored: ${key}`)
     const order = inOrder(this.shown.map(({ by, from, n }) => ({ pair: pairOf(from, by), n })))
@@ -108,7 +109,7 @@ export interface StoredMessage {
 
 /** Reads a database that no daemon has open: its messages in the order in which they were stored, and whether SQLite finds the file sound. */
 export function readStored(
-  { relay, databasePath }: Scene,
+  { relay, databasePath }: Trial,
   path = databasePath,
 ): { messages: StoredMessage[]; integrity: string } {
   const { bodies, integrity } = relay.read(path)

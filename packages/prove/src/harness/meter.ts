@@ -4,7 +4,7 @@ import type { DaemonProcess } from './processes.ts'
 
 const lookEachMs = 50
 
-export class Meter {
+export class MemoryMeter {
   readonly #timer: NodeJS.Timeout
   readonly #daemon: DaemonProcess
   #max = 0

@@ -5,7 +5,7 @@ import { frameOf } from './raw.ts'
 
 const call = (op: string, input: unknown) => frameOf('CALL', 'c_01k0000000', { op, input })
 
-export const corpus: readonly string[] = [
+export const validFrames: readonly string[] = [
   frameOf('HELLO', 'h1', { name: 'mutant', channels: ['#general'], cli: 'x', strict: false }),
   frameOf('PING', 'p1', {}),
   frameOf('BYE', 'b1', { watch: 'w1' }),
@@ -54,11 +54,11 @@ const poison = [
   '[[[[[[[[[[]]]]]]]]]]',
 ]
 
-export class Mutator {
+export class FrameMutator {
   readonly #random: Random
   readonly #corpus: readonly string[]
 
-  constructor(random: Random, texts: readonly string[] = corpus) {
+  constructor(random: Random, texts: readonly string[] = validFrames) {
     this.#random = random
     this.#corpus = texts
   }

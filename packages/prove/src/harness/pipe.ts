@@ -73,7 +73,7 @@ export class RawPipe {
 
   async call(name: string, args: object = {}): Promise<string> {
     const { result, error } = await this.answer(this.postCall(name, args))
-    return error === undefined ? textOf(result) : error.message
+    return error === undefined ? toolText(result) : error.message
   }
 
   async end(): Promise<void> {
@@ -93,6 +93,6 @@ function isAnswer(line: Json, id: Id): boolean {
   return line.id === id && line.method === undefined
 }
 
-export function textOf(result: Json): string {
+export function toolText(result: Json): string {
   return result.content.map(({ text }: Json) => text).join('')
 }

@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url'
 import { callOnce } from './raw.ts'
 import type { TriedRelay } from './tried-relay.ts'
 
-export const project = 'crash'
+export const trialProject = 'crash'
 /** The built JavaScript file; tests start it too, although they themselves run from the sources. */
 const daemonPath = fileURLToPath(new URL('../../dist/harness/daemon.js', import.meta.url))
 
 /** What the caller of a trial passes in: the relay to try, and the means to cancel and to watch the trial. */
-export interface Setting {
+export interface TrialOptions {
   relay: TriedRelay
   /** Aborting this signal cuts the trial short. */
   signal?: AbortSignal
@@ -21,7 +21,7 @@ export interface Setting {
   onProgress?(text: string): void
 }
 
-export interface Exit {
+export interface ProcessExit {
   code: number | null
   signal: NodeJS.Signals | null
 }
@@ -43,7 +43,7 @@ process.on('exit', () => {
 /** A daemon process that was started: it lives, but is not necessarily ready. */
 export class DaemonProcess {
   readonly child: ChildProcess
-  readonly exited: Promise<Exit>
+  readonly exited: Promise<ProcessExit>
   /** Resolves when the daemon has opened the workspace; rejects if the daemon ends before. */
   readonly ready: Promise<void>
   /** The daemon's own process id. Under strace, the child process is strace, so the two ids differ. */
@@ -91,7 +91,7 @@ export class DaemonProcess {
     else this.child.kill(signal)
   }
 
-  async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<Exit> {
+  async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<ProcessExit> {
     this.kill(signal)
     return await this.exited
   }
@@ -106,16 +106,16 @@ export class DaemonProcess {
 }
 
 /** The daemons and files of one trial; `dispose` ends the daemons and removes the files. */
-export class Scene {
+export class Trial {
   readonly #started: DaemonProcess[] = []
   readonly #cleanUps: (() => unknown)[] = []
-  readonly #onProgress: Setting['onProgress']
+  readonly #onProgress: TrialOptions['onProgress']
   readonly relay: TriedRelay
   readonly dataDir: string
   /** Whether the trial is over: from then on nothing may be started or sent. */
   isOver = false
 
-  constructor({ relay, onProgress }: Setting) {
+  constructor({ relay, onProgress }: TrialOptions) {
     this.relay = relay
     this.#onProgress = onProgress
     this.dataDir = mkdtempSync(join(tmpdir(), 'relay-prove-'))
@@ -123,32 +123,32 @@ export class Scene {
   }
 
   /** Reports progress; a trial that reports nothing for long counts as stuck. */
-  tell(text: string): void {
+  reportProgress(text: string): void {
     this.#onProgress?.(text)
   }
 
   /**
-   * Starts a daemon. `through` is a program that runs the daemon, such as strace with its options; `isApart` says that this program gives the daemon a file
+   * Starts a daemon. `wrapper` is a program that runs the daemon, such as strace with its options; `hasOwnFileSystem` says that this program gives the daemon a file
    * system of its own.
    */
   spawnDaemon({
-    through = [] as string[],
+    wrapper = [] as string[],
     nodeArgs = [] as string[],
-    isApart = false,
+    hasOwnFileSystem = false,
     hasHttp = false,
   } = {}): DaemonProcess {
     if (this.isOver) throw new Error('the trial is over')
-    const http = hasHttp ? ['--port', '0', '--home', project] : []
-    const [command, ...args] = [...through, process.execPath, ...nodeArgs, daemonPath, this.relay.launcher, ...http]
-    const env = { ...bareEnv(), RELAY_DATA_DIR: this.dataDir }
+    const http = hasHttp ? ['--port', '0', '--home', trialProject] : []
+    const [command, ...args] = [...wrapper, process.execPath, ...nodeArgs, daemonPath, this.relay.launcher, ...http]
+    const env = { ...environmentWithoutRelay(), RELAY_DATA_DIR: this.dataDir }
     const child = spawn(command as string, args, { env, stdio: ['pipe', 'ignore', 'pipe'] })
-    const root = isApart ? `/proc/${child.pid}/root` : ''
+    const root = hasOwnFileSystem ? `/proc/${child.pid}/root` : ''
     const daemon = new DaemonProcess(child, join(root, this.controlPath))
     this.#started.push(daemon)
     return daemon
   }
 
-  async startDaemon(options: Parameters<Scene['spawnDaemon']>[0] = {}): Promise<DaemonProcess> {
+  async startDaemon(options: Parameters<Trial['spawnDaemon']>[0] = {}): Promise<DaemonProcess> {
     const daemon = this.spawnDaemon(options)
     await daemon.ready
     return daemon
@@ -160,18 +160,19 @@ export class Scene {
   }
 
   get socketPath(): string {
-    return join(this.dataDir, 'projects', project, 'daemon.sock')
+    return join(this.dataDir, 'projects', trialProject, 'daemon.sock')
   }
 
   get databasePath(): string {
-    return join(this.dataDir, 'projects', project, 'relay.db')
+    return join(this.dataDir, 'projects', trialProject, 'relay.db')
   }
 
   /** The key of the trial's workspace, read from the owner's credentials file. */
   get key(): string {
     const { workspaces } = JSON.parse(readFileSync(join(this.dataDir, 'credentials.json'), 'utf8'))
     return (
-      (Object.values(workspaces) as { name: string; key: string }[]).find(({ name }) => name === project)?.key ?? ''
+      (Object.values(workspaces) as { name: string; key: string }[]).find(({ name }) => name === trialProject)?.key ??
+      ''
     )
   }
 
@@ -197,10 +198,10 @@ export class Scene {
  * Runs `work` in a new scene (the daemons and files of a trial), and disposes of the scene in any case. If the trial is cut short, rejects with the signal's
  * reason after everything has been removed.
  */
-export async function inScene<T>(setting: Setting, work: (scene: Scene) => Promise<T>): Promise<T> {
+export async function inTrial<T>(setting: TrialOptions, work: (scene: Trial) => Promise<T>): Promise<T> {
   const { signal } = setting
   signal?.throwIfAborted()
-  const scene = new Scene(setting)
+  const scene = new Trial(setting)
   let cut = () => {}
   const isCut = new Promise<never>((_, reject) => {
     cut = () => reject(signal?.reason)
@@ -215,12 +216,12 @@ export async function inScene<T>(setting: Setting, work: (scene: Scene) => Promi
 }
 
 async function openWorkspace(controlPath: string): Promise<void> {
-  const { type, payload } = await callOnce(controlPath, 'workspace.open', { workspace: project })
+  const { type, payload } = await callOnce(controlPath, 'workspace.open', { workspace: trialProject })
   if (type !== 'ACK') throw new Error(`the workspace was not opened: ${JSON.stringify(payload)}`)
 }
 
 /** Returns this process's environment without the variables that would change a daemon's behaviour or lead a client to another daemon. */
-export function bareEnv(): NodeJS.ProcessEnv {
+export function environmentWithoutRelay(): NodeJS.ProcessEnv {
   const changes = /^(?:NODE_EXTRA_CA_CERTS|NODE_OPTIONS|VITEST|RELAY_.*)$/
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !changes.test(name)))
 }
@@ -241,7 +242,7 @@ function killQuietly(pid: number, signal: NodeJS.Signals): void {
 }
 
 /** Whether the promise settles within `ms`. */
-export async function isSettled(ms: number, work: Promise<unknown>): Promise<boolean> {
+export async function settlesWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>((resolve) => {
     timer = setTimeout(resolve, ms, false)

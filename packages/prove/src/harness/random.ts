@@ -10,7 +10,7 @@ export class Random {
   }
 
   /** A generator with a different seed each time. */
-  static any(): Random {
+  static withNewSeed(): Random {
     return new Random(Date.now() % 1_000_000_007)
   }
 

@@ -18,7 +18,7 @@ export interface Frame {
 export const frameOf = (type: string, id: string, payload: unknown): string =>
   `${JSON.stringify({ v: 1, type, id, ts: 0, payload })}\n`
 
-export class Raw {
+export class RawConnection {
   readonly socket: Socket
   readonly frames: Frame[] = []
   readonly closed: Promise<void>
@@ -45,32 +45,32 @@ export class Raw {
     )
   }
 
-  static open(path: string): Promise<Raw> {
+  static open(path: string): Promise<RawConnection> {
     return new Promise((resolve, reject) => {
       const socket = connect(path)
       socket.once('error', reject)
       socket.once('connect', () => {
         socket.off('error', reject)
-        resolve(new Raw(socket))
+        resolve(new RawConnection(socket))
       })
     })
   }
 
   /** Connects to the daemon's WebSocket at `/ws`, where each write is one WebSocket message. */
-  static openWebSocket(url: string): Promise<Raw> {
+  static openWebSocket(url: string): Promise<RawConnection> {
     return new Promise((resolve, reject) => {
       const ws = new WebSocket(`${url.replace('http', 'ws')}/ws`, { perMessageDeflate: false })
       ws.once('error', reject)
       ws.once('open', () => {
         ws.off('error', reject)
-        resolve(new Raw((ws as unknown as { _socket: Socket })._socket, ws))
+        resolve(new RawConnection((ws as unknown as { _socket: Socket })._socket, ws))
       })
     })
   }
 
   /** Connects and sends the HELLO frame, with the agent's name if one is given, and with the further fields in `more`. */
-  static async as(path: string, name?: string, more: object = {}): Promise<Raw> {
-    const raw = await Raw.open(path)
+  static async connectAs(path: string, name?: string, more: object = {}): Promise<RawConnection> {
+    const raw = await RawConnection.open(path)
     const welcome = await raw.ask('HELLO', { name, ...more })
     if (welcome.type !== 'WELCOME') throw new Error(`not welcome: ${JSON.stringify(welcome)}`)
     return raw
@@ -121,7 +121,7 @@ export class Raw {
 
 /** Makes one call on a connection of its own. */
 export async function callOnce(path: string, op: string, input: unknown): Promise<Frame> {
-  const raw = await Raw.as(path)
+  const raw = await RawConnection.connectAs(path)
   try {
     return await raw.call(op, input)
   } finally {

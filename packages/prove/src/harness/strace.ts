@@ -39,7 +39,7 @@ export function readTrace(path: string): SystemCall[] {
   const unfinished = new Map<string, SystemCall>()
   for (const [at, line] of readFileSync(path, 'latin1').split('\n').entries()) {
     const continued = resumed.exec(line)
-    const call = continued ? unfinished.get(continued[1] as string) : startOf(line, at)
+    const call = continued ? unfinished.get(continued[1] as string) : parseCall(line, at)
     if (!call) continue
     if (continued) call.text += line
     const thread = line.slice(0, line.indexOf(' '))
@@ -55,13 +55,13 @@ export function readTrace(path: string): SystemCall[] {
   return calls
 }
 
-function startOf(line: string, at: number): SystemCall | undefined {
+function parseCall(line: string, at: number): SystemCall | undefined {
   const [, , name, , file] = begun.exec(line) ?? []
   return name === undefined ? undefined : { began: at, ended: at, name, file: file ?? '', text: line, result: '' }
 }
 
 export const isSync = ({ name }: SystemCall): boolean => name === 'fsync' || name === 'fdatasync'
-export const isOnLog = ({ file }: SystemCall): boolean => file.endsWith('relay.db-wal')
+export const isOnDatabaseLog = ({ file }: SystemCall): boolean => file.endsWith('relay.db-wal')
 export const isToSocket = ({ file }: SystemCall): boolean => /^(socket|UNIX|unix)/i.test(file)
 
 /** Finds the ids of the commands that this system call acknowledged to a client. */

@@ -4,10 +4,10 @@ export interface TriedRelay {
   /** The path of the file that Node runs as `agent-relay`. */
   launcher: string
   /** Reads a database that no daemon has open. */
-  read(databasePath: string): Content
+  read(databasePath: string): DatabaseContent
 }
 
-interface Content {
+interface DatabaseContent {
   /** The first 200 characters of each message's body, in the order in which the messages were stored. */
   bodies: string[]
   /** The result of SQLite's integrity check of the whole file: `ok`, or what is damaged. */

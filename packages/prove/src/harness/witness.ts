@@ -3,9 +3,9 @@
 import type { RelayClient } from '@agent-relay/sdk'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { connectClient } from './clients.ts'
-import { isSettled, type Scene, sleep } from './processes.ts'
+import { settlesWithin, sleep, type Trial } from './processes.ts'
 
-export interface Testimony {
+export interface WitnessReport {
   calls: number
   failures: string[]
   p50Ms: number
@@ -26,9 +26,9 @@ export class Witness {
   #received = 0
   #isOver = false
   readonly #done: Promise<void>
-  readonly #scene: Scene
+  readonly #scene: Trial
 
-  private constructor(scene: Scene, sender: RelayClient, receiver: RelayClient, failures: string[]) {
+  private constructor(scene: Trial, sender: RelayClient, receiver: RelayClient, failures: string[]) {
     this.#scene = scene
     this.#sender = sender
     this.#receiver = receiver
@@ -38,27 +38,27 @@ export class Witness {
     this.#done = this.#go()
   }
 
-  static async start(scene: Scene): Promise<Witness> {
+  static async start(scene: Trial): Promise<Witness> {
     const faults: string[] = []
     const sender = await connectClient(scene, 'witness-a', { faults })
     return new Witness(scene, sender, await connectClient(scene, 'witness-b', { faults }), faults)
   }
 
   /** Returns the measured calls since the last report, and all failures so far. */
-  testify(): Testimony {
+  report(): WitnessReport {
     const sorted = this.#tookMs.sort((a, b) => a - b)
     this.#tookMs = []
     const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
     return { calls: sorted.length, failures: [...this.#failures], p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
   }
 
-  async end(lastCallMs = lastCallMsMax): Promise<Testimony> {
+  async end(lastCallMs = lastCallMsMax): Promise<WitnessReport> {
     this.#isOver = true
-    if (!(await isSettled(lastCallMs, this.#done))) this.#failures.push('a call was never answered')
+    if (!(await settlesWithin(lastCallMs, this.#done))) this.#failures.push('a call was never answered')
     if (this.#received !== this.#sent) this.#failures.push(`sent ${this.#sent}, received ${this.#received}`)
     await this.#sender.disconnect()
     await this.#receiver.disconnect()
-    return this.testify()
+    return this.report()
   }
 
   async #go(): Promise<void> {

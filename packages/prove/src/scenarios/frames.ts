@@ -3,13 +3,13 @@
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { limits } from '@agent-relay/sdk/wire'
-import { isSettled, sleep } from '../harness/processes.ts'
-import { type Frame, frameOf, Raw } from '../harness/raw.ts'
+import { settlesWithin, sleep } from '../harness/processes.ts'
+import { type Frame, frameOf, RawConnection } from '../harness/raw.ts'
 
 const MiB = 1024 * 1024
 
 /** The attacks by name. `raw` is a connection that acts as an agent. Each attack resolves to a text that says what went wrong, or to undefined. */
-export const frameAttacks: Record<string, (raw: Raw, socketPath: string) => Promise<string | undefined>> = {
+export const frameAttacks: Record<string, (raw: RawConnection, socketPath: string) => Promise<string | undefined>> = {
   async 'cut at every byte'(raw) {
     const text = frameOf('CALL', 'cut', { op: 'message.send', input: { to: 'other', body: 'ä€😀 "\\n"' } })
     const length = Buffer.byteLength(text)
@@ -38,7 +38,7 @@ export const frameAttacks: Record<string, (raw: Raw, socketPath: string) => Prom
   async 'hello cut at every byte'(_, socketPath) {
     const bytes = Buffer.from(frameOf('HELLO', 'h', {}) + frameOf('PING', 'p', {}))
     for (let at = 1; at < bytes.length; at += 3) {
-      const raw = await Raw.open(socketPath)
+      const raw = await RawConnection.open(socketPath)
       const pong = raw.answer('p')
       raw.write(bytes.subarray(0, at))
       await sleep(1)
@@ -155,22 +155,22 @@ export const frameAttacks: Record<string, (raw: Raw, socketPath: string) => Prom
   },
 
   async 'half closed with a call in flight'(_, socketPath) {
-    const raw = await Raw.as(socketPath, 'half')
+    const raw = await RawConnection.connectAs(socketPath, 'half')
     raw.socket.end(frameOf('CALL', 'last', { op: 'message.send', input: { to: 'other', body: 'last words' } }))
-    return (await isSettled(waitLimitMs('prove'), raw.closed))
+    return (await settlesWithin(waitLimitMs('prove'), raw.closed))
       ? undefined
       : 'the daemon keeps a connection whose client has gone'
   },
 
   async 'nonsense without end'(_, socketPath) {
-    const raw = await Raw.as(socketPath)
+    const raw = await RawConnection.connectAs(socketPath)
     raw.write('nonsense\n'.repeat(1_000))
-    const isClosed = await isSettled(waitLimitMs('prove'), raw.closed)
+    const isClosed = await settlesWithin(waitLimitMs('prove'), raw.closed)
     return isClosed && raw.frames.some(({ type }) => type === 'BYE') ? undefined : 'not cut off with a reason'
   },
 
   async 'more watches than anyone needs'(_, socketPath) {
-    const raw = await Raw.as(socketPath, 'watcher')
+    const raw = await RawConnection.connectAs(socketPath, 'watcher')
     const answers: Promise<Frame>[] = []
     for (let i = 0; i < 20_000; i++) answers.push(raw.call('event.follow', {}))
     const refused = (await Promise.all(answers)).filter(({ type }) => type === 'ERROR')
@@ -179,7 +179,7 @@ export const frameAttacks: Record<string, (raw: Raw, socketPath: string) => Prom
   },
 }
 
-function askText(raw: Raw, id: string, input: string): Promise<Frame> {
+function askText(raw: RawConnection, id: string, input: string): Promise<Frame> {
   const answered = raw.answer(id)
   raw.write(`{"v":1,"type":"CALL","id":"${id}","ts":0,"payload":{"op":"message.send","input":${input}}}\n`)
   return answered
@@ -194,6 +194,6 @@ const unlessAnswered = ({ type }: Frame): string | undefined =>
 const unlessRefused = ({ type, payload }: Frame, code: string): string | undefined =>
   type === 'ERROR' && payload.code === code ? undefined : `${type} ${payload?.code} instead of ${code}`
 
-async function stillAnswers(raw: Raw): Promise<string | undefined> {
+async function stillAnswers(raw: RawConnection): Promise<string | undefined> {
   return unlessAck(await raw.call('inbox.count', {}))
 }

@@ -4,9 +4,9 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
-import { bodyOf, History, parseBody, readStored } from '../harness/history.ts'
-import { inScene, type Scene, type Setting, sleep } from '../harness/processes.ts'
-import { Raw } from '../harness/raw.ts'
+import { MessageHistory, messageBody, parseBody, readStored } from '../harness/history.ts'
+import { inTrial, sleep, type Trial, type TrialOptions } from '../harness/processes.ts'
+import { RawConnection } from '../harness/raw.ts'
 
 export interface FullDiskReport {
   ackedBefore: number
@@ -47,17 +47,17 @@ export function onTmpfs(unshare: string[], sizeMb: number, path: string): string
   return [...unshare, 'sh', '-c', mountAndRun, 'sh', `${sizeMb}m`, path]
 }
 
-export function fillDisk(unshare: string[], sizeMb: number, setting: Setting): Promise<FullDiskReport> {
-  return inScene(setting, async (scene) => {
+export function fillDisk(unshare: string[], sizeMb: number, setting: TrialOptions): Promise<FullDiskReport> {
+  return inTrial(setting, async (scene) => {
     mkdirSync(scene.dataDir, { recursive: true })
     const through = onTmpfs(unshare, sizeMb, scene.dataDir)
-    const daemon = await scene.startDaemon({ through, isApart: true })
+    const daemon = await scene.startDaemon({ wrapper: through, hasOwnFileSystem: true })
     const inside = (path: string) => `/proc/${daemon.pid}/root${path}`
     const ballast = inside(join(scene.dataDir, 'ballast'))
     writeFileSync(ballast, Buffer.alloc((sizeMb * 1e6) / 2))
-    const history = new History()
-    const sender = await Raw.as(inside(scene.socketPath), 'from')
-    const receiver = await Raw.as(inside(scene.socketPath), 'to')
+    const history = new MessageHistory()
+    const sender = await RawConnection.connectAs(inside(scene.socketPath), 'from')
+    const receiver = await RawConnection.connectAs(inside(scene.socketPath), 'to')
     const full = await sendUntilFull(scene, sender, history)
     const failedReads = await read(sender, receiver)
     const refusedWhileFull = await countRefused(sender, history, 20)
@@ -66,10 +66,10 @@ export function fillDisk(unshare: string[], sizeMb: number, setting: Setting): P
     failedReads.push(...(await read(sender, receiver)))
     const ackedBefore = history.acked
     rmSync(ballast)
-    const resumedMs = await resume(sender, history)
+    const resumedMs = await sendUntilStored(sender, history)
     for (let i = 0; i < 20; i++) await send(sender, history)
     const seen = await takeAll(receiver)
-    const faults = lost(history, seen)
+    const faults = findLost(history, seen)
     const { messages, integrity } = copyAndRead(scene, inside(scene.databasePath))
     faults.push(...history.faultsOfStored(messages))
     const ackedAfter = history.acked - ackedBefore
@@ -81,32 +81,35 @@ export function fillDisk(unshare: string[], sizeMb: number, setting: Setting): P
   })
 }
 
-async function send(sender: Raw, history: History): Promise<{ code?: string; message: string; ms: number }> {
-  const one = history.invoke('from', 'to')
+async function send(
+  sender: RawConnection,
+  history: MessageHistory,
+): Promise<{ code?: string; message: string; ms: number }> {
+  const one = history.recordSend('from', 'to')
   const from = performance.now()
   const { type, payload } = await sender.call('message.send', {
     to: 'to',
-    body: bodyOf('from', 'to', one.n, 'x'.repeat(3_000)),
+    body: messageBody('from', 'to', one.n, 'x'.repeat(3_000)),
   })
   one.outcome = type === 'ACK' ? 'acked' : type === 'ERROR' ? 'refused' : 'unknown'
   return { code: payload?.code, message: `${payload?.code}: ${payload?.message}`, ms: performance.now() - from }
 }
 
 async function sendUntilFull(
-  scene: Scene,
-  sender: Raw,
-  history: History,
+  scene: Trial,
+  sender: RawConnection,
+  history: MessageHistory,
 ): Promise<{ refusal: string; refusalMs: number }> {
   for (let i = 0; i < 100_000; i++) {
     const { code, message, ms } = await send(sender, history)
     if (code !== undefined) return { refusal: message, refusalMs: ms }
-    scene.tell(`${history.acked} messages stored, and the disk is not full yet`)
+    scene.reportProgress(`${history.acked} messages stored, and the disk is not full yet`)
   }
   throw new Error('the disk never filled')
 }
 
 /** Calls several read operations, which must work while nothing can be written, and returns those that fail. */
-async function read(sender: Raw, receiver: Raw): Promise<string[]> {
+async function read(sender: RawConnection, receiver: RawConnection): Promise<string[]> {
   const answers = await Promise.all([
     receiver.call('inbox.peek', { limit: 5 }),
     receiver.call('inbox.count', {}),
@@ -121,13 +124,13 @@ async function read(sender: Raw, receiver: Raw): Promise<string[]> {
   return answers.filter(({ type }) => type !== 'ACK').map(({ type, payload }) => `${type} ${payload?.message}`)
 }
 
-async function countRefused(sender: Raw, history: History, count: number): Promise<number> {
+async function countRefused(sender: RawConnection, history: MessageHistory, count: number): Promise<number> {
   let refused = 0
   for (let i = 0; i < count; i++) if ((await send(sender, history)).code === 'store.full') refused++
   return refused
 }
 
-async function resume(sender: Raw, history: History): Promise<number | undefined> {
+async function sendUntilStored(sender: RawConnection, history: MessageHistory): Promise<number | undefined> {
   const from = performance.now()
   while (performance.now() - from < waitLimitMs('prove')) {
     if ((await send(sender, history)).code === undefined) return Math.round(performance.now() - from)
@@ -136,7 +139,7 @@ async function resume(sender: Raw, history: History): Promise<number | undefined
   return undefined
 }
 
-async function takeAll(receiver: Raw): Promise<number[]> {
+async function takeAll(receiver: RawConnection): Promise<number[]> {
   const seen: number[] = []
   for (;;) {
     const { type, payload } = await receiver.call('inbox.take', { limit: 200 })
@@ -145,7 +148,7 @@ async function takeAll(receiver: Raw): Promise<number[]> {
   }
 }
 
-function lost(history: History, seen: number[]): string[] {
+function findLost(history: MessageHistory, seen: number[]): string[] {
   const acked = history.sends.filter(({ outcome }) => outcome === 'acked').map(({ n }) => n)
   const there = new Set(seen)
   const missing = acked.filter((n) => !there.has(n)).map((n) => `acknowledged, but not found in the inbox: ${n}`)
@@ -153,7 +156,7 @@ function lost(history: History, seen: number[]): string[] {
 }
 
 /** Reads a copy of the database while the daemon still runs, because the daemon's tmpfs disappears when the daemon ends. */
-function copyAndRead(scene: Scene, databasePath: string): ReturnType<typeof readStored> {
+function copyAndRead(scene: Trial, databasePath: string): ReturnType<typeof readStored> {
   const copy = join(scene.dataDir, 'copy.db')
   for (const tail of ['', '-wal']) if (existsSync(databasePath + tail)) copyFileSync(databasePath + tail, copy + tail)
   return readStored(scene, copy)

@@ -1,11 +1,11 @@
 // Sends damaged (mutated) frames to a live daemon, while another session goes on as if nothing happened.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
-import { Mutator } from '../harness/mutator.ts'
-import { type DaemonProcess, inScene, type Scene, type Setting } from '../harness/processes.ts'
+import { FrameMutator } from '../harness/mutator.ts'
+import { type DaemonProcess, inTrial, type Trial, type TrialOptions } from '../harness/processes.ts'
 import type { Random } from '../harness/random.ts'
-import { frameOf, Raw } from '../harness/raw.ts'
-import { type Testimony, Witness } from '../harness/witness.ts'
+import { frameOf, RawConnection } from '../harness/raw.ts'
+import { Witness, type WitnessReport } from '../harness/witness.ts'
 import { frameAttacks } from './frames.ts'
 
 export interface FramesReport {
@@ -19,7 +19,7 @@ export interface FramesReport {
    * The daemon's memory at four times: before the trial, after the hand-made frames, after the first tenth of the mutated frames (the warm-up), and after all.
    */
   rssMb: Record<'before' | 'unkind' | 'warm' | 'after', number>
-  witness: Testimony
+  witness: WitnessReport
   exit: number | null
   daemonErrors: string
 }
@@ -36,44 +36,44 @@ export interface FramesSize {
   answerMs?: number
 }
 
-export function hostileFrames(random: Random, size: FramesSize, setting: Setting): Promise<FramesReport> {
+export function hostileFrames(random: Random, size: FramesSize, setting: TrialOptions): Promise<FramesReport> {
   const { mutated, msMax = Number.POSITIVE_INFINITY, answerMs = answerMsMax } = size
-  return inScene(setting, async (scene) => {
+  return inTrial(setting, async (scene) => {
     const daemon = await scene.startDaemon()
-    const other = await Raw.as(scene.socketPath, 'other')
+    const other = await RawConnection.connectAs(scene.socketPath, 'other')
     const witness = await Witness.start(scene)
     const rssMbBefore = daemon.rssMb()
     const wrong = await attackFrames(scene, answerMs)
     const rssMbUnkind = daemon.rssMb()
-    const open = () => Raw.open(scene.socketPath)
-    await fuzz(open, random, Math.ceil(mutated / 10)) // A warm-up: afterwards the daemon's code is compiled and its caches are full.
+    const open = () => RawConnection.open(scene.socketPath)
+    await sendMutatedFrames(open, random, Math.ceil(mutated / 10)) // A warm-up: afterwards the daemon's code is compiled and its caches are full.
     const rssMbWarm = daemon.rssMb()
     const from = performance.now()
     const goesOn = (sent: number) => {
-      scene.tell(`${sent} of ${mutated} mutated frames`)
+      scene.reportProgress(`${sent} of ${mutated} mutated frames`)
       return performance.now() < from + msMax
     }
-    const { sent, connections, faults } = await fuzz(open, random, mutated, {}, goesOn)
+    const { sent, connections, faults } = await sendMutatedFrames(open, random, mutated, {}, goesOn)
     const seconds = (performance.now() - from) / 1000
     const testimony = await witness.end(answerMs)
     const rssMb = { before: rssMbBefore, unkind: rssMbUnkind, warm: rssMbWarm, after: daemon.rssMb() }
     await other.end()
-    const exit = await ended(daemon)
+    const exit = await exitCodeOf(daemon)
     const daemonErrors = daemon.errors
     return { wrong, faults, mutated: sent, connections, seconds, rssMb, witness: testimony, exit, daemonErrors }
   })
 }
 
-async function ended(daemon: DaemonProcess): Promise<number | null> {
+async function exitCodeOf(daemon: DaemonProcess): Promise<number | null> {
   return (await daemon.end('SIGTERM')).code
 }
 
-async function attackFrames(scene: Scene, answerMs: number): Promise<string[]> {
+async function attackFrames(scene: Trial, answerMs: number): Promise<string[]> {
   const { socketPath } = scene
   const wrong: string[] = []
   for (const [name, attack] of Object.entries(frameAttacks)) {
-    scene.tell(name)
-    const raw = await Raw.as(socketPath, 'raw')
+    scene.reportProgress(name)
+    const raw = await RawConnection.connectAs(socketPath, 'raw')
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<string>((resolve) => {
       timer = setTimeout(resolve, answerMs, `no answer within ${answerMs / 1000} s`)
@@ -86,14 +86,14 @@ async function attackFrames(scene: Scene, answerMs: number): Promise<string[]> {
   return wrong
 }
 
-export async function fuzz(
-  open: () => Promise<Raw>,
+export async function sendMutatedFrames(
+  open: () => Promise<RawConnection>,
   random: Random,
   count: number,
   credential: object = {},
   goesOn: (sent: number) => boolean = () => true,
 ) {
-  const mutator = new Mutator(random)
+  const mutator = new FrameMutator(random)
   const faults = new Set<string>()
   let [sent, connections] = [0, 0]
   const lane = async (name: string) => {

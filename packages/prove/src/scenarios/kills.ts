@@ -3,8 +3,8 @@
 import { ConnectionError, type RelayClient } from '@agent-relay/sdk'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { connectClient } from '../harness/clients.ts'
-import { bodyOf, History, readStored } from '../harness/history.ts'
-import { type DaemonProcess, inScene, type Scene, type Setting, sleep } from '../harness/processes.ts'
+import { MessageHistory, messageBody, readStored } from '../harness/history.ts'
+import { type DaemonProcess, inTrial, sleep, type Trial, type TrialOptions } from '../harness/processes.ts'
 import type { Random } from '../harness/random.ts'
 
 export interface KillsReport {
@@ -25,9 +25,9 @@ const earlyMsMax = 250
 /** If no message has been shown for this long after the last send, the missing messages count as lost. */
 const drainMsMax = waitLimitMs('prove')
 /** Client limits for a quick reconnect: a daemon that lives only for a moment is reached only by clients that reconnect at once. */
-const eager = { backoffMsMax: 100 }
+const quickReconnect = { backoffMsMax: 100 }
 /** Client limits without repeated calls: such a client leaves sends with an unknown outcome. */
-const impatient = { ...eager, callTriesMax: 1 }
+const withoutRepeats = { ...quickReconnect, callTriesMax: 1 }
 
 export interface KillsSize {
   cycles: number
@@ -36,18 +36,18 @@ export interface KillsSize {
   drainMs?: number
 }
 
-export function killUnderLoad(random: Random, size: KillsSize, setting: Setting): Promise<KillsReport> {
+export function killUnderLoad(random: Random, size: KillsSize, setting: TrialOptions): Promise<KillsReport> {
   const { cycles, msMax = Number.POSITIVE_INFINITY, drainMs = drainMsMax } = size
-  return inScene(setting, async (scene) => {
+  return inTrial(setting, async (scene) => {
     const from = performance.now()
-    const history = new History()
+    const history = new MessageHistory()
     let daemon = await scene.startDaemon()
     const load = await Load.start(scene, history, random)
     let kills = 0
     while (kills < cycles && performance.now() - from < msMax) {
       await sleep(random.below(loadMsMax))
       await daemon.end('SIGKILL')
-      scene.tell(`kill ${++kills} of ${cycles}, ${history.acked} messages acknowledged`)
+      scene.reportProgress(`kill ${++kills} of ${cycles}, ${history.acked} messages acknowledged`)
       if (random.next() < earlyShare) {
         const early = scene.spawnDaemon()
         await sleep(random.below(earlyMsMax))
@@ -57,7 +57,7 @@ export function killUnderLoad(random: Random, size: KillsSize, setting: Setting)
       daemon = await scene.startDaemon()
     }
     await load.finish(drainMs)
-    await stopped(daemon)
+    await stopDaemon(daemon)
     const { messages, integrity } = readStored(scene)
     return {
       cycles: kills,
@@ -71,35 +71,38 @@ export function killUnderLoad(random: Random, size: KillsSize, setting: Setting)
   })
 }
 
-async function stopped(daemon: DaemonProcess): Promise<void> {
+async function stopDaemon(daemon: DaemonProcess): Promise<void> {
   const { code, signal } = await daemon.end('SIGTERM')
   if (code !== 0) throw new Error(`the last daemon ended with ${signal ?? code}: ${daemon.errors}`)
 }
 
 class Load {
   readonly errors: string[] = []
-  readonly #history: History
+  readonly #history: MessageHistory
   readonly #random: Random
-  readonly #scene: Scene
+  readonly #scene: Trial
   readonly #senders: { client: RelayClient; done: Promise<void> }[] = []
   readonly #receivers: Receiver[] = []
   #isOver = false
 
-  private constructor(scene: Scene, history: History, random: Random) {
+  private constructor(scene: Trial, history: MessageHistory, random: Random) {
     this.#scene = scene
     this.#history = history
     this.#random = random
   }
 
-  static async start(scene: Scene, history: History, random: Random): Promise<Load> {
+  static async start(scene: Trial, history: MessageHistory, random: Random): Promise<Load> {
     const load = new Load(scene, history, random)
     const { errors: faults } = load
     for (let i = 0; i < pairs; i++) {
-      const client = await connectClient(scene, `to-${i}`, { limits: eager, faults })
+      const client = await connectClient(scene, `to-${i}`, { limits: quickReconnect, faults })
       load.#receivers.push(new Receiver(client, history))
     }
     for (let i = 0; i < pairs; i++) {
-      const client = await connectClient(scene, `from-${i}`, { limits: i % 4 === 0 ? impatient : eager, faults })
+      const client = await connectClient(scene, `from-${i}`, {
+        limits: i % 4 === 0 ? withoutRepeats : quickReconnect,
+        faults,
+      })
       load.#senders.push({ client, done: load.#send(client) })
     }
     return load
@@ -130,7 +133,7 @@ class Load {
     let [count, since] = [shown.length, performance.now()]
     while (!(shown.length >= acked && isAllShown()) && performance.now() - since < drainMs) {
       if (shown.length > count) [count, since] = [shown.length, performance.now()]
-      this.#scene.tell(`${count} of ${acked} messages shown`)
+      this.#scene.reportProgress(`${count} of ${acked} messages shown`)
       await sleep(50)
     }
   }
@@ -140,10 +143,10 @@ class Load {
     const name = client.agentName as string
     const lane = async () => {
       while (!this.#isOver && !this.#scene.isOver) {
-        const send = this.#history.invoke(name, `to-${this.#random.below(pairs)}`)
+        const send = this.#history.recordSend(name, `to-${this.#random.below(pairs)}`)
         const padding = 'x'.repeat(this.#random.next() < 0.05 ? 20_000 : this.#random.below(600))
         try {
-          await client.send(send.to, bodyOf(send.from, send.to, send.n, padding))
+          await client.send(send.to, messageBody(send.from, send.to, send.n, padding))
           send.outcome = 'acked'
         } catch (error) {
           if (!(error instanceof ConnectionError)) this.errors.push(`${name}: send: ${(error as Error).message}`)
@@ -158,12 +161,12 @@ class Load {
 /** A receiver that either listens for messages or asks for them, never both at once: these are two streams, without an order between them. */
 class Receiver {
   readonly #client: RelayClient
-  readonly #history: History
+  readonly #history: MessageHistory
   readonly #name: string
   #wantsToAsk = false
   #asking: Promise<void> | undefined
 
-  constructor(client: RelayClient, history: History) {
+  constructor(client: RelayClient, history: MessageHistory) {
     this.#client = client
     this.#history = history
     this.#name = client.agentName as string
@@ -181,7 +184,7 @@ class Receiver {
     await this.#client.disconnect()
   }
 
-  readonly #see = ({ content }: { content: string }): void => this.#history.see(this.#name, content)
+  readonly #see = ({ content }: { content: string }): void => this.#history.recordShown(this.#name, content)
 
   async #ask(): Promise<void> {
     this.#client.off('message', this.#see)

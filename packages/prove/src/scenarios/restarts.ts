@@ -4,9 +4,16 @@
 import type { RelayClient } from '@agent-relay/sdk'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { connectClient } from '../harness/clients.ts'
-import { bodyOf, History, readStored, type Send } from '../harness/history.ts'
+import { MessageHistory, messageBody, type RecordedSend, readStored } from '../harness/history.ts'
 import { RawPipe } from '../harness/pipe.ts'
-import { bareEnv, inScene, project, type Scene, type Setting, sleep } from '../harness/processes.ts'
+import {
+  environmentWithoutRelay,
+  inTrial,
+  sleep,
+  type Trial,
+  type TrialOptions,
+  trialProject,
+} from '../harness/processes.ts'
 import type { Random } from '../harness/random.ts'
 
 export interface RestartsReport {
@@ -23,21 +30,21 @@ const callsEach = 4
 const backMsMax = waitLimitMs('prove')
 const pauseMsMax = 20
 
-export function restartUnderSessions(random: Random, restarts: number, setting: Setting): Promise<RestartsReport> {
-  return inScene(setting, async (scene) => {
+export function restartUnderSessions(random: Random, restarts: number, setting: TrialOptions): Promise<RestartsReport> {
+  return inTrial(setting, async (scene) => {
     let daemon = await scene.startDaemon()
-    const history = new History()
+    const history = new MessageHistory()
     const faults: string[] = []
     const [ada, bob] = [await openPipe(scene, 'Ada'), await openPipe(scene, 'Bob')]
     const cat = await connectClient(scene, 'Cat', { faults })
     const dan = await connectClient(scene, 'Dan', { faults })
-    dan.on('message', ({ content }) => history.see('Dan', content))
+    dan.on('message', ({ content }) => history.recordShown('Dan', content))
     for (let n = 1; n <= restarts; n++) {
       const calls = Array.from({ length: callsEach }, async () => {
         await sleep(random.below(pauseMsMax))
         await Promise.all([
-          sendByPipe(ada, history.invoke('Ada', 'Bob')),
-          sendByClient(cat, history.invoke('Cat', 'Dan')),
+          sendByPipe(ada, history.recordSend('Ada', 'Bob')),
+          sendByClient(cat, history.recordSend('Cat', 'Dan')),
         ])
       })
       await sleep(random.below(pauseMsMax))
@@ -48,8 +55,8 @@ export function restartUnderSessions(random: Random, restarts: number, setting: 
         [ada, 'Ada'],
         [bob, 'Bob'],
       ] as const)
-        faults.push(...(await comesBack(scene, pipe, name)))
-      scene.tell(`restart ${n} of ${restarts}, ${history.acked} calls answered`)
+        faults.push(...(await waitUntilConnected(scene, pipe, name)))
+      scene.reportProgress(`restart ${n} of ${restarts}, ${history.acked} calls answered`)
     }
     await readAll(bob, history)
     await drain(scene, history)
@@ -65,25 +72,31 @@ export function restartUnderSessions(random: Random, restarts: number, setting: 
   })
 }
 
-async function openPipe(scene: Scene, name: string): Promise<RawPipe> {
+async function openPipe(scene: Trial, name: string): Promise<RawPipe> {
   const { dataDir, relay } = scene
-  const env = { ...bareEnv(), HOME: dataDir, RELAY_DATA_DIR: dataDir, RELAY_PROJECT: project, RELAY_AGENT_NAME: name }
+  const env = {
+    ...environmentWithoutRelay(),
+    HOME: dataDir,
+    RELAY_DATA_DIR: dataDir,
+    RELAY_PROJECT: trialProject,
+    RELAY_AGENT_NAME: name,
+  }
   const pipe = new RawPipe([relay.launcher, 'mcp', 'serve'], env, dataDir)
   scene.onDispose(() => pipe.end())
   await pipe.initialize(name)
-  await comesBack(scene, pipe, name)
+  await waitUntilConnected(scene, pipe, name)
   return pipe
 }
 
-async function sendByPipe(pipe: RawPipe, send: Send): Promise<void> {
-  const text = await pipe.call('relay_send', { to: send.to, message: bodyOf(send.from, send.to, send.n) })
+async function sendByPipe(pipe: RawPipe, send: RecordedSend): Promise<void> {
+  const text = await pipe.call('relay_send', { to: send.to, message: messageBody(send.from, send.to, send.n) })
   if (text.startsWith('Message sent')) send.outcome = 'acked'
   else if (text.includes('was not carried out')) send.outcome = 'refused'
 }
 
-async function sendByClient(client: RelayClient, send: Send): Promise<void> {
+async function sendByClient(client: RelayClient, send: RecordedSend): Promise<void> {
   try {
-    await client.send(send.to, bodyOf(send.from, send.to, send.n))
+    await client.send(send.to, messageBody(send.from, send.to, send.n))
     send.outcome = 'acked'
   } catch {
     // The outcome stays unknown: the daemon may have carried out the call.
@@ -94,7 +107,7 @@ async function sendByClient(client: RelayClient, send: Send): Promise<void> {
  * Waits until an MCP pipe is connected again; returns a fault if it does not reconnect. A daemon's first session loads the MCP server, which may take longer
  * than a call waits.
  */
-async function comesBack(scene: Scene, pipe: RawPipe, name: string): Promise<string[]> {
+async function waitUntilConnected(scene: Trial, pipe: RawPipe, name: string): Promise<string[]> {
   let text = ''
   for (const from = performance.now(); performance.now() - from < backMsMax && !scene.isOver; ) {
     text = await pipe.call('relay_status')
@@ -106,16 +119,16 @@ async function comesBack(scene: Scene, pipe: RawPipe, name: string): Promise<str
     : [`the pipe of ${name} did not come back: ${text.replaceAll('\n', ' ')}`]
 }
 
-async function readAll(pipe: RawPipe, history: History): Promise<void> {
+async function readAll(pipe: RawPipe, history: MessageHistory): Promise<void> {
   for (;;) {
     const bodies = [...(await pipe.call('relay_inbox', { limit: 100 })).matchAll(/\bAda Bob \d+\b/g)]
     if (bodies.length === 0) return
-    for (const [body] of bodies) history.see('Bob', body)
+    for (const [body] of bodies) history.recordShown('Bob', body)
   }
 }
 
 /** Waits until the receiving client has been shown all messages whose senders got an acknowledgement. */
-async function drain(scene: Scene, { sends, shown }: History): Promise<void> {
+async function drain(scene: Trial, { sends, shown }: MessageHistory): Promise<void> {
   const due = sends.filter(({ to, outcome }) => to === 'Dan' && outcome === 'acked').length
   const from = performance.now()
   while (shown.filter(({ by }) => by === 'Dan').length < due && performance.now() - from < backMsMax) {

@@ -2,11 +2,11 @@
 // message when they come back.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
-import { bodyOf, parseBody } from '../harness/history.ts'
-import { Meter } from '../harness/meter.ts'
-import { inScene, isSettled, type Scene, type Setting, sleep } from '../harness/processes.ts'
-import { frameOf, Raw } from '../harness/raw.ts'
-import { type Testimony, Witness } from '../harness/witness.ts'
+import { messageBody, parseBody } from '../harness/history.ts'
+import { MemoryMeter } from '../harness/meter.ts'
+import { inTrial, settlesWithin, sleep, type Trial, type TrialOptions } from '../harness/processes.ts'
+import { frameOf, RawConnection } from '../harness/raw.ts'
+import { Witness, type WitnessReport } from '../harness/witness.ts'
 
 export interface StallReport {
   offeredMb: number
@@ -15,14 +15,14 @@ export interface StallReport {
   rssMbBefore: number
   rssMbMax: number
   /** Seconds until the daemon cut off each reader. */
-  cutOff: Record<string, number>
+  cutOffSeconds: Record<string, number>
   /** The refusal code in the daemon's goodbye to each reader, as far as the reader could still read it. */
   goodbyes: Record<string, string | undefined>
   /** Per reader: the messages that were missing, doubled or out of order when the reader came back. */
   missed: Record<string, string | undefined>
   /** The calls of an independent session: first without stalled readers, then with them. */
-  quiet: Testimony
-  busy: Testimony
+  quiet: WitnessReport
+  busy: WitnessReport
 }
 
 const bodyBytes = 100_000
@@ -30,54 +30,73 @@ const bodyBytes = 100_000
  * How long cutting off a reader may take before the trial fails: the daemon waits ten seconds for a reader that takes nothing, and a busy machine adds to that.
  */
 const cutOffMsMax = waitLimitMs('prove')
-export const allReaders = ['inbox', 'events', 'calls', 'pings', 'away'] as const
+export const stalledReaders = ['inbox', 'events', 'calls', 'pings', 'away'] as const
 
 /**
  * Stalls all readers at once on one daemon, since each may cost the daemon only a little memory. The reader `away` stays away longer than the daemon waits with
  * its goodbye.
  */
-export function stall(offeredMb: number, readers: readonly Reader[], setting: Setting): Promise<StallReport> {
-  return inScene(setting, async (scene) => {
+export function stallReaders(
+  offeredMb: number,
+  readers: readonly Reader[],
+  setting: TrialOptions,
+): Promise<StallReport> {
+  return inTrial(setting, async (scene) => {
     const daemon = await scene.startDaemon()
     const witness = await Witness.start(scene)
-    const sender = await Raw.as(scene.socketPath, 'sender')
+    const sender = await RawConnection.connectAs(scene.socketPath, 'sender')
     const count = Math.ceil((offeredMb * 1e6) / bodyBytes)
-    const calm = new Meter(daemon)
-    const quiet = await calmly(scene, sender, witness, Math.max(300, Math.min(1_000, count)))
+    const calm = new MemoryMeter(daemon)
+    const quiet = await measureQuietTraffic(scene, sender, witness, Math.max(300, Math.min(1_000, count)))
     // The peak memory, which is compared with the peak of the stalled phase: a single reading would depend on when memory was last collected.
     const rssMbBefore = calm.stop()
-    const meter = new Meter(daemon)
-    const stalled = await Promise.all(readers.map((name) => Raw.as(scene.socketPath, name)))
+    const meter = new MemoryMeter(daemon)
+    const stalled = await Promise.all(readers.map((name) => RawConnection.connectAs(scene.socketPath, name)))
     await Promise.all(stalled.map((raw) => raw.call('channel.join', { channel: '#flood', create: true })))
     const from = performance.now()
     for (const [i, raw] of stalled.entries()) stopReading(raw, readers[i] as Reader, count)
     await offer(scene, sender, '#flood', count)
-    const busy = witness.testify()
-    const { cutOff, goodbyes } = await waitForCutOff(scene, sender, stalled, readers, from)
+    const busy = witness.report()
+    const { cutOffSeconds, goodbyes } = await waitForCutOff(scene, sender, stalled, readers, from)
     const rssMbMax = meter.stop()
-    const missed = await comeBack(scene, readers, count)
+    const missed = await findMissed(scene, readers, count)
     const { failures } = await witness.end()
     const seconds = (performance.now() - from) / 1000
-    return { offeredMb, seconds, rssMbBefore, rssMbMax, cutOff, goodbyes, missed, quiet, busy: { ...busy, failures } }
+    return {
+      offeredMb,
+      seconds,
+      rssMbBefore,
+      rssMbMax,
+      cutOffSeconds,
+      goodbyes,
+      missed,
+      quiet,
+      busy: { ...busy, failures },
+    }
   })
 }
 
-type Reader = (typeof allReaders)[number]
+type Reader = (typeof stalledReaders)[number]
 
 /** Sends the same traffic to a reader that does read. The daemon's memory and the speed of the witness's calls are then the measure for the stalled phase. */
-async function calmly(scene: Scene, sender: Raw, witness: Witness, count: number): Promise<Testimony> {
-  const reader = await Raw.as(scene.socketPath, 'calm')
+async function measureQuietTraffic(
+  scene: Trial,
+  sender: RawConnection,
+  witness: Witness,
+  count: number,
+): Promise<WitnessReport> {
+  const reader = await RawConnection.connectAs(scene.socketPath, 'calm')
   reader.onFrame = () => {}
   await reader.call('channel.join', { channel: '#quiet', create: true })
   await Promise.all([reader.call('inbox.follow', {}), reader.call('event.follow', { since: 0 })])
   await offer(scene, sender, '#quiet', count)
   await takeInbox(reader)
   await reader.end()
-  return witness.testify()
+  return witness.report()
 }
 
 /** Makes a reader request a lot of data, each reader by different operations, and read none of it. */
-function stopReading(raw: Raw, reader: Reader, count: number): void {
+function stopReading(raw: RawConnection, reader: Reader, count: number): void {
   raw.socket.pause()
   if (reader === 'inbox' || reader === 'away') raw.write(frameOf('CALL', 'f', { op: 'inbox.follow', input: {} }))
   if (reader === 'events') raw.write(frameOf('CALL', 'f', { op: 'event.follow', input: { since: 0 } }))
@@ -92,25 +111,31 @@ function stopReading(raw: Raw, reader: Reader, count: number): void {
   if (reader === 'pings') raw.write(frameOf('PING', 'p', {}).repeat(100_000))
 }
 
-async function offer(scene: Scene, sender: Raw, channel: string, count: number): Promise<void> {
+async function offer(scene: Trial, sender: RawConnection, channel: string, count: number): Promise<void> {
   await sender.call('channel.join', { channel, create: true })
   const padding = 'x'.repeat(bodyBytes)
   let next = 1
   const lane = async () => {
     while (next <= count) {
       const n = next++
-      const body = bodyOf('sender', channel, n, padding)
+      const body = messageBody('sender', channel, n, padding)
       const { type, payload } = await sender.call('message.send', { to: channel, body })
       if (type !== 'ACK') throw new Error(`${channel} ${n}: ${JSON.stringify(payload)}`)
-      if (n % 10 === 0) scene.tell(`${n} of ${count} messages of 100 KB offered in ${channel}`)
+      if (n % 10 === 0) scene.reportProgress(`${n} of ${count} messages of 100 KB offered in ${channel}`)
     }
   }
   await Promise.all(Array.from({ length: 8 }, lane))
 }
 
 /** Asks the daemon who is online: a reader that it has cut off is not. Such a reader then reads on, because the daemon waits some seconds with its goodbye. */
-async function waitForCutOff(scene: Scene, asker: Raw, stalled: Raw[], readers: readonly Reader[], from: number) {
-  const cutOff: Record<string, number> = {}
+async function waitForCutOff(
+  scene: Trial,
+  asker: RawConnection,
+  stalled: RawConnection[],
+  readers: readonly Reader[],
+  from: number,
+) {
+  const cutOffSeconds: Record<string, number> = {}
   const goodbyes: Record<string, string | undefined> = {}
   const reading: Promise<void>[] = []
   const deadline = performance.now() + cutOffMsMax
@@ -118,40 +143,40 @@ async function waitForCutOff(scene: Scene, asker: Raw, stalled: Raw[], readers: 
     const { payload } = await asker.call('agent.list', {})
     const there = new Set((payload.agents as { name: string }[]).map(({ name }) => name))
     for (const [i, name] of readers.entries()) {
-      if (there.has(name) || cutOff[name] !== undefined) continue
-      cutOff[name] = Math.round((performance.now() - from) / 100) / 10
-      reading.push(readOn(stalled[i] as Raw, name, goodbyes))
-      scene.tell(`${reading.length} of ${readers.length} who do not read are cut off`)
+      if (there.has(name) || cutOffSeconds[name] !== undefined) continue
+      cutOffSeconds[name] = Math.round((performance.now() - from) / 100) / 10
+      reading.push(readOn(stalled[i] as RawConnection, name, goodbyes))
+      scene.reportProgress(`${reading.length} of ${readers.length} who do not read are cut off`)
     }
     await sleep(50)
   }
   await Promise.all(reading)
-  return { cutOff, goodbyes }
+  return { cutOffSeconds, goodbyes }
 }
 
 /**
  * Lets a reader continue reading. A reader that comes in time receives the reason why it was cut off; the reader `away` comes too late, and finds its
  * connection ended.
  */
-async function readOn(raw: Raw, reader: Reader, goodbyes: Record<string, string | undefined>): Promise<void> {
+async function readOn(raw: RawConnection, reader: Reader, goodbyes: Record<string, string | undefined>): Promise<void> {
   if (reader === 'away') await sleep(7_000)
   raw.onFrame = ({ type, payload }) => {
     if (type === 'BYE' && payload.watch === undefined) goodbyes[reader] = payload.refusal.code
   }
   raw.socket.resume()
-  if (!(await isSettled(waitLimitMs('prove'), raw.closed))) goodbyes[reader] = 'the connection stays open'
+  if (!(await settlesWithin(waitLimitMs('prove'), raw.closed))) goodbyes[reader] = 'the connection stays open'
   await raw.end()
 }
 
-async function comeBack(
-  scene: Scene,
+async function findMissed(
+  scene: Trial,
   readers: readonly Reader[],
   count: number,
 ): Promise<Record<string, string | undefined>> {
   const missed: Record<string, string | undefined> = {}
   for (const reader of readers) {
-    scene.tell(`${reader} comes back`)
-    const raw = await Raw.as(scene.socketPath, reader)
+    scene.reportProgress(`${reader} comes back`)
+    const raw = await RawConnection.connectAs(scene.socketPath, reader)
     const found = reader === 'events' ? await takeEvents(raw) : await takeInbox(raw)
     const wrong = found.findIndex((n, i) => n !== i + 1)
     if (found.length !== count || wrong >= 0)
@@ -161,7 +186,7 @@ async function comeBack(
   return missed
 }
 
-async function takeInbox(raw: Raw): Promise<number[]> {
+async function takeInbox(raw: RawConnection): Promise<number[]> {
   const found: number[] = []
   raw.onFrame = () => {}
   for (;;) {
@@ -172,7 +197,7 @@ async function takeInbox(raw: Raw): Promise<number[]> {
   }
 }
 
-async function takeEvents(raw: Raw): Promise<number[]> {
+async function takeEvents(raw: RawConnection): Promise<number[]> {
   const found: number[] = []
   raw.onFrame = () => {}
   for (let since = 0; ; ) {

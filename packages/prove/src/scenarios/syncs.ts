@@ -1,10 +1,18 @@
 // Checks that an acknowledgement tells the truth about the disk: it must leave the daemon only after the journal entry was synced.
 
 import { join } from 'node:path'
-import { bodyOf, History } from '../harness/history.ts'
-import { inScene, type Scene, type Setting } from '../harness/processes.ts'
-import { Raw } from '../harness/raw.ts'
-import { acksIn, isOnLog, isSync, isToSocket, readTrace, type SystemCall, straceArgs } from '../harness/strace.ts'
+import { MessageHistory, messageBody } from '../harness/history.ts'
+import { inTrial, type Trial, type TrialOptions } from '../harness/processes.ts'
+import { RawConnection } from '../harness/raw.ts'
+import {
+  acksIn,
+  isOnDatabaseLog,
+  isSync,
+  isToSocket,
+  readTrace,
+  type SystemCall,
+  straceArgs,
+} from '../harness/strace.ts'
 
 export interface SyncReport {
   acks: number
@@ -12,15 +20,15 @@ export interface SyncReport {
   faults: string[]
 }
 
-export const senders = 8
+export const senderCount = 8
 
 /** Traces `count` acknowledgements with strace. For each, the order must be: entry written to the log, log synced, acknowledgement sent. */
-export function traceAcks(count: number, setting: Setting): Promise<SyncReport> {
-  return inScene(setting, async (scene) => {
+export function traceAcks(count: number, setting: TrialOptions): Promise<SyncReport> {
+  return inTrial(setting, async (scene) => {
     const trace = join(scene.dataDir, 'trace')
-    const daemon = await scene.startDaemon({ through: straceArgs(trace) })
-    const history = new History()
-    const sent = await load(scene, history, () => history.sends.length < count)
+    const daemon = await scene.startDaemon({ wrapper: straceArgs(trace) })
+    const history = new MessageHistory()
+    const sent = await sendUnderLoad(scene, history, () => history.sends.length < count)
     await daemon.end('SIGTERM')
     const calls = readTrace(trace)
     const acked = new Map<string, SystemCall>()
@@ -30,17 +38,21 @@ export function traceAcks(count: number, setting: Setting): Promise<SyncReport> 
       const fault = faultOf(id, calls, acked.get(id))
       if (fault) faults.push(`${id}: ${fault}`)
     }
-    const syncs = calls.filter((call) => isSync(call) && isOnLog(call)).length
+    const syncs = calls.filter((call) => isSync(call) && isOnDatabaseLog(call)).length
     return { acks: sent.length, syncs, faults: faults.slice(0, 10) }
   })
 }
 
 function faultOf(id: string, calls: SystemCall[], ack: SystemCall | undefined): string | undefined {
   if (!ack) return 'its acknowledgement is not in the trace'
-  const written = calls.find((call) => isOnLog(call) && call.name.startsWith('pwrite') && call.text.includes(id))
+  const written = calls.find(
+    (call) => isOnDatabaseLog(call) && call.name.startsWith('pwrite') && call.text.includes(id),
+  )
   if (!written) return 'its entry was not written to the log'
   const isBetween = (call: SystemCall) => call.began > written.ended && call.ended < ack.began
-  const synced = calls.some((call) => isSync(call) && isOnLog(call) && call.result.startsWith('0') && isBetween(call))
+  const synced = calls.some(
+    (call) => isSync(call) && isOnDatabaseLog(call) && call.result.startsWith('0') && isBetween(call),
+  )
   return synced
     ? undefined
     : `no sync between its entry (line ${written.ended}) and its acknowledgement (line ${ack.began})`
@@ -50,24 +62,24 @@ function faultOf(id: string, calls: SystemCall[], ack: SystemCall | undefined): 
 const unsureCodes = ['fault', 'store.replaced', 'daemon.stopping']
 
 /** Sends messages while `goesOn` returns true; returns the ids of the acknowledged commands. */
-export async function load(scene: Scene, history: History, goesOn: () => boolean): Promise<string[]> {
+export async function sendUnderLoad(scene: Trial, history: MessageHistory, goesOn: () => boolean): Promise<string[]> {
   const acked: string[] = []
   const lane = async (name: string) => {
-    const raw = await Raw.as(scene.socketPath, name)
+    const raw = await RawConnection.connectAs(scene.socketPath, name)
     while (goesOn() && !raw.isClosed) {
-      const send = history.invoke(name, 'to')
-      const { type, id, payload } = await raw.call('message.send', { to: 'to', body: bodyOf(name, 'to', send.n) })
+      const send = history.recordSend(name, 'to')
+      const { type, id, payload } = await raw.call('message.send', { to: 'to', body: messageBody(name, 'to', send.n) })
       if (type === 'ACK') {
         send.outcome = 'acked'
         acked.push(id)
-        scene.tell(`${acked.length} messages acknowledged`)
+        scene.reportProgress(`${acked.length} messages acknowledged`)
       } else if (type === 'ERROR' && !unsureCodes.includes(payload.code)) send.outcome = 'refused'
     }
     await raw.end()
   }
-  const receiver = await Raw.as(scene.socketPath, 'to').catch(() => undefined)
+  const receiver = await RawConnection.connectAs(scene.socketPath, 'to').catch(() => undefined)
   // Connections may fail here: a daemon that ends while the senders connect welcomes nobody.
-  if (receiver) await Promise.allSettled(Array.from({ length: senders }, (_, i) => lane(`from-${i}`)))
+  if (receiver) await Promise.allSettled(Array.from({ length: senderCount }, (_, i) => lane(`from-${i}`)))
   await receiver?.end()
   return acked
 }

@@ -1,7 +1,7 @@
 // Asks questions, one at a time: each question wakes the agent that follows its inbox, and each answer wakes the asker. No message is sent again.
 
 import { connectClient } from '../harness/clients.ts'
-import { inScene, type Setting } from '../harness/processes.ts'
+import { inTrial, type TrialOptions } from '../harness/processes.ts'
 
 export interface WakesReport {
   questions: number
@@ -17,8 +17,8 @@ export interface WakesSize {
   wakeMs: number
 }
 
-export function askAndAnswer({ questions, wakeMs }: WakesSize, setting: Setting): Promise<WakesReport> {
-  return inScene(setting, async (scene) => {
+export function askAndAnswer({ questions, wakeMs }: WakesSize, setting: TrialOptions): Promise<WakesReport> {
+  return inTrial(setting, async (scene) => {
     await scene.startDaemon()
     const faults: string[] = []
     const asker = await connectClient(scene, 'asker', { faults })
@@ -37,7 +37,7 @@ export function askAndAnswer({ questions, wakeMs }: WakesSize, setting: Setting)
       } catch (error) {
         faults.push(`question ${n} woke nobody, or its answer did not: ${(error as Error).message}`)
       }
-      scene.tell(`question ${n} of ${questions}`)
+      scene.reportProgress(`question ${n} of ${questions}`)
     }
     tookMs.sort((a, b) => a - b)
     const [p50Ms = Number.NaN, maxMs = Number.NaN] = [tookMs[tookMs.length >> 1], tookMs.at(-1)]

@@ -19,7 +19,7 @@ import type { Steps } from '../core/steps.ts'
 import type { World } from '../core/world.ts'
 import type { Alarm, Clock } from '../machine/clock.ts'
 import type { Store } from '../store/store.ts'
-import { type Asking, causeOf, type Parts, type Sink, type Watch } from './call.ts'
+import { type CallContext, causeOf, type Sink, type Watch, type WorkspaceParts } from './call.ts'
 import type { Engine } from './engine.ts'
 import type { Hub } from './hub.ts'
 import type { Session } from './sessions/session.ts'
@@ -41,7 +41,7 @@ export class Actions {
   /** Sessions that offer actions, which are withdrawn when the session ends. */
   readonly #providers = new WeakSet<Session>()
 
-  constructor({ store, engine, hub, sessions, clock, ids, world }: Parts) {
+  constructor({ store, engine, hub, sessions, clock, ids, world }: WorkspaceParts) {
     this.#store = store
     this.#engine = engine
     this.#hub = hub
@@ -49,14 +49,14 @@ export class Actions {
     this.#sessions = sessions
     hub.listen((entries) => {
       for (const { facts } of entries)
-        for (const fact of facts) if (fact.type === 'action.completed') this.#over(fact.id)
+        for (const fact of facts) if (fact.type === 'action.completed') this.#cancelDeadline(fact.id)
     })
     this.#ids = ids
     this.#world = world
   }
 
   /** Ends the actions and calls that an earlier daemon of this machine left, whose sessions are gone. */
-  async begin(): Promise<void> {
+  async endLeftovers(): Promise<void> {
     const { view } = this.#store
     const isHere = ({ machine }: { machine?: string }) => machine === this.#sessions.machine
     const left = [...view.actions(), ...view.runningInvocations()].filter(isHere)
@@ -65,7 +65,7 @@ export class Actions {
     for (const { id } of view.runningInvocations().filter(isHere)) await this.#expire(id)
   }
 
-  async register(asking: Asking, input: ParsedInputOf<'action.register'>): Promise<OutputOf<'action.register'>> {
+  async register(asking: CallContext, input: ParsedInputOf<'action.register'>): Promise<OutputOf<'action.register'>> {
     const { by, session } = asking
     const named = { by, ...causeOf(asking), session: session.id }
     const offered = { ...input, authority: authorityOf(session.standing) }
@@ -84,10 +84,10 @@ export class Actions {
 
   *list(agent: string, { unasked, limit }: ParsedInputOf<'action.list'> = {}): Steps<OutputOf<'action.list'>> {
     const actions: OutputOf<'action.list'>['actions'] = []
-    for (const action of this.#store.view.rows.all(unasked ? 'unasked' : 'all')) {
+    for (const action of this.#store.view.actionRows.all(unasked ? 'unasked' : 'all')) {
       if (limit !== undefined && actions.length >= limit) break
       yield
-      if (!mayCall(action, agent) || this.#world.holder(action.session) === undefined) continue
+      if (!mayCall(action, agent) || this.#world.liveSession(action.session) === undefined) continue
       const { name, description, inputSchema, outputSchema, provider, timeoutMs } = action
       actions.push({ name, tool: toolNameOf(name), description, inputSchema, outputSchema, provider, timeoutMs })
     }
@@ -95,7 +95,7 @@ export class Actions {
   }
 
   /** Calls an action. Resolves with a result envelope, whatever happens; a caller that stops waiting asks for the result later. */
-  async invoke(asking: Asking, input: ParsedInputOf<'action.invoke'>): Promise<ActionEnvelope> {
+  async invoke(asking: CallContext, input: ParsedInputOf<'action.invoke'>): Promise<ActionEnvelope> {
     const { by, session, abandoned } = asking
     const { name, timeoutMs } = input
     const inputJson = jsonOf(input.input, 'action.invoke')
@@ -104,7 +104,7 @@ export class Actions {
     // The caller is kept before the commit, because the provider hears of the call before this function continues.
     this.#callers.set(mint, session)
     try {
-      const asked = { rule: 'action.invoke', input: submitted, by, session: session.id, mint } as const
+      const asked = { rule: 'action.invoke', input: submitted, by, session: session.id, newId: mint } as const
       const reply = await this.#engine.submit({ ...asked, ...causeOf(asking) })
       if ('refusal' in reply) throw new RefusalError(reply.refusal)
       const { id: invocation, timeoutMs: ms } = reply.outcome as { id: string; timeoutMs?: number }
@@ -120,15 +120,15 @@ export class Actions {
     return this.#callers.get(invocation)
   }
 
-  result({ session }: Asking, invocation: string): OutputOf<'action.result'> {
+  result({ session }: CallContext, invocation: string): OutputOf<'action.result'> {
     const { view } = this.#store
-    const outcome = view.rows.outcome(invocation)
+    const outcome = view.actionRows.outcome(invocation)
     if (!outcome || !sees(view, session, 'result', outcome))
       throw new RefusalError('invocation.unknown', { invocation })
     return outcome.isDone ? { running: false, result: this.#envelope(invocation) } : { running: true }
   }
 
-  async answer(asking: Asking, input: ParsedInputOf<'action.answer'>): Promise<OutputOf<'action.answer'>> {
+  async answer(asking: CallContext, input: ParsedInputOf<'action.answer'>): Promise<OutputOf<'action.answer'>> {
     const { by } = asking
     const { invocation, output, error } = input
     const outputJson = error ? undefined : jsonOf(output, 'action.answer')
@@ -147,7 +147,7 @@ export class Actions {
   follow(session: Session, sink: Sink): Watch {
     const waiting: string[] = []
     const send = () => {
-      while (waiting.length > 0 && sink.isReady()) sink.item(this.#forProvider(waiting.shift() as string))
+      while (waiting.length > 0 && sink.isReady()) sink.item(this.#invocationFor(waiting.shift() as string))
     }
     const stop = this.#hub.listen((entries) => {
       for (const { facts } of entries) {
@@ -160,17 +160,17 @@ export class Actions {
     return { seq: this.#store.journal.lastSeq, drained: send, stop }
   }
 
-  #forProvider(id: string): Invocation {
+  #invocationFor(id: string): Invocation {
     const { action, caller } = this.#store.view.invocation(id) as { action: string; caller: string }
     return {
       invocation: id,
       action,
-      input: JSON.parse(this.#store.view.rows.inputJson(id)),
-      caller: this.#caller(caller),
+      input: JSON.parse(this.#store.view.actionRows.inputJson(id)),
+      caller: this.#describeCaller(caller),
     }
   }
 
-  #caller(name: string): Caller {
+  #describeCaller(name: string): Caller {
     const agent = this.#store.view.agent(name)
     return {
       type: agent?.type ?? 'agent',
@@ -187,7 +187,7 @@ export class Actions {
       const running = this.#store.view.invocation(id)
       if (!running || running.isDone) return resolve()
       // In a workspace of several machines, a call is stored at another time than the one at which it was decided.
-      this.#limit(id, ms ?? running.until - running.at)
+      this.#setDeadline(id, ms ?? running.until - running.at)
       const stop = this.#hub.listen((entries) => {
         const isOver = entries.some(({ facts }) =>
           facts.some((fact) => fact.type === 'action.completed' && fact.id === id),
@@ -203,12 +203,12 @@ export class Actions {
     })
   }
 
-  #over(id: string): void {
+  #cancelDeadline(id: string): void {
     this.#deadlines.get(id)?.cancel()
     this.#deadlines.delete(id)
   }
 
-  #limit(id: string, ms: number): void {
+  #setDeadline(id: string, ms: number): void {
     if (this.#deadlines.has(id)) return
     this.#deadlines.set(
       id,
@@ -217,9 +217,9 @@ export class Actions {
   }
 
   #envelope(invocationId: string): ActionEnvelope {
-    const { action, isDone, ok, code, message, outputJson } = this.#store.view.rows.outcome(
+    const { action, isDone, ok, code, message, outputJson } = this.#store.view.actionRows.outcome(
       invocationId,
-    ) as NonNullable<ReturnType<Store['view']['rows']['outcome']>>
+    ) as NonNullable<ReturnType<Store['view']['actionRows']['outcome']>>
     if (ok) return { ok: true, action, invocationId, output: JSON.parse(outputJson as string) }
     const error =
       isDone && code ? { code, message: message ?? '' } : { code: 'timeout' as const, message: 'No longer waited for.' }

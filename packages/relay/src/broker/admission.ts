@@ -14,14 +14,14 @@ import { z } from 'zod'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Steps } from '../core/steps.ts'
 import type { WorkspaceCore } from './call.ts'
-import { Budget } from './long-reads.ts'
-import { parse } from './operation-input.ts'
-import { type Credentials, hashOf, newSecret } from './sessions/credentials.ts'
+import { ReadTimeBudget } from './long-reads.ts'
+import { parseInput } from './operation-input.ts'
+import { type Credentials, hashSecret, newSecret } from './sessions/credentials.ts'
 import { mailToolsOf, type Session } from './sessions/session.ts'
 import { type SessionOrigin, standingOf } from './sessions/standing.ts'
 
 /** The fields of a client's HELLO that are checked here; the agent's profile is checked when the agent is registered. */
-const shownHello = z.object({
+const helloSchema = z.object({
   key: z.string().optional(),
   token: z.string().optional(),
   session: z.string().max(limits.idCharsMax).optional(),
@@ -36,41 +36,41 @@ const shownHello = z.object({
 const hostsMax = 16
 
 /** Checks the HELLO of an untrusted client, and returns it. */
-export function helloOf(payload: unknown): Hello {
+export function checkHello(payload: unknown): Hello {
   const hello = typeof payload === 'object' && payload !== null ? payload : {}
-  const { error } = shownHello.safeParse(hello)
+  const { error } = helloSchema.safeParse(hello)
   if (error === undefined) return hello
   throw new RefusalError('frame.invalid', { why: `HELLO: ${issuesText(error.issues)}` })
 }
 
 /** Checks a workspace key and returns its hash. An unknown key and another workspace's key get the same refusal. */
 export function authenticate({ credentials }: { credentials: Credentials }, key: string): string {
-  if (credentials.isKey(key)) return hashOf(key)
+  if (credentials.isKey(key)) return hashSecret(key)
   throw new RefusalError('auth.denied', { why: 'the workspace key is not valid here.' })
 }
 
 /** The workspace and the daemon where a session opens. */
-interface Opening {
+interface SessionPlace {
   workspace: WorkspaceCore & { readonly id: string }
   daemon: { version: string; roles?: readonly string[] }
 }
 
 /** Opens a session, over any kind of connection. All decisions made here hold for the session's whole life. */
 export async function openSession(
-  opening: Opening,
+  opening: SessionPlace,
   origin: SessionOrigin,
   hello: Hello,
 ): Promise<{ session: Session; welcome: Welcome }> {
   const { workspace, daemon } = opening
   const { name, key, session: resume, calls: unanswered } = hello
   const keyHash = key === undefined ? undefined : authenticate(workspace, key)
-  const isByWord = isTakenAtItsWord(origin, hello)
+  const isByWord = needsNoProof(origin, hello)
   if (isByWord) assertNameAllowed(opening, origin, hello)
   const standing = standingOf(origin, { hasKey: keyHash !== undefined, name }, workspace.sessions.machine)
   const told = origin.door === 'owner' ? { host: hello.host, process: hello.process, directory: hello.cwd } : {}
   const session = workspace.sessions.open(standing, { keyHash, resume, unanswered, ...told })
   try {
-    const registered = await introduce(workspace, session, hello, isByWord)
+    const registered = await registerFromHello(workspace, session, hello, isByWord)
     const welcome: Welcome = {
       session: session.ticket,
       workspace: workspace.name,
@@ -93,7 +93,7 @@ export async function openSession(
  * Whether the caller's name is believed without proof. On a port that asks for no credential this holds for models and single calls, so that the same name
  * stays the same agent. The connection of a program has its name to itself instead, and a second program of that name gets a number.
  */
-function isTakenAtItsWord({ door, kind, isStateless }: SessionOrigin, { name, token, key }: Hello): boolean {
+function needsNoProof({ door, kind, isStateless }: SessionOrigin, { name, token, key }: Hello): boolean {
   const asksForNothing = door === 'open' || door === 'lift'
   return (
     asksForNothing && (kind === 'model' || isStateless === true) && name !== undefined && (token ?? key) === undefined
@@ -104,7 +104,11 @@ function isTakenAtItsWord({ door, kind, isStateless }: SessionOrigin, { name, to
  * Refuses names that may not be taken without proof: on the port of `agent-relay lift` only the declared roles are agents, and nobody is a person by their
  * word.
  */
-function assertNameAllowed({ workspace, daemon }: Opening, { door }: SessionOrigin, { name = '', type }: Hello): void {
+function assertNameAllowed(
+  { workspace, daemon }: SessionPlace,
+  { door }: SessionOrigin,
+  { name = '', type }: Hello,
+): void {
   if (door === 'lift' && !daemon.roles?.includes(name))
     throw new RefusalError('auth.denied', {
       why: `there is no role "${name}" on this lift: ${daemon.roles?.join(', ')}.`,
@@ -113,19 +117,19 @@ function assertNameAllowed({ workspace, daemon }: Opening, { door }: SessionOrig
     throw new RefusalError('auth.denied', { why: `${name} is a person: show the workspace key.` })
 }
 
-async function introduce(
+async function registerFromHello(
   workspace: WorkspaceCore,
   session: Session,
   hello: Hello,
   isByWord: boolean,
 ): Promise<{ agent: string; token?: string; because?: string } | undefined> {
-  if (hello.hosts !== undefined && !isByWord) return joinHost(workspace, session, hello.hosts, hello.thread)
+  if (hello.hosts !== undefined && !isByWord) return bindHookSession(workspace, session, hello.hosts, hello.thread)
   if (hello.name === undefined && hello.token === undefined) return undefined
   const { key: _, session: __, ...profile } = hello
   const name = hello.name ?? workspace.credentials.agentOfToken(hello.token as string)
   if (name === undefined) throw new RefusalError('auth.denied', { why: 'the token is not known here.' })
   const proof = isByWord ? 'word' : session.standing.hasKey ? 'key' : undefined
-  return register(workspace, session, parse('agent.register', { ...profile, name }), { proof })
+  return register(workspace, session, parseInput('agent.register', { ...profile, name }), { proof })
 }
 
 /** Returns the agent's tool for sending; undefined if it is the usual `relay_send`. */
@@ -135,7 +139,7 @@ function sendToolOf(sessions: WorkspaceCore['sessions'], agent: string): string 
 }
 
 /** Binds a hook's session to the agent of the CLI that runs the hook, without a token: a process of the owner's account could read the token anyway. */
-function joinHost(
+function bindHookSession(
   { sessions }: WorkspaceCore,
   session: Session,
   hosts: readonly number[],
@@ -145,7 +149,7 @@ function joinHost(
   const agent = isList && session.standing.door === 'owner' ? sessions.agentOfHost(hosts, thread) : undefined
   if (agent === undefined) throw new RefusalError('agent.required')
   sessions.bind(session, agent)
-  sessions.hookCame(agent)
+  sessions.recordHook(agent)
   return { agent }
 }
 
@@ -155,14 +159,14 @@ interface Registration {
   /** The time at which the token that is issued ends; unset if it does not. */
   tokenUntil?: number
   /** Whether the daemon chose the name for the session, which may then take another later. */
-  isGiven?: boolean
+  isNameGiven?: boolean
 }
 
 export async function register(
   workspace: WorkspaceCore,
   session: Session,
   { token, ...profile }: ParsedInputOf<'agent.register'>,
-  { proof, tokenUntil, isGiven = false }: Registration = {},
+  { proof, tokenUntil, isNameGiven: isGiven = false }: Registration = {},
 ): Promise<OutputOf<'agent.register'>> {
   const { engine, sessions } = workspace
   const isAnother = session.agent !== undefined && session.agent !== profile.name
@@ -175,13 +179,13 @@ export async function register(
   if (token !== undefined && workspace.credentials.agentOfToken(token) !== profile.name) {
     throw new RefusalError('auth.denied', { why: `the token is not one of ${profile.name}'s.` })
   }
-  if (token !== undefined) session.shown.tokenHashes.add(hashOf(token))
+  if (token !== undefined) session.shownCredentials.tokenHashes.add(hashSecret(token))
   const hasKey = isHolder || proof === 'key'
   if (profile.type === 'human' && !hasKey) {
     throw new RefusalError('auth.denied', { why: 'an agent of type human needs the workspace key.' })
   }
   const proven = hasKey || proof === 'word' || token !== undefined || session.agent === profile.name
-  return inTurn(workspace, profile.name, async () => {
+  return afterSameFamily(workspace, profile.name, async () => {
     const fresh = newSecret('at')
     // An agent with a provisional name keeps the id that others were told, and the messages to everybody since its session came.
     const { provisional } = session
@@ -193,12 +197,12 @@ export async function register(
         proven,
         isHolder: hasKey,
         mayRetake: session.standing.door === 'owner',
-        tokenHash: hashOf(fresh),
+        tokenHash: hashSecret(fresh),
         tokenUntil,
         heardFrom,
         givesUp: session.isNameGiven ? session.agent : undefined,
       },
-      mint,
+      newId: mint,
       // In a shared workspace only an agent's home machine speaks as the agent, and the name that is given may belong to an agent of another machine.
       by: sessions.machine === undefined ? profile.name : daemonName,
       // The cause (the command's id) is never the id that the caller chose: a stranger who overheard that id must not be bound to the answer that it got.
@@ -206,18 +210,18 @@ export async function register(
     })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     refuseRevoked(session)
-    const { agent, id, issued, because } = reply.outcome as Named
+    const { agent, id, issued, because } = reply.outcome as RegisterOutcome
     // The session may have chosen a name while the name that it was given was being stored: its own choice stays.
     if (isGiven && session.agent !== profile.name) return { agent, id }
     sessions.bind(session, agent)
-    if (isGiven) sessions.nameIsGiven(session)
-    if (session.standing.kind === 'model' && session.isResumed) await recall(workspace, session, agent)
+    if (isGiven) sessions.markNameGiven(session)
+    if (session.standing.kind === 'model' && session.isResumed) await restoreHeldMessages(workspace, session, agent)
     return { agent, id, ...(issued ? { token: fresh } : {}), ...(because === undefined ? {} : { because }) }
   })
 }
 
 /** The outcome of the rule `agent.register`. */
-type Named = {
+type RegisterOutcome = {
   agent: string
   id: string
   issued?: boolean
@@ -228,9 +232,13 @@ type Named = {
  * After a restart the daemon has forgotten which messages this session was handed, but the holds in the database still tell. Messages of an answer that never
  * arrived are released, so that the next taker gets them. So is a reply to a wait: it belongs to some call that waited, and the database does not say which.
  */
-async function recall({ store, engine, ids, reads }: WorkspaceCore, session: Session, agent: string): Promise<void> {
+async function restoreHeldMessages(
+  { store, engine, ids, reads }: WorkspaceCore,
+  session: Session,
+  agent: string,
+): Promise<void> {
   const { unanswered } = session
-  const lost = new Set(unanswered.flatMap((call) => store.answered(agent, call)?.outcome.messages ?? []))
+  const lost = new Set(unanswered.flatMap((call) => store.recordedAnswer(agent, call)?.outcome.messages ?? []))
   const letGo: string[] = []
   const look = function* (): Steps<void> {
     for (const each of store.view.unread(agent, {})) {
@@ -240,10 +248,10 @@ async function recall({ store, engine, ids, reads }: WorkspaceCore, session: Ses
       const isHoldOnly = receipt.route === undefined
       const wasLost = isHoldOnly || lost.has(head.id) || (receipt.route === 'wait' && unanswered.length > 0)
       if (wasLost) letGo.push(head.id)
-      else session.handed.add(head.id)
+      else session.handedMessages.add(head.id)
     }
   }
-  await reads.run(look(), new Budget(), session.ended)
+  await reads.run(look(), new ReadTimeBudget(), session.ended)
   if (letGo.length === 0) return
   const input = { messages: letGo }
   await engine.submit({ rule: 'inbox.let-go', input, by: agent, cause: ids('d'), session: session.id })
@@ -257,8 +265,8 @@ export function refuseRevoked({ ended }: Session): void {
 /**
  * Runs registrations of one name family (`Ada`, `Ada-2`, …) one after another: the second is decided when the first is bound to its session and counts as live.
  */
-async function inTurn<T>(
-  { sessions: { registering } }: WorkspaceCore,
+async function afterSameFamily<T>(
+  { sessions: { registrations: registering } }: WorkspaceCore,
   name: string,
   work: () => Promise<T>,
 ): Promise<T> {

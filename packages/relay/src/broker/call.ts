@@ -24,7 +24,7 @@ import { namelessActor } from './sessions/standing.ts'
 import type { OtherMachines } from './sharing.ts'
 
 /** A call without its input, as its handler sees it. */
-export interface Asking {
+export interface CallContext {
   session: Session
   /** The name of the agent that asks; empty only for operations that anyone may ask. */
   by: string
@@ -35,47 +35,47 @@ export interface Asking {
   /** Aborted when nobody waits for the answer any more. */
   abandoned: AbortSignal
   /** The ids of messages that leave with the answer; set by the handler. */
-  handed?: readonly string[]
+  handedMessages?: readonly string[]
 }
 
-export interface Answer<T = unknown> {
+export interface CallAnswer<T = unknown> {
   output: T
   /** The ids of messages that leave with the answer. The connection reports whether the answer has left: only then were the messages received. */
-  handed?: readonly string[]
+  handedMessages?: readonly string[]
 }
 
 /** Serves a connection whose client has introduced itself (HELLO). */
-export interface Service {
+export interface SessionService {
   welcome: object
-  call(op: string, input: unknown, id: string, abandoned?: AbortSignal): Promise<Answer>
+  call(op: string, input: unknown, id: string, abandoned?: AbortSignal): Promise<CallAnswer>
   watch(op: string, input: unknown, sink: Sink): Watch
   /** Called when the answer that contains these messages has left. */
-  received?(handed: readonly string[]): void
+  markReceived?(handed: readonly string[]): void
   leave(): void
   /** Aborted when the daemon itself ends the connection; the reason is a RefusalError. */
   ended?: AbortSignal
 }
 
 /** Returns the cause of the command that a call submits: the journal names a command after the call that asked for it. */
-export function causeOf({ id, digest }: Pick<Asking, 'id' | 'digest'>): { cause: string; digest?: () => string } {
+export function causeOf({ id, digest }: Pick<CallContext, 'id' | 'digest'>): { cause: string; digest?: () => string } {
   return { cause: id, digest }
 }
 
 /** Returns the name under which the caller acts, even if its session acts as no agent; refuses a caller without any. */
-export function actorOf({ by, session }: Asking): string {
+export function actorOf({ by, session }: CallContext): string {
   const actor = by === '' ? namelessActor(session.standing) : by
   if (actor === undefined) throw new RefusalError('agent.required')
   return actor
 }
 
 /** Whether the agent's CLI made the call and not the agent's model, for example by a hook: such a call does not show that the agent has come back. */
-export function isByHost(op: OperationName, input: unknown): boolean {
+export function isCallOfHost(op: OperationName, input: unknown): boolean {
   const { byHost } = operations[op] as OperationRule
   const known: readonly unknown[] = hostRoutes
   return byHost === 'always' || (byHost === 'by route' && known.includes((input as { route?: unknown }).route))
 }
 
-export function readerOf(asking: Asking): Reader & { agent: string } {
+export function readerOf(asking: CallContext): Reader & { agent: string } {
   return { agent: actorOf(asking), standing: asking.session.standing }
 }
 
@@ -110,7 +110,7 @@ export interface WorkspaceCore {
 }
 
 /** The core of a workspace, with two facts about the present that most of its parts need. */
-export interface Parts extends WorkspaceCore {
+export interface WorkspaceParts extends WorkspaceCore {
   /** Information that is not in the database and that the rules may use, such as who is connected. */
   readonly world: World
   /** Whether the agent waits for an answer to an approval; nothing is put before the agent meanwhile. */

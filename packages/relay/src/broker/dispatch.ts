@@ -15,18 +15,26 @@ import {
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Steps } from '../core/steps.ts'
 import { openSession, refuseRevoked } from './admission.ts'
-import { type Answer, type Asking, type DaemonInfo, isByHost, type Service, type Sink, type Watch } from './call.ts'
-import { followers, handlers, isWatch, isWorkspaceCall, type WorkspaceCall } from './handlers.ts'
-import { Budget } from './long-reads.ts'
-import { digestOf, parse } from './operation-input.ts'
+import {
+  type CallAnswer,
+  type CallContext,
+  type DaemonInfo,
+  isCallOfHost,
+  type SessionService,
+  type Sink,
+  type Watch,
+} from './call.ts'
+import { handlers, isWatch, isWorkspaceCall, type WorkspaceCall, watchHandlers } from './handlers.ts'
+import { ReadTimeBudget } from './long-reads.ts'
+import { inputDigest, parseInput } from './operation-input.ts'
 import type { Neighbours } from './presence/other-workspaces.ts'
-import { settleBefore } from './presence/provisional-names.ts'
+import { storeProvisionalNamesFor } from './presence/provisional-names.ts'
 import type { Session } from './sessions/session.ts'
-import { type Door, mayAsk, reaches, type SessionOrigin, type Standing } from './sessions/standing.ts'
+import { type Door, hasCredentialFor, hasRankFor, type SessionOrigin, type Standing } from './sessions/standing.ts'
 import { assertMaySpawn } from './workers/spawning.ts'
-import type { Context, Workspace } from './workspace.ts'
+import type { DaemonCallScope, Workspace } from './workspace.ts'
 
-export class Dispatch implements Context {
+export class Dispatch implements DaemonCallScope {
   readonly workspace: Workspace
   readonly neighbours: Neighbours<Workspace>
   readonly daemon: DaemonInfo
@@ -43,24 +51,24 @@ export class Dispatch implements Context {
    * Opens a session for a HELLO, as the agent that the client may act as. A door alone, without the other facts of an origin, stands for a program's
    * connection.
    */
-  hello(origin: SessionOrigin | Door, hello: Hello): Promise<{ session: Session; welcome: Welcome }> {
+  openSession(origin: SessionOrigin | Door, hello: Hello): Promise<{ session: Session; welcome: Welcome }> {
     return openSession(this, typeof origin === 'string' ? { door: origin, kind: 'program' } : origin, hello)
   }
 
   /** Opens a session, and returns the service for its connection. */
-  async serve(origin: SessionOrigin | Door, hello: Hello): Promise<Service> {
-    const { session, welcome } = await this.hello(origin, hello)
+  async serve(origin: SessionOrigin | Door, hello: Hello): Promise<SessionService> {
+    const { session, welcome } = await this.openSession(origin, hello)
     return {
       welcome,
       call: (op, input, id, abandoned) => this.call(session, op, input, id, abandoned),
       watch: (op, input, sink) => this.watch(session, op, input, sink),
-      received: (handed) => this.received(session, handed),
+      markReceived: (handed) => this.markReceived(session, handed),
       leave: () => this.workspace.sessions.end(session),
       ended: session.ended,
     }
   }
 
-  async call(session: Session, op: string, input: unknown, id: string, abandoned = session.ended): Promise<Answer> {
+  async call(session: Session, op: string, input: unknown, id: string, abandoned = session.ended): Promise<CallAnswer> {
     this.pending++
     try {
       return await this.#call(session, op, input, id, abandoned)
@@ -69,25 +77,30 @@ export class Dispatch implements Context {
     }
   }
 
-  async #call(session: Session, op: string, input: unknown, id: string, abandoned: AbortSignal): Promise<Answer> {
+  async #call(session: Session, op: string, input: unknown, id: string, abandoned: AbortSignal): Promise<CallAnswer> {
     const name = this.#admit(session, op)
     if (!isWorkspaceCall(name)) throw new RefusalError('operation.unknown', { operation: op })
-    const parsed = parse(name, input)
-    const settling = settleBefore(this.workspace, session, name, parsed)
+    const parsed = parseInput(name, input)
+    const settling = storeProvisionalNamesFor(this.workspace, session, name, parsed)
     if (settling) await settling
-    // A model's calls come in turns; `comeBack` marks the messages of earlier answers as read for a whole turn.
-    const settled = session.standing.kind === 'model' || isByHost(name, parsed) ? undefined : this.#settle(session)
-    const digest = () => digestOf(name, input)
-    const asking: Asking = { session, by: session.agent ?? '', id, digest, abandoned }
+    // A model's calls come in turns; `beginTurn` marks the messages of earlier answers as read for a whole turn.
+    const settled =
+      session.standing.kind === 'model' || isCallOfHost(name, parsed) ? undefined : this.#markEarlierRead(session)
+    const digest = () => inputDigest(name, input)
+    const asking: CallContext = { session, by: session.agent ?? '', id, digest, abandoned }
     // A command is queued behind the marking as read, so it does not have to wait. A query reads the tables, so it waits.
     if (settled && operations[name].kind === 'query') await settled
-    const output = await this.#answer(name, asking, parsed)
-    return { output, handed: asking.handed }
+    const output = await this.#runHandler(name, asking, parsed)
+    return { output, handedMessages: asking.handedMessages }
   }
 
   /** Runs the operation's handler. A handler that may take long answers in steps, in turn with all other reads, until nobody waits for the answer any more. */
-  #answer<O extends WorkspaceCall>(op: O, asking: Asking, input: ParsedInputOf<O>): OutputOf<O> | Promise<OutputOf<O>> {
-    const pace = new Budget()
+  #runHandler<O extends WorkspaceCall>(
+    op: O,
+    asking: CallContext,
+    input: ParsedInputOf<O>,
+  ): OutputOf<O> | Promise<OutputOf<O>> {
+    const pace = new ReadTimeBudget()
     const answer = handlers[op](this, asking, input, pace)
     return isSteps(answer) ? this.workspace.reads.run(answer, pace, asking.abandoned) : answer
   }
@@ -95,52 +108,53 @@ export class Dispatch implements Context {
   watch(session: Session, op: string, input: unknown, sink: Sink): Watch {
     const name = this.#admit(session, op)
     if (!isWatch(name)) throw new RefusalError('operation.unknown', { operation: op })
-    return this.#follow(name, session, parse(name, input), sink)
+    return this.#startWatch(name, session, parseInput(name, input), sink)
   }
 
-  #follow<O extends WatchName>(op: O, session: Session, input: ParsedInputOf<O>, sink: Sink): Watch {
-    return followers[op](this, session, input, sink)
+  #startWatch<O extends WatchName>(op: O, session: Session, input: ParsedInputOf<O>, sink: Sink): Watch {
+    return watchHandlers[op](this, session, input, sink)
   }
 
   #admit(session: Session, op: string): OperationName {
     refuseRevoked(session)
-    this.workspace.sessions.touch(session)
+    this.workspace.sessions.recordCall(session)
     if (!isOperation(op) || operations[op].who === 'owner')
       throw new RefusalError('operation.unknown', { operation: op })
     const { who } = operations[op] as OperationRule
-    assertReaches(this.workspace, session.standing, op)
+    assertMayCall(this.workspace, session.standing, op)
     if (who === 'agent' && session.agent === undefined) throw new RefusalError('agent.required')
-    if (!mayAsk(session.standing, who)) throw new RefusalError('auth.denied', { why: 'this needs the workspace key.' })
+    if (!hasRankFor(session.standing, who))
+      throw new RefusalError('auth.denied', { why: 'this needs the workspace key.' })
     return op
   }
 
   /** Begins a model's next turn: messages of its earlier answers count as read. They do not if the same turn is asked again, since then its answer was lost. */
-  async comeBack(session: Session, id: string): Promise<void> {
+  async beginTurn(session: Session, id: string): Promise<void> {
     const { store } = this.workspace
-    const isRepeat = session.agent !== undefined && store.answered(session.agent, id) !== undefined
-    if (!isRepeat) await this.#settle(session)
+    const isRepeat = session.agent !== undefined && store.recordedAnswer(session.agent, id) !== undefined
+    if (!isRepeat) await this.#markEarlierRead(session)
   }
 
   /** Marks the messages of earlier answers as read, since their receiver has come back: receiving an answer is not reading it. */
-  #settle(session: Session): Promise<void> | undefined {
+  #markEarlierRead(session: Session): Promise<void> | undefined {
     const { engine, sessions } = this.workspace
     if (session.agent === undefined) return undefined
-    const messages = sessions.received(session)
+    const messages = sessions.takeReceived(session)
     if (messages.length === 0) return undefined
     return engine
       .submit({ rule: 'inbox.read', input: { messages }, by: session.agent, cause: this.workspace.ids('d') })
       .then((reply) => {
-        if ('refusal' in reply) for (const message of messages) session.handed.add(message)
+        if ('refusal' in reply) for (const message of messages) session.handedMessages.add(message)
       })
   }
 
   /** Records that the answer that contains these messages has left. */
-  received(session: Session, handed: readonly string[] = []): void {
-    for (const message of handed) session.handed.add(message)
+  markReceived(session: Session, handed: readonly string[] = []): void {
+    for (const message of handed) session.handedMessages.add(message)
   }
 
   /** Releases the messages of a lost answer, so that the next taker gets them. */
-  async lost(session: Session, handed: readonly string[] = []): Promise<void> {
+  async releaseLost(session: Session, handed: readonly string[] = []): Promise<void> {
     const { engine, ids } = this.workspace
     if (handed.length === 0 || session.agent === undefined) return
     const input = { messages: [...handed] }
@@ -149,13 +163,13 @@ export class Dispatch implements Context {
 }
 
 /** Refuses an operation that a session may ask over the network only with more rights than it has shown. */
-export function assertReaches({ store }: Workspace, standing: Standing, op: OperationName): void {
+export function assertMayCall({ store }: Workspace, standing: Standing, op: OperationName): void {
   const { network } = operations[op] as OperationRule
   if (network === 'spawn') assertMaySpawn(standing, store.view.policy())
-  else if (!reaches(standing, network)) throw new RefusalError('auth.denied', { why: whyNotReached(standing) })
+  else if (!hasCredentialFor(standing, network)) throw new RefusalError('auth.denied', { why: whyNotAllowed(standing) })
 }
 
-function whyNotReached({ door }: Standing): string {
+function whyNotAllowed({ door }: Standing): string {
   if (door === 'lift') return "a lift's port serves its three tools and nothing else."
   if (door === 'open') return 'on an open port this needs the workspace key, or the local socket.'
   return 'over HTTP and WebSocket this needs the workspace key.'

@@ -2,10 +2,10 @@
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { RuleInput, RuleName } from '../core/decide.ts'
-import type { Answered } from '../core/journal.ts'
+import type { RecordedAnswer } from '../core/journal.ts'
 import type { SharedTrouble } from '../core/shared-trouble.ts'
 import type { Outcome } from '../core/verdict.ts'
-import type { Waiting } from '../core/view.ts'
+import type { WaitingMessage } from '../core/view.ts'
 
 export interface Submission<R extends RuleName> {
   rule: R
@@ -17,30 +17,32 @@ export interface Submission<R extends RuleName> {
   digest?: () => string
   session?: string
   /** The id for the new thing, if it was made elsewhere, as for a message that goes to several workspaces. */
-  mint?: string
+  newId?: string
 }
 
 /** The answer to a command. `repeat`: the command was carried out before, and this is its former answer. */
-export type Reply = { seq: number; outcome: Outcome; repeat: boolean; found?: Waiting[] } | { refusal: Refusal }
+export type CommandReply =
+  | { seq: number; outcome: Outcome; repeat: boolean; found?: WaitingMessage[] }
+  | { refusal: Refusal }
 
 export interface Engine {
   /** Whether no command waits to be decided: a good moment for work that can wait. */
   readonly isIdle: boolean
-  submit<R extends RuleName>(submission: Submission<R>): Promise<Reply>
+  submit<R extends RuleName>(submission: Submission<R>): Promise<CommandReply>
   /** Makes one commit that carries out no command, such as a slice of a pruning. Unset if other machines write the journal too. */
-  tidy?<T>(work: () => T extends Promise<unknown> ? never : T): T
+  commitMaintenance?<T>(work: () => T extends Promise<unknown> ? never : T): T
   /** Fetches the payload bytes of an entry that another machine has written. */
-  payload?(seq: number): Promise<Uint8Array | undefined>
+  fetchPayload?(seq: number): Promise<Uint8Array | undefined>
   /** The reason why this machine cannot go on with the other machines of a shared workspace, for now or until somebody acts. Unset if it can. */
   readonly trouble?: Pick<SharedTrouble, 'stopped' | 'cutOff'>
   /** Called before closing: tells other machines what they still have to know, if that takes little time. */
-  leave?(): Promise<void>
+  reportBeforeClose?(): Promise<void>
   /** Ends the engine: waiting and later commands are answered with this refusal. */
   close(refused: Refusal): void
 }
 
 /** Prefixes of the ids that commands make: a letter or word for the kind of thing. */
-export const mintPrefixes: Partial<Record<RuleName, string>> = {
+export const newIdPrefixes: Partial<Record<RuleName, string>> = {
   'message.send': 'm',
   'action.invoke': 'act',
   'worker.spawn': 'wk',
@@ -55,8 +57,8 @@ export const mintPrefixes: Partial<Record<RuleName, string>> = {
  * Returns the refusal of an id that was used for another call, whose former answer would tell the sender that something was stored which was not. Undefined if
  * it is the same call.
  */
-export function reuseOf(
-  { rule, digest }: Answered,
+export function reuseRefusal(
+  { rule, digest }: RecordedAnswer,
   asked: { rule: string; cause: string; digest?: () => string },
 ): Refusal | undefined {
   // Entries from before version 0.2 have no digest; neither do entries that the daemon itself makes.

@@ -2,16 +2,16 @@
 // newest events a few times a second and counts the rest. core/facts/table.ts decides who sees which facts.
 
 import { daemonName, type Entry, type Fact, limits, type OutputOf, type RelayEvent } from '@agent-relay/sdk/protocol'
-import { seesFact, typesTo } from '../core/facts/table.ts'
-import { refusalOf } from '../core/refusal-error.ts'
+import { factTypesForAudience, seesFact } from '../core/facts/table.ts'
+import { toRefusal } from '../core/refusal-error.ts'
 import { type Reader, seesAll } from '../core/sight.ts'
-import { atOnce, type Steps } from '../core/steps.ts'
+import { runAllSteps, type Steps } from '../core/steps.ts'
 import { LoadMeter } from '../machine/event-loop.ts'
 import type { Store } from '../store/store.ts'
 import type { EntryRange } from '../store/visible.ts'
 import type { Sink, Watch } from './call.ts'
 import type { Hub } from './hub.ts'
-import { Budget, type LongReads, type Pace } from './long-reads.ts'
+import { type LongReads, ReadTimeBudget, type ReadTimeLimit } from './long-reads.ts'
 
 /** Interval at which a glance shows new events: nobody reads faster. A single event is shown at once. */
 const glanceMs = 100
@@ -32,9 +32,9 @@ const noCommitMs = 50
 
 /** The types of facts by audience. Messages are left out, since they are found by their conversations. */
 const factTypes = {
-  everyone: typesTo('everyone'),
-  agents: typesTo('agents'),
-  readers: typesTo('readers').filter((type) => type !== 'message.created'),
+  everyone: factTypesForAudience('everyone'),
+  agents: factTypesForAudience('agents'),
+  readers: factTypesForAudience('readers').filter((type) => type !== 'message.created'),
 }
 
 /** The types of events into which the delivery reports (notes) of other machines are turned. */
@@ -47,7 +47,7 @@ interface WatchProgress {
   walk?: Generator<Entry | undefined, undefined, void>
 }
 
-export interface EventsAsked {
+export interface EventQuery {
   /** Asks for events after this entry's number, oldest first. Unset if the newest events are wanted. */
   since?: number
   before?: number
@@ -68,17 +68,21 @@ export class Events {
   }
 
   /** Returns a page of events, bounded in bytes. The page ends between journal entries, never inside one; `next` continues it without a gap or a repeat. */
-  *list(reader: Reader, { since, before, types, limit }: EventsAsked, pace: Pace): Steps<OutputOf<'event.list'>> {
+  *list(
+    reader: Reader,
+    { since, before, types, limit }: EventQuery,
+    pace: ReadTimeLimit,
+  ): Steps<OutputOf<'event.list'>> {
     const last = this.#store.journal.lastSeq
     const isUpward = since !== undefined
     const range = { after: since ?? 0, to: before === undefined ? last : Math.min(last, before - 1), isUpward }
     const pages: RelayEvent[][] = []
     let [count, bytes, reached] = [0, 0, isUpward ? range.after : range.to + 1]
     let isWhole = true
-    for (const entry of this.#entries(reader, range, types)) {
+    for (const entry of this.#relevantEntries(reader, range, types)) {
       yield
       if (!entry) continue
-      const seen = yield* this.#visible(entry, reader, types)
+      const seen = yield* this.#visibleEvents(entry, reader, types)
       for (const { message } of seen) bytes += message ? Buffer.byteLength(message.body) : 0
       isWhole = !(count > 0 && bytes > limits.pageBytesMax)
       if (!isWhole) break
@@ -106,7 +110,7 @@ export class Events {
     let toldAt = Number.NEGATIVE_INFINITY
     let restUntil = 0
     const read = () => {
-      const budget = new Budget()
+      const budget = new ReadTimeBudget()
       this.#reads.run(this.#catchUp(reader, progress, types, sink), budget, stopped.signal).then(
         () => {
           restUntil = performance.now() + Math.min(restMsMax, budget.spentMs * restFactor)
@@ -118,7 +122,7 @@ export class Events {
           if (stopped.signal.aborted) return
           // A damaged file, for example, ends only this reader's watch; nobody else in the daemon is affected.
           halt()
-          sink.end(refusalOf(error))
+          sink.end(toRefusal(error))
         },
       )
     }
@@ -135,7 +139,7 @@ export class Events {
     // Entries of other types are skipped without reading them again: most commits concern few watchers.
     const stop = this.#hub.listen((entries) => {
       const isNext = progress.position + 1 === entries[0]?.seq && !isReading
-      const isWanted = ({ facts }: Entry) => facts.some((fact) => holds(fact, types))
+      const isWanted = ({ facts }: Entry) => facts.some((fact) => canShowAs(fact, types))
       toldAt = performance.now()
       if (isNext && !entries.some(isWanted)) progress.position = entries[entries.length - 1]?.seq as number
       else plan()
@@ -153,17 +157,21 @@ export class Events {
     const { journal } = this.#store
     // Entries with facts that this machine decided by itself have no number; these facts are shown when the note that reports them to other machines has a
     // number.
-    const isWanted = ({ seq, facts }: Entry) => seq > 0 && facts.some((fact) => holds(fact, types))
+    const isWanted = ({ seq, facts }: Entry) => seq > 0 && facts.some((fact) => canShowAs(fact, types))
     const missed = journal.read(Math.max(since, journal.lastSeq - newest), newest)
     const earlier = { since, count: journal.lastSeq - since - missed.length, entries: missed.filter(isWanted) }
-    const show = (entry: Entry) => atOnce(this.#visible(entry, reader, types))
+    const show = (entry: Entry) => runAllSteps(this.#visibleEvents(entry, reader, types))
     return glance({ hub: this.#hub, earlier, isWanted, show, newest, sink })
   }
 
   /** Sends one page of events. The page ends when the sink takes no more, or at the end of the journal. */
   *#catchUp(reader: Reader, progress: WatchProgress, types: string[] | undefined, sink: Sink): Steps<void> {
     progress.to ??= this.#store.journal.lastSeq
-    progress.walk ??= this.#entries(reader, { after: progress.position, to: progress.to, isUpward: true }, types)
+    progress.walk ??= this.#relevantEntries(
+      reader,
+      { after: progress.position, to: progress.to, isUpward: true },
+      types,
+    )
     for (let shown = 0; shown < entriesPerPage && sink.isReady(); shown++) {
       const { done, value: entry } = progress.walk.next()
       if (done) {
@@ -172,7 +180,7 @@ export class Events {
         return
       }
       if (entry) {
-        for (const event of yield* this.#visible(entry, reader, types)) sink.item(event)
+        for (const event of yield* this.#visibleEvents(entry, reader, types)) sink.item(event)
         progress.position = entry.seq
       }
       yield
@@ -180,27 +188,29 @@ export class Events {
   }
 
   /** Yields the journal entries that may hold something for the reader, in order, and undefined where the walk may pause. */
-  *#entries(
+  *#relevantEntries(
     reader: Reader,
     range: EntryRange,
     types: string[] | undefined,
   ): Generator<Entry | undefined, undefined, void> {
     const { journal, visible } = this.#store
     const isAll = seesAll(reader)
-    if ((isAll && !types) || range.to - range.after <= nearEntriesMax) return yield* this.#all(range)
-    const isAnyOf = (facts: readonly string[]) => facts.some((type) => isOf(types, type))
+    if ((isAll && !types) || range.to - range.after <= nearEntriesMax) return yield* this.#allEntries(range)
+    const isAnyOf = (facts: readonly string[]) => facts.some((type) => isWantedType(types, type))
     const kinds = {
-      messages: isOf(types, 'message.created'),
+      messages: isWantedType(types, 'message.created'),
       everyone: isAnyOf(factTypes.everyone),
       own: isAnyOf(factTypes.agents),
       conversations: isAnyOf(factTypes.readers),
     }
     const numbers =
-      isAll && types ? journal.holding(storedTypesOf(types), range) : visible.entries(reader.agent, range, kinds)
-    for (const seq of numbers) yield seq === undefined ? undefined : journal.at(seq)
+      isAll && types
+        ? journal.entryNumbersHolding(storedTypesOf(types), range)
+        : visible.entries(reader.agent, range, kinds)
+    for (const seq of numbers) yield seq === undefined ? undefined : journal.entryAt(seq)
   }
 
-  *#all({ after, to, isUpward }: EntryRange): Generator<Entry | undefined, undefined, void> {
+  *#allEntries({ after, to, isUpward }: EntryRange): Generator<Entry | undefined, undefined, void> {
     const { journal } = this.#store
     for (let [low, high] = [after, to]; low < high; ) {
       const from = isUpward ? low : Math.max(low, high - entriesPerRead)
@@ -212,11 +222,11 @@ export class Events {
     }
   }
 
-  *#visible(entry: Entry, reader: Reader, types: string[] | undefined): Steps<RelayEvent[]> {
+  *#visibleEvents(entry: Entry, reader: Reader, types: string[] | undefined): Steps<RelayEvent[]> {
     const events: RelayEvent[] = []
-    for (const [at, { fact, by = entry.by }] of entry.facts.flatMap(shownAs).entries()) {
+    for (const [at, { fact, by = entry.by }] of entry.facts.flatMap(eventsOf).entries()) {
       if (at % factsPerStep === factsPerStep - 1) yield
-      if (!isOf(types, fact.type) || !seesFact(this.#store.view, reader, fact)) continue
+      if (!isWantedType(types, fact.type) || !seesFact(this.#store.view, reader, fact)) continue
       const message = fact.type === 'message.created' ? this.#store.queries.message(fact.id) : undefined
       const ts = new Date(entry.at).toISOString()
       events.push({
@@ -232,15 +242,15 @@ export class Events {
   }
 }
 
-function isOf(types: string[] | undefined, type: string): boolean {
-  return types === undefined || types.some((pattern) => matches(pattern, type))
+function isWantedType(types: string[] | undefined, type: string): boolean {
+  return types === undefined || types.some((pattern) => matchesPattern(pattern, type))
 }
 
 /**
  * Returns the events of a fact: a note of another machine becomes one event for each delivery in it, any other fact is one event. `by` is set if it is not the
  * entry's writer.
  */
-function shownAs(fact: Fact): { fact: Fact; by?: string }[] {
+function eventsOf(fact: Fact): { fact: Fact; by?: string }[] {
   if (fact.type !== 'deliveries.noted') return [{ fact }]
   const { agent: by } = fact
   return fact.receipts.flatMap(({ message, route, readAt }) => [
@@ -250,16 +260,18 @@ function shownAs(fact: Fact): { fact: Fact; by?: string }[] {
 }
 
 /** Whether the fact can be shown as one of these types. */
-function holds({ type }: Fact, types: string[] | undefined): boolean {
-  return type === 'deliveries.noted' ? notedTypes.some((shown) => isOf(types, shown)) : isOf(types, type)
+function canShowAs({ type }: Fact, types: string[] | undefined): boolean {
+  return type === 'deliveries.noted'
+    ? notedTypes.some((shown) => isWantedType(types, shown))
+    : isWantedType(types, type)
 }
 
 function storedTypesOf(types: string[]): string[] {
-  return notedTypes.some((shown) => isOf(types, shown)) ? [...types, 'deliveries.noted'] : types
+  return notedTypes.some((shown) => isWantedType(types, shown)) ? [...types, 'deliveries.noted'] : types
 }
 
 /** Whether a type fits a pattern: `action.*` names a family, `*` all types. */
-function matches(pattern: string, type: string): boolean {
+function matchesPattern(pattern: string, type: string): boolean {
   return pattern === '*' || pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))
 }
 
@@ -306,7 +318,7 @@ function glance({ hub, earlier, newest, sink, isWanted, show }: GlanceOptions): 
     } catch (error) {
       // A damaged file, for example, ends only this reader's watch; nobody else in the daemon is affected.
       halt()
-      sink.end(refusalOf(error))
+      sink.end(toRefusal(error))
     }
   }
   const plan = () => {

@@ -9,42 +9,49 @@ import {
   type ParsedInputOf,
   type WatchName,
 } from '@agent-relay/sdk/protocol'
-import { unknownChannel } from '../core/channels.ts'
+import { refuseUnknownChannel } from '../core/channels.ts'
 import type { RuleInput, RuleName } from '../core/decide.ts'
-import { isHeld, unseenBefore } from '../core/inbox.ts'
+import { isHeldBySession, refuseUnseenBefore } from '../core/inbox.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { seesAll } from '../core/sight.ts'
 import type { Steps } from '../core/steps.ts'
 import { register } from './admission.ts'
-import { dismiss, needs } from './approvals/needs.ts'
-import { type Asking, actorOf, causeOf, isByHost, type Sink, type Watch } from './call.ts'
-import type { Reply } from './engine.ts'
-import type { Pace } from './long-reads.ts'
-import { conversations, mail, messages, owed, receipts, thread } from './messages/history.ts'
+import { dismissNeed, listNeeds } from './approvals/needs.ts'
+import { actorOf, type CallContext, causeOf, isCallOfHost, type Sink, type Watch } from './call.ts'
+import type { CommandReply } from './engine.ts'
+import type { ReadTimeLimit } from './long-reads.ts'
+import {
+  listConversations,
+  listMail,
+  listMessages,
+  listOwedAnswers,
+  listReceipts,
+  listThread,
+} from './messages/history.ts'
 import { submitRead } from './messages/inbox.ts'
-import { send, sendOrQueue } from './messages/sending.ts'
-import { agents } from './presence/agent-list.ts'
-import { asksForSessions, withSessions } from './presence/connected.ts'
-import { machines } from './presence/machine-list.ts'
-import { assertPerson, speakerOf } from './sessions/person.ts'
+import { sendMessage, sendOrQueue } from './messages/sending.ts'
+import { listAgents } from './presence/agent-list.ts'
+import { wantsSessionEvents, withSessionEvents } from './presence/connected.ts'
+import { listMachines } from './presence/machine-list.ts'
+import { assertPerson, identifyCaller } from './sessions/person.ts'
 import type { Session } from './sessions/session.ts'
 import { listSpend } from './workers/spend.ts'
-import type { Context } from './workspace.ts'
+import type { DaemonCallScope } from './workspace.ts'
 
 /** Names of the calls that a workspace answers; the daemon itself answers all other calls (daemon/control-socket.ts). */
 export type WorkspaceCall = Exclude<CallName, OwnerCallName>
 
 /** Answers one call: at once, later, or in steps if the answer may take long. */
 export type Handler<O extends WorkspaceCall> = (
-  context: Context,
-  asking: Asking,
+  context: DaemonCallScope,
+  asking: CallContext,
   input: ParsedInputOf<O>,
-  pace: Pace,
+  pace: ReadTimeLimit,
 ) => OutputOf<O> | Promise<OutputOf<O>> | Steps<OutputOf<O>>
 
 /** Begins one watch, which sends items to the sink until it is stopped. */
-export type Follower<O extends WatchName> = (
-  context: Context,
+export type WatchHandler<O extends WatchName> = (
+  context: DaemonCallScope,
   session: Session,
   input: ParsedInputOf<O>,
   sink: Sink,
@@ -54,73 +61,73 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   'agent.register': ({ workspace }, { session }, input) => register(workspace, session, input),
   'agent.show': ({ workspace: { sessions } }, asking, doing) => {
     const agent = actorOf(asking)
-    sessions.shows(agent, { ...sessions.shown(agent), doing })
+    sessions.setProgramState(agent, { ...sessions.programState(agent), doing })
     return {}
   },
-  'agent.revoke': byRule('agent.revoke'),
-  'agent.retire': byRule('agent.retire'),
-  'agent.list': agents,
-  'agent.brief': ({ workspace }, asking, input) => workspace.briefs.tell(asking, input),
-  'agent.mail': mail,
-  'channel.create': byRule('channel.create'),
-  'channel.join': byRule('channel.join'),
-  'channel.leave': byRule('channel.leave'),
-  'channel.remove': byRule('channel.remove'),
+  'agent.revoke': ruleHandler('agent.revoke'),
+  'agent.retire': ruleHandler('agent.retire'),
+  'agent.list': listAgents,
+  'agent.brief': ({ workspace }, asking, input) => workspace.briefs.giveBrief(asking, input),
+  'agent.mail': listMail,
+  'channel.create': ruleHandler('channel.create'),
+  'channel.join': ruleHandler('channel.join'),
+  'channel.leave': ruleHandler('channel.leave'),
+  'channel.remove': ruleHandler('channel.remove'),
   'channel.list': function* ({ workspace }, { session }) {
     return { channels: yield* workspace.store.queries.channels(session.agent) }
   },
-  'conversation.list': conversations,
-  'message.send': send,
+  'conversation.list': listConversations,
+  'message.send': sendMessage,
   'message.queue': sendOrQueue,
   'outbox.list': ({ workspace }, asking) => workspace.outbox.list(asking),
   'outbox.drop': ({ workspace }, asking, input) => workspace.outbox.drop(asking, input),
-  'message.react': byRule('message.react'),
-  'message.list': messages,
-  'message.thread': thread,
+  'message.react': ruleHandler('message.react'),
+  'message.list': listMessages,
+  'message.thread': listThread,
   'message.search': ({ workspace }, { session }, { limit = limits.searchMessagesDefault, ...asked }, pace) =>
     workspace.search.find(session, { ...asked, limit }, pace),
-  'message.receipts': receipts,
+  'message.receipts': listReceipts,
   'inbox.take': ({ workspace }, asking, input) => workspace.inboxes.take(asking, input),
   'inbox.peek': ({ workspace: { store } }, { by }, input) => {
     const { channel } = input
     if (channel !== undefined && store.view.lastNumber(channel) === undefined)
-      throw new RefusalError(unknownChannel(store.view, channel).refusal)
-    const unseen = unseenBefore(store.view, by, input)
+      throw new RefusalError(refuseUnknownChannel(store.view, channel).refusal)
+    const unseen = refuseUnseenBefore(store.view, by, input)
     if (unseen) throw new RefusalError(unseen.refusal)
     return store.queries.peek(by, input)
   },
-  'inbox.owed': owed,
+  'inbox.owed': listOwedAnswers,
   'inbox.count': function* ({ workspace: { store, sessions, clock, briefs } }, { by }) {
     const now = { by, at: clock.now(), world: sessions }
-    const counted = yield* store.queries.waiting(by, (receipt) => !isHeld(now, receipt))
+    const counted = yield* store.queries.countWaiting(by, (receipt) => !isHeldBySession(now, receipt))
     return briefs.isDue(by) ? { ...counted, briefDue: true } : counted
   },
   'inbox.read': async ({ workspace }, asking, input) =>
     outcomeOf<'inbox.read'>(
-      await submitRead(workspace, { rule: 'inbox.read', input, ...namesOf(asking) }, asking.abandoned),
+      await submitRead(workspace, { rule: 'inbox.read', input, ...commandFields(asking) }, asking.abandoned),
     ),
   'inbox.offer': async (context, asking, input) => {
-    const offered = await byRule('inbox.offer')(context, asking, input)
-    if (isByHost('inbox.offer', input)) context.workspace.sessions.paste(asking.by, input.messages)
+    const offered = await ruleHandler('inbox.offer')(context, asking, input)
+    if (isCallOfHost('inbox.offer', input)) context.workspace.sessions.recordPasted(asking.by, input.messages)
     return offered
   },
   'event.list': ({ workspace }, { session }, { limit = limits.eventsPageDefault, ...asked }, pace) =>
     workspace.events.list(session, { ...asked, limit: Math.min(limit, limits.eventsPageMax) }, pace),
   'action.register': ({ workspace }, asking, input) => workspace.actions.register(asking, input),
-  'action.withdraw': byRule('action.withdraw'),
+  'action.withdraw': ruleHandler('action.withdraw'),
   'action.list': ({ workspace }, { by }, input) => workspace.actions.list(by, input),
   'action.invoke': ({ workspace }, asking, input) => workspace.actions.invoke(asking, input),
   'action.answer': ({ workspace }, asking, input) => workspace.actions.answer(asking, input),
   'action.result': ({ workspace }, asking, { invocation }) => workspace.actions.result(asking, invocation),
   'worker.spawn': ({ workspace }, asking, input) => workspace.workers.spawn(asking, input),
   'worker.retry': ({ workspace }, asking, input) => workspace.workers.retry(asking, input),
-  'worker.release': ({ workspace }, asking, input) => workspace.workers.wishes.give('worker.release', asking, input),
-  'worker.pause': ({ workspace }, asking, input) => workspace.workers.wishes.give('worker.pause', asking, input),
-  'worker.resume': ({ workspace }, asking, input) => workspace.workers.wishes.give('worker.resume', asking, input),
+  'worker.release': ({ workspace }, asking, input) => workspace.workers.wishes.submit('worker.release', asking, input),
+  'worker.pause': ({ workspace }, asking, input) => workspace.workers.wishes.submit('worker.pause', asking, input),
+  'worker.resume': ({ workspace }, asking, input) => workspace.workers.wishes.submit('worker.resume', asking, input),
   'worker.type': async ({ workspace, daemon: { agentProcesses: agents } }, asking, input) => {
     // Typing into a dialog answers it, so only a person may.
-    if (workspace.approvals.isOpen(input.name) || (await workspace.workers.isBlocked(asking, input)))
-      await assertPerson(speakerOf(asking.session, agents), agents, { isStrict: true })
+    if (workspace.approvals.hasOpen(input.name) || (await workspace.workers.isBlocked(asking, input)))
+      await assertPerson(identifyCaller(asking.session, agents), agents, { isStrict: true })
     return workspace.workers.type(asking, input)
   },
   'worker.resize': ({ workspace }, asking, input) => workspace.workers.resize(asking, input),
@@ -134,7 +141,7 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   'run.stop': ({ workspace, daemon }, asking, input) => workspace.runs.stop(asking, input, daemon.url?.()),
   'run.status': ({ workspace, daemon }, asking, input) => workspace.runs.status(asking, input, daemon.url?.()),
   'run.list': ({ workspace, daemon }, asking, input) => workspace.runs.list(asking, input, daemon.url?.()),
-  'run.contract': ({ workspace }, asking, { run }) => workspace.runs.asked(asking, run),
+  'run.contract': ({ workspace }, asking, { run }) => workspace.runs.contract(asking, run),
   'run.payload': ({ workspace }, asking, { run }) => workspace.runs.payload(asking, run),
   'claim.edit': ({ workspace, daemon }, asking, input) =>
     workspace.claims.edit(asking, input, daemon.socketPath(workspace.name)),
@@ -148,23 +155,23 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   'approval.settle': ({ workspace }, asking, input) => workspace.approvals.settle(asking, input),
   'approval.answer': ({ workspace, daemon }, asking, input) =>
     workspace.approvals.answer(asking, input, daemon.agentProcesses),
-  'need.list': needs,
-  'need.dismiss': dismiss,
+  'need.list': listNeeds,
+  'need.dismiss': dismissNeed,
   'notice.ask': ({ workspace }, asking, input) => workspace.notices.ask(asking, input),
-  'notice.drop': byRule('notice.drop'),
+  'notice.drop': ruleHandler('notice.drop'),
   'notice.list': ({ workspace }, { by }) => workspace.notices.list(by),
   'spend.list': ({ workspace }, { session }, input) => listSpend(workspace.store, session, input),
-  'machine.list': ({ workspace }, asking) => machines(workspace, asking),
+  'machine.list': ({ workspace }, asking) => listMachines(workspace, asking),
   'workspace.policy': ({ workspace }) => workspace.store.view.policy(),
   'workspace.set-policy': async (context, asking, input) => {
     const { agentProcesses: agents } = context.daemon
-    if (input.approve) await assertPerson(speakerOf(asking.session, agents), agents, { isStrict: true })
-    return byRule('workspace.set-policy')(context, asking, input)
+    if (input.approve) await assertPerson(identifyCaller(asking.session, agents), agents, { isStrict: true })
+    return ruleHandler('workspace.set-policy')(context, asking, input)
   },
-  'workspace.status': status,
+  'workspace.status': workspaceStatus,
 }
 
-export const followers: { readonly [O in WatchName]: Follower<O> } = {
+export const watchHandlers: { readonly [O in WatchName]: WatchHandler<O> } = {
   'inbox.follow': ({ workspace }, session, { since }, sink) => workspace.deliveries.follow(session, since, sink),
   'action.follow': ({ workspace }, session, _, sink) => workspace.actions.follow(session, sink),
   'worker.follow': ({ workspace }, session, { name }, sink) => workspace.workers.follow(session, name, sink),
@@ -178,7 +185,7 @@ export const followers: { readonly [O in WatchName]: Follower<O> } = {
     const isGlance = newest !== undefined && seesAll(session)
     const follow = (to: Sink) =>
       isGlance ? events.glance(session, since, types, newest, to) : events.follow(session, since, types, to)
-    return asksForSessions(types) ? withSessions(sessions, () => clock.now(), sink, follow) : follow(sink)
+    return wantsSessionEvents(types) ? withSessionEvents(sessions, () => clock.now(), sink, follow) : follow(sink)
   },
 }
 
@@ -187,30 +194,37 @@ export function isWorkspaceCall(op: string): op is WorkspaceCall {
 }
 
 export function isWatch(op: string): op is WatchName {
-  return Object.hasOwn(followers, op)
+  return Object.hasOwn(watchHandlers, op)
 }
 
 /** Operations whose rule in core/ takes the operation's input unchanged. */
-type Plain = {
+type PlainOperation = {
   [O in WorkspaceCall & RuleName]: ParsedInputOf<O> extends RuleInput<O> ? O : never
 }[WorkspaceCall & RuleName]
 
 /** Makes a handler that submits the input to the rule of the same name, and answers with the rule's outcome. */
-function byRule<O extends Plain>(rule: O) {
-  return async ({ workspace: { engine } }: Context, asking: Asking, input: ParsedInputOf<O>): Promise<OutputOf<O>> =>
-    outcomeOf<O>(await engine.submit({ rule, input: input as RuleInput<O>, ...namesOf(asking) }))
+function ruleHandler<O extends PlainOperation>(rule: O) {
+  return async (
+    { workspace: { engine } }: DaemonCallScope,
+    asking: CallContext,
+    input: ParsedInputOf<O>,
+  ): Promise<OutputOf<O>> =>
+    outcomeOf<O>(await engine.submit({ rule, input: input as RuleInput<O>, ...commandFields(asking) }))
 }
 
-function namesOf(asking: Asking) {
+function commandFields(asking: CallContext) {
   return { by: actorOf(asking), ...causeOf(asking), session: asking.session.id }
 }
 
-function outcomeOf<O extends WorkspaceCall>(reply: Reply): OutputOf<O> {
+function outcomeOf<O extends WorkspaceCall>(reply: CommandReply): OutputOf<O> {
   if ('refusal' in reply) throw new RefusalError(reply.refusal)
   return reply.outcome as OutputOf<O>
 }
 
-function* status({ workspace, daemon }: Context, { session }: Asking): Steps<OutputOf<'workspace.status'>> {
+function* workspaceStatus(
+  { workspace, daemon }: DaemonCallScope,
+  { session }: CallContext,
+): Steps<OutputOf<'workspace.status'>> {
   const { store, sessions, outbox, name, id } = workspace
   const messages = yield* store.queries.messageCount(store.journal.lastSeq)
   return {

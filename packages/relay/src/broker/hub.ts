@@ -2,17 +2,17 @@
 
 import type { Entry } from '@agent-relay/sdk/protocol'
 
-export type Listener = (entries: Entry[]) => void
+export type EntryListener = (entries: Entry[]) => void
 
 export class Hub {
   readonly #onTrouble: (error: Error) => void
-  readonly #listeners = new Set<Listener>()
+  readonly #listeners = new Set<EntryListener>()
 
   constructor(onTrouble: (error: Error) => void) {
     this.#onTrouble = onTrouble
   }
 
-  listen(listener: Listener): () => void {
+  listen(listener: EntryListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }

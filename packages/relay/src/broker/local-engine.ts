@@ -7,17 +7,17 @@ import { RefusalError } from '../core/refusal-error.ts'
 import type { Command } from '../core/verdict.ts'
 import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
-import { isFatal, type Store } from '../store/store.ts'
-import { type Engine, mintPrefixes, type Reply, reuseOf, type Submission } from './engine.ts'
+import { isFatalStoreError, type Store } from '../store/store.ts'
+import { type CommandReply, type Engine, newIdPrefixes, reuseRefusal, type Submission } from './engine.ts'
 import type { Hub } from './hub.ts'
 
-interface Pending {
+interface PendingCommand {
   submission: Submission<RuleName>
-  resolve(reply: Reply): void
+  resolve(reply: CommandReply): void
 }
 
 export interface LocalEngineOptions {
-  store: Pick<Store, 'view' | 'transact' | 'append'> & { journal: Pick<Journal, 'answered' | 'lastSeq'> }
+  store: Pick<Store, 'view' | 'transact' | 'append'> & { journal: Pick<Journal, 'recordedAnswer' | 'lastSeq'> }
   hub: Hub
   clock: Clock
   ids: Ids
@@ -31,9 +31,9 @@ const commitBatchMax = 256
 
 export class LocalEngine implements Engine {
   readonly #options: LocalEngineOptions
-  #queue: Pending[] = []
+  #queue: PendingCommand[] = []
   #scheduled = false
-  #broken: Reply | undefined
+  #replyWhenClosed: CommandReply | undefined
 
   constructor(options: LocalEngineOptions) {
     this.#options = options
@@ -43,25 +43,26 @@ export class LocalEngine implements Engine {
     return this.#queue.length === 0
   }
 
-  submit<R extends RuleName>(submission: Submission<R>): Promise<Reply> {
+  submit<R extends RuleName>(submission: Submission<R>): Promise<CommandReply> {
     return new Promise((resolve) => {
       this.#queue.push({ submission: submission as unknown as Submission<RuleName>, resolve })
       this.#schedule()
     })
   }
 
-  tidy<T>(work: () => T extends Promise<unknown> ? never : T): T {
-    if (this.#broken && 'refusal' in this.#broken) throw new RefusalError(this.#broken.refusal)
+  commitMaintenance<T>(work: () => T extends Promise<unknown> ? never : T): T {
+    if (this.#replyWhenClosed && 'refusal' in this.#replyWhenClosed)
+      throw new RefusalError(this.#replyWhenClosed.refusal)
     try {
       return this.#options.store.transact(work)
     } catch (error) {
-      this.#failed(error as Error)
+      this.#handleFailure(error as Error)
       throw error
     }
   }
 
   close(refused: Refusal): void {
-    this.#broken ??= { refusal: refused }
+    this.#replyWhenClosed ??= { refusal: refused }
   }
 
   /** Commits after this turn of the event loop, so that all commands that have arrived by then share one commit. */
@@ -76,11 +77,11 @@ export class LocalEngine implements Engine {
     })
   }
 
-  #commit(batch: Pending[]): void {
+  #commit(batch: PendingCommand[]): void {
     // The engine is closed, or a sync has failed: nothing more is written, whatever still arrives.
-    if (this.#broken) for (const { resolve } of batch.splice(0)) resolve(this.#broken)
+    if (this.#replyWhenClosed) for (const { resolve } of batch.splice(0)) resolve(this.#replyWhenClosed)
     if (batch.length === 0) return
-    let replies: Reply[] = []
+    let replies: CommandReply[] = []
     const entries: JournalEntry[] = []
     try {
       this.#options.store.transact(() => {
@@ -89,21 +90,21 @@ export class LocalEngine implements Engine {
     } catch (error) {
       // Nothing of this batch was answered. Its commands are tried one at a time, so that one bad command does not fail the others. But never after a failed
       // sync: the system may have dropped the pages that it could not write, and would report success now.
-      if (batch.length > 1 && !isFatal(error)) return batch.forEach((each) => void this.#commit([each]))
-      const failed = this.#failed(error as Error)
+      if (batch.length > 1 && !isFatalStoreError(error)) return batch.forEach((each) => void this.#commit([each]))
+      const failed = this.#handleFailure(error as Error)
       replies = batch.map(() => failed)
       entries.length = 0
     }
     if (entries.length > 0) this.#options.hub.tell(entries)
-    for (let i = 0; i < batch.length; i++) (batch[i] as Pending).resolve(replies[i] as Reply)
+    for (let i = 0; i < batch.length; i++) (batch[i] as PendingCommand).resolve(replies[i] as CommandReply)
   }
 
-  #carryOut(submission: Submission<RuleName>, entries: JournalEntry[]): Reply {
+  #carryOut(submission: Submission<RuleName>, entries: JournalEntry[]): CommandReply {
     const { store, clock, ids, world } = this.#options
     const { rule, input, by, cause, session, digest } = submission
     // The clock's time is used even if it is earlier than that of the entry before: only `seq` gives the order of entries.
     const at = clock.now()
-    const mint = submission.mint ?? ids(mintPrefixes[rule] ?? 'a')
+    const mint = submission.newId ?? ids(newIdPrefixes[rule] ?? 'a')
     const command: Command<never> = { input: input as never, by, at, mint, session, world }
     const decide = ruleOf(rule)
     const verdict = decide(store.view, command)
@@ -114,26 +115,26 @@ export class LocalEngine implements Engine {
       return this.#answeredBefore(submission) ?? { seq: store.journal.lastSeq, outcome, repeat: false }
     }
     const entry = store.append({ at, by, cause, facts, rule, digest: digest?.(), outcome, body, payload })
-    if (!entry) return this.#answeredBefore(submission) as Reply
+    if (!entry) return this.#answeredBefore(submission) as CommandReply
     entries.push(entry)
     return { seq: entry.seq, outcome, repeat: false, found }
   }
 
-  #answeredBefore(submission: Submission<RuleName>): Reply | undefined {
+  #answeredBefore(submission: Submission<RuleName>): CommandReply | undefined {
     const { by, cause } = submission
-    const answered = this.#options.store.journal.answered(by, cause)
+    const answered = this.#options.store.journal.recordedAnswer(by, cause)
     if (!answered) return undefined
-    const reused = reuseOf(answered, submission)
+    const reused = reuseRefusal(answered, submission)
     if (reused) return { refusal: reused }
     const { seq, outcome } = answered
     return { seq, outcome, repeat: true }
   }
 
-  #failed(error: Error): Reply {
+  #handleFailure(error: Error): CommandReply {
     const refused = error instanceof RefusalError ? error.refusal : refusal('fault', { why: error.message })
     const failed = { refusal: refused }
-    if (isFatal(error)) {
-      this.#broken = failed
+    if (isFatalStoreError(error)) {
+      this.#replyWhenClosed = failed
       this.#options.onFatal(error)
     }
     return failed

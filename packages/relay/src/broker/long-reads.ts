@@ -7,17 +7,17 @@ import type { Steps } from '../core/steps.ts'
  * The time of all reads together in one turn of the event loop. A call of another session needs several turns: at a million messages the longest call took 34
  * ms with a slice of 4 ms, and takes 22 ms with 2 ms, and the reads themselves are no slower.
  */
-export const sliceMs = 2
+export const readSliceMs = 2
 /** Working time after which a read answers with its results so far and a cursor. */
 const budgetMs = 250
 
-export interface Pace {
+export interface ReadTimeLimit {
   /** Whether the read's time is used up, so that it should answer with a cursor. */
   readonly isSpent: boolean
 }
 
 /** Measures the working time of one read against its limit. */
-export class Budget implements Pace {
+export class ReadTimeBudget implements ReadTimeLimit {
   readonly #ms: number
   #spentMs = 0
   #since: number | undefined
@@ -57,7 +57,7 @@ export class LongReads {
   }
 
   /** Runs a read in steps, and resolves with its result. Takes no further step once `abandoned`. */
-  run<T>(steps: Steps<T>, budget: Budget, abandoned: AbortSignal): Promise<T> {
+  run<T>(steps: Steps<T>, budget: ReadTimeBudget, abandoned: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const giveUp = () => {
         this.#fresh.delete(read)
@@ -74,17 +74,17 @@ export class LongReads {
       if (abandoned.aborted) return giveUp()
       abandoned.addEventListener('abort', giveUp, { once: true })
       this.#fresh.add(read)
-      this.#plan()
+      this.#schedule()
     })
   }
 
-  #plan(): void {
+  #schedule(): void {
     if (this.#isPlanned || this.size === 0) return
     this.#isPlanned = true
     setImmediate(() => {
       this.#isPlanned = false
-      this.#turn()
-      this.#plan()
+      this.#runTurn()
+      this.#schedule()
     })
   }
 
@@ -92,10 +92,10 @@ export class LongReads {
    * Gives new reads at most half of the slice, so that a flood of them does not stop the long reads for good. One read of each kind has its turn even if a
    * single step has used the slice up.
    */
-  #turn(): void {
+  #runTurn(): void {
     const from = performance.now()
-    this.#serve(this.#fresh, from + (this.#long.size > 0 ? sliceMs / 2 : sliceMs))
-    this.#serve(this.#long, from + sliceMs)
+    this.#serve(this.#fresh, from + (this.#long.size > 0 ? readSliceMs / 2 : readSliceMs))
+    this.#serve(this.#long, from + readSliceMs)
   }
 
   #serve(reads: Set<Read>, until: number): void {
@@ -113,13 +113,13 @@ export const sharedReads = new LongReads()
 
 class Read {
   readonly #steps: Steps<unknown>
-  readonly #budget: Budget
+  readonly #budget: ReadTimeBudget
   readonly #resolve: (value: unknown) => void
   readonly #reject: (error: unknown) => void
 
   constructor(
     steps: Steps<unknown>,
-    budget: Budget,
+    budget: ReadTimeBudget,
     resolve: (value: unknown) => void,
     reject: (error: unknown) => void,
   ) {

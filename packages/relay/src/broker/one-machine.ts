@@ -5,21 +5,21 @@ import { LocalEngine } from './local-engine.ts'
 import type { OtherMachines, Sharing } from './sharing.ts'
 
 const noOtherMachines: OtherMachines = {
-  of: () => undefined,
-  last: () => undefined,
-  isSeen: () => false,
-  outOfReach: () => undefined,
+  connectedAgent: () => undefined,
+  lastSeenAgent: () => undefined,
+  isReached: () => false,
+  unreachable: () => undefined,
   isRemoved: () => false,
   waits: () => [],
   onNews: () => {},
   ask: async () => undefined,
 }
 
-export const oneMachine: Sharing = {
+export const singleMachineSharing: Sharing = {
   machine: undefined,
   allows: async () => false,
   machines: async () => [],
-  open: ({ here, ...parts }) => ({
+  open: ({ localWorld: here, ...parts }) => ({
     engine: new LocalEngine({ ...parts, world: here }),
     otherMachines: noOtherMachines,
     serve: () => {},

@@ -5,7 +5,7 @@ import { issuesText, type OperationName, operations, type ParsedInputOf } from '
 import type { z } from 'zod'
 import { RefusalError } from '../core/refusal-error.ts'
 
-export function parse<O extends OperationName>(op: O, input: unknown): ParsedInputOf<O> {
+export function parseInput<O extends OperationName>(op: O, input: unknown): ParsedInputOf<O> {
   const result = (operations[op].input as unknown as z.ZodType<ParsedInputOf<O>>).safeParse(input ?? {})
   if (result.success) return result.data
   throw new RefusalError('input.invalid', { operation: op, why: issuesText(result.error.issues) })
@@ -18,7 +18,7 @@ const digestChars = 22
  * Digests the caller's own input, without the daemon's additions: secrets made for a call, defaults of another version and looked-up names are not part of the
  * digest. Neither is `wait`: a caller who asks again waits for the rest of the time.
  */
-export function digestOf(operation: string, input: unknown): string {
+export function inputDigest(operation: string, input: unknown): string {
   const { wait: _, ...said } = (input ?? {}) as Record<string, unknown>
   return hash('sha256', `${operation} ${canonical(said)}`, 'base64url').slice(0, digestChars)
 }

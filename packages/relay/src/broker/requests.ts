@@ -13,16 +13,16 @@ import {
   type RequestKind,
 } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { RefusalError, refusalOf } from '../core/refusal-error.ts'
-import type { Asker } from '../core/requests.ts'
+import { RefusalError, toRefusal } from '../core/refusal-error.ts'
+import type { RemoteCaller } from '../core/requests.ts'
 import { seesAll } from '../core/sight.ts'
-import type { Reply } from './engine.ts'
-import { digestOf, parse } from './operation-input.ts'
+import type { CommandReply } from './engine.ts'
+import { inputDigest, parseInput } from './operation-input.ts'
 import { daemonStanding, type Standing, tokenStanding } from './sessions/standing.ts'
 import type { OtherMachines } from './sharing.ts'
 
 /** The operations that one machine may request of another, each with the permission that it needs. */
-const kinds = {
+const permissionKinds = {
   'approval.answer': 'approve',
   'worker.release': 'release',
   'worker.pause': 'release',
@@ -30,15 +30,15 @@ const kinds = {
 } as const satisfies Record<string, RequestKind>
 
 /** Whether and how the words that a person adds to an answer reach the agent's model. */
-export type Told = Pick<OutputOf<'approval.answer'>, 'wordsReach' | 'wordsAs'>
+export type WordsDelivery = Pick<OutputOf<'approval.answer'>, 'wordsReach' | 'wordsAs'>
 
-export type RequestName = keyof typeof kinds
-export type WishName = Exclude<RequestName, 'approval.answer'>
+export type MachineRequestName = keyof typeof permissionKinds
+export type WorkerWishName = Exclude<MachineRequestName, 'approval.answer'>
 
 const nameCharsMax = 200
 
-const Request = z.object({
-  op: z.enum(Object.keys(kinds) as [RequestName, ...RequestName[]]),
+const MachineRequest = z.object({
+  op: z.enum(Object.keys(permissionKinds) as [MachineRequestName, ...MachineRequestName[]]),
   /** The id of the call, so that a repeated request is carried out once. */
   id: z.string().min(1).max(nameCharsMax),
   /** The asker's name; unset for a person without one. */
@@ -49,11 +49,11 @@ const Request = z.object({
   surface: z.enum(['page', 'terminal']).optional(),
   input: z.record(z.string(), z.unknown()),
 })
-export type Request = z.infer<typeof Request>
+export type Request = z.infer<typeof MachineRequest>
 
 /** A request of another machine, as this machine carries it out. */
-export interface Asked {
-  asker: Asker
+export interface ReceivedRequest {
+  asker: RemoteCaller
   standing: Standing
   surface?: Request['surface']
   cause: string
@@ -61,41 +61,50 @@ export interface Asked {
 }
 
 /** The parts of a workspace that carry out requests of other machines. */
-interface Carriers {
-  approvals: { answerFor(asked: Asked, input: ParsedInputOf<'approval.answer'>): Promise<Told> }
-  wishes: { giveFor(rule: WishName, asked: Asked, input: ParsedInputOf<'worker.release'>): Promise<void> }
+interface RequestCarriers {
+  approvals: {
+    answerForMachine(asked: ReceivedRequest, input: ParsedInputOf<'approval.answer'>): Promise<WordsDelivery>
+  }
+  wishes: {
+    submitForMachine(
+      rule: WorkerWishName,
+      asked: ReceivedRequest,
+      input: ParsedInputOf<'worker.release'>,
+    ): Promise<void>
+  }
 }
 
 /** Carries out another machine's request and returns the answer. Refusals go back as codes, and the asking machine finds the words. */
-export async function carryOut(
-  { approvals, wishes }: Carriers,
+export async function carryOutRequest(
+  { approvals, wishes }: RequestCarriers,
   allows: (machine: string, kind: RequestKind) => Promise<boolean>,
   machine: string,
   question: unknown,
-): Promise<({ done: true } & Partial<Told>) | { refused: RefusalCode }> {
-  const read = Request.safeParse(question)
+): Promise<({ done: true } & Partial<WordsDelivery>) | { refused: RefusalCode }> {
+  const read = MachineRequest.safeParse(question)
   if (!read.success) return { refused: 'operation.unknown' }
   const { op, id, name, surface, input, seesAll: isAll } = read.data
-  if (!(await allows(machine, kinds[op]))) return { refused: 'request.denied' }
+  if (!(await allows(machine, permissionKinds[op]))) return { refused: 'request.denied' }
   const asker = { machine, ...(name === undefined ? {} : { name }) }
   const standing = name === undefined || isAll ? daemonStanding : tokenStanding
   const cause = `request/${machine}/${name ?? ''}/${id}`
-  const asked = { asker, standing, surface, cause, digest: () => digestOf(op, input) }
+  const asked = { asker, standing, surface, cause, digest: () => inputDigest(op, input) }
   try {
-    if (op === 'approval.answer') return { done: true, ...(await approvals.answerFor(asked, parse(op, input))) }
-    await wishes.giveFor(op, asked, parse(op, input))
+    if (op === 'approval.answer')
+      return { done: true, ...(await approvals.answerForMachine(asked, parseInput(op, input))) }
+    await wishes.submitForMachine(op, asked, parseInput(op, input))
     return { done: true }
   } catch (error) {
-    return { refused: refusalOf(error).code }
+    return { refused: toRefusal(error).code }
   }
 }
 
 /** Describes the asker to another machine: its name, and whether it sees everything. */
-export function namesAs(by: string, standing: Standing): Pick<Request, 'name' | 'seesAll'> {
+export function askerFields(by: string, standing: Standing): Pick<Request, 'name' | 'seesAll'> {
   return { ...(by === daemonName ? {} : { name: by }), ...(seesAll({ standing }) ? { seesAll: true } : {}) }
 }
 
-export class Requests {
+export class MachineRequests {
   readonly #otherMachines: OtherMachines
   readonly #machine: string | undefined
 
@@ -108,20 +117,20 @@ export class Requests {
    * Asks another machine for a command that a rule refused here because that machine has to decide it. Resolves once that machine says that the command is
    * done. Of the machine's answer only refusal codes that we know are trusted: deciding `again` finds the reason of a refusal in the journal.
    */
-  async ask(refused: Refusal, request: Request, again: () => Promise<Reply>): Promise<Told> {
+  async ask(refused: Refusal, request: Request, again: () => Promise<CommandReply>): Promise<WordsDelivery> {
     const machine = refused.details.machine as string
     const otherMachines = this.#otherMachines
-    if (!otherMachines.isSeen(machine)) throw new RefusalError('machine.away', awayDetails(otherMachines, machine))
+    if (!otherMachines.isReached(machine)) throw new RefusalError('machine.away', awayDetails(otherMachines, machine))
     const answer = (await otherMachines.ask(machine, request).catch(() => undefined)) as
       | Record<string, unknown>
       | undefined
     if (!answer) throw new RefusalError('request.unanswered', { machine })
-    if (answer.done === true) return toldOf(answer)
+    if (answer.done === true) return wordsDeliveryOf(answer)
     const code = codeOf(answer.refused)
     // The other machine runs an older daemon, which does not know the request.
     if (code === 'operation.unknown') throw new RefusalError(refused)
     if (code === 'request.denied')
-      throw new RefusalError(code, { machine, from: this.#machine, kind: kinds[request.op] })
+      throw new RefusalError(code, { machine, from: this.#machine, kind: permissionKinds[request.op] })
     const reply = await again()
     // If the other machine was removed meanwhile, the command was decided on this one.
     if (!('refusal' in reply)) return { wordsReach: false }
@@ -131,11 +140,11 @@ export class Requests {
 }
 
 function awayDetails(otherMachines: OtherMachines, machine: string) {
-  const lost = otherMachines.outOfReach(machine)
+  const lost = otherMachines.unreachable(machine)
   return lost ? { machine, lastHeard: lastHeardText(lost.since) } : { machine }
 }
 
-function toldOf({ wordsReach, wordsAs }: Record<string, unknown>): Told {
+function wordsDeliveryOf({ wordsReach, wordsAs }: Record<string, unknown>): WordsDelivery {
   const isKnown = wordsAs === 'answer' || wordsAs === 'message'
   return { wordsReach: wordsReach === true, ...(isKnown ? { wordsAs } : {}) }
 }

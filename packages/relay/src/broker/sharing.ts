@@ -15,24 +15,24 @@ export interface Sharing {
   allows(machine: string, kind: RequestKind): Promise<boolean>
   /** Lists the machines of the cluster; returns the last known list if the cluster does not answer soon. */
   machines(): Promise<ClusterMachine[]>
-  open(parts: SharingParts): Shared
+  open(parts: SharingParts): OpenedSharing
 }
 
-export interface Shared {
+export interface OpenedSharing {
   engine: Engine
   otherMachines: OtherMachines
   /** Begins to report this machine's agents to the other machines, and to answer their requests. */
-  serve(here: Served): void
+  serve(here: LocalMachine): void
 }
 
 /** This machine's side of a shared workspace, as the other machines see it. */
-export interface Served {
+export interface LocalMachine {
   /** Lists the agents on this machine, as far as other machines may be told. */
-  present(): AgentHere[]
+  agents(): ReportedAgent[]
   /** Whether somebody would lose something if the agent moved to another machine now. */
   isInUse(agent: string): boolean
   /** Carries out a request of another machine, which only this machine can do. */
-  carryOut(machine: string, question: unknown): Promise<unknown>
+  carryOutRequest(machine: string, question: unknown): Promise<unknown>
 }
 
 /** A machine as its cluster lists it, with times as texts. */
@@ -54,7 +54,7 @@ export interface SharingParts {
   store: Store
   hub: Hub
   /** What the rules may know about the sessions of this machine. */
-  here: World
+  localWorld: World
   clock: Clock
   ids: Ids
   onTrouble(error: Error): void
@@ -68,13 +68,13 @@ export interface SharingParts {
  */
 export interface OtherMachines {
   /** Returns the agent, if somebody is connected under its name on a machine that was heard of just now. */
-  of(agent: string): RemoteAgent | undefined
+  connectedAgent(agent: string): RemoteAgent | undefined
   /** Returns the agent, if somebody was connected under its name when its machine was last heard of. */
-  last(agent: string): RemoteAgent | undefined
+  lastSeenAgent(agent: string): RemoteAgent | undefined
   /** Whether the machine's daemon was heard of just now, with this workspace open. */
-  isSeen(machine: string): boolean
+  isReached(machine: string): boolean
   /** Returns details if nobody knows what happens on the machine: it is silent, and has not said that its daemon stops. Otherwise undefined. */
-  outOfReach(machine: string): OutOfReach | undefined
+  unreachable(machine: string): UnreachableMachine | undefined
   /** Whether the machine was removed from the cluster. */
   isRemoved(machine: string): boolean
   /** Lists the open waits for answers of agents on other machines, as far as is known. */
@@ -85,14 +85,14 @@ export interface OtherMachines {
   ask(machine: string, question: object): Promise<unknown>
 }
 
-export interface OutOfReach {
+export interface UnreachableMachine {
   machine: string
   /** The machine's last sign of life, in milliseconds since 1970; unset if there was none since this daemon started. */
   since?: number
 }
 
 /** A wait for the answer to a stored message, as other machines may be told. */
-export interface ToldWait {
+export interface ReportedWait {
   /** The name of the agent whose answer is awaited. */
   on: string
   /** The start of the wait, in milliseconds since 1970. */
@@ -102,7 +102,7 @@ export interface ToldWait {
   thread?: string
 }
 
-export type RemoteWait = ToldWait & { by: string; machine: string }
+export type RemoteWait = ReportedWait & { by: string; machine: string }
 
 export interface RemoteAgent {
   machine: string
@@ -110,31 +110,32 @@ export interface RemoteAgent {
   /** The time of the agent's last call, in milliseconds since 1970, to about ten seconds. */
   lastCallAt: number
   reached?: ReachName
-  waits?: ToldWait[]
+  waits?: ReportedWait[]
 }
 
 /** An agent on this machine, as other machines may be told. */
-export type AgentHere = Omit<RemoteAgent, 'machine'> & { name: string }
+export type ReportedAgent = Omit<RemoteAgent, 'machine'> & { name: string }
 
 /** Separates a session's own id from the name of its machine. */
 const machineSign = '@'
 
 /** Makes the id that a session has on all machines: its own id with the name of its machine. */
-export function onMachine(id: string, machine: string | undefined): string {
+export function idOnMachine(id: string, machine: string | undefined): string {
   return machine === undefined ? id : `${id}${machineSign}${machine}`
 }
 
 /** Combines what rules may know about sessions: those of this machine, and those of other machines for as long as these are heard of. */
-export function worldWith(here: World, otherMachines: OtherMachines): World {
+export function worldWithOtherMachines(here: World, otherMachines: OtherMachines): World {
   return {
     machine: here.machine,
-    isLive: (agent) => here.isLive(agent) || otherMachines.of(agent) !== undefined,
-    holder: (hold, agent) => {
-      const found = here.holder(hold, agent)
+    isLive: (agent) => here.isLive(agent) || otherMachines.connectedAgent(agent) !== undefined,
+    liveSession: (hold, agent) => {
+      const found = here.liveSession(hold, agent)
       const machine = hold.slice(hold.indexOf(machineSign) + 1)
       if (found !== undefined || !hold.includes(machineSign) || machine === here.machine) return found
       const isThere =
-        otherMachines.isSeen(machine) && (agent === undefined || otherMachines.of(agent)?.machine === machine)
+        otherMachines.isReached(machine) &&
+        (agent === undefined || otherMachines.connectedAgent(agent)?.machine === machine)
       return isThere ? hold : undefined
     },
     isRemoved: (machine) => otherMachines.isRemoved(machine),

@@ -6,11 +6,11 @@ const bytesMax = 4 * 1024 * 1024
 export class WholeTexts {
   #left: number
 
-  constructor(areAsked: boolean) {
-    this.#left = areAsked ? bytesMax : 0
+  constructor(isAsked: boolean) {
+    this.#left = isAsked ? bytesMax : 0
   }
 
-  get haveRoom(): boolean {
+  get hasRoom(): boolean {
     return this.#left > 0
   }
 

@@ -1,16 +1,16 @@
 // One open workspace: constructs its store, its engine and everything that watches it, once and in order.
 
 import { daemonName, type Ids, refusal } from '@agent-relay/sdk/protocol'
-import { isInUse } from '../core/agents.ts'
+import { isNameInUse } from '../core/agents.ts'
 import { RefusalError } from '../core/refusal-error.ts'
-import { type Clock, guarded } from '../machine/clock.ts'
+import { type Clock, reportingClock } from '../machine/clock.ts'
 import type { HooksFolder } from '../machine/hooks-folder.ts'
 import { Store } from '../store/store.ts'
 import { Actions } from './actions.ts'
 import type { ApprovalQueue } from './approvals/approval-runtime.ts'
 import { Approvals } from './approvals/approvals.ts'
 import { Mentions } from './approvals/mentions.ts'
-import type { DaemonInfo, Parts, WorkspaceCore } from './call.ts'
+import type { DaemonInfo, WorkspaceCore, WorkspaceParts } from './call.ts'
 import type { CommitReader } from './claims/claim-runtime.ts'
 import { Claims } from './claims/claims.ts'
 import type { Engine } from './engine.ts'
@@ -20,35 +20,35 @@ import { type LongReads, sharedReads } from './long-reads.ts'
 import { Deliveries } from './messages/deliveries.ts'
 import { Inboxes } from './messages/inbox.ts'
 import { Outbox } from './messages/outbox.ts'
-import { Search } from './messages/search.ts'
-import { oneMachine } from './one-machine.ts'
-import { agentsHere, seenOf } from './presence/availability.ts'
+import { MessageSearch } from './messages/search.ts'
+import { singleMachineSharing } from './one-machine.ts'
+import { agentsToReport, stateForNotices } from './presence/availability.ts'
 import type { CallScope } from './presence/other-workspaces.ts'
 import { Waits } from './presence/waits.ts'
-import { carryOut, Requests } from './requests.ts'
+import { carryOutRequest, MachineRequests } from './requests.ts'
 import type { LoopSettings } from './runs/run-runtime.ts'
 import { Runs } from './runs/runs.ts'
-import { Credentials, hashOf, newSecret } from './sessions/credentials.ts'
-import { endRevoked } from './sessions/revocations.ts'
+import { Credentials, hashSecret, newSecret } from './sessions/credentials.ts'
+import { endRevokedSessions } from './sessions/revocations.ts'
 import { Sessions } from './sessions/sessions.ts'
-import { type OtherMachines, type Sharing, worldWith } from './sharing.ts'
+import { type OtherMachines, type Sharing, worldWithOtherMachines } from './sharing.ts'
 import { Briefs } from './waking/briefs.ts'
 import { HookWaiters } from './waking/hook-waiters.ts'
 import { Notices } from './waking/notices.ts'
-import { OwnSessions } from './waking/own-sessions.ts'
 import { Reach } from './waking/reach.ts'
+import { UserSessions } from './waking/user-sessions.ts'
 import { WorkerReports } from './workers/worker-reports.ts'
 import type { WorkerLedger, WorkerRuntime, WorktreeKeeper } from './workers/worker-runtime.ts'
 import { Workers } from './workers/workers.ts'
 
 /** The surroundings of a call: its workspace, the other workspaces of the daemon, and the daemon. */
-export interface Context extends CallScope<Workspace> {
+export interface DaemonCallScope extends CallScope<Workspace> {
   daemon: DaemonInfo
 }
 
 /** Everything outside the broker that carries out the work of a workspace. */
 export interface Runtimes {
-  /** Makes the runtime that runs the programs of workers. The runtime's `begin` is called once the work of an earlier daemon is settled. */
+  /** Makes the runtime that runs the programs of workers. The runtime's `start` is called once the work of an earlier daemon is settled. */
   workers(broker: WorkerBroker): WorkerRuntime
   worktrees: WorktreeKeeper
   commits: CommitReader
@@ -66,7 +66,7 @@ export interface WorkspaceOptions {
   name: string
   databasePath: string
   /** Other files that must stay in place for anything to be written. */
-  besidePaths?: readonly string[]
+  requiredPaths?: readonly string[]
   searchPath: string
   /** The folder where the hooks of agent CLIs leave their waiters, which wake idle sessions. */
   hooks?: HooksFolder
@@ -103,10 +103,10 @@ export class Workspace implements WorkspaceCore {
   readonly deliveries: Deliveries
   readonly inboxes: Inboxes
   readonly outbox: Outbox
-  readonly search: Search
+  readonly search: MessageSearch
   readonly briefs: Briefs
   readonly notices: Notices
-  readonly ownSessions: OwnSessions
+  readonly userSessions: UserSessions
   readonly actions: Actions
   readonly workers: Workers
   readonly runs: Runs
@@ -114,33 +114,33 @@ export class Workspace implements WorkspaceCore {
   readonly #hookWaiters: HookWaiters
 
   constructor(options: WorkspaceOptions) {
-    const { name, databasePath, besidePaths, searchPath, hooks, ids, runtimes, onFatal, onTrouble } = options
-    const { reads = sharedReads, sharing = oneMachine } = options
-    const clock = guarded(options.clock, onTrouble)
+    const { name, databasePath, requiredPaths, searchPath, hooks, ids, runtimes, onFatal, onTrouble } = options
+    const { reads = sharedReads, sharing = singleMachineSharing } = options
+    const clock = reportingClock(options.clock, onTrouble)
     this.name = name
     this.reads = reads
     this.clock = clock
     this.ids = ids
-    this.store = new Store(databasePath, besidePaths, sharing.machine)
+    this.store = new Store(databasePath, requiredPaths, sharing.machine)
     this.hub = new Hub(onTrouble)
     this.sessions = new Sessions(clock, ids, onTrouble, sharing.machine)
     this.credentials = new Credentials(this.store, clock)
     const { store, hub, sessions, credentials } = this
     const base = { store, hub, clock, ids }
-    const shared = sharing.open({ ...base, here: sessions, name, onTrouble, onFatal })
+    const shared = sharing.open({ ...base, localWorld: sessions, name, onTrouble, onFatal })
     const { engine, otherMachines } = shared
     this.sharing = sharing
     this.engine = engine
     this.otherMachines = otherMachines
     this.waits = new Waits(store, hub, clock, otherMachines)
-    otherMachines.onNews((gone) => gone.forEach((agent) => void sessions.leftElsewhere(agent)))
+    otherMachines.onNews((gone) => gone.forEach((agent) => void sessions.recordLeftElsewhere(agent)))
     this.events = new Events(store, hub, reads)
     const core = { ...base, name, engine, sessions, credentials, reads, otherMachines }
-    const requests = new Requests(otherMachines, sharing.machine)
+    const requests = new MachineRequests(otherMachines, sharing.machine)
     this.approvals = new Approvals(core, requests)
     const { approvals, waits } = this
-    const world = worldWith(sessions, otherMachines)
-    const parts: Parts = { ...core, world, isBlocked: (agent) => approvals.isOpen(agent) }
+    const world = worldWithOtherMachines(sessions, otherMachines)
+    const parts: WorkspaceParts = { ...core, world, isBlocked: (agent) => approvals.hasOpen(agent) }
     this.deliveries = new Deliveries(parts)
     this.outbox = new Outbox(parts)
     this.inboxes = new Inboxes(parts, waits)
@@ -154,18 +154,18 @@ export class Workspace implements WorkspaceCore {
     const { deliveries, inboxes, workers } = this
     this.reach = new Reach({ sessions, deliveries, inboxes, workers, waiters: this.#hookWaiters })
     const { reach } = this
-    this.ownSessions = new OwnSessions(parts, workers, reach, this.briefs)
+    this.userSessions = new UserSessions(parts, workers, reach, this.briefs)
     this.runs = new Runs(parts, workers, runtimes?.loop)
     const watched = { ...parts, waits, workers, reach }
-    this.notices = new Notices({ ...parts, seen: (agent) => seenOf(watched, agent) })
-    endRevoked(store, sessions, hub)
+    this.notices = new Notices({ ...parts, seen: (agent) => stateForNotices(watched, agent) })
+    endRevokedSessions(store, sessions, hub)
     this.mentions = new Mentions(store)
-    this.search = new Search({ store, engine, hub, reads, path: searchPath })
+    this.search = new MessageSearch({ store, engine, hub, reads, path: searchPath })
     shared.serve({
-      present: () => agentsHere(watched),
-      isInUse: (agent) => isInUse(store.view, sessions, agent),
-      carryOut: (machine, question) =>
-        carryOut({ approvals, wishes: workers.wishes }, sharing.allows, machine, question),
+      agents: () => agentsToReport(watched),
+      isInUse: (agent) => isNameInUse(store.view, sessions, agent),
+      carryOutRequest: (machine, question) =>
+        carryOutRequest({ approvals, wishes: workers.wishes }, sharing.allows, machine, question),
     })
   }
 
@@ -179,26 +179,26 @@ export class Workspace implements WorkspaceCore {
   }
 
   /** Ends work that an earlier daemon of this machine left unfinished. */
-  async settle(): Promise<void> {
-    await this.actions.begin()
-    await this.runs.reports.begin()
-    await this.approvals.begin()
-    this.notices.begin()
+  async endLeftovers(): Promise<void> {
+    await this.actions.endLeftovers()
+    await this.runs.reports.endLeftovers()
+    await this.approvals.endLeftovers()
+    this.notices.load()
   }
 
   /**
    * Starts the workspace. The first start makes the channel `#general`, the broadcast and the workspace key, and returns the key. `isNew`: whether nobody knows
    * a key yet.
    */
-  async begin(keep: (workspaceId: string, key: string) => void, isNew = false): Promise<string | undefined> {
-    await this.settle()
+  async start(keep: (workspaceId: string, key: string) => void, isNew = false): Promise<string | undefined> {
+    await this.endLeftovers()
     // A new workspace that has an id was interrupted after it got the id: its key may not have been kept.
     if (this.store.meta('id') !== undefined) return isNew ? this.rotateKey(keep) : undefined
     const id = this.ids('w')
     const key = newSecret('rk')
     // The key is kept before it is valid: a lost key would lock the owner out.
     keep(id, key)
-    const input = { id, keyHash: hashOf(key) }
+    const input = { id, keyHash: hashSecret(key) }
     const reply = await this.engine.submit({ rule: 'workspace.begin', input, by: daemonName, cause: 'begin' })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     return key
@@ -208,7 +208,7 @@ export class Workspace implements WorkspaceCore {
   async rotateKey(keep: (workspaceId: string, key: string) => void): Promise<string> {
     const key = newSecret('rk')
     keep(this.id, key)
-    const input = { keyHash: hashOf(key) }
+    const input = { keyHash: hashSecret(key) }
     const cause = this.ids('d')
     const reply = await this.engine.submit({ rule: 'workspace.rotate-key', input, by: daemonName, cause })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)

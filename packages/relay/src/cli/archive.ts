@@ -3,18 +3,18 @@
 import { dataDir, type Env, projectDir } from '@agent-relay/sdk/internal/discover'
 import type { ArchivedEvent } from '../daemon/archive.ts'
 
-export interface Wanted {
+export interface ArchiveQuery {
   limit: number
   /** True keeps the oldest events, false the newest. */
-  isUpward: boolean
+  keepsOldest: boolean
   isWanted(event: ArchivedEvent): boolean
 }
 
 /** The wanted events in the order of their numbers, each once: a pruning that was cut off may have archived one twice. `more` counts those left out. */
-export async function fromArchive(
+export async function readArchive(
   env: Env,
   workspace: string,
-  { limit, isUpward, isWanted }: Wanted,
+  { limit, keepsOldest, isWanted }: ArchiveQuery,
 ): Promise<{ events: ArchivedEvent[]; more: number }> {
   // Imported here, to keep the completion script quick.
   const { archivedEvents } = await import('../daemon/archive.ts')
@@ -25,13 +25,13 @@ export async function fromArchive(
     const key = JSON.stringify([event.seq, event.type, event.fact])
     if (!kept.has(key)) found++
     kept.set(key, event)
-    if (kept.size > 2 * limit + 1_000) kept = best(kept, limit, isUpward)
+    if (kept.size > 2 * limit + 1_000) kept = keepBest(kept, limit, keepsOldest)
   }
-  const events = [...best(kept, limit, isUpward).values()]
+  const events = [...keepBest(kept, limit, keepsOldest).values()]
   return { events, more: found - events.length }
 }
 
-function best(kept: Map<string, ArchivedEvent>, limit: number, isUpward: boolean): Map<string, ArchivedEvent> {
+function keepBest(kept: Map<string, ArchivedEvent>, limit: number, isUpward: boolean): Map<string, ArchivedEvent> {
   const sorted = [...kept].sort(([, a], [, b]) => a.seq - b.seq)
   return new Map(isUpward ? sorted.slice(0, limit) : sorted.slice(-limit))
 }

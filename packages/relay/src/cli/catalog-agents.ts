@@ -2,7 +2,7 @@
 
 import type { CatalogRow } from './command.ts'
 
-export const talk: CatalogRow[] = [
+export const talkCommands: CatalogRow[] = [
   {
     name: 'send',
     args: '<to> <message>',
@@ -66,7 +66,7 @@ export const talk: CatalogRow[] = [
   },
 ]
 
-export const agents: CatalogRow[] = [
+export const agentCommands: CatalogRow[] = [
   {
     name: 'who',
     text: 'the agents that are connected, and what they do',
@@ -137,7 +137,7 @@ export const agents: CatalogRow[] = [
   },
 ]
 
-export const work: CatalogRow[] = [
+export const workCommands: CatalogRow[] = [
   {
     name: 'runs',
     alias: 'run',

@@ -1,10 +1,10 @@
 // The list of commands, as `agent-relay --help` shows it, and where each one lives. A command is loaded only when it is asked for, so that nobody waits for
 // what another command needs. To add one: a file in commands/, and a row in its group; the groups that agents use too are in catalog-agents.ts.
 
-import { agents, talk, work } from './catalog-agents.ts'
+import { agentCommands, talkCommands, workCommands } from './catalog-agents.ts'
 import type { CatalogRow, NamedCommand } from './command.ts'
 
-const workspace: CatalogRow[] = [
+const workspaceCommands: CatalogRow[] = [
   {
     name: 'up',
     text: 'run the relay here, in the foreground, and show each message',
@@ -47,7 +47,7 @@ const workspace: CatalogRow[] = [
   },
 ]
 
-const setUp: CatalogRow[] = [
+const setUpCommands: CatalogRow[] = [
   {
     name: 'setup',
     text: 'make this directory a workspace and connect your editors and CLIs',
@@ -68,18 +68,18 @@ const setUp: CatalogRow[] = [
     name: 'completion',
     args: '<shell>',
     text: 'print a script with which bash, zsh or fish complete commands, names and ids',
-    load: async () => (await import('./commands/completion.ts')).completion(allCommands),
+    load: async () => (await import('./commands/completion.ts')).completionCommand(allCommands),
   },
   {
     name: 'complete',
     args: '[what] [words...]',
     text: 'names and ids, one a line, for shells: fast, and silent whatever goes wrong',
     isHidden: true,
-    load: async () => (await import('./commands/completion.ts')).completing,
+    load: async () => (await import('./commands/completion.ts')).completeCommand,
   },
 ]
 
-const care: CatalogRow[] = [
+const careCommands: CatalogRow[] = [
   {
     name: 'daemon',
     text: 'the relay in the background: start, stop, restart, upgrade, status, logs, install-service',
@@ -99,22 +99,22 @@ const care: CatalogRow[] = [
 ]
 
 /** All groups in the order of the help. Every noun works in singular and plural, and lists what there is when it stands alone. */
-export const groups: { title: string; rows: CatalogRow[]; isForAgents?: boolean }[] = [
-  { title: 'Talk', rows: talk, isForAgents: true },
-  { title: 'Agents', rows: agents, isForAgents: true },
-  { title: 'Work', rows: work, isForAgents: true },
-  { title: 'Workspace', rows: workspace },
-  { title: 'Set-up', rows: setUp },
-  { title: 'Care', rows: care },
+export const commandGroups: { title: string; rows: CatalogRow[]; isForAgents?: boolean }[] = [
+  { title: 'Talk', rows: talkCommands, isForAgents: true },
+  { title: 'Agents', rows: agentCommands, isForAgents: true },
+  { title: 'Work', rows: workCommands, isForAgents: true },
+  { title: 'Workspace', rows: workspaceCommands },
+  { title: 'Set-up', rows: setUpCommands },
+  { title: 'Care', rows: careCommands },
 ]
 
-export const catalog: CatalogRow[] = groups.flatMap(({ rows }) => rows)
+export const commandCatalog: CatalogRow[] = commandGroups.flatMap(({ rows }) => rows)
 
 /** Every command with its options and subcommands, for completion and docs/reference, which are made from all of them. */
 export function allCommands(): Promise<NamedCommand[]> {
-  return Promise.all(catalog.map(loaded))
+  return Promise.all(commandCatalog.map(loadCommand))
 }
 
-export async function loaded({ load, ...line }: CatalogRow): Promise<NamedCommand> {
+export async function loadCommand({ load, ...line }: CatalogRow): Promise<NamedCommand> {
   return { ...line, ...(await load()) }
 }

@@ -1,11 +1,11 @@
 // The types of a command: its options, its help with examples, and the function that runs it. catalog.ts lists all commands.
 
 import type { Env } from '@agent-relay/sdk/internal/discover'
-import type { Completed } from './complete.ts'
-import type { Print } from './print.ts'
+import type { CompletionKind } from './complete.ts'
+import type { Printer } from './print.ts'
 
 /** One line in a list of commands: what `agent-relay --help` shows without loading the command itself. */
-export interface CommandLine {
+export interface CommandSummary {
   name: string
   /** The noun's other form, singular or plural, which works too. */
   alias?: string
@@ -18,7 +18,7 @@ export interface CommandLine {
 }
 
 /** One command of the list, loaded when it is asked for. */
-export interface CatalogRow extends CommandLine {
+export interface CatalogRow extends CommandSummary {
   load(): Promise<CliCommand>
 }
 
@@ -33,14 +33,14 @@ export interface CliCommand<Own extends object = object> {
   /** Words that shells offer for the first argument. */
   words?: readonly string[]
   /** The kind of the first argument, which shells complete. */
-  takes?: Completed
+  argumentKind?: CompletionKind
   /** The command acts for no agent, so `--as` is accepted but not shown. */
   actsForNoAgent?: boolean
   commands?: NamedCommand[]
-  run?(context: Context<Own>): Promise<ExitCode>
+  run?(context: CommandContext<Own>): Promise<ExitCode>
 }
 
-export interface NamedCommand<Own extends object = object> extends CommandLine, CliCommand<Own> {
+export interface NamedCommand<Own extends object = object> extends CommandSummary, CliCommand<Own> {
   /** This command runs when its group is called alone. */
   isDefault?: boolean
 }
@@ -67,12 +67,12 @@ export interface CliOption {
 }
 
 /** The argument of every command's `run`. */
-export interface Context<Own extends object = object> {
+export interface CommandContext<Own extends object = object> {
   args: string[]
   /** The part of `args` that stood after `--`. */
-  passed: string[]
+  passedArgs: string[]
   options: Own & Omit<CommonOptions, keyof Own>
-  print: Print
+  print: Printer
   env: Env
   /** Undefined where the working directory has been deleted. */
   cwd: string | undefined
@@ -89,14 +89,22 @@ export interface CommonOptions {
 export class CommandError extends Error {
   readonly exit: number
   /** The JSON answer that was printed already tells programs of the failure. */
-  readonly isAnswered: boolean
-  constructor(message: string, exit: number, { isAnswered = false } = {}) {
+  readonly isPrintedAsJson: boolean
+  constructor(message: string, exit: number, { isPrintedAsJson = false } = {}) {
     super(message)
     this.name = 'CommandError'
     this.exit = exit
-    this.isAnswered = isAnswered
+    this.isPrintedAsJson = isPrintedAsJson
   }
 }
 
 /** The exit codes of commands. A background daemon tells its starter `lostRace`, which no person sees. */
-export const exits = { refused: 1, usage: 2, notRunning: 69, busy: 75, lostRace: 76, denied: 77, config: 78 } as const
+export const exitCodes = {
+  refused: 1,
+  usage: 2,
+  notRunning: 69,
+  busy: 75,
+  lostRace: 76,
+  denied: 77,
+  config: 78,
+} as const

@@ -8,11 +8,11 @@ import { credentialsPath, dataDir, type Env, reachDaemon, readForeignText } from
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { WireClient } from '@agent-relay/sdk/internal/wire-client'
 
-export const completed = ['actions', 'agents', 'channels', 'messages', 'projects', 'runs'] as const
-export type Completed = (typeof completed)[number]
+export const completionKinds = ['actions', 'agents', 'channels', 'messages', 'projects', 'runs'] as const
+export type CompletionKind = (typeof completionKinds)[number]
 
 /** The only names that are printed, because a shell expands what it is given. */
-const plain = /^[\w.+@-]+$/
+const plainName = /^[\w.+@-]+$/
 /** The time limit: a person has pressed Tab and waits. */
 const answerMs = waitLimitMs('completion')
 /** The most ids that are offered, and only the newest: nobody types an old one from memory. */
@@ -22,7 +22,7 @@ const idsMax = 30
 export async function complete(what: string | undefined, line: string[], env: Env = process.env): Promise<void> {
   setTimeout(() => process.exit(0), answerMs).unref()
   try {
-    const words = (await wordsFor(what as Completed, projectIn(line), env)).filter((word) => plain.test(word))
+    const words = (await wordsFor(what as CompletionKind, projectIn(line), env)).filter((word) => plainName.test(word))
     process.stdout.write(words.map((word) => `${word}\n`).join(''), () => process.exit(0))
   } catch {
     // Without a daemon there are no names.
@@ -35,7 +35,7 @@ function projectIn(line: string[]): string | undefined {
   return joined?.slice('--project='.length) ?? (at < 0 ? undefined : line[at + 1])
 }
 
-async function wordsFor(what: Completed, project: string | undefined, env: Env): Promise<string[]> {
+async function wordsFor(what: CompletionKind, project: string | undefined, env: Env): Promise<string[]> {
   if (what === 'projects') return readdirSync(join(dataDir(env), 'projects'))
   const { socketPath, socket = connect(socketPath) } = await reachDaemon({ env, project })
   // A shell is never told of a failure.
@@ -57,11 +57,11 @@ async function wordsFor(what: Completed, project: string | undefined, env: Env):
   // Seeing all messages and runs takes the key, which a session shows at its beginning.
   const holder = new WireClient(connect(socketPath), { key: keyOf(workspaceId, socketPath, env) }, exit)
   const type = what === 'runs' ? 'run.started' : 'message.created'
-  const { events } = await holder.call<{ events: Told[] }>('event.list', { types: [type], limit: idsMax })
+  const { events } = await holder.call<{ events: IdEvent[] }>('event.list', { types: [type], limit: idsMax })
   return events.map(({ fact }) => fact.id).reverse()
 }
 
-interface Told {
+interface IdEvent {
   fact: { id: string }
 }
 

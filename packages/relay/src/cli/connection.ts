@@ -5,44 +5,48 @@ import { dirname, join } from 'node:path'
 import { RelayClient, RelayError } from '@agent-relay/sdk'
 import { credentialsPath, dataDir, type Env, findDaemon, setting } from '@agent-relay/sdk/internal/discover'
 import { type Connector, daemonName, type Hello, socketConnector, type Welcome } from '@agent-relay/sdk/wire'
-import { nearest } from '../core/nearest.ts'
+import { nearestNames } from '../core/nearest.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { SharedFile } from '../machine/cluster-file.ts'
-import { chooseProject, meantProject, type ProjectChoice } from '../machine/config.ts'
+import { chooseProject, configuredProject, type ProjectChoice } from '../machine/config.ts'
 import { CredentialsFile } from '../machine/credentials-file.ts'
 import { DataDirectory } from '../machine/data-directory.ts'
 import { version } from '../machine/version.ts'
-import { CommandError, type Context, exits } from './command.ts'
+import { type CommandContext, CommandError, exitCodes } from './command.ts'
 import { withProcessProof } from './person.ts'
-import type { Print } from './print.ts'
+import type { Printer } from './print.ts'
 import { withTilde } from './text.ts'
 
 /**
  * The standing that a command needs. `agent`: acts as someone. `anyone`: only looks, and registers nobody unless a name was given. `holder`: looks at
  * everything, with the key.
  */
-type ActsAs = 'agent' | 'anyone' | 'holder'
+type NeededStanding = 'agent' | 'anyone' | 'holder'
 
-export interface Connected {
+export interface CommandConnection {
   client: RelayClient
   welcome: Welcome
 }
 
-async function connect(context: Context, need: ActsAs, own?: Pick<Hello, 'process'>): Promise<Connected> {
+async function connect(
+  context: CommandContext,
+  need: NeededStanding,
+  own?: Pick<Hello, 'process'>,
+): Promise<CommandConnection> {
   const { env, options, print } = context
   const socketPath = await findSocket(context)
-  const { workspaceId, workspace, version: running } = await ask(socketPath)
-  sayVersion(print, running)
-  const key = keyOf(workspaceId, socketPath, env)
-  const who = need === 'holder' ? {} : identity(env, options.as)
+  const { workspaceId, workspace, version: running } = await askWorkspace(socketPath)
+  warnOfOtherVersion(print, running)
+  const key = workspaceKeyOf(workspaceId, socketPath, env)
+  const who = need === 'holder' ? {} : identityOf(env, options.as)
   const hello = helloAs(who, key, need, {
     lack: `no key for workspace ${workspace} in ${withTilde(credentialsPath(env), env.HOME)}`,
-    fix: keepFix(workspace, env),
+    fix: missingKeyFix(workspace, env),
   })
   const { name: agentName, type: agentType, strict: strictName, ...rest } = hello
-  const open = ownersConnector(socketPath, workspaceId, env)
+  const open = ownerConnector(socketPath, workspaceId, env)
   const connect: Connector = (hello) => open({ ...hello, ...own })
-  // Left out, because the SDK's words are for programs: people are told below.
+  // The SDK's text about a changed name is for programs; people are told below.
   const told = { onRenamed: () => {} }
   const client = new RelayClient({ ...rest, ...told, agentName, agentType, strictName, connect, autoConnect: false })
   const welcome = await client.connect()
@@ -54,7 +58,11 @@ async function connect(context: Context, need: ActsAs, own?: Pick<Hello, 'proces
 }
 
 /** Runs `work` with a connection, and closes it in any case. */
-export async function withClient(context: Context, need: ActsAs, work: (connection: Connected) => Promise<void>) {
+export async function withClient(
+  context: CommandContext,
+  need: NeededStanding,
+  work: (connection: CommandConnection) => Promise<void>,
+) {
   const connection = await context.print.during('connecting', connect(context, need))
   try {
     await work(connection)
@@ -64,7 +72,10 @@ export async function withClient(context: Context, need: ActsAs, work: (connecti
 }
 
 /** Like withClient, for operations of persons only: the daemon can ask where this process stands. */
-export async function withPerson(context: Context, work: (connection: Connected) => Promise<void>) {
+export async function withClientAsPerson(
+  context: CommandContext,
+  work: (connection: CommandConnection) => Promise<void>,
+) {
   const connection = await context.print.during('connecting', connect(context, 'agent', { process: process.pid }))
   try {
     await withProcessProof(connection, () => work(connection))
@@ -73,26 +84,26 @@ export async function withPerson(context: Context, work: (connection: Connected)
   }
 }
 
-type Named = Pick<Context, 'cwd' | 'options'>
+type WorkspaceChoice = Pick<CommandContext, 'cwd' | 'options'>
 
 /** The workspace that a command means and may make, whether or not it is open. */
-export function chooseWorkspace({ cwd, options }: Named, env: Env): ProjectChoice {
+export function chooseWorkspace({ cwd, options }: WorkspaceChoice, env: Env): ProjectChoice {
   if (cwd === undefined && options.project === undefined) {
     throw new CommandError(
       'The working directory is gone. Change to another, or name a workspace: --project NAME',
-      exits.usage,
+      exitCodes.usage,
     )
   }
   return chooseProject(cwd ?? '/', env, options.project)
 }
 
 /** The workspace that a command means and does not make. */
-export function meantWorkspace({ cwd, options }: Named, env: Env): string {
-  return meantProject(cwd ?? '/', env, options.project)
+export function meantWorkspace({ cwd, options }: WorkspaceChoice, env: Env): string {
+  return configuredProject(cwd ?? '/', env, options.project)
 }
 
-async function findSocket({ env, options, cwd }: Context): Promise<string> {
-  if (options.project !== undefined) meantProject('/', env, options.project)
+async function findSocket({ env, options, cwd }: CommandContext): Promise<string> {
+  if (options.project !== undefined) configuredProject('/', env, options.project)
   try {
     return (await findDaemon({ cwd, env, project: options.project })).socketPath
   } catch (error) {
@@ -100,42 +111,43 @@ async function findSocket({ env, options, cwd }: Context): Promise<string> {
     if (code === 'workspace.closed') throw new RefusalError(code, details)
     if (code !== 'workspace.unknown') throw error
     const names = new DataDirectory(dataDir(env)).workspaces()
-    throw new RefusalError(code, { ...details, nearest: nearest(String(details?.workspace), names) })
+    throw new RefusalError(code, { ...details, nearest: nearestNames(String(details?.workspace), names) })
   }
 }
 
 /** Asks which workspace answers at a socket. Sent without a key, because the key depends on the workspace. */
-async function ask(socketPath: string): Promise<Welcome> {
+async function askWorkspace(socketPath: string): Promise<Welcome> {
   const link = await socketConnector(socketPath)({})
   void link.close()
   return link.welcome
 }
 
 /** The key from the owner's file, or from the file beside the socket: a `.relay/config.json` may lead to a data directory that is not the usual one. */
-export function keyOf(workspaceId: string, socketPath: string, env: Env): string | undefined {
+export function workspaceKeyOf(workspaceId: string, socketPath: string, env: Env): string | undefined {
   const beside = join(dirname(socketPath), '..', '..', 'credentials.json')
   return new CredentialsFile(credentialsPath(env)).keyOf(workspaceId) ?? new CredentialsFile(beside).keyOf(workspaceId)
 }
 
 /** Connects, each time with the key as it is then: it may have been rotated while a feed was running. */
-export function ownersConnector(socketPath: string, workspaceId: string, env: Env): Connector {
+export function ownerConnector(socketPath: string, workspaceId: string, env: Env): Connector {
   const open = socketConnector(socketPath)
-  return (hello) => open(hello.key === undefined ? hello : { ...hello, key: keyOf(workspaceId, socketPath, env) })
+  return (hello) =>
+    open(hello.key === undefined ? hello : { ...hello, key: workspaceKeyOf(workspaceId, socketPath, env) })
 }
 
-export function sayVersion(print: Print, running: string): void {
+export function warnOfOtherVersion(print: Printer, running: string): void {
   if (running === version) return
   print.say(`This is agent-relay ${version}, but the daemon runs ${running}. To update it: agent-relay daemon restart`)
 }
 
 /** Prints why workspaces cannot be opened, and what helps. */
-export function sayFaults(print: Print, workspaces: readonly { name: string; fault?: string }[]): void {
+export function printWorkspaceFaults(print: Printer, workspaces: readonly { name: string; fault?: string }[]): void {
   for (const { name, fault } of workspaces)
     if (fault !== undefined) print.say(`Workspace ${name} is not open: ${fault}`)
 }
 
 /** The fix for a missing key of a shared workspace, which was made on another machine; empty for any other workspace. */
-export function keepFix(workspace: string, env: Env): string {
+export function missingKeyFix(workspace: string, env: Env): string {
   try {
     if (!new SharedFile(dataDir(env), workspace).read()) return ''
   } catch {
@@ -152,7 +164,7 @@ interface Identity {
 }
 
 /** The name and token to act with. A token in the environment belongs to the name beside it, not to another that `--as` names. */
-function identity(env: Env, as: string | undefined): Identity {
+function identityOf(env: Env, as: string | undefined): Identity {
   const named = setting(env, 'RELAY_AGENT_NAME')
   const token = setting(env, 'RELAY_AGENT_TOKEN')
   const isItsToken = as === undefined || named === undefined || as === named
@@ -163,14 +175,14 @@ function identity(env: Env, as: string | undefined): Identity {
 function helloAs(
   { name, token }: Identity,
   key: string | undefined,
-  need: ActsAs,
+  need: NeededStanding,
   { lack, fix }: { lack: string; fix: string },
 ): Hello {
   if (token !== undefined) return { name, token }
   if (need === 'holder' && key === undefined)
     throw new CommandError(
       `Not allowed: this takes the key of the workspace, and there is ${lack}.${fix}`,
-      exits.denied,
+      exitCodes.denied,
     )
   if (name === undefined && need !== 'agent') return { key }
   const me = loginName()
@@ -178,7 +190,7 @@ function helloAs(
   if (name !== undefined) return { name, strict: true }
   throw new CommandError(
     `Not allowed: to act as ${me}, a person, takes the key, and there is ${lack}.${fix} Act as an agent: --as NAME`,
-    exits.denied,
+    exitCodes.denied,
   )
 }
 

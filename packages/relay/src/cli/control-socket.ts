@@ -4,22 +4,22 @@ import { ConnectionError, DaemonNotRunningError } from '@agent-relay/sdk'
 import { controlSocketPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { type Link, makeIds, socketConnector } from '@agent-relay/sdk/wire'
-import { nearest } from '../core/nearest.ts'
+import { nearestNames } from '../core/nearest.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 
-export const nextId = makeIds()
+export const nextCommandId = makeIds()
 /** Interval at which a daemon that starts or stops is asked whether it has. */
-export const pollMs = 40
+export const daemonPollMs = 40
 
 /** Connects to the control socket; fails where no daemon runs. */
-export function control(env: Env): Promise<Link> {
+export function connectControl(env: Env): Promise<Link> {
   return socketConnector(controlSocketPath(dataDir(env), env))({})
 }
 
 /** Connects to the control socket; undefined where nobody listens. */
-export async function reachControl(env: Env): Promise<Link | undefined> {
+export async function tryConnectControl(env: Env): Promise<Link | undefined> {
   try {
-    return await control(env)
+    return await connectControl(env)
   } catch (error) {
     // The daemon may be starting or stopping in this very moment.
     if (error instanceof DaemonNotRunningError || error instanceof ConnectionError) return undefined
@@ -28,10 +28,10 @@ export async function reachControl(env: Env): Promise<Link | undefined> {
 }
 
 /** The workspace of this name, open or not; refused with the nearest names where there is none. */
-export async function knownWorkspace(link: Link, workspace: string): Promise<WorkspaceEntry> {
-  const { workspaces } = await link.call('workspace.list', {}, nextId('c'))
+export async function findListedWorkspace(link: Link, workspace: string): Promise<WorkspaceEntry> {
+  const { workspaces } = await link.call('workspace.list', {}, nextCommandId('c'))
   const found = workspaces.find(({ name }) => name === workspace)
   if (found) return found
   const names = workspaces.map(({ name }) => name)
-  throw new RefusalError('workspace.unknown', { workspace, nearest: nearest(workspace, names) })
+  throw new RefusalError('workspace.unknown', { workspace, nearest: nearestNames(workspace, names) })
 }

@@ -3,7 +3,7 @@
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** The duration in milliseconds; undefined for any other text. */
-export function durationMs(text: string): number | undefined {
+export function parseDurationMs(text: string): number | undefined {
   const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
   return count === undefined ? undefined : Number(count) * unitMs[unit as keyof typeof unitMs]
 }

@@ -6,7 +6,7 @@ let current: AbortController | undefined
 const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /** Aborted by the first signal, so that the command cleans up and ends; a second signal ends the process at once. */
-export function awaitEnding(meant = signals): AbortSignal {
+export function endingSignal(meant = signals): AbortSignal {
   if (current) return current.signal
   const ending = new AbortController()
   current = ending
@@ -30,7 +30,7 @@ export function endWithReader(): void {
   process.stderr.on('error', () => {})
 }
 
-export function ended(signal: AbortSignal): Promise<void> {
+export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
@@ -38,6 +38,6 @@ export function ended(signal: AbortSignal): Promise<void> {
 }
 
 /** Reports failed background tasks instead of ending the process; each concerns one workspace. An uncaught exception still ends it. */
-export function outliveTasks(tell: (error: Error) => void): void {
+export function reportFailedTasks(tell: (error: Error) => void): void {
   process.on('unhandledRejection', (reason) => tell(reason instanceof Error ? reason : new Error(String(reason))))
 }

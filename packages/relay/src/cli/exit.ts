@@ -1,10 +1,10 @@
 // Turns a failure into its text for people, its code for programs, and the exit code of the process.
 
 import type { RefusalDetails } from '@agent-relay/sdk/protocol/refusals'
-import { CommandError, exits } from './command.ts'
-import { clean } from './text.ts'
+import { CommandError, exitCodes } from './command.ts'
+import { cleanText } from './text.ts'
 
-export interface Failure {
+export interface CommandFailure {
   /** The code of the refusal, otherwise the name of the exit code. */
   code: string
   text: string
@@ -12,48 +12,57 @@ export interface Failure {
   details?: RefusalDetails
   /** The stack trace of an unexpected error. */
   trace?: string
-  isAnswered?: boolean
+  isPrintedAsJson?: boolean
 }
 
 /** The exit codes of refusals that the SDK adds to the table. */
 const sdkExits: Record<string, number> = {
-  'daemon.not-running': exits.notRunning,
-  'connection.lost': exits.notRunning,
-  'workspace.ambiguous': exits.usage,
+  'daemon.not-running': exitCodes.notRunning,
+  'connection.lost': exitCodes.notRunning,
+  'workspace.ambiguous': exitCodes.usage,
 }
 
-const systemExits: Record<string, number> = { EACCES: exits.denied, EPERM: exits.denied, EROFS: exits.denied }
+const systemExits: Record<string, number> = {
+  EACCES: exitCodes.denied,
+  EPERM: exitCodes.denied,
+  EROFS: exitCodes.denied,
+}
 
-export async function failureOf(error: unknown): Promise<Failure> {
+export async function describeFailure(error: unknown): Promise<CommandFailure> {
   if (error instanceof CommandError) {
-    const { message, exit, isAnswered } = error
-    return { code: nameOf(exit), text: clean(message), exit, isAnswered }
+    const { message, exit, isPrintedAsJson } = error
+    return { code: nameOf(exit), text: cleanText(message), exit, isPrintedAsJson }
   }
-  if (!(error instanceof Error)) return { code: 'fault', text: String(error), exit: exits.refused }
+  if (!(error instanceof Error)) return { code: 'fault', text: String(error), exit: exitCodes.refused }
   // A RelayError and a system error carry their code, a RefusalError its whole refusal.
-  const { code, details }: Carried = (error as { refusal?: Carried }).refusal ?? (error as Carried)
+  const { code, details }: CodedError = (error as { refusal?: CodedError }).refusal ?? (error as CodedError)
   if (typeof code !== 'string')
-    return { code: 'fault', text: clean(error.message), trace: error.stack && clean(error.stack), exit: exits.refused }
-  const { exit, text } = await toldOf(code, error.message, details)
-  return { code, text: clean(text), exit, details }
+    return {
+      code: 'fault',
+      text: cleanText(error.message),
+      trace: error.stack && cleanText(error.stack),
+      exit: exitCodes.refused,
+    }
+  const { exit, text } = await refusalExit(code, error.message, details)
+  return { code, text: cleanText(text), exit, details }
 }
 
-interface Carried {
+interface CodedError {
   code?: unknown
   details?: RefusalDetails
 }
 
 function nameOf(exit: number): string {
-  return Object.entries(exits).find(([, value]) => value === exit)?.[0] ?? 'refused'
+  return Object.entries(exitCodes).find(([, value]) => value === exit)?.[0] ?? 'refused'
 }
 
 /** The exit code and the text of a refusal. Imported here and not above: the table brings zod along, which `--version` and a mistyped option do not need. */
-async function toldOf(
+async function refusalExit(
   code: string,
   message: string,
   details?: RefusalDetails,
 ): Promise<{ exit: number; text: string }> {
   const { isRefusalCode, messageFor, refusals } = await import('@agent-relay/sdk/protocol/refusals')
-  const exit = isRefusalCode(code) ? refusals[code].exit : (sdkExits[code] ?? systemExits[code] ?? exits.refused)
+  const exit = isRefusalCode(code) ? refusals[code].exit : (sdkExits[code] ?? systemExits[code] ?? exitCodes.refused)
   return { exit, text: messageFor('person', { code, message, details }) }
 }

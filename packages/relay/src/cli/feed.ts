@@ -3,26 +3,26 @@
 
 import { Relay, type RelayClient, type RelayEvent } from '@agent-relay/sdk'
 import type { EventPattern, InputOf } from '@agent-relay/sdk/protocol'
-import { eventLine, type Skipped, skippedLine } from './lines.ts'
-import type { Print } from './print.ts'
+import { eventLine, type SkippedEvents, skippedLine } from './lines.ts'
+import type { Printer } from './print.ts'
 
 /** The most lines in a tenth of a second: more than anybody can read. */
 const feedLinesMax = 20
 
-export function showFeed(client: RelayClient, print: Print, ending: AbortSignal): Promise<void> {
+export function showMessageFeed(client: RelayClient, print: Printer, ending: AbortSignal): Promise<void> {
   const types = ['message.created']
-  if (print.isJson) return follow(client, { types }, (event) => print.json(event), ending)
-  return followForEyes(client, types, print, ending)
+  if (print.isJson) return followEvents(client, { types }, (event) => print.json(event), ending)
+  return followForPerson(client, types, print, ending)
 }
 
 /** Follows events for a person. Those that the terminal does not take in time are left out and counted, like those that the daemon left out before. */
-export function followForEyes(
+export function followForPerson(
   client: RelayClient,
   types: string[] | undefined,
-  print: Print,
+  print: Printer,
   ending: AbortSignal,
 ): Promise<void> {
-  let skipped: Skipped | undefined
+  let skipped: SkippedEvents | undefined
   const show = (event: RelayEvent) => {
     if (print.isBehind) {
       const more = skippedBy(event)
@@ -33,10 +33,10 @@ export function followForEyes(
     skipped = undefined
     void print.line(eventLine(print, event))
   }
-  return follow(client, { types, newest: feedLinesMax }, show, ending)
+  return followEvents(client, { types, newest: feedLinesMax }, show, ending)
 }
 
-function skippedBy(event: RelayEvent): Skipped {
+function skippedBy(event: RelayEvent): SkippedEvents {
   return event.type === 'events.skipped' ? event.fact : { count: 1, since: Math.max(0, event.seq - 1) }
 }
 
@@ -44,7 +44,7 @@ function skippedBy(event: RelayEvent): Skipped {
  * Follows events. Resolves when `ending` is aborted; rejects when the workspace refuses. The next event waits until `onEvent` is done with this one:
  * while nobody reads what is printed, the watch pauses instead of filling the memory.
  */
-export async function follow(
+export async function followEvents(
   client: RelayClient,
   filter: InputOf<'event.follow'>,
   onEvent: (event: RelayEvent) => unknown,
@@ -56,7 +56,7 @@ export async function follow(
 }
 
 /** Says when the daemon or the workspace is gone and when it is back. No event is lost in between. */
-export function sayLosses(client: RelayClient, print: Print, ending: AbortSignal): void {
+export function announceDisconnects(client: RelayClient, print: Printer, ending: AbortSignal): void {
   let back: string | undefined
   client.on('disconnect', ({ refusal }) => {
     if (ending.aborted) return
@@ -65,7 +65,7 @@ export function sayLosses(client: RelayClient, print: Print, ending: AbortSignal
     if (code === 'auth.revoked') return print.say('The workspace key was replaced; connecting with the new one.')
     const isClosed = code === 'workspace.closed'
     back = isClosed ? 'The workspace is open again.' : 'The daemon is back.'
-    print.say(isClosed ? `${message}\nWaiting for that. Ctrl-C ends.` : `${gone} Ctrl-C ends.`)
+    print.say(isClosed ? `${message}\nWaiting for that. Ctrl-C ends.` : `${goneText} Ctrl-C ends.`)
   })
   client.on('ready', () => {
     if (back !== undefined) print.say(back)
@@ -73,4 +73,4 @@ export function sayLosses(client: RelayClient, print: Print, ending: AbortSignal
   })
 }
 
-const gone = 'The daemon is gone; waiting for it to come back.'
+const goneText = 'The daemon is gone; waiting for it to come back.'

@@ -2,18 +2,18 @@
 
 import { type Env, workingDirectory } from '@agent-relay/sdk/internal/discover'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { nearest } from '../core/nearest.ts'
+import { nearestNames } from '../core/nearest.ts'
 import { version } from '../machine/version.ts'
-import { catalog, groups, loaded } from './catalog.ts'
-import { type CliOption, type CommandLine, type Context, exits, type NamedCommand } from './command.ts'
+import { commandCatalog, commandGroups, loadCommand } from './catalog.ts'
+import { type CliOption, type CommandContext, type CommandSummary, exitCodes, type NamedCommand } from './command.ts'
 import { endWithReader } from './ending.ts'
-import type { Failure } from './exit.ts'
+import type { CommandFailure } from './exit.ts'
 import { allOptions } from './options.ts'
 import { asTyped, type Repeated } from './own-name.ts'
-import { Print } from './print.ts'
+import { Printer } from './print.ts'
 
 /** The streams, environment and directory that a command is started with. */
-export interface Shell {
+export interface CommandShell {
   stdout: NodeJS.WriteStream
   stderr: NodeJS.WriteStream
   env: Env
@@ -22,7 +22,7 @@ export interface Shell {
 }
 
 /** Runs the command that commander has found. */
-type Act = (command: Command, named: NamedCommand) => Promise<void>
+type RunNamed = (command: Command, named: NamedCommand) => Promise<void>
 
 export async function main(argv: string[]): Promise<void> {
   endWithReader()
@@ -32,8 +32,8 @@ export async function main(argv: string[]): Promise<void> {
 }
 
 /** Runs one command line to its end, and returns its exit code. */
-export async function execute(typed: string[], shell: Shell): Promise<number> {
-  const argv = withNames(typed)
+export async function execute(typed: string[], shell: CommandShell): Promise<number> {
+  const argv = withCatalogNames(typed)
   const isJson = optionWords(argv).includes('--json')
   const repeated = repeatedIn(argv)
   // A terminal shows both streams, so the JSON is enough there.
@@ -42,25 +42,25 @@ export async function execute(typed: string[], shell: Shell): Promise<number> {
       ? () => {}
       : (text: string) => void shell.stderr.write(asTyped(text, shell.env, repeated))
   let exit = 0
-  const act: Act = async (command, named) => {
-    exit = await run(command, named, { ...shell, passed: argv.slice(optionWords(argv).length + 1) }, repeated)
+  const act: RunNamed = async (command, named) => {
+    exit = await run(command, named, { ...shell, passedArgs: argv.slice(optionWords(argv).length + 1) }, repeated)
   }
   try {
-    await (await program(argv, shell, say, act)).parseAsync(argv)
+    await (await buildProgram(argv, shell, say, act)).parseAsync(argv)
     return exit
   } catch (error) {
     // Asking for help or the version is not an error.
     if (error instanceof CommanderError && error.exitCode === 0) return 0
-    const failure = error instanceof CommanderError ? misused(error) : await failed(error, say)
-    if (isJson && !failure.isAnswered) await printFailure(failure, shell, repeated)
+    const failure = error instanceof CommanderError ? misuseFailure(error) : await reportFailure(error, say)
+    if (isJson && !failure.isPrintedAsJson) await printFailure(failure, shell, repeated)
     return failure.exit
   }
 }
 
 /** Replaces a noun by its form in the catalog: `channel` becomes `channels`, also after `help`. */
-function withNames(argv: string[]): string[] {
+function withCatalogNames(argv: string[]): string[] {
   const at = argv.findIndex((word, i) => i > 1 && !word.startsWith('-') && word !== 'help')
-  const noun = catalog.find(({ alias }) => alias !== undefined && alias === argv[at])
+  const noun = commandCatalog.find(({ alias }) => alias !== undefined && alias === argv[at])
   return noun ? argv.with(at, noun.name) : argv
 }
 
@@ -76,39 +76,39 @@ function repeatedIn(argv: string[]): Repeated {
     const value = words.includes(option) ? (words[words.lastIndexOf(option) + 1] ?? '') : ''
     return /^[A-Za-z0-9][\w.-]*$/.test(value) ? [`${option} ${value}`] : []
   })
-  const rows = groups.flatMap((group) => (group.isForAgents ? group.rows : []))
+  const rows = commandGroups.flatMap((group) => (group.isForAgents ? group.rows : []))
   return { options, commands: rows.map(({ name, isGroup }) => (isGroup ? `${name}(?: [a-z]+)?` : name)).join('|') }
 }
 
 /** The failure of a mistyped command line, whose text commander has already printed. */
-function misused({ message }: CommanderError): Failure {
-  return { code: 'usage', text: message.replace(/^error: /, ''), exit: exits.usage }
+function misuseFailure({ message }: CommanderError): CommandFailure {
+  return { code: 'usage', text: message.replace(/^error: /, ''), exit: exitCodes.usage }
 }
 
-async function failed(error: unknown, say: (text: string) => void): Promise<Failure> {
-  const { failureOf } = await import('./exit.ts')
-  const failure = await failureOf(error)
+async function reportFailure(error: unknown, say: (text: string) => void): Promise<CommandFailure> {
+  const { describeFailure } = await import('./exit.ts')
+  const failure = await describeFailure(error)
   say(`${failure.trace ?? failure.text}\n`)
   return failure
 }
 
 /** Prints a failure as JSON, in one format for every command. */
 async function printFailure(
-  { code, text, details = {} }: Failure,
-  { stdout, stderr, env }: Shell,
+  { code, text, details = {} }: CommandFailure,
+  { stdout, stderr, env }: CommandShell,
   repeated: Repeated,
 ): Promise<void> {
-  const print = new Print(stdout, stderr, env, true, repeated)
+  const print = new Printer(stdout, stderr, env, true, repeated)
   const isDetailed = Object.keys(details).length > 0
   await print.json({ error: { code, message: print.typed(text), ...(isDetailed ? { details } : {}) } })
 }
 
 /** Builds all commands. Only the command that is asked for is loaded; the others are lines in the help. */
-async function program(
+async function buildProgram(
   argv: string[],
-  { stdout, env }: Shell,
+  { stdout, env }: CommandShell,
   say: (text: string) => void,
-  act: Act,
+  act: RunNamed,
 ): Promise<Command> {
   const root = new Command('agent-relay')
     .description('AI coding agents on one machine talk to each other.')
@@ -127,9 +127,9 @@ async function program(
     )
   const [first, second] = argv.slice(2).filter((word) => !word.startsWith('-'))
   const asked = first === 'help' ? second : first
-  for (const { title, rows } of groups) {
+  for (const { title, rows } of commandGroups) {
     for (const row of rows) {
-      const command = row.name === asked ? commandOf(await loaded(row), root, act) : lineOf(row, root)
+      const command = row.name === asked ? buildCommand(await loadCommand(row), root, act) : summaryCommand(row, root)
       root.addCommand(command.helpGroup(`${title}:`), { hidden: row.isHidden })
     }
   }
@@ -157,20 +157,25 @@ function helpCommand(root: Command): Command {
 }
 
 /** A command as its parent's help lists it. */
-function lineOf(line: CommandLine, parent: Command): Command {
+function summaryCommand(line: CommandSummary, parent: Command): Command {
   const command = parent.createCommand(line.name).description(line.text)
   if (line.args !== undefined) command.arguments(line.args)
   for (const option of allOptions(line)) command.addOption(optionOf(option))
   return command
 }
 
-function commandOf(named: NamedCommand, parent: Command, act: Act, path = `agent-relay ${named.name}`): Command {
-  const command = lineOf(named, parent).copyInheritedSettings(parent)
+function buildCommand(
+  named: NamedCommand,
+  parent: Command,
+  act: RunNamed,
+  path = `agent-relay ${named.name}`,
+): Command {
+  const command = summaryCommand(named, parent).copyInheritedSettings(parent)
   command.helpOption('-h, --help', 'show this help')
   const examples = named.examples ?? named.commands?.flatMap(firstExample) ?? []
   if (examples.length > 0) command.addHelpText('after', examplesText(examples))
   for (const sub of named.commands ?? []) {
-    command.addCommand(commandOf(sub, command, act, `${path} ${sub.name}`), {
+    command.addCommand(buildCommand(sub, command, act, `${path} ${sub.name}`), {
       hidden: sub.isHidden,
       isDefault: sub.isDefault,
     })
@@ -180,7 +185,7 @@ function commandOf(named: NamedCommand, parent: Command, act: Act, path = `agent
     command.allowExcessArguments().action(async () => {
       const [unknown] = command.args
       if (unknown === undefined) return act(command, named)
-      const [near] = nearest(
+      const [near] = nearestNames(
         unknown,
         parent.commands.map((each) => each.name()),
       )
@@ -195,13 +200,13 @@ function commandOf(named: NamedCommand, parent: Command, act: Act, path = `agent
 async function run(
   command: Command,
   named: NamedCommand,
-  { stdout, stderr, env, cwd, passed }: Shell & Pick<Context, 'passed'>,
+  { stdout, stderr, env, cwd, passedArgs: passed }: CommandShell & Pick<CommandContext, 'passedArgs'>,
   repeated: Repeated,
 ): Promise<number> {
   // The options of the parent command are included: `lift --port 7400 prompt pm`.
-  const options: Context['options'] = command.optsWithGlobals()
-  const print = new Print(stdout, stderr, env, options.json, repeated)
-  return (await named.run?.({ args: command.args, passed, options, print, env, cwd })) ?? 0
+  const options: CommandContext['options'] = command.optsWithGlobals()
+  const print = new Printer(stdout, stderr, env, options.json, repeated)
+  return (await named.run?.({ args: command.args, passedArgs: passed, options, print, env, cwd })) ?? 0
 }
 
 function optionOf({ flags, text, number, choices, isList, isHidden }: CliOption): Option {

@@ -2,10 +2,14 @@
 
 import type { CliCommand, CliOption, CliOptions, CommonOptions, NamedCommand } from './command.ts'
 
-export const limit = { flags: '--limit <n>', text: 'show at most this many', number: [1, 500] } satisfies CliOption
-export const from = { flags: '--from <name>', text: 'only from this sender' } satisfies CliOption
-export const channel = { flags: '--channel <name>', text: 'only in this channel' } satisfies CliOption
-export const yes = { flags: '-y, --yes', text: 'ask nothing' } satisfies CliOption
+export const limitOption = {
+  flags: '--limit <n>',
+  text: 'show at most this many',
+  number: [1, 500],
+} satisfies CliOption
+export const fromOption = { flags: '--from <name>', text: 'only from this sender' } satisfies CliOption
+export const channelOption = { flags: '--channel <name>', text: 'only in this channel' } satisfies CliOption
+export const yesOption = { flags: '-y, --yes', text: 'ask nothing' } satisfies CliOption
 
 /** The number of lines that `logs` and `daemon logs` show by default. */
 export const logLinesDefault = 100

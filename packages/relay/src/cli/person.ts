@@ -3,8 +3,8 @@
 import { type RelayClient, RelayError } from '@agent-relay/sdk'
 import { controlSocketPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { type Link, socketConnector, type Welcome } from '@agent-relay/sdk/wire'
-import { titleOf } from '../machine/process-tree.ts'
-import { nextId, reachControl } from './control-socket.ts'
+import { proofTitle } from '../machine/process-tree.ts'
+import { nextCommandId, tryConnectControl } from './control-socket.ts'
 
 /** The command line as the process's title, because the title of a bare Node tells nobody what runs there. */
 const ownTitle = ['agent-relay', ...process.argv.slice(2)].join(' ')
@@ -17,7 +17,7 @@ export async function withProcessProof<T>(
 ): Promise<T> {
   const before = isBare.test(process.title) ? ownTitle : process.title
   const prove = ({ session }: Welcome) => {
-    process.title = titleOf(session)
+    process.title = proofTitle(session)
   }
   prove(welcome)
   client?.on('ready', prove)
@@ -37,10 +37,10 @@ export async function controlAsPerson<T>(env: Env, work: (link: Link) => Promise
 
 /** Refuses an agent, and whatever may be one; with `script`, a process outside every agent needs no terminal. Where no daemon runs, no agent is connected. */
 export async function requirePerson(env: Env, { script }: { script?: boolean } = {}): Promise<void> {
-  const link = await reachControl(env)
+  const link = await tryConnectControl(env)
   if (!link) return
   await link.close()
-  await controlAsPerson(env, (own) => own.call('daemon.person', { script }, nextId('c'))).catch((error) => {
+  await controlAsPerson(env, (own) => own.call('daemon.person', { script }, nextCommandId('c'))).catch((error) => {
     // A daemon of an older version does not know the operation.
     if (!(error instanceof RelayError) || error.code !== 'operation.unknown') throw error
   })

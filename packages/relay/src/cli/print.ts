@@ -1,36 +1,36 @@
 // The output of a command: data on stdout, talk on stderr; colour, tables that fit, JSON. The commands decide what is printed.
 
-import { tagOpens, unseen } from '@agent-relay/sdk/internal/clean'
+import { tagOpeningCharacters, unseenCharacters } from '@agent-relay/sdk/internal/clean'
 import { asTyped, type Repeated } from './own-name.ts'
-import { clean, pad, shorten, widthOf } from './text.ts'
+import { cleanText, padText, shortenText, textWidth } from './text.ts'
 
 type Env = Record<string, string | undefined>
 
 const styles = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
-export type Style = keyof typeof styles
+export type TextStyle = keyof typeof styles
 
-export interface Column {
+export interface TableColumn {
   head: string
-  toTheRight?: boolean
+  alignsRight?: boolean
   /** The column may be cut when the table is too wide. */
   mayShrink?: boolean
   /** The column is left out where the table is too wide, the highest number first. */
-  spare?: number
+  dropRank?: number
 }
 
 /** Columns are not cut below this width, where they would tell nothing. */
 const shrunkColumnsMin = 8
-/** A spare column is left out before another is cut below this width. */
+/** A column with a `dropRank` is left out before another is cut below this width. */
 const readColumnsMin = 20
-const gap = '  '
+const columnGap = '  '
 /** Bytes that may wait for a paused terminal (Ctrl-S) before further lines are left out. */
 const unprintedBytesMax = 64 * 1024
 /** The time at the end of a command for its last lines to be written. */
 const lastLinesMs = 1_000
 /** A command that takes longer than this says what it is doing. */
-const patienceMs = 1_000
+const silentMs = 1_000
 
-export class Print {
+export class Printer {
   readonly #out: NodeJS.WriteStream
   readonly #err: NodeJS.WriteStream
   readonly #env: Env
@@ -48,7 +48,7 @@ export class Print {
     this.#hasColour = !isJson && wantsColour(env, out.isTTY)
   }
 
-  get isForEyes(): boolean {
+  get isForPerson(): boolean {
     return !this.isJson && this.#out.isTTY === true
   }
 
@@ -71,7 +71,7 @@ export class Print {
   }
 
   /** Call this at the end: output that a paused terminal has not taken must not keep the process alive. */
-  farewell(): void {
+  exitAfterLastLines(): void {
     const isLeft = () => this.#out.writableLength + this.#err.writableLength > 0
     if (isLeft()) setTimeout(() => isLeft() && process.exit(), lastLinesMs).unref()
   }
@@ -97,12 +97,12 @@ export class Print {
   /** Prints a line that replaces the one before, for a person who waits. Without a text, that line is removed. */
   progress(text = ''): void {
     if (!this.#err.isTTY) return
-    this.#err.write(`\r\u001b[K${shorten(clean(text), (this.#err.columns ?? 80) - 1)}`)
+    this.#err.write(`\r\u001b[K${shortenText(cleanText(text), (this.#err.columns ?? 80) - 1)}`)
   }
 
   /** Prints a text on stderr. It is cleaned, because paths and errors in it may hold control characters. */
   say(text: string): void {
-    this.#err.write(`${clean(this.typed(text))}\n`)
+    this.#err.write(`${cleanText(this.typed(text))}\n`)
   }
 
   /** The text with its commands as the person can type them here. */
@@ -110,23 +110,23 @@ export class Print {
     return asTyped(text, this.#env, this.#repeated)
   }
 
-  paint(style: Style, text: string): string {
+  paint(style: TextStyle, text: string): string {
     return this.#hasColour && text !== '' ? `\u001b[${styles[style]}m${text}\u001b[0m` : text
   }
 
   /** Prints a table. Only a terminal limits its width. The cells must be clean. */
-  table(all: Column[], cells: string[][]): Promise<boolean> {
-    const kept = keptIn(all, cells, this.width)
-    const columns = kept.map((i) => all[i] as Column)
+  table(all: TableColumn[], cells: string[][]): Promise<boolean> {
+    const kept = shownColumns(all, cells, this.width)
+    const columns = kept.map((i) => all[i] as TableColumn)
     const rows = cells.map((row) => kept.map((i) => row[i] ?? ''))
-    const widths = fit(columns, rows, this.width)
+    const widths = fitWidths(columns, rows, this.width)
     const whole = (cells: string[]) =>
       cells
-        .map((cell, i) => pad(shorten(cell, widths[i] as number), widths[i] as number, columns[i]?.toTheRight))
-        .join(gap)
+        .map((cell, i) => padText(shortenText(cell, widths[i] as number), widths[i] as number, columns[i]?.alignsRight))
+        .join(columnGap)
         .trimEnd()
     // If even the shrunk columns are too wide, the row is cut: a row that wraps is harder to read.
-    const lineOf = (cells: string[]) => shorten(whole(cells), this.width)
+    const lineOf = (cells: string[]) => shortenText(whole(cells), this.width)
     const isHeaded = columns.some(({ head }) => head !== '')
     const head = isHeaded ? [this.paint('dim', lineOf(columns.map((column) => column.head)))] : []
     return this.line([...head, ...rows.map(lineOf)].join('\n'))
@@ -147,7 +147,7 @@ export class Print {
       this.say(`${parts.filter(Boolean).join(', ')} …`)
       timer = setTimeout(tell, 2 * (performance.now() - from))
     }
-    let timer = setTimeout(tell, patienceMs)
+    let timer = setTimeout(tell, silentMs)
     try {
       return await work
     } finally {
@@ -164,31 +164,31 @@ function wantsColour(env: Env, isTerminal: boolean | undefined): boolean {
 }
 
 /** The indexes of the columns that are shown. */
-function keptIn(columns: Column[], rows: string[][], max: number): number[] {
+function shownColumns(columns: TableColumn[], rows: string[][], max: number): number[] {
   const natural = naturalWidths(columns, rows)
   const least = natural.map((width, i) => (columns[i]?.mayShrink ? Math.min(width, readColumnsMin) : width))
   const kept = columns.map((_, i) => i)
   const spares = kept
-    .filter((i) => columns[i]?.spare)
-    .sort((a, b) => Number(columns[a]?.spare) - Number(columns[b]?.spare))
-  while (spares.length > 0 && sumOf(kept.map((i) => least[i] as number)) > max)
+    .filter((i) => columns[i]?.dropRank)
+    .sort((a, b) => Number(columns[a]?.dropRank) - Number(columns[b]?.dropRank))
+  while (spares.length > 0 && rowWidth(kept.map((i) => least[i] as number)) > max)
     kept.splice(kept.indexOf(spares.pop() as number), 1)
   return kept
 }
 
-function naturalWidths(columns: Column[], rows: string[][]): number[] {
-  return columns.map(({ head }, i) => Math.max(widthOf(head), ...rows.map((row) => widthOf(row[i] ?? ''))))
+function naturalWidths(columns: TableColumn[], rows: string[][]): number[] {
+  return columns.map(({ head }, i) => Math.max(textWidth(head), ...rows.map((row) => textWidth(row[i] ?? ''))))
 }
 
 /** The width of a row, with the gaps between its columns. */
-function sumOf(widths: number[]): number {
-  return widths.reduce((sum, width) => sum + width, 0) + gap.length * (widths.length - 1)
+function rowWidth(widths: number[]): number {
+  return widths.reduce((sum, width) => sum + width, 0) + columnGap.length * (widths.length - 1)
 }
 
 /** The widths of the columns. If they are too wide together, the widest column that may shrink is cut first. */
-function fit(columns: Column[], rows: string[][], max: number): number[] {
+function fitWidths(columns: TableColumn[], rows: string[][], max: number): number[] {
   const widths = naturalWidths(columns, rows)
-  const total = () => sumOf(widths)
+  const total = () => rowWidth(widths)
   while (total() > max) {
     const shrinkable = widths.map((width, i) => (columns[i]?.mayShrink && width > shrunkColumnsMin ? width : 0))
     const widest = Math.max(...shrinkable)
@@ -203,9 +203,9 @@ function fit(columns: Column[], rows: string[][], max: number): number[] {
  * this. The value stays the same for programs.
  */
 export function safeJson(json: string): string {
-  return json.replace(unseen, escaped).replace(tagOpens, escaped)
+  return json.replace(unseenCharacters, escapeCharacters).replace(tagOpeningCharacters, escapeCharacters)
 }
 
-export function escaped(text: string): string {
+export function escapeCharacters(text: string): string {
   return [...Array(text.length).keys()].map((i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')
 }

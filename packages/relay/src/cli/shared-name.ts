@@ -1,9 +1,9 @@
 // A new workspace with the name of a shared one in the cluster: a person at a terminal chooses between them, and nobody else gets one by accident.
 
-import { CommandError, exits } from './command.ts'
-import type { Print } from './print.ts'
+import { CommandError, exitCodes } from './command.ts'
+import type { Printer } from './print.ts'
 
-export const local = {
+export const localOption = {
   flags: '--local',
   text: 'on this machine alone, also where the cluster has a shared workspace of this name',
 }
@@ -25,10 +25,10 @@ export function shadowFix(name: string): string {
 }
 
 /**
- * Makes the workspace by `make`. Where the cluster has the name, the person chooses: `open` takes the shared one, and `makeLocal` makes another on purpose.
+ * Creates a workspace with `make`. If the cluster has one of that name, asks the person: `open` joins it, and `makeLocal` creates a separate local one.
  */
 export async function chooseLocalOrShared<T>(
-  { isJson }: Pick<Print, 'isJson'>,
+  { isJson }: Pick<Printer, 'isJson'>,
   workspace: string,
   { make, open, makeLocal }: { make(): Promise<T>; open(): Promise<T>; makeLocal(): Promise<T> },
 ): Promise<T> {
@@ -47,5 +47,5 @@ export async function chooseLocalOrShared<T>(
   const answer = await prompts.select({ message, options, output: process.stderr })
   if (answer === 'shared') return open()
   if (answer === 'local') return makeLocal()
-  throw new CommandError('Cancelled. Nothing was changed.', exits.refused)
+  throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
 }

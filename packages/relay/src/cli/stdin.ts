@@ -2,16 +2,16 @@
 
 import { createReadStream } from 'node:fs'
 import { limits } from '@agent-relay/sdk/wire'
-import { CommandError, exits } from './command.ts'
-import type { Print } from './print.ts'
+import { CommandError, exitCodes } from './command.ts'
+import type { Printer } from './print.ts'
 
-export async function readStdin(print: Print): Promise<string> {
+export async function readMessageFromStdin(print: Printer): Promise<string> {
   if (process.stdin.isTTY) print.say('Type the message; Ctrl-D on an empty line sends it.')
   return (await readText(process.stdin, 'A message body', limits.bodyBytesMax)).replace(/\r?\n$/, '')
 }
 
 /** Reads a file, or stdin if it is `-`. The file may be a pipe or a device (`-f <(...)`), since the person named it. */
-export function readNamed(file: string, what: string, bytesMax: number): Promise<string> {
+export function readFileOrStdin(file: string, what: string, bytesMax: number): Promise<string> {
   return readText(file === '-' ? process.stdin : createReadStream(file), what, bytesMax)
 }
 
@@ -24,11 +24,11 @@ async function readText(stream: AsyncIterable<Buffer>, what: string, bytesMax: n
     bytes += chunk.length
     // Two bytes more for the end of the last line, which is removed.
     if (bytes > bytesMax + 2)
-      throw new CommandError(`${what} is at most ${bytesMax / 1024} KiB: name the file instead.`, exits.usage)
+      throw new CommandError(`${what} is at most ${bytesMax / 1024} KiB: name the file instead.`, exitCodes.usage)
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
   } catch {
-    throw new CommandError(`${what} must be text, and this is not UTF-8 text: name the file instead.`, exits.usage)
+    throw new CommandError(`${what} must be text, and this is not UTF-8 text: name the file instead.`, exitCodes.usage)
   }
 }

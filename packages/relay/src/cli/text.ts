@@ -1,16 +1,16 @@
 // Text for a terminal: clean, cut and padded to a width. Nothing here knows a stream or a message.
 
-import { cleanForModel, cleanLineForModel, tagOpens } from '@agent-relay/sdk/internal/clean'
+import { cleanForModel, cleanLineForModel, tagOpeningCharacters } from '@agent-relay/sdk/internal/clean'
 
 // An agent runs these commands in its shell, and its model reads what they print: the tags of its host are taken out here as in a tool's answer.
 /** Cleans a text that others wrote, for printing. */
-export const clean = (text: string): string => cleanForModel(text)
+export const cleanText = (text: string): string => cleanForModel(text)
 /** Cleans a text that others wrote, and puts it on one line. */
 export const oneLine = cleanLineForModel
 /** Cleans a part of a stream. The next part may end a tag that begins here, so the sign that opens it is taken out at once. */
-export const cleanPart = (text: string): string => clean(text).replace(unfinishedTag, '&lt;')
+export const cleanStreamPart = (text: string): string => cleanText(text).replace(unfinishedTag, '&lt;')
 /** A tag without its end: blanks, and then at most as many characters as a tag's name has with all that may stand around it. */
-const unfinishedTag = new RegExp(`${tagOpens.source}(?=[\\s/]*[^>]{0,60}$)`, 'g')
+const unfinishedTag = new RegExp(`${tagOpeningCharacters.source}(?=[\\s/]*[^>]{0,60}$)`, 'g')
 
 let segmenter: Intl.Segmenter | undefined
 /** The segmenter is made on first use: that takes 20 ms, a fifth of a short command, and most texts are plain. */
@@ -18,54 +18,54 @@ function graphemesOf(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
   return segmenter.segment(text)
 }
-const wide =
+const widePattern =
   /\p{Extended_Pictographic}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u
-const plain = /^[ -~]*$/
+const plainPattern = /^[ -~]*$/
 
 /** The columns that a terminal uses for a text; a guess if it is not ASCII. */
-export function widthOf(text: string): number {
-  if (plain.test(text)) return text.length
+export function textWidth(text: string): number {
+  if (plainPattern.test(text)) return text.length
   let width = 0
-  for (const { segment } of graphemesOf(text)) width += wide.test(segment) ? 2 : 1
+  for (const { segment } of graphemesOf(text)) width += widePattern.test(segment) ? 2 : 1
   return width
 }
 
 /** Cuts a text to at most `max` columns, with `mark` where something was cut off. */
-export function shorten(text: string, max: number, mark = '…'): string {
-  if (max === Number.POSITIVE_INFINITY || text.length * 2 <= max || widthOf(text) <= max) return text
-  if (plain.test(text)) return text.slice(0, Math.max(0, max - mark.length)).trimEnd() + mark
+export function shortenText(text: string, max: number, mark = '…'): string {
+  if (max === Number.POSITIVE_INFINITY || text.length * 2 <= max || textWidth(text) <= max) return text
+  if (plainPattern.test(text)) return text.slice(0, Math.max(0, max - mark.length)).trimEnd() + mark
   let kept = ''
   let room = Math.max(0, max - mark.length)
   for (const { segment } of graphemesOf(text)) {
-    room -= wide.test(segment) ? 2 : 1
+    room -= widePattern.test(segment) ? 2 : 1
     if (room < 0) break
     kept += segment
   }
   return kept.trimEnd() + mark
 }
 
-export function pad(text: string, width: number, toTheRight = false): string {
-  const room = ' '.repeat(Math.max(0, width - widthOf(text)))
+export function padText(text: string, width: number, toTheRight = false): string {
+  const room = ' '.repeat(Math.max(0, width - textWidth(text)))
   return toTheRight ? room + text : text + room
 }
 
-const two = (number: number): string => String(number).padStart(2, '0')
+const twoDigits = (number: number): string => String(number).padStart(2, '0')
 
 /** The local time, as `14:32:01`. */
-export function timeOf(ts: string | number): string {
+export function timeText(ts: string | number): string {
   const date = new Date(ts)
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
+  return `${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}:${twoDigits(date.getSeconds())}`
 }
 
 /** The time alone if it is today, else with its date. */
-export function dateTimeOf(ts: string | number, now = Date.now()): string {
+export function dateTimeText(ts: string | number, now = Date.now()): string {
   const date = new Date(ts)
-  if (date.toDateString() === new Date(now).toDateString()) return timeOf(ts)
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${timeOf(ts)}`
+  if (date.toDateString() === new Date(now).toDateString()) return timeText(ts)
+  return `${date.getFullYear()}-${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())} ${timeText(ts)}`
 }
 
 /** An age, as `now`, `12 s`, `3 m`, `5 h`, `2 d`. */
-export function ageOf(ts: string, now = Date.now()): string {
+export function ageText(ts: string, now = Date.now()): string {
   const seconds = Math.max(0, Math.round((now - Date.parse(ts)) / 1000))
   if (seconds < 5) return 'now'
   if (seconds < 100) return `${seconds} s`
@@ -74,7 +74,7 @@ export function ageOf(ts: string, now = Date.now()): string {
   return `${Math.round(seconds / 86_400)} d`
 }
 
-export function counted(count: number, noun: string): string {
+export function countedText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 

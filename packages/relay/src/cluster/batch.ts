@@ -2,44 +2,44 @@
 // keeps none of these changes.
 
 import { type Fact, type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
-import { mintPrefixes, type Reply, type Submission } from '../broker/engine.ts'
+import { type CommandReply, newIdPrefixes, type Submission } from '../broker/engine.ts'
 import { type RuleName, ruleOf } from '../core/decide.ts'
-import { type Objection, objectionTo } from '../core/facts/judge.ts'
-import type { Draft } from '../core/journal.ts'
+import { findObjection, type Objection } from '../core/facts/judge.ts'
+import type { EntryDraft } from '../core/journal.ts'
 import type { Command } from '../core/verdict.ts'
 import type { View } from '../core/view.ts'
 import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
-import type { Append, Appended, Numbered, SharedDraft, SharedEntry } from './cluster-journal.ts'
-import { Reads, recordingView, writesOf } from './keys.ts'
+import type { Append, AppendResult, AssignedFields, SharedDraft, SharedEntry } from './cluster-journal.ts'
+import { changedKeysOf, ReadKeys, recordingView } from './keys.ts'
 import type { Replica } from './replica.ts'
 
-export interface Pending {
+export interface PendingCommand {
   submission: Submission<RuleName>
-  resolve(reply: Reply): void
+  resolve(reply: CommandReply): void
 }
 
 /** The decisions on a batch of commands; they hold once the append to the cluster is stored. */
-export interface Decided {
+export interface DecidedBatch {
   append: Append
   /** The decided commands, without those that have to wait for another command of this batch. */
   commands: DecidedCommand[]
 }
 
 interface DecidedCommand {
-  pending: Pending
+  pending: PendingCommand
   /** The reply, whose sequence number is filled in once the append is stored. */
-  reply: Reply
+  reply: CommandReply
   /** Index of this command's draft in the append; unset if the command is refused or changes nothing. */
   draft?: number
 }
 
 interface Decision {
-  reply: Reply
+  reply: CommandReply
   draft?: SharedDraft
 }
 
-export interface Deciding {
+export interface DecisionContext {
   workspace: string
   replica: Replica
   clock: Clock
@@ -51,147 +51,150 @@ export interface Deciding {
  * Decides the commands in order. Facts that cannot be applied would stop every machine once they are stored, so they are tried on the replica first. A
  * plain message can always be applied: it is tried only if a later command of the batch has to see it.
  */
-export function decideBatch(batch: readonly Pending[], deciding: Deciding): Decided {
+export function decideBatch(batch: readonly PendingCommand[], deciding: DecisionContext): DecidedBatch {
   const { store } = deciding.replica
-  const taken = new Taken()
+  const taken = new DecisionsSoFar()
   const waiting = [...batch]
-  while (taken.isSure && waiting.length > 0) {
-    const pending = waiting[0] as Pending
+  while (taken.isCertainlyApplicable && waiting.length > 0) {
+    const pending = waiting[0] as PendingCommand
     if (!taken.has(pending)) {
-      const reads = new Reads()
+      const reads = new ReadKeys()
       const decision = decideOne(pending.submission, deciding, reads)
-      if (reads.meets(taken.writes)) break
-      taken.take(pending, decision, reads)
+      if (reads.includesAnyOf(taken.writes)) break
+      taken.addDecision(pending, decision, reads)
     }
     waiting.shift()
   }
-  if (!taken.isSure || waiting.length > 0)
+  if (!taken.isCertainlyApplicable || waiting.length > 0)
     store.tentatively(() => {
       for (const draft of taken.drafts) store.append(draft)
       for (const pending of waiting) {
         if (taken.has(pending)) continue
-        const reads = new Reads()
-        const draft = taken.take(pending, decideOne(pending.submission, deciding, reads), reads)
+        const reads = new ReadKeys()
+        const draft = taken.addDecision(pending, decideOne(pending.submission, deciding, reads), reads)
         // There is no draft if the command has an entry already; the cluster will say so too.
         if (draft) store.append(draft)
       }
     })
-  return taken.decided(deciding.replica)
+  return taken.toBatch(deciding.replica)
 }
 
 /** The decisions of a batch so far. */
-class Taken {
+class DecisionsSoFar {
   readonly drafts: SharedDraft[] = []
   readonly writes = new Set<string>()
   /** Whether every draft so far can be applied for certain. */
-  isSure = true
-  readonly #reads = new Reads()
+  isCertainlyApplicable = true
+  readonly #reads = new ReadKeys()
   readonly #commands: DecidedCommand[] = []
   readonly #asked = new Set<string>()
   readonly #moved = new Set<string>()
 
   /** Whether a command stands in the batch already: the repeated command is answered from the first one's entry, once that entry is stored. */
-  has({ submission: { by, cause } }: Pending): boolean {
+  has({ submission: { by, cause } }: PendingCommand): boolean {
     return this.#asked.has(JSON.stringify([by, cause]))
   }
 
-  take(pending: Pending, { reply, draft }: Decision, reads: Reads): SharedDraft | undefined {
+  addDecision(pending: PendingCommand, { reply, draft }: Decision, reads: ReadKeys): SharedDraft | undefined {
     // COMPAT(0.1): in format 1 an append moves an agent's home only once; a second move waits for the next append.
     const moved = (draft?.facts ?? []).flatMap((fact) => (fact.type === 'agent.homed' ? [fact.agent] : []))
     if (moved.some((agent) => this.#moved.has(agent))) return undefined
     for (const agent of moved) this.#moved.add(agent)
     const { by, cause } = pending.submission
     this.#asked.add(JSON.stringify([by, cause]))
-    this.#reads.add(reads)
+    this.#reads.addAll(reads)
     this.#commands.push({ pending, reply, ...(draft ? { draft: this.drafts.length } : {}) })
     if (!draft) return undefined
     this.drafts.push(draft)
     if (draft.writes !== 'note') for (const key of draft.writes) this.writes.add(key)
-    this.isSure &&= isPlain(draft, pending.submission)
+    this.isCertainlyApplicable &&= isPlain(draft, pending.submission)
     return draft
   }
 
-  decided({ known }: Replica): Decided {
-    return { append: { known, reads: this.#reads.value, drafts: this.drafts }, commands: this.#commands }
+  toBatch({ position: known }: Replica): DecidedBatch {
+    return { append: { position: known, reads: this.#reads.keys, drafts: this.drafts }, commands: this.#commands }
   }
 }
 
 /** Whether the draft is a single message, with a fresh id, in a conversation that exists already (its number is above 1). */
-function isPlain({ facts }: Draft, { mint }: Submission<RuleName>): boolean {
+function isPlain({ facts }: EntryDraft, { newId: mint }: Submission<RuleName>): boolean {
   const [fact] = facts
   return facts.length === 1 && fact?.type === 'message.created' && fact.n > 1 && mint === undefined
 }
 
 /** Answers a command whose rule threw an error. The append reads everything, so the fault stands only if the replica was not too old. */
-export function undecided(pending: Pending, { replica }: Deciding, error: Error): Decided {
+export function decideAsFault(pending: PendingCommand, { replica }: DecisionContext, error: Error): DecidedBatch {
   const reply = { refusal: refusal('fault', { why: error.message }) }
   return {
-    append: { known: replica.known, reads: 'all', drafts: [] },
+    append: { position: replica.position, reads: 'all', drafts: [] },
     commands: [{ pending, reply }],
   }
 }
 
 /** Returns the drafts of an append that was stored, as entries. */
-export function stored(
+export function entriesOfAppend(
   { drafts }: Append,
-  { numbered }: Extract<Appended, { kind: 'ok' }>,
+  { numbered }: Extract<AppendResult, { kind: 'ok' }>,
   machine: string,
 ): SharedEntry[] {
-  return drafts.map((draft, i) => ({ ...draft, ...(numbered[i] as Numbered), machine }))
+  return drafts.map((draft, i) => ({ ...draft, ...(numbered[i] as AssignedFields), machine }))
 }
 
 /**
  * Answers an agent that registers under a known name from the replica alone, without writing, so that the agent can read. A token that cannot be stored
  * is not given out; the agent's own profile is stored when the agent registers the next time.
  */
-export function knownAnswer(submission: Submission<'agent.register'>, deciding: Deciding): Reply | undefined {
+export function registerFromReplica(
+  submission: Submission<'agent.register'>,
+  deciding: DecisionContext,
+): CommandReply | undefined {
   const asked = submission as unknown as Submission<RuleName>
-  const { reply, draft } = decideOne(asked, deciding, new Reads())
+  const { reply, draft } = decideOne(asked, deciding, new ReadKeys())
   const canWait = ({ type }: Fact) => type === 'agent.token-issued' || type === 'agent.updated'
   if ('refusal' in reply || !(draft?.facts ?? []).every(canWait)) return undefined
-  return { ...reply, outcome: { ...reply.outcome, issued: false }, seq: deciding.replica.known.seq }
+  return { ...reply, outcome: { ...reply.outcome, issued: false }, seq: deciding.replica.position.seq }
 }
 
 function decideOne(
-  { rule, input, by, cause, session, digest, mint }: Submission<RuleName>,
-  { workspace, replica, clock, ids, world }: Deciding,
-  reads: Reads,
+  { rule, input, by, cause, session, digest, newId: mint }: Submission<RuleName>,
+  { workspace, replica, clock, ids, world }: DecisionContext,
+  reads: ReadKeys,
 ): Decision {
   const at = clock.now()
   const command: Command<never> = {
     input: input as never,
     by,
     at,
-    mint: mint ?? ids(mintPrefixes[rule] ?? 'a'),
+    mint: mint ?? ids(newIdPrefixes[rule] ?? 'a'),
     session,
     world,
   }
   const view = recordingView(replica.store.view, reads)
   const verdict = ruleOf(rule)(view, command)
   if ('refusal' in verdict) return { reply: verdict }
-  const objection = objectionTo(view, world.machine as string, { by, facts: verdict.facts })
-  if (objection) return { reply: refused(view, workspace, objection) }
+  const objection = findObjection(view, world.machine as string, { by, facts: verdict.facts })
+  if (objection) return { reply: voidFactsRefusal(view, workspace, objection) }
   const { facts, outcome, body, payload, found } = verdict
-  const reply: Reply = { seq: 0, outcome, repeat: false, found }
+  const reply: CommandReply = { seq: 0, outcome, repeat: false, found }
   if (facts.length === 0) return { reply }
   const draft = { at, by, cause, facts, rule, digest: digest?.(), outcome, body, payload }
-  return { reply, draft: { ...draft, writes: writesOf(facts) } }
+  return { reply, draft: { ...draft, writes: changedKeysOf(facts) } }
 }
 
 /** Refuses facts that every machine would count as void. */
-function refused(view: View, workspace: string, { agent, type }: Objection): { refusal: Refusal } {
+function voidFactsRefusal(view: View, workspace: string, { agent, type }: Objection): { refusal: Refusal } {
   if (agent === undefined && type === undefined) return { refusal: refusal('machine.revoked', { workspace }) }
-  if (agent !== undefined && view.home(agent) !== undefined) return elsewhere(view, agent)
+  if (agent !== undefined && view.home(agent) !== undefined) return agentElsewhereRefusal(view, agent)
   return { refusal: refusal('machine.not-allowed', { type, owner: view.owner() }) }
 }
 
 /** Returns the refusal for an entry of this machine that all machines count as void; undefined if the entry counts. */
-export function voidRefusal(seq: number, { workspace, replica }: Pick<Deciding, 'workspace' | 'replica'>) {
+export function voidRefusal(seq: number, { workspace, replica }: Pick<DecisionContext, 'workspace' | 'replica'>) {
   const why = replica.store.journal.originOf(seq)?.voidFor
   return why === undefined ? undefined : refusal('cluster.void', { workspace, why })
 }
 
 /** Refuses a command of an agent that lives on another machine; the refusal names that machine. */
-export function elsewhere(view: View, agent: string): { refusal: Refusal } {
+export function agentElsewhereRefusal(view: View, agent: string): { refusal: Refusal } {
   return { refusal: refusal('agent.elsewhere', { name: agent, machine: view.home(agent)?.machine }) }
 }

@@ -4,35 +4,35 @@
 // There is no leader. A daemon decides on its own replica and appends. The append says up to where the replica has read, and which conflict keys the
 // decision read. If another daemon has written one of these keys since then, nothing is written, and the daemon is sent the entries that it has missed.
 
-import type { Draft, JournalEntry, Origin } from '../core/journal.ts'
+import type { EntryDraft, EntryOrigin, JournalEntry } from '../core/journal.ts'
 
 /** Maximum number of entries in one answer. A replica that lacks more entries must follow first, so the keys of older entries need not be kept. */
 export const pageEntriesMax = 2_000
 
 /** Maximum lead of an entry's time over the cluster's own clock: one machine's wrong clock must not become everybody's. */
-export const aheadMsMax = 1_000
+export const entryAheadMsMax = 1_000
 
 /** The conflict keys that an entry changes. The cluster believes the list, and every machine checks it. `note`: no decision depends on the entry. */
-export type Writes = readonly string[] | 'note'
+export type ChangedKeys = readonly string[] | 'note'
 
 /**
  * An entry of the shared journal. `writes` is unset in entries that machines do not judge, and in entries from before `writes` was kept. `isBroken`: the
  * text cannot be parsed or is too long, so the entry has no facts.
  */
-export type SharedEntry = JournalEntry & Omit<Origin, 'voidFor'> & { writes?: Writes; isBroken?: true }
+export type SharedEntry = JournalEntry & Omit<EntryOrigin, 'voidFor'> & { writes?: ChangedKeys; isBroken?: true }
 
-export type SharedDraft = Draft & { writes: Writes }
+export type SharedDraft = EntryDraft & { writes: ChangedKeys }
 
 /** Maximum size of an entry. A client's line is no longer than this, so no command makes a longer entry. */
 export const entryBytesMax = 16 * 1024 * 1024
 
 /** A replica's position: the number and the mark of the last entry that it has. */
-export type Place = Pick<SharedEntry, 'seq' | 'mark'>
+export type JournalPosition = Pick<SharedEntry, 'seq' | 'mark'>
 
-export const beginning: Place = { seq: 0, mark: '' }
+export const journalStart: JournalPosition = { seq: 0, mark: '' }
 
 export interface Append {
-  known: Place
+  position: JournalPosition
   /** Conflict keys that the decisions read. `all`: the decisions may depend on every decision before. */
   reads: readonly string[] | 'all'
   /** The drafts in order, at most one for each command. An append without drafts is a barrier: it asks whether what was read still holds. */
@@ -40,10 +40,10 @@ export interface Append {
 }
 
 /** Fields that the cluster adds to a draft. The time is the draft's own, unless it lies ahead of the cluster's clock or before the previous entry's time. */
-export type Numbered = Pick<SharedEntry, 'seq' | 'at' | 'mark'>
+export type AssignedFields = Pick<SharedEntry, 'seq' | 'at' | 'mark'>
 
 /** Why this machine cannot follow this workspace any further until somebody acts. */
-export type Stopped =
+export type StopReason =
   /** A daemon that started later uses this machine's identity. */
   | { kind: 'fenced' }
   /** The replica's last entry is missing from the journal, or another entry has its number. */
@@ -55,30 +55,30 @@ export type Stopped =
   /** The workspace is not shared any more. */
   | { kind: 'removed' }
 
-export type Appended =
+export type AppendResult =
   /** Stored; for an append without drafts, what was read still holds. `missed`: all entries between the replica's last entry and the first stored one. */
-  | { kind: 'ok'; numbered: Numbered[]; missed: SharedEntry[] }
+  | { kind: 'ok'; numbered: AssignedFields[]; missed: SharedEntry[] }
   /** Nothing was written: a key that was read has changed since the replica's last entry, a command has an entry already, or more than a page is missing. */
   | { kind: 'behind'; missed: SharedEntry[] }
   // COMPAT(0.1): in format 1 the cluster itself keeps the homes of agents.
   /** Nothing was written: the home of this agent is on another machine. */
   | { kind: 'denied'; agent: string; missed: SharedEntry[] }
-  | Stopped
+  | StopReason
 
 /** The answer to `follow`. `isMore`: the journal has more entries than were asked for, or than fit into one answer. */
-export type Followed = { kind: 'entries'; entries: SharedEntry[]; isMore?: boolean } | Stopped
+export type FollowResult = { kind: 'entries'; entries: SharedEntry[]; isMore?: boolean } | StopReason
 
 /** One machine's connection to the journal. Every call fails with `ClusterUnreachable` if no answer came. */
 export interface ClusterJournal {
   /** Stores all drafts or none; they are on disk when the call returns. Numbers follow the order of commits, without gaps. */
-  append(append: Append): Promise<Appended>
+  append(append: Append): Promise<AppendResult>
   /**
    * Appends like `append`, but no other daemon can append between the entries that `decide` is given and its answer: for a daemon whose appends came too late
    * several times. Callers get their turn in order, for at most a second each.
    */
-  inTurn(known: Place, decide: (missed: SharedEntry[]) => Append): Promise<Appended>
+  appendInTurn(known: JournalPosition, decide: (missed: SharedEntry[]) => Append): Promise<AppendResult>
   /** Returns the entries after a place, oldest first, complete except for their payloads. */
-  follow(known: Place, limit: number): Promise<Followed>
+  follow(known: JournalPosition, limit: number): Promise<FollowResult>
   /** Returns the payload of an entry; undefined if it has none. */
   payload(seq: number): Promise<Uint8Array | undefined>
   /** Calls the listener with the number of the last entry after another daemon has appended. This is a hint: it may be lost, doubled or late. */

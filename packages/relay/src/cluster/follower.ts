@@ -2,8 +2,8 @@
 // hint may be lost.
 
 import type { Alarm, Clock } from '../machine/clock.ts'
-import { type ClusterJournal, ClusterUnreachable, pageEntriesMax, type Stopped } from './cluster-journal.ts'
-import type { Halted, Replica } from './replica.ts'
+import { type ClusterJournal, ClusterUnreachable, pageEntriesMax, type StopReason } from './cluster-journal.ts'
+import type { HaltReason, Replica } from './replica.ts'
 
 /** Interval between looks at the journal while hints arrive; a lost hint delays an entry by no more than this. */
 const lookWithHintsMs = 5_000
@@ -15,7 +15,7 @@ export interface FollowerOptions {
   journal: ClusterJournal
   clock: Clock
   /** Called when the journal cannot be followed any further. */
-  onStopped(stopped: Stopped | Halted): void
+  onStopped(stopped: StopReason | HaltReason): void
   /** Called on a failure other than an unreachable cluster. */
   onTrouble(error: Error): void
 }
@@ -26,7 +26,7 @@ export class Follower {
   #alarm: Alarm | undefined
   #looking: Promise<void> | undefined
   /** Whether a hint came while a page of entries was on its way: the page may be older than the hint. */
-  #isAgain = false
+  #mustLookAgain = false
   #isStopped = false
   #reach: () => void = () => {}
   /** Resolves once the cluster has answered and the replica has every entry of that moment. */
@@ -36,14 +36,14 @@ export class Follower {
     this.#options = options
     const { journal, replica } = options
     this.#hints = journal.onHint((head) => {
-      if (head > replica.known.seq) void this.look()
+      if (head > replica.position.seq) void this.catchUp()
     })
-    void this.look()
+    void this.catchUp()
   }
 
   /** Resolves once the replica has every entry, or the attempt has failed. */
-  look(): Promise<void> {
-    this.#isAgain = true
+  catchUp(): Promise<void> {
+    this.#mustLookAgain = true
     if (this.#isStopped) return Promise.resolve()
     this.#looking ??= this.#lookNow()
     return this.#looking
@@ -53,8 +53,8 @@ export class Follower {
     this.#alarm?.cancel()
     let hasFailed = false
     try {
-      while (this.#isAgain && !this.#isStopped) {
-        this.#isAgain = false
+      while (this.#mustLookAgain && !this.#isStopped) {
+        this.#mustLookAgain = false
         await this.#page()
       }
     } catch (error) {
@@ -65,21 +65,21 @@ export class Follower {
     this.#looking = undefined
     const { clock, journal } = this.#options
     const ms = hasFailed || journal.hasHints === false ? lookWithoutHintsMs : lookWithHintsMs
-    if (!this.#isStopped) this.#alarm = clock.after(ms, () => void this.look())
+    if (!this.#isStopped) this.#alarm = clock.after(ms, () => void this.catchUp())
   }
 
   async #page(): Promise<void> {
     const { replica, journal } = this.#options
-    const followed = await journal.follow(replica.known, pageEntriesMax)
+    const followed = await journal.follow(replica.position, pageEntriesMax)
     if (this.#isStopped) return
     if (followed.kind !== 'entries') return this.#stopFor(followed)
     replica.apply(followed.entries)
     if (replica.halted) return this.#stopFor(replica.halted)
-    if (followed.isMore) this.#isAgain = true
+    if (followed.isMore) this.#mustLookAgain = true
     else this.#reach()
   }
 
-  #stopFor(stopped: Stopped | Halted): void {
+  #stopFor(stopped: StopReason | HaltReason): void {
     this.stop()
     this.#options.onStopped(stopped)
   }

@@ -6,40 +6,40 @@
 
 import { createHash } from 'node:crypto'
 import type { Fact } from '@agent-relay/sdk/protocol'
-import { keys } from '../core/conflict-keys.ts'
-import { rowOf } from '../core/facts/table.ts'
+import { conflictKeys } from '../core/conflict-keys.ts'
+import { factRowOf } from '../core/facts/table.ts'
 import type { ApprovalView, ClaimView, NoticeView, RunView, View, WorkerView } from '../core/view.ts'
-import type { Append, Writes } from './cluster-journal.ts'
+import type { Append, ChangedKeys } from './cluster-journal.ts'
 
 /** The keys that several decisions have read, taken together. */
-export class Reads {
+export class ReadKeys {
   readonly #keys = new Set<string>()
   #isAll = false
 
-  note(keys: readonly string[] | 'all'): void {
+  add(keys: readonly string[] | 'all'): void {
     if (keys === 'all') this.#isAll = true
     else for (const key of keys) this.#keys.add(keyText(key))
   }
 
   /** Whether a decision that read these keys depends on a key in `written`. */
-  meets(written: ReadonlySet<string>): boolean {
+  includesAnyOf(written: ReadonlySet<string>): boolean {
     if (this.#isAll) return written.size > 0
     for (const key of this.#keys) if (written.has(key)) return true
     return false
   }
 
-  add(others: Reads): void {
+  addAll(others: ReadKeys): void {
     this.#isAll ||= others.#isAll
     for (const key of others.#keys) this.#keys.add(key)
   }
 
-  get value(): Append['reads'] {
+  get keys(): Append['reads'] {
     return this.#isAll ? 'all' : [...this.#keys]
   }
 }
 
 /** For each method of a view: the keys that a call has read, given its result and its arguments. */
-type Listed<T> = {
+type KeysReadBy<T> = {
   readonly [M in keyof T]?: T[M] extends (...asked: infer A) => infer R
     ? (found: R, ...asked: A) => readonly string[] | 'all'
     : never
@@ -48,75 +48,75 @@ type Listed<T> = {
 /** The prefix of message ids. A thread's name without this prefix can never be the id of a message. */
 const messageIdStart = 'm_'
 
-const ofView: Listed<View> = {
-  policy: () => [keys.policy],
-  format: () => [keys.machines],
-  owner: () => [keys.machines],
-  isRevoked: () => [keys.machines],
-  agent: (_, name) => [keys.agent(name)],
-  home: (_, name) => [keys.agent(name)],
-  isRetired: (_, name) => [keys.agent(name)],
+const ofView: KeysReadBy<View> = {
+  policy: () => [conflictKeys.policy],
+  format: () => [conflictKeys.machines],
+  owner: () => [conflictKeys.machines],
+  isRevoked: () => [conflictKeys.machines],
+  agent: (_, name) => [conflictKeys.agent(name)],
+  home: (_, name) => [conflictKeys.agent(name)],
+  isRetired: (_, name) => [conflictKeys.agent(name)],
   // An update does not say how the agent was called before, so it writes the key for all names.
-  agentsCalled: (_, text) => [keys.called(text), keys.calledAny],
-  agents: () => [keys.agents],
-  channels: () => [keys.channels],
-  lastNumber: (_, conversation) => [keys.conversation(conversation)],
-  isMember: (_, agent, conversation) => [keys.stay(agent, conversation), keys.existence(conversation)],
+  agentsNamedLike: (_, text) => [conflictKeys.nameOrHandle(text), conflictKeys.allNamesAndHandles],
+  agents: () => [conflictKeys.agents],
+  channels: () => [conflictKeys.channels],
+  lastNumber: (_, conversation) => [conflictKeys.conversation(conversation)],
+  isMember: (_, agent, conversation) => [conflictKeys.stay(agent, conversation), conflictKeys.existence(conversation)],
   // A message never changes, but a missing message may still come. A key for each message would cost every send.
   message: (found, id) => (!found && id.startsWith(messageIdStart) ? 'all' : []),
-  beginning: () => [],
-  sentAt: (_, conversation) => [keys.conversation(conversation)],
+  bodyStart: () => [],
+  sentAt: (_, conversation) => [conflictKeys.conversation(conversation)],
   // An agent that registers may get stays (times in a conversation) that begin before the message.
-  isRecipient: (_, agent) => [keys.agent(agent)],
-  hasReacted: (_, __, message) => [keys.reactions(message.id)],
-  actions: () => [keys.actions],
-  action: (_, name) => [keys.action(name)],
-  actionOfTool: (_, tool) => [keys.tool(tool)],
-  invocation: (_, id) => [keys.call(id)],
-  runningInvocations: () => [keys.calls],
+  isRecipient: (_, agent) => [conflictKeys.agent(agent)],
+  hasReacted: (_, __, message) => [conflictKeys.reactions(message.id)],
+  actions: () => [conflictKeys.actions],
+  action: (_, name) => [conflictKeys.action(name)],
+  actionOfTool: (_, tool) => [conflictKeys.tool(tool)],
+  invocation: (_, id) => [conflictKeys.call(id)],
+  runningInvocations: () => [conflictKeys.calls],
 }
 
-const ofWorkers: Listed<WorkerView> = {
-  byId: (found) => [found ? keys.worker(found.name) : keys.workers],
-  byName: (_, name) => [keys.worker(name)],
-  running: () => [keys.workers],
-  withWorktree: () => [keys.workers],
+const ofWorkers: KeysReadBy<WorkerView> = {
+  byId: (found) => [found ? conflictKeys.worker(found.name) : conflictKeys.workers],
+  byName: (_, name) => [conflictKeys.worker(name)],
+  running: () => [conflictKeys.workers],
+  withWorktree: () => [conflictKeys.workers],
 }
 
-const ofRuns: Listed<RunView> = {
-  byId: (_, id) => [keys.run(id)],
-  running: () => [keys.runs],
+const ofRuns: KeysReadBy<RunView> = {
+  byId: (_, id) => [conflictKeys.run(id)],
+  running: () => [conflictKeys.runs],
 }
 
-const ofClaims: Listed<ClaimView> = {
-  at: (_, path) => [keys.claim(path)],
-  inCheckout: () => [keys.claims],
-  among: (_, paths) => paths.map(keys.claim),
-  othersAmong: (_, paths) => paths.map(keys.claim),
-  below: () => [keys.claims],
-  ofFiles: () => [keys.claims],
-  of: () => [keys.claims],
-  count: () => [keys.claims],
-  countOf: () => [keys.claims],
+const ofClaims: KeysReadBy<ClaimView> = {
+  at: (_, path) => [conflictKeys.claim(path)],
+  inCheckout: () => [conflictKeys.claims],
+  onPaths: (_, paths) => paths.map(conflictKeys.claim),
+  othersOnPaths: (_, paths) => paths.map(conflictKeys.claim),
+  below: () => [conflictKeys.claims],
+  ofFiles: () => [conflictKeys.claims],
+  of: () => [conflictKeys.claims],
+  count: () => [conflictKeys.claims],
+  countOf: () => [conflictKeys.claims],
 }
 
-const ofApprovals: Listed<ApprovalView> = {
-  byId: () => [keys.approvals],
-  open: () => [keys.approvals],
-  count: () => [keys.approvals],
-  of: () => [keys.approvals],
-  last: () => [keys.approvals],
+const ofApprovals: KeysReadBy<ApprovalView> = {
+  byId: () => [conflictKeys.approvals],
+  open: () => [conflictKeys.approvals],
+  count: () => [conflictKeys.approvals],
+  of: () => [conflictKeys.approvals],
+  lastOpenedNumber: () => [conflictKeys.approvals],
 }
 
-const ofNotices: Listed<NoticeView> = {
-  find: () => [keys.notices],
-  of: () => [keys.notices],
-  about: () => [keys.notices],
-  count: () => [keys.notices],
+const ofNotices: KeysReadBy<NoticeView> = {
+  find: () => [conflictKeys.notices],
+  of: () => [conflictKeys.notices],
+  hasAnyAbout: () => [conflictKeys.notices],
+  count: () => [conflictKeys.notices],
 }
 
 /** Wraps a view so that the conflict keys of every call are noted in `reads`. */
-export function recordingView(view: View, reads: Reads): View {
+export function recordingView(view: View, reads: ReadKeys): View {
   const parts: Partial<View> = {
     workers: noting(view.workers, ofWorkers, reads),
     runs: noting(view.runs, ofRuns, reads),
@@ -127,18 +127,18 @@ export function recordingView(view: View, reads: Reads): View {
   return noting(view, ofView, reads, parts)
 }
 
-function noting<T extends object>(whole: T, listed: Listed<T>, reads: Reads, parts: Partial<T> = {}): T {
+function noting<T extends object>(whole: T, listed: KeysReadBy<T>, reads: ReadKeys, parts: Partial<T> = {}): T {
   return new Proxy(whole, {
     get(_, name) {
       const part = parts[name as keyof T]
       if (part !== undefined) return part
       const asked = whole[name as keyof T]
       const keysRead = listed[name as keyof T] as ((...all: unknown[]) => readonly string[] | 'all') | undefined
-      if (!keysRead || typeof asked !== 'function') reads.note('all')
+      if (!keysRead || typeof asked !== 'function') reads.add('all')
       if (typeof asked !== 'function') return asked
       return (...all: unknown[]) => {
         const found = asked.apply(whole, all)
-        if (keysRead) reads.note(keysRead(found, ...all))
+        if (keysRead) reads.add(keysRead(found, ...all))
         return found
       }
     },
@@ -146,24 +146,24 @@ function noting<T extends object>(whole: T, listed: Listed<T>, reads: Reads, par
 }
 
 /** Returns the conflict keys that an entry with these facts changes. */
-export function writesOf(facts: readonly Fact[]): Writes {
+export function changedKeysOf(facts: readonly Fact[]): ChangedKeys {
   if (facts.length > 0 && facts.every(({ type }) => type === 'deliveries.noted')) return 'note'
-  return [...new Set(facts.flatMap((fact) => rowOf(fact).writes(fact).map(keyText)))]
+  return [...new Set(facts.flatMap((fact) => factRowOf(fact).changedKeys(fact).map(keyText)))]
 }
 
 /** Whether `writes` names every key that the facts change. A missing key would hide the change from a decision made at the same moment. */
-export function covers(writes: Writes, facts: readonly Fact[]): boolean {
-  const changed = writesOf(facts)
+export function coversChangedKeys(writes: ChangedKeys, facts: readonly Fact[]): boolean {
+  const changed = changedKeysOf(facts)
   if (changed === 'note') return true
   return writes !== 'note' && changed.every((key) => writes.includes(key))
 }
 
 const keyCharsMax = 200
 /** Characters that PostgreSQL cannot keep as text: NUL, and half a surrogate pair. */
-export const oddText = /\0|\p{Surrogate}/u
+export const unstorableCharacters = /\0|\p{Surrogate}/u
 
 /** Returns the form of a key that the cluster compares; long keys are hashed, because the cluster indexes no long text. */
 export function keyText(key: string): string {
-  if (key.length <= keyCharsMax && !oddText.test(key)) return key
+  if (key.length <= keyCharsMax && !unstorableCharacters.test(key)) return key
   return `sha256 ${createHash('sha256').update(JSON.stringify(key)).digest('base64url')}`
 }

@@ -4,11 +4,11 @@
 // A command is refused only after a look at the shared journal, because the message or channel may not have arrived on this machine yet.
 
 import { daemonName, type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
-import type { Engine, Reply, Submission } from '../broker/engine.ts'
+import type { CommandReply, Engine, Submission } from '../broker/engine.ts'
 import { LocalEngine, type LocalEngineOptions } from '../broker/local-engine.ts'
 import type { RuleName } from '../core/decide.ts'
 import { homeElsewhere } from '../core/homes.ts'
-import type { Draft, JournalEntry } from '../core/journal.ts'
+import type { EntryDraft, JournalEntry } from '../core/journal.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
@@ -52,7 +52,7 @@ export class LocalLane {
     this.#engine.close(refused)
   }
 
-  async submit(submission: Submission<RuleName>): Promise<Reply> {
+  async submit(submission: Submission<RuleName>): Promise<CommandReply> {
     const reply = await this.#try(submission)
     if (!('refusal' in reply) || reply.refusal.code === 'fault') return reply
     const unreached = await this.#options.catchUp()
@@ -61,21 +61,21 @@ export class LocalLane {
     return isStopRefusal(unreached) ? reply : { refusal: unreached }
   }
 
-  async #try(submission: Submission<RuleName>): Promise<Reply> {
+  async #try(submission: Submission<RuleName>): Promise<CommandReply> {
     const { by } = submission
     const refused = await this.#enter(submission)
     if (refused) return refused
     while (this.#leaving.has(by)) await this.#leaving.get(by)
-    const stranger = this.#stranger(by)
+    const stranger = this.#refuseIfElsewhere(by)
     if (stranger) return { refusal: stranger }
     const reply = await this.#engine.submit(submission)
     if ('refusal' in reply) return reply
-    this.#options.notes.plan()
-    return { ...reply, seq: this.#options.replica.known.seq }
+    this.#options.notes.schedule()
+    return { ...reply, seq: this.#options.replica.position.seq }
   }
 
   /** Joins a channel that the agent is about to read. Every machine has to know of a join, so the shared journal records it. */
-  async #enter({ rule, input, by, cause }: Submission<RuleName>): Promise<Reply | undefined> {
+  async #enter({ rule, input, by, cause }: Submission<RuleName>): Promise<CommandReply | undefined> {
     const { channel } = input as { channel?: string }
     const { replica, shared } = this.#options
     if (rule !== 'inbox.take' || channel === undefined || replica.store.view.isMember(by, channel)) return undefined
@@ -84,7 +84,7 @@ export class LocalLane {
   }
 
   /** Refuses an agent whose home is not this machine: no two machines may hand out the same mail. */
-  #stranger(agent: string): Refusal | undefined {
+  #refuseIfElsewhere(agent: string): Refusal | undefined {
     const { replica, world } = this.#options
     const { view } = replica.store
     if (view.home(agent) === undefined) return refusal('agent.required')
@@ -95,20 +95,25 @@ export class LocalLane {
   /** Returns the store as the engine sees it: entries go into this machine's own journal. */
   #store(): LocalEngineOptions['store'] {
     const { store } = this.#options.replica
-    const append = (draft: Draft): JournalEntry | undefined => {
+    const append = (draft: EntryDraft): JournalEntry | undefined => {
       // The agent's home may have moved since the command was given.
-      const stranger = this.#stranger(draft.by)
+      const stranger = this.#refuseIfElsewhere(draft.by)
       if (stranger) throw new RefusalError(stranger)
       const entry = store.appendLocal(draft)
       // Entries of this machine's own journal have no number in the shared journal.
       return entry && { ...entry, seq: 0 }
     }
-    const answered = (by: string, cause: string) => store.local?.answered(by, cause)
-    return { view: store.view, transact: (work) => store.transact(work), append, journal: { answered, lastSeq: 0 } }
+    const answered = (by: string, cause: string) => store.local?.recordedAnswer(by, cause)
+    return {
+      view: store.view,
+      transact: (work) => store.transact(work),
+      append,
+      journal: { recordedAnswer: answered, lastSeq: 0 },
+    }
   }
 
   /** Moves an agent to another machine. The other machines are first told all that was done with its mail here, so that nothing is shown twice. */
-  async release(agent: string, machine: string): Promise<Reply> {
+  async release(agent: string, machine: string): Promise<CommandReply> {
     const released = (this.#leaving.get(agent) ?? Promise.resolve()).then(() => this.#letGo(agent, machine))
     this.#leaving.set(agent, released)
     try {
@@ -118,7 +123,7 @@ export class LocalLane {
     }
   }
 
-  async #letGo(agent: string, machine: string): Promise<Reply> {
+  async #letGo(agent: string, machine: string): Promise<CommandReply> {
     const { ids, shared, notes } = this.#options
     while (!this.#engine.isIdle) await new Promise((resolve) => void setImmediate(resolve))
     const untold = await notes.flush()

@@ -4,14 +4,14 @@
 import { randomBytes } from 'node:crypto'
 import { daemonName, type Fact, type Ids } from '@agent-relay/sdk/protocol'
 import { Hub } from '../broker/hub.ts'
-import { copyMark, type Draft, type JournalEntry } from '../core/journal.ts'
+import { copyMark, type EntryDraft, type JournalEntry } from '../core/journal.ts'
 import { RefusalError } from '../core/refusal-error.ts'
-import { ownedBy, sharedFormat } from '../core/workspaces.ts'
+import { newestSharedFormat, sharingBeginFacts } from '../core/workspaces.ts'
 import type { SharedFile } from '../machine/cluster-file.ts'
 import type { Store } from '../store/store.ts'
-import { type Place, pageEntriesMax } from './cluster-journal.ts'
-import { writesOf } from './keys.ts'
-import { copyPage, moveEnd, moveIn, type Page, takeBack } from './postgres/moving.ts'
+import { type JournalPosition, pageEntriesMax } from './cluster-journal.ts'
+import { changedKeysOf } from './keys.ts'
+import { copyPage, type EntryPage, moveEnd, moveIn, takeBack } from './postgres/moving.ts'
 import type { PostgresCluster } from './postgres/postgres-cluster.ts'
 import { Replica } from './replica.ts'
 import { stopRefusal } from './stops.ts'
@@ -21,7 +21,7 @@ const [pageDraftsMax, pageCharsMax] = [1_000, 4 * 1024 * 1024]
 /** Maximum number of agents that get a home by one entry. */
 const homesMax = 500
 
-export interface Moving {
+export interface WorkspaceMove {
   name: string
   id: string
   /** The workspace's store. No other process or object has it open. */
@@ -34,9 +34,9 @@ export interface Moving {
 }
 
 /** Copies the workspace into the cluster. Returns how many entries were copied. */
-export async function share(moving: Moving): Promise<number> {
+export async function share(moving: WorkspaceMove): Promise<number> {
   const { name, id, store, file, machine, cluster } = moving
-  if (store.view.format() > sharedFormat) throw new RefusalError('cluster.newer', { workspace: name })
+  if (store.view.format() > newestSharedFormat) throw new RefusalError('cluster.newer', { workspace: name })
   const stem = randomBytes(8).toString('hex')
   const begun = await moveIn(cluster, id, name)
   if (begun === 'taken') throw new RefusalError('cluster.name-taken', { workspace: name })
@@ -58,16 +58,16 @@ export async function share(moving: Moving): Promise<number> {
     throw error
   }
   if (!(await moveEnd(cluster, id, seq))) throw new RefusalError('cluster.name-taken', { workspace: name })
-  store.adopt(machine, `${copyMark}${stem}.`, last)
+  store.markAsShared(machine, `${copyMark}${stem}.`, last)
   file.write({ id })
   return last
 }
 
-function* pagesOf({ store, machine, ids, now }: Moving): Generator<Page> {
-  let page: Draft[] = []
+function* pagesOf({ store, machine, ids, now }: WorkspaceMove): Generator<EntryPage> {
+  let page: EntryDraft[] = []
   let chars = 0
   for (let since = 0; ; ) {
-    const entries = store.journal.follow(since, pageDraftsMax)
+    const entries = store.journal.entriesAfter(since, pageDraftsMax)
     for (const entry of entries) {
       const draft = whole(store, entry)
       page.push(draft)
@@ -84,24 +84,24 @@ function* pagesOf({ store, machine, ids, now }: Moving): Generator<Page> {
   yield* homesFor(store, machine, stamp)
   // The workspace may have recorded machines as removed, from another cluster or a restored backup. In this cluster, its administrator decides about
   // machines.
-  const admitted = store.view.revoked().map((other): Fact => ({ type: 'machine.admitted', machine: other }))
-  const facts = [...ownedBy(machine), ...admitted]
+  const admitted = store.view.revokedMachines().map((other): Fact => ({ type: 'machine.admitted', machine: other }))
+  const facts = [...sharingBeginFacts(machine), ...admitted]
   yield pageWith([{ ...stamp(), by: daemonName, rule: 'workspace.share', outcome: {}, facts }])
 }
 
-function whole(store: Store, { seq, ...draft }: JournalEntry): Draft {
+function whole(store: Store, { seq, ...draft }: JournalEntry): EntryDraft {
   const isPaid = draft.facts.some((fact) => fact.type === 'run.completed' && fact.payloadBytes !== undefined)
   const payload = isPaid ? store.journal.payload(seq) : undefined
   return payload ? { ...draft, payload } : draft
 }
 
-function pageWith(drafts: readonly Draft[]): Page {
-  const all = drafts.map(({ facts }) => writesOf(facts))
+function pageWith(drafts: readonly EntryDraft[]): EntryPage {
+  const all = drafts.map(({ facts }) => changedKeysOf(facts))
   return { drafts, writes: [...new Set(all.flatMap((writes) => (writes === 'note' ? [] : writes)))] }
 }
 
 /** Gives every agent of the workspace a home on this machine. */
-function* homesFor(store: Store, machine: string, stamp: () => Pick<Draft, 'at' | 'cause'>): Generator<Page> {
+function* homesFor(store: Store, machine: string, stamp: () => Pick<EntryDraft, 'at' | 'cause'>): Generator<EntryPage> {
   const names = [...store.view.agents()].map(({ name }) => name)
   for (let from = 0; from < names.length; from += homesMax) {
     const facts = names.slice(from, from + homesMax).map((agent): Fact => {
@@ -112,7 +112,7 @@ function* homesFor(store: Store, machine: string, stamp: () => Pick<Draft, 'at' 
 }
 
 /** Takes the workspace back to this machine alone. The other machines keep their copies, for reading. Returns the number of the last entry. */
-export async function unshare(moving: Moving): Promise<number> {
+export async function unshare(moving: WorkspaceMove): Promise<number> {
   const { name, id, store, file, cluster } = moving
   file.write({ id, phase: 'leaving' })
   for (;;) {
@@ -128,44 +128,44 @@ export async function unshare(moving: Moving): Promise<number> {
       details,
     )
   }
-  store.takeBack()
+  store.endSharing()
   file.remove()
   return store.journal.lastSeq
 }
 
 /** Takes in everything that the cluster has, payloads included. Calls `onTaken` with the number of the last entry taken in. */
 export async function catchUp(
-  { name, id, store, file, cluster }: Moving,
+  { name, id, store, file, cluster }: WorkspaceMove,
   onTaken: (seq: number) => void = () => {},
-): Promise<Place> {
+): Promise<JournalPosition> {
   const [replica, journal] = [new Replica(store, new Hub(() => {})), cluster.journal(id)]
   for (let isMore = true; isMore; ) {
-    const followed = await journal.follow(replica.known, pageEntriesMax)
+    const followed = await journal.follow(replica.position, pageEntriesMax)
     if (followed.kind === 'entries') replica.apply(followed.entries)
-    onTaken(replica.known.seq)
+    onTaken(replica.position.seq)
     const stopped = replica.halted ?? (followed.kind === 'entries' ? undefined : followed)
     if (stopped) {
       file.write({ id })
-      throw new RefusalError(stopRefusal(stopped, { workspace: name, known: replica.known.seq }))
+      throw new RefusalError(stopRefusal(stopped, { workspace: name, known: replica.position.seq }))
     }
     isMore = followed.kind === 'entries' && followed.isMore === true
   }
-  for (const seq of store.view.runs.unfetched()) {
+  for (const seq of store.view.runs.unfetchedPayloads()) {
     const payload = await journal.payload(seq)
     if (payload) store.keepPayload(seq, payload)
   }
-  return replica.known
+  return replica.position
 }
 
 /** Finishes or undoes a move that a crash has cut off. Returns whether the workspace is shared. */
 export async function finishMove(
-  { id, store, file, machine, cluster }: Omit<Moving, 'ids' | 'now' | 'name'>,
+  { id, store, file, machine, cluster }: Omit<WorkspaceMove, 'ids' | 'now' | 'name'>,
   { phase, stem = '' }: { phase?: string; stem?: string },
 ): Promise<boolean> {
   const found = (await cluster.workspaces()).find((each) => each.id === id)
   const isShared = found !== undefined && found.format > 0
-  if (phase === 'moving' && isShared) store.adopt(machine, `${copyMark}${stem}.`, store.journal.lastSeq)
-  if (phase === 'leaving' && !isShared) store.takeBack()
+  if (phase === 'moving' && isShared) store.markAsShared(machine, `${copyMark}${stem}.`, store.journal.lastSeq)
+  if (phase === 'leaving' && !isShared) store.endSharing()
   if (isShared) file.write({ id })
   else file.remove()
   return isShared

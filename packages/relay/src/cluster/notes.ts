@@ -4,8 +4,8 @@
 import { daemonName, type Fact, type Ids, type NotedReceipt, type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { Alarm, Clock } from '../machine/clock.ts'
 import type { LocalEntry } from '../store/local-journal.ts'
-import type { Append, Appended, SharedDraft } from './cluster-journal.ts'
-import { writesOf } from './keys.ts'
+import type { Append, AppendResult, SharedDraft } from './cluster-journal.ts'
+import { changedKeysOf } from './keys.ts'
 import type { Replica } from './replica.ts'
 
 /** Maximum age of receipts on other machines, while the cluster can be reached. */
@@ -19,12 +19,12 @@ export interface NotesOptions {
   clock: Clock
   ids: Ids
   /** Appends, and takes in the entries that come back. Returns a refusal if that failed. */
-  append(append: Append): Promise<Appended | { refusal: Refusal }>
+  append(append: Append): Promise<AppendResult | { refusal: Refusal }>
   onTrouble(error: Error): void
 }
 
 /** Which parts of a receipt have changed. */
-interface Changed {
+interface ReceiptChange {
   isOffered?: boolean
   isRead?: boolean
 }
@@ -40,8 +40,8 @@ export class Notes {
 
   constructor(options: NotesOptions) {
     this.#options = options
-    options.replica.onReturned = () => this.plan()
-    if (this.#told < this.#last) this.plan()
+    options.replica.onReceiptsReturned = () => this.schedule()
+    if (this.#told < this.#last) this.schedule()
   }
 
   get #last(): number {
@@ -54,11 +54,11 @@ export class Notes {
   }
 
   /** Schedules a report, to be sent within a second. */
-  plan(): void {
+  schedule(): void {
     if (this.#alarm || this.#isStopped || this.#told >= this.#last) return
     this.#alarm = this.#options.clock.after(noteMs, () => {
       this.#alarm = undefined
-      void this.flush().then(() => this.plan())
+      void this.flush().then(() => this.schedule())
     })
   }
 
@@ -83,7 +83,7 @@ export class Notes {
     for (const until = this.#last; this.#told < until && !this.#isStopped; ) {
       const draft = this.#nextNote()
       if (!draft) continue
-      const appended = await append({ known: replica.known, reads: [], drafts: [draft] })
+      const appended = await append({ position: replica.position, reads: [], drafts: [draft] })
       if ('refusal' in appended) return appended.refusal
     }
     return undefined
@@ -97,14 +97,14 @@ export class Notes {
     if (facts.length === 0) this.#passed = through
     if (facts.length === 0) return undefined
     const stamp = { at: clock.now(), by: daemonName, cause: ids('n') }
-    return { ...stamp, rule: 'deliveries.note', outcome: {}, facts, writes: writesOf(facts) }
+    return { ...stamp, rule: 'deliveries.note', outcome: {}, facts, writes: changedKeysOf(facts) }
   }
 
   /** Collects changed receipts, by agent and message. */
-  #changes(): { changed: Map<string, Map<string, Changed>>; through: number } {
-    const changed = new Map<string, Map<string, Changed>>()
+  #changes(): { changed: Map<string, Map<string, ReceiptChange>>; through: number } {
+    const changed = new Map<string, Map<string, ReceiptChange>>()
     let [count, through] = [0, this.#told]
-    for (const entry of this.#options.replica.store.local?.after(through) ?? []) {
+    for (const entry of this.#options.replica.store.local?.entriesAfter(through) ?? []) {
       count += take(changed, entry)
       through = entry.seq
       if (count >= receiptsMax) break
@@ -113,7 +113,7 @@ export class Notes {
   }
 
   /** Makes the facts of a report: each receipt in its present state, whatever happened in between. */
-  #noteOf(agent: string, messages: Map<string, Changed>, through: number): Fact[] {
+  #noteOf(agent: string, messages: Map<string, ReceiptChange>, through: number): Fact[] {
     const { machine, replica } = this.#options
     const { view, queries } = replica.store
     const epoch = queries.lastEpoch(agent, machine)
@@ -133,12 +133,12 @@ export class Notes {
 }
 
 /** Adds the receipts of an entry to `changed`. Returns how many of them are new. */
-function take(changed: Map<string, Map<string, Changed>>, { facts }: LocalEntry): number {
+function take(changed: Map<string, Map<string, ReceiptChange>>, { facts }: LocalEntry): number {
   let count = 0
   for (const fact of facts) {
     if (!('message' in fact) || !fact.type.startsWith('delivery.')) continue
     const { agent, message } = fact as { agent: string; message: string }
-    const messages = changed.get(agent) ?? new Map<string, Changed>()
+    const messages = changed.get(agent) ?? new Map<string, ReceiptChange>()
     changed.set(agent, messages)
     if (!messages.has(message)) count++
     const part = fact.type === 'delivery.read' ? { isRead: true } : { isOffered: true }

@@ -2,9 +2,9 @@
 // gone after a crash of the database; agents that no machine has confirmed for a while count as not connected.
 
 import { reaches } from '@agent-relay/sdk/protocol'
-import type { AgentHere, OtherMachines, RemoteAgent, ToldWait } from '../broker/sharing.ts'
+import type { OtherMachines, RemoteAgent, ReportedAgent, ReportedWait } from '../broker/sharing.ts'
 import type { Alarm, Clock } from '../machine/clock.ts'
-import { type Here, type Told, tellPresence } from './postgres/calls.ts'
+import { type MachinePresence, type OwnPresence, tellPresence } from './postgres/calls.ts'
 import { LoginRefused } from './postgres/connection.ts'
 import type { PostgresCluster } from './postgres/postgres-cluster.ts'
 import { pruneKeys } from './postgres/pruning.ts'
@@ -16,7 +16,7 @@ const failedMs = 5_000
 /** Delay before a change is told: several agents that come at once are told of together. */
 const soonMs = 20
 /** A machine that was silent for this long counts as unreachable. */
-export const seenMsMax = 15_000
+export const silentMsMax = 15_000
 /** Broadcasts after which all presence is told again, since the database may have forgotten it, and heard again, since the database's clock may jump. */
 const [wholeBeats, hearBeats] = [10, 60]
 /** After a pause this long all presence is asked for: news from the time of the pause is not told again. */
@@ -32,17 +32,17 @@ const lastWordMs = 1_000
 /** Maximum number of waits (for answers to messages) that are believed of one agent on another machine. */
 const waitsMax = 32
 
-interface Entered {
+interface WorkspacePresence {
   /** Returns the agents that are connected on this machine. Unset until other machines may be told of them. */
-  agents?(): AgentHere[]
+  agents?(): ReportedAgent[]
   /** The agents as JSON, as they were last told to the other machines. */
   told: string
   /** Other machines by name. */
-  others: Map<string, Other>
+  others: Map<string, OtherMachine>
   listeners: ((gone: readonly string[]) => void)[]
 }
 
-interface Other {
+interface OtherMachine {
   agents: Map<string, RemoteAgent>
   /** The time by the steady clock at which the machine's daemon was last heard of. */
   seenAt: number
@@ -62,9 +62,9 @@ export interface PresenceListener {
 export class Presence {
   readonly #cluster: PostgresCluster
   readonly #clock: Clock
-  readonly #entered = new Map<string, Entered>()
+  readonly #entered = new Map<string, WorkspacePresence>()
   /** Workspaces that were closed on this machine, until the other machines have been told. */
-  readonly #left = new Set<string>()
+  readonly #closedWorkspaces = new Set<string>()
   readonly #calls: { stop(): void }
   #alarm: Alarm | undefined
   #alarmAt = Number.POSITIVE_INFINITY
@@ -82,22 +82,22 @@ export class Presence {
     this.#cluster = cluster
     this.#clock = clock
     this.#listener = listener
-    this.#calls = cluster.onCall(() => this.soon())
+    this.#calls = cluster.onHint(() => this.tellSoon())
   }
 
   /** Begins to hear the presence in a workspace, and after `tell` to tell which agents are connected on this machine. */
-  enter(workspace: string): Omit<OtherMachines, 'ask'> & { tell(agents: () => AgentHere[]): void; leave(): void } {
-    const entered: Entered = { told: '', others: new Map(), listeners: [] }
+  enter(workspace: string): Omit<OtherMachines, 'ask'> & { tell(agents: () => ReportedAgent[]): void; leave(): void } {
+    const entered: WorkspacePresence = { told: '', others: new Map(), listeners: [] }
     this.#entered.set(workspace, entered)
-    this.#left.delete(workspace)
+    this.#closedWorkspaces.delete(workspace)
     // Nothing has been heard about this workspace yet, so the next answer must cover all machines.
     this.#stamp = 0
-    this.soon()
+    this.tellSoon()
     const seen = (machine: string) => {
       const other = entered.others.get(machine)
-      return other && this.#clock.steady() - other.seenAt <= seenMsMax ? other : undefined
+      return other && this.#clock.steady() - other.seenAt <= silentMsMax ? other : undefined
     }
-    const find = (agent: string, on: (machine: string) => Other | undefined) => {
+    const find = (agent: string, on: (machine: string) => OtherMachine | undefined) => {
       for (const machine of entered.others.keys()) {
         const found = on(machine)?.agents.get(agent)
         if (found) return found
@@ -105,10 +105,10 @@ export class Presence {
       return undefined
     }
     return {
-      of: (agent) => find(agent, seen),
-      last: (agent) => find(agent, (machine) => entered.others.get(machine)),
-      isSeen: (machine) => seen(machine)?.isClosed === false,
-      outOfReach: (machine) => {
+      connectedAgent: (agent) => find(agent, seen),
+      lastSeenAgent: (agent) => find(agent, (machine) => entered.others.get(machine)),
+      isReached: (machine) => seen(machine)?.isClosed === false,
+      unreachable: (machine) => {
         const other = entered.others.get(machine)
         if (seen(machine) || this.#removed.has(machine) || (other?.isClosed && this.#isInTouch)) return undefined
         return { machine, since: other && this.#clock.now() - (this.#clock.steady() - other.seenAt) }
@@ -123,29 +123,29 @@ export class Presence {
       onNews: (listener) => void entered.listeners.push(listener),
       tell: (agents) => {
         entered.agents = agents
-        this.soon()
+        this.tellSoon()
       },
       leave: () => {
         this.#entered.delete(workspace)
-        this.#left.add(workspace)
-        this.soon()
+        this.#closedWorkspaces.add(workspace)
+        this.tellSoon()
       },
     }
   }
 
   /** Whether the database has answered lately, and would have told any news. */
   get #isInTouch(): boolean {
-    return this.#clock.steady() - this.#heardAt <= seenMsMax
+    return this.#clock.steady() - this.#heardAt <= silentMsMax
   }
 
   /** Soon tells the other machines which agents are connected on this one. Called when an agent has come or gone. */
-  soon(): void {
+  tellSoon(): void {
     this.#plan(soonMs)
   }
 
   /** Tells the other machines that no agent is connected here any more, if that can be done soon. */
   async close(): Promise<void> {
-    for (const workspace of this.#entered.keys()) this.#left.add(workspace)
+    for (const workspace of this.#entered.keys()) this.#closedWorkspaces.add(workspace)
     this.#entered.clear()
     const late = new Promise<void>((resolve) => void setTimeout(resolve, lastWordMs).unref())
     if (!this.#isStopped) await Promise.race([this.#tell().catch(() => {}), late])
@@ -187,7 +187,7 @@ export class Presence {
     this.#isTelling = false
     if (!hasFailed) this.#listener.onBeat()
     if (isOut) this.#listener.onRemoved()
-    if (this.#entered.size + this.#left.size > 0) this.#plan(hasFailed ? failedMs : beatMs)
+    if (this.#entered.size + this.#closedWorkspaces.size > 0) this.#plan(hasFailed ? failedMs : beatMs)
   }
 
   async #tell(): Promise<void> {
@@ -195,11 +195,11 @@ export class Presence {
     const now = new Map(
       [...this.#entered].map(([workspace, { agents }]) => [workspace, JSON.stringify(agents?.() ?? [])]),
     )
-    const here: Here[] = [...now].map(([workspace, agents]) => {
+    const here: OwnPresence[] = [...now].map(([workspace, agents]) => {
       const isSame = !isWhole && this.#entered.get(workspace)?.told === agents
       return { workspace, agents: isSame ? '' : agents }
     })
-    const left = [...this.#left]
+    const left = [...this.#closedWorkspaces]
     for (const workspace of left) here.push({ workspace, agents: closed })
     if (here.length === 0) return
     if (this.#beats % pruneBeats === 0) for (const { workspace } of here) await pruneKeys(this.#cluster, workspace)
@@ -209,7 +209,7 @@ export class Presence {
     const { stamp, told } = await tellPresence(this.#cluster, since, here)
     this.#stamp = stamp
     this.#heardAt = at
-    for (const workspace of left) this.#left.delete(workspace)
+    for (const workspace of left) this.#closedWorkspaces.delete(workspace)
     for (const [workspace, agents] of now) {
       const entered = this.#entered.get(workspace)
       if (entered) entered.told = agents
@@ -226,11 +226,11 @@ export class Presence {
     for (const { others } of this.#entered.values())
       for (const other of others.values()) {
         if (isAll) other.isKnown = false
-        else if (other.isKnown && at - other.seenAt <= seenMsMax) other.seenAt = at
+        else if (other.isKnown && at - other.seenAt <= silentMsMax) other.seenAt = at
       }
   }
 
-  #hear({ workspace, machine, seenMs, agents, removed }: Told, at: number): void {
+  #hear({ workspace, machine, seenMs, agents, removed }: MachinePresence, at: number): void {
     const entered = this.#entered.get(workspace)
     if (!entered) return
     const { others, listeners } = entered
@@ -261,7 +261,7 @@ export class Presence {
 function agentsOf(text: string, machine: string): Map<string, RemoteAgent> {
   const found = new Map<string, RemoteAgent>()
   try {
-    for (const { name, status, lastCallAt, reached, waits } of JSON.parse(text) as AgentHere[])
+    for (const { name, status, lastCallAt, reached, waits } of JSON.parse(text) as ReportedAgent[])
       if (typeof name === 'string' && typeof lastCallAt === 'number')
         found.set(name, {
           machine,
@@ -276,8 +276,8 @@ function agentsOf(text: string, machine: string): Map<string, RemoteAgent> {
   return found
 }
 
-function isWait(told: unknown): told is ToldWait {
-  const { on, since, message, thread } = (told ?? {}) as Partial<ToldWait>
+function isWait(told: unknown): told is ReportedWait {
+  const { on, since, message, thread } = (told ?? {}) as Partial<ReportedWait>
   const isThread = thread === undefined || typeof thread === 'string'
   return typeof on === 'string' && Number.isSafeInteger(since) && typeof message === 'string' && isThread
 }

@@ -2,7 +2,7 @@
 // then told that there was none.
 
 import type { Ids } from '@agent-relay/sdk/protocol'
-import { answer, answerTo, asked, put } from './postgres/calls.ts'
+import { putAnswer, putQuestion, readAnswer, unansweredQuestions } from './postgres/calls.ts'
 import type { PostgresCluster } from './postgres/postgres-cluster.ts'
 
 /** How long the asking machine waits for an answer. */
@@ -13,17 +13,17 @@ const answerLookMs = 250
 const underWayMax = 64
 
 /** Answers a question of another machine about a workspace; JSON both ways. */
-export type Answering = (workspace: string, machine: string, input: unknown) => Promise<unknown>
+export type AnswerQuestion = (workspace: string, machine: string, input: unknown) => Promise<unknown>
 
 export class Questions {
   readonly #cluster: PostgresCluster
   readonly #ids: Ids
-  readonly #answering: Answering
+  readonly #answering: AnswerQuestion
   readonly #waiting = new Set<() => void>()
   /** Ids of questions that are being answered, each with the machine that asks: a hint may come twice. */
   readonly #underWay = new Map<string, string>()
 
-  constructor(cluster: PostgresCluster, ids: Ids, answering: Answering) {
+  constructor(cluster: PostgresCluster, ids: Ids, answering: AnswerQuestion) {
     this.#cluster = cluster
     this.#ids = ids
     this.#answering = answering
@@ -33,10 +33,10 @@ export class Questions {
   async ask(workspace: string, machine: string, input: unknown): Promise<unknown> {
     const id = this.#ids('q')
     const until = performance.now() + answerMs
-    if (!(await put(this.#cluster, { id, workspace, machine, input: JSON.stringify(input) }, answerMs)))
+    if (!(await putQuestion(this.#cluster, { id, workspace, machine, input: JSON.stringify(input) }, answerMs)))
       return undefined
     while (performance.now() < until) {
-      const text = await answerTo(this.#cluster, id)
+      const text = await readAnswer(this.#cluster, id)
       if (text !== undefined) return JSON.parse(text)
       await this.#hint()
     }
@@ -44,9 +44,9 @@ export class Questions {
   }
 
   /** Looks for new questions to this machine, and for answers to the questions of this machine. */
-  async look(): Promise<void> {
+  async checkForNews(): Promise<void> {
     for (const wake of this.#waiting) wake()
-    for (const { id, workspace, machine, input } of await asked(this.#cluster)) {
+    for (const { id, workspace, machine, input } of await unansweredQuestions(this.#cluster)) {
       if (this.#underWay.has(id) || this.#countOf(machine) >= underWayMax) continue
       this.#underWay.set(id, machine)
       // Questions are answered side by side: a malformed or slow question holds up no other.
@@ -59,7 +59,7 @@ export class Questions {
       const told = await Promise.resolve()
         .then(work)
         .catch(() => ({ refused: 'fault' }))
-      await answer(this.#cluster, id, JSON.stringify(told ?? { refused: 'workspace.closed' }))
+      await putAnswer(this.#cluster, id, JSON.stringify(told ?? { refused: 'workspace.closed' }))
     } catch {
       // The cluster cannot be reached: the asking machine hears that there was no answer.
     } finally {

@@ -2,7 +2,7 @@
 
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
-import type { CutOff } from '../core/shared-trouble.ts'
+import type { ClusterOutage } from '../core/shared-trouble.ts'
 import type { Clock } from '../machine/clock.ts'
 import { type ClusterJournal, ClusterUnreachable } from './cluster-journal.ts'
 import { unreachedRefusal } from './unreached.ts'
@@ -25,7 +25,7 @@ export class ClusterReachability {
   }
 
   /** Why the cluster cannot be reached; undefined while it answers. */
-  get cutOff(): CutOff | undefined {
+  get cutOff(): ClusterOutage | undefined {
     if (!this.#failure) return undefined
     const since = this.#heardAt === undefined ? {} : { since: new Date(this.#heardAt).toISOString() }
     const { text, isLasting } = this.#failure.last.fault
@@ -39,18 +39,18 @@ export class ClusterReachability {
   }
 
   /** Makes the refusal for callers while the cluster cannot be reached. */
-  refusal(workspace: string): Refusal {
+  unreachableRefusal(workspace: string): Refusal {
     const [at, last] = [this.#heardAt, this.#failure?.last]
     if (!last) return refusal('cluster.unreachable', { workspace })
     return unreachedRefusal(last, { workspace, place: this.#place, lastHeard: lastHeardText(at, this.#clock.now()) })
   }
 
   /** Wraps the journal so that this object notes every answer and failure. */
-  watched(journal: ClusterJournal): ClusterJournal {
+  watchJournal(journal: ClusterJournal): ClusterJournal {
     const noted = <T>(asked: Promise<T>) => this.#note(asked)
     return {
       append: (append) => noted(journal.append(append)),
-      inTurn: (known, decide) => noted(journal.inTurn(known, decide)),
+      appendInTurn: (known, decide) => noted(journal.appendInTurn(known, decide)),
       follow: (known, limit) => noted(journal.follow(known, limit)),
       payload: (seq) => noted(journal.payload(seq)),
       onHint: (listener) => journal.onHint(listener),

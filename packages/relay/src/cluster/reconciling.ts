@@ -10,7 +10,7 @@ import { basename, dirname, join } from 'node:path'
 import { type Fact, refusal } from '@agent-relay/sdk/protocol'
 import type { Engine, Submission } from '../broker/engine.ts'
 import { Hub } from '../broker/hub.ts'
-import { registeredAgain } from '../core/agents.ts'
+import { repeatedRegistration } from '../core/agents.ts'
 import { addressOf, broadcast, generalChannel } from '../core/conversations.ts'
 import type { RuleName } from '../core/decide.ts'
 import type { JournalEntry } from '../core/journal.ts'
@@ -18,16 +18,16 @@ import { RefusalError } from '../core/refusal-error.ts'
 import { systemClock } from '../machine/clock.ts'
 import { syncFile, syncFolder } from '../machine/sync.ts'
 import type { LocalEntry } from '../store/local-journal.ts'
-import { outdate } from '../store/search.ts'
+import { markIndexOutdated } from '../store/search.ts'
 import { Store } from '../store/store.ts'
 import type { ClusterJournal } from './cluster-journal.ts'
-import { catchUp, type Moving } from './moving.ts'
+import { catchUp, type WorkspaceMove } from './moving.ts'
 import { Replica } from './replica.ts'
 import { SharedEngine } from './shared-engine.ts'
 import { isStopped, stopRefusal } from './stops.ts'
 
 /** How many entries the cluster had lost and this machine had, and what became of them. */
-export interface Reconciled {
+export interface ReconcileResult {
   lost: number
   /** Number of this machine's entries that were stored again. */
   restored: number
@@ -38,7 +38,7 @@ export interface Reconciled {
 }
 
 /** Reports progress: `done` of `of` entries have been examined. */
-export type Tell = (done: number, of: number) => void
+export type ReportProgress = (done: number, of: number) => void
 
 /** The workspace in which lost entries are submitted again. */
 interface Target {
@@ -47,7 +47,7 @@ interface Target {
   replica: Replica
 }
 
-const nothing = (): Reconciled => ({ lost: 0, restored: 0, others: 0, left: 0 })
+const nothing = (): ReconcileResult => ({ lost: 0, restored: 0, others: 0, left: 0 })
 
 const pageEntries = 1_000
 
@@ -56,17 +56,17 @@ const keptSign = '.lost-'
 
 /** Reconciles a workspace that is closed. `kept`: the path of the former copy; unset if there was nothing to reconcile. */
 export async function reconcile(
-  moving: Moving,
+  moving: WorkspaceMove,
   beside: readonly string[],
-  tell: Tell,
-): Promise<Reconciled & { kept?: string }> {
+  tell: ReportProgress,
+): Promise<ReconcileResult & { kept?: string }> {
   const { store: former, machine, name, id, cluster } = moving
   if (!(await isDiverged(name, cluster.journal(id), new Replica(former, new Hub(() => {}))))) return nothing()
   const { path } = former.database
   const freshPath = `${path}.new`
   removeDatabase(freshPath)
   const fresh = new Store(freshPath, beside, machine)
-  let done: Reconciled
+  let done: ReconcileResult
   try {
     const of = former.journal.lastSeq
     await catchUp({ ...moving, store: fresh }, (seq) => tell(Math.min(seq, of), of))
@@ -78,19 +78,19 @@ export async function reconcile(
   await former.copyTo(kept)
   syncFile(kept)
   syncFolder(dirname(kept))
-  outdate(join(dirname(path), 'search.db'))
+  markIndexOutdated(join(dirname(path), 'search.db'))
   former.replaceWith(freshPath)
   removeDatabase(freshPath)
   return { ...done, kept }
 }
 
 /** Brings all that the former copy has into a new copy that has only what the cluster has. */
-async function bringBackInto(moving: Moving, former: Store, tell: Tell): Promise<Reconciled> {
+async function bringBackInto(moving: WorkspaceMove, former: Store, tell: ReportProgress): Promise<ReconcileResult> {
   const { name: workspace, id, store: fresh, machine, cluster, ids, now } = moving
   const replica = new Replica(fresh, new Hub(() => {}))
   const engine = new SharedEngine({
     ...{ workspace, machine, ids, journal: cluster.journal(id), replica },
-    world: { machine, isLive: () => false, holder: () => undefined },
+    world: { machine, isLive: () => false, liveSession: () => undefined },
     clock: { ...systemClock, now },
     onTrouble: (error) => {
       throw error
@@ -99,9 +99,9 @@ async function bringBackInto(moving: Moving, former: Store, tell: Tell): Promise
   try {
     const common = lastCommon(former, fresh)
     const done = await bringBack({ machine, engine, replica }, former, tell)
-    fresh.takeLocal(known(former.local?.after(0) ?? [], fresh), common)
-    replica.awaited.takeFrom(former)
-    fresh.transact(() => fresh.outbox.takeFrom(former.outbox))
+    fresh.copyLocalEntries(known(former.local?.entriesAfter(0) ?? [], fresh), common)
+    replica.awaitedReceipts.copyFrom(former)
+    fresh.transact(() => fresh.outbox.copyFrom(former.outbox))
     return done
   } finally {
     engine.close(refusal('workspace.closed', { workspace }))
@@ -112,15 +112,15 @@ async function bringBackInto(moving: Moving, former: Store, tell: Tell): Promise
  * Brings back more entries into a workspace that is open and stays so: entries that had to wait for another machine's, such as a message to an agent of
  * that machine. They are in the former copies beside the database, whose path is `path`.
  */
-export async function bringBackMore(target: Target, path: string, tell: Tell): Promise<Reconciled> {
+export async function bringBackMore(target: Target, path: string, tell: ReportProgress): Promise<ReconcileResult> {
   const all = nothing()
   for (const name of readdirSync(dirname(path)).filter((each) => each.startsWith(`${basename(path)}${keptSign}`))) {
     if (!/^\d+$/.test(name.slice(basename(path).length + keptSign.length))) continue
     const former = new Store(join(dirname(path), name), [], target.machine)
     try {
       const done = await bringBack(target, former, tell)
-      target.replica.awaited.takeFrom(former)
-      for (const key of Object.keys(all) as (keyof Reconciled)[]) all[key] += done[key]
+      target.replica.awaitedReceipts.copyFrom(former)
+      for (const key of Object.keys(all) as (keyof ReconcileResult)[]) all[key] += done[key]
     } finally {
       former.close()
     }
@@ -133,7 +133,11 @@ function removeDatabase(path: string): void {
 }
 
 /** Whether the cluster has lost entries that it had acknowledged. */
-export async function isDiverged(workspace: string, journal: ClusterJournal, { known }: Replica): Promise<boolean> {
+export async function isDiverged(
+  workspace: string,
+  journal: ClusterJournal,
+  { position: known }: Replica,
+): Promise<boolean> {
   const followed = await journal.follow(known, 1)
   if (followed.kind === 'diverged') return true
   if (isStopped(followed)) throw new RefusalError(stopRefusal(followed, { workspace, known: known.seq }))
@@ -152,13 +156,17 @@ function lastCommon(former: Store, fresh: Store): number {
   return low
 }
 
-async function bringBack({ machine, engine, replica }: Target, former: Store, tell: Tell): Promise<Reconciled> {
+async function bringBack(
+  { machine, engine, replica }: Target,
+  former: Store,
+  tell: ReportProgress,
+): Promise<ReconcileResult> {
   const { store } = replica
   const done = nothing()
   for (const entry of entriesAfter(former, lastCommon(former, store))) {
     tell(entry.seq, former.journal.lastSeq)
     // A report of deliveries is made again by itself; an entry that the new copy has already was brought back before.
-    if (entry.rule === 'deliveries.note' || store.journal.answered(entry.by, entry.cause)) continue
+    if (entry.rule === 'deliveries.note' || store.journal.recordedAnswer(entry.by, entry.cause)) continue
     done.lost++
     if (former.journal.originOf(entry.seq)?.machine !== machine) done.others++
     else if (await isStored(engine, entry, store, former)) done.restored++
@@ -169,7 +177,7 @@ async function bringBack({ machine, engine, replica }: Target, former: Store, te
 
 function* entriesAfter(store: Store, seq: number): Generator<JournalEntry> {
   for (let since = seq; ; ) {
-    const entries = store.journal.follow(since, pageEntries)
+    const entries = store.journal.entriesAfter(since, pageEntries)
     yield* entries
     if (entries.length < pageEntries) return
     since = (entries.at(-1) as JournalEntry).seq
@@ -187,7 +195,7 @@ async function isStored(engine: Target['engine'], entry: JournalEntry, fresh: St
   return false
 }
 
-type Asked = { [R in RuleName]: Pick<Submission<R>, 'rule' | 'input' | 'mint'> }[RuleName]
+type Asked = { [R in RuleName]: Pick<Submission<R>, 'rule' | 'input' | 'newId'> }[RuleName]
 
 /** Returns the command from which an entry came, if such a command is submitted again: registered names, channels and their members, and messages. */
 function askedOf({ rule, by, facts, body = '' }: JournalEntry, fresh: Store, former: Store): Asked | undefined {
@@ -201,13 +209,17 @@ function askedOf({ rule, by, facts, body = '' }: JournalEntry, fresh: Store, for
     const { id: mint, conversation, kind, thread, replyTo } = message
     const isKnown = replyTo !== undefined && view.message(replyTo) !== undefined
     const place = isKnown ? { replyTo } : { thread }
-    return { rule, input: { to: addressOf(conversation, by), body, kind, create: true, ...place }, mint } as Asked
+    return {
+      rule,
+      input: { to: addressOf(conversation, by), body, kind, create: true, ...place },
+      newId: mint,
+    } as Asked
   }
   if (rule === 'agent.register') {
     const registered = fact('agent.registered')
-    const input = registeredAgain(registered, fact('agent.token-issued'))
+    const input = repeatedRegistration(registered, fact('agent.token-issued'))
     const heardFrom = registered && { general: after(generalChannel), broadcast: after(broadcast) }
-    return input && { rule, input: { ...input, heardFrom }, mint: registered?.id }
+    return input && { rule, input: { ...input, heardFrom }, newId: registered?.id }
   }
   if (rule === 'channel.create' && made) return { rule, input: { channel: made.channel } }
   if (rule === 'channel.join' && joined)

@@ -3,25 +3,25 @@
 // before it.
 
 import type { Hub } from '../broker/hub.ts'
-import { type Objection, objectionTo } from '../core/facts/judge.ts'
-import { label } from '../core/facts/shape.ts'
+import { findObjection, type Objection } from '../core/facts/judge.ts'
+import { isLabel } from '../core/facts/shape.ts'
 import { isKnownFact, malformedField } from '../core/facts/table.ts'
-import { administratorMark, copyMark, type JournalEntry, type Origin, type VoidEntry } from '../core/journal.ts'
-import { sharedFormat } from '../core/workspaces.ts'
+import { administratorMark, copyMark, type EntryOrigin, type JournalEntry, type VoidEntry } from '../core/journal.ts'
+import { newestSharedFormat } from '../core/workspaces.ts'
 import { AwaitedReceipts } from '../store/awaited-receipts.ts'
-import { isUnfit, type Store } from '../store/store.ts'
-import { beginning, type Place, type SharedEntry } from './cluster-journal.ts'
-import { covers } from './keys.ts'
+import { isContradiction, type Store } from '../store/store.ts'
+import { type JournalPosition, journalStart, type SharedEntry } from './cluster-journal.ts'
+import { coversChangedKeys } from './keys.ts'
 
 /** Why the replica has halted before an entry that it cannot take in: no entry may be left out. */
-export type Halted =
+export type HaltReason =
   /** The entry needs a format, or in format 1 holds a fact, that this version does not know. */
   | { kind: 'newer' }
   /** In format 1: a machine speaks for an agent that is at home on another machine. The cluster does not see that in the facts. */
   | { kind: 'forged'; machine: string; agent?: string; seq: number }
 
 /** Thrown if an entry could not be applied: the replica then takes it in again as a void entry. */
-class Unfit extends Error {
+class InapplicableEntry extends Error {
   readonly seq: number
 
   constructor(seq: number, why: string) {
@@ -33,52 +33,52 @@ class Unfit extends Error {
 export class Replica {
   readonly store: Store
   readonly hub: Hub
-  readonly awaited: AwaitedReceipts
+  readonly awaitedReceipts: AwaitedReceipts
   /** Called when messages have arrived that led to new entries in this machine's own journal. */
-  onReturned: () => void = () => {}
+  onReceiptsReturned: () => void = () => {}
   readonly #onVoid: (entry: VoidEntry) => void
-  #known: Place
-  #halted: Halted | undefined
+  #position: JournalPosition
+  #halted: HaltReason | undefined
 
   /** Opens the replica. `onVoid` is called for each entry that counts for nothing. */
   constructor(store: Store, hub: Hub, onVoid: (entry: VoidEntry) => void = () => {}) {
     this.store = store
     this.hub = hub
-    this.awaited = new AwaitedReceipts(store)
+    this.awaitedReceipts = new AwaitedReceipts(store)
     this.#onVoid = onVoid
     const { lastSeq, lastMark } = store.journal
     if (lastSeq > 0 && lastMark === undefined) throw new Error('this workspace is not a copy of a shared one')
-    this.#known = lastSeq === 0 ? beginning : { seq: lastSeq, mark: lastMark as string }
+    this.#position = lastSeq === 0 ? journalStart : { seq: lastSeq, mark: lastMark as string }
   }
 
-  get known(): Place {
-    return this.#known
+  get position(): JournalPosition {
+    return this.#position
   }
 
-  get halted(): Halted | undefined {
+  get halted(): HaltReason | undefined {
     return this.#halted
   }
 
   /** Takes in entries, both those that other machines appended and those of this daemon. Entries that the replica has already are skipped. */
   apply(entries: readonly SharedEntry[]): void {
-    const fresh = entries.filter(({ seq }) => seq > this.#known.seq)
+    const fresh = entries.filter(({ seq }) => seq > this.#position.seq)
     if (fresh.length === 0 || this.#halted) return
     // An answer from before a failover of the cluster may come after one from after it, and tell another history. The cluster's next answer says which
     // history is lost.
-    const same = entries.find(({ seq }) => seq === this.#known.seq)
-    if (same && same.mark !== this.#known.mark) return
+    const same = entries.find(({ seq }) => seq === this.#position.seq)
+    if (same && same.mark !== this.#position.mark) return
     const taken = this.#take(fresh, new Map())
     const last = taken.at(-1)
     if (!last) return
-    this.#known = { seq: last.seq, mark: last.mark }
+    this.#position = { seq: last.seq, mark: last.mark }
     this.hub.tell(taken)
     for (const { seq, machine, voidFor } of taken)
       if (voidFor !== undefined) this.#onVoid({ seq, machine, why: voidFor })
   }
 
   /** Writes new entries. `unfit`: entries that could not be applied, with the reason. Each newly found one restarts the whole transaction. */
-  #take(fresh: readonly SharedEntry[], unfit: Map<number, string>): (JournalEntry & Origin)[] {
-    const taken: (JournalEntry & Origin)[] = []
+  #take(fresh: readonly SharedEntry[], unfit: Map<number, string>): (JournalEntry & EntryOrigin)[] {
+    const taken: (JournalEntry & EntryOrigin)[] = []
     try {
       const hasReturned = this.store.transact(() => {
         for (const entry of fresh) {
@@ -86,58 +86,59 @@ export class Replica {
           if (this.#halted) break
           taken.push(this.#write(entry, unfit.get(entry.seq)))
         }
-        return this.awaited.settle(taken.flatMap(({ facts }) => facts))
+        return this.awaitedReceipts.storeArrived(taken.flatMap(({ facts }) => facts))
       })
-      if (hasReturned) this.onReturned()
+      if (hasReturned) this.onReceiptsReturned()
     } catch (error) {
-      if (!(error instanceof Unfit)) throw error
+      if (!(error instanceof InapplicableEntry)) throw error
       return this.#take(fresh, unfit.set(error.seq, error.message))
     }
     return taken
   }
 
-  #write(entry: SharedEntry, unfitFor?: string): JournalEntry & Origin {
-    const why = this.#isStrict(entry) ? (unfitFor ?? this.#whyVoid(entry)) : undefined
+  #write(entry: SharedEntry, unfitFor?: string): JournalEntry & EntryOrigin {
+    const why = this.#isJudged(entry) ? (unfitFor ?? this.#whyVoid(entry)) : undefined
     const written = why === undefined ? entry : this.#voided(entry, why)
     try {
       if (!this.store.apply([written])) throw new Error(`a command has two entries, the second is ${entry.seq}`)
     } catch (error) {
-      if (written !== entry || !this.#isStrict(entry) || !isUnfit(error)) throw error
-      throw new Unfit(entry.seq, (error as Error).message)
+      if (written !== entry || !this.#isJudged(entry) || !isContradiction(error)) throw error
+      throw new InapplicableEntry(entry.seq, (error as Error).message)
     }
     return written
   }
 
   /** Makes the void form of an entry. It does not count as an entry of its command: no machine can use up the id of another's command. */
-  #voided({ seq, at, by, machine, mark }: SharedEntry, voidFor: string): JournalEntry & Origin {
+  #voided({ seq, at, by, machine, mark }: SharedEntry, voidFor: string): JournalEntry & EntryOrigin {
     return { seq, at, by, cause: `void ${seq}`, rule: 'void', outcome: {}, facts: [], machine, mark, voidFor }
   }
 
   /**
    * Whether the entry is judged. Entries that were copied when the workspace began to be shared come from the machine on which it lived, and are not judged.
    */
-  #isStrict({ mark }: SharedEntry): boolean {
+  #isJudged({ mark }: SharedEntry): boolean {
     return this.store.view.format() > 1 && !mark.startsWith(copyMark)
   }
 
   #whyVoid(entry: SharedEntry): string | undefined {
-    if (entry.isBroken || !label(entry.by)) return 'it is no entry, or too long'
+    if (entry.isBroken || !isLabel(entry.by)) return 'it is no entry, or too long'
     const unknown = entry.facts.find((fact) => !isKnownFact(fact))
     if (unknown) return 'it holds a fact of an unknown type'
     const odd = entry.facts.find(malformedField)
     if (odd) return `${malformedField(odd)} of its ${odd.type} is malformed`
     if (entry.mark.startsWith(administratorMark)) return undefined
-    if (entry.writes && !covers(entry.writes, entry.facts)) return 'it does not name everything that it changes'
+    if (entry.writes && !coversChangedKeys(entry.writes, entry.facts))
+      return 'it does not name everything that it changes'
     const objection = this.#objection(entry)
     return objection && objectionText(objection, entry.machine)
   }
 
-  #whyNot(entry: SharedEntry): Halted | undefined {
+  #whyNot(entry: SharedEntry): HaltReason | undefined {
     const isTrusted = entry.mark.startsWith(copyMark) || entry.mark.startsWith(administratorMark)
     const isRaised = ({ type, format }: { type: string; format?: unknown }) =>
-      type === 'workspace.raised' && typeof format === 'number' && format > sharedFormat
+      type === 'workspace.raised' && typeof format === 'number' && format > newestSharedFormat
     if (isTrusted && entry.facts.some(isRaised)) return { kind: 'newer' }
-    if (this.#isStrict(entry)) return undefined
+    if (this.#isJudged(entry)) return undefined
     if (!entry.facts.every(isKnownFact)) return { kind: 'newer' }
     if (isTrusted) return undefined
     const { machine, seq } = entry
@@ -148,7 +149,7 @@ export class Replica {
 
   #objection(entry: SharedEntry): Objection | undefined {
     const { view, queries } = this.store
-    return objectionTo(view, entry.machine, entry, (agent, epoch) => queries.homeAt(agent, epoch))
+    return findObjection(view, entry.machine, entry, (agent, epoch) => queries.homeAt(agent, epoch))
   }
 }
 

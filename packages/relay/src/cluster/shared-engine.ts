@@ -7,25 +7,33 @@
 // * Three losses in a row? Then the cluster is asked for a turn, in which nobody else appends.
 
 import { type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
-import { type Engine, type Reply, reuseOf, type Submission } from '../broker/engine.ts'
+import { type CommandReply, type Engine, reuseRefusal, type Submission } from '../broker/engine.ts'
 import type { RuleName } from '../core/decide.ts'
 import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
-import { isFatal } from '../store/store.ts'
-import { type Decided, decideBatch, elsewhere, type Pending, stored, undecided, voidRefusal } from './batch.ts'
+import { isFatalStoreError } from '../store/store.ts'
+import {
+  agentElsewhereRefusal,
+  type DecidedBatch,
+  decideAsFault,
+  decideBatch,
+  entriesOfAppend,
+  type PendingCommand,
+  voidRefusal,
+} from './batch.ts'
 import {
   type Append,
-  type Appended,
+  type AppendResult,
   type ClusterJournal,
   ClusterUnreachable,
   pageEntriesMax,
-  type Stopped,
+  type StopReason,
 } from './cluster-journal.ts'
 import { laneOf } from './lanes.ts'
 import { LocalLane } from './local-lane.ts'
 import { Notes } from './notes.ts'
 import type { ClusterReachability } from './reachability.ts'
-import type { Halted, Replica } from './replica.ts'
+import type { HaltReason, Replica } from './replica.ts'
 import { isStopped, stopRefusal } from './stops.ts'
 
 /** Maximum number of commands in one append. */
@@ -51,12 +59,12 @@ export interface SharedEngineOptions {
   reachability?: ClusterReachability
   /** Called once, when this machine stops following the workspace for a reason that somebody must remove. */
   onStopped?(refused: Refusal): void
-  /** Called when the replica failed. If `isFatal(error)`, this daemon must write nothing more. */
+  /** Called when the replica failed. If `isFatalStoreError(error)`, this daemon must write nothing more. */
   onTrouble(error: Error): void
 }
 
 /** The progress of one batch of commands. */
-interface Tries {
+interface BatchProgress {
   losses: number
   /** Whether an answer was lost, so that commands of the batch may be stored. */
   isUnknown: boolean
@@ -66,7 +74,7 @@ interface Tries {
 
 export class SharedEngine implements Engine {
   readonly #options: SharedEngineOptions
-  #queue: Pending[] = []
+  #queue: PendingCommand[] = []
   #isRunning = false
   #closed: Refusal | undefined
   #stopped: Refusal | undefined
@@ -96,7 +104,7 @@ export class SharedEngine implements Engine {
     return this.#queue.length === 0 && !this.#isRunning && this.#lane.isIdle
   }
 
-  submit<R extends RuleName>(submission: Submission<R>): Promise<Reply> {
+  submit<R extends RuleName>(submission: Submission<R>): Promise<CommandReply> {
     const asked = submission as unknown as Submission<RuleName>
     if (laneOf(asked.rule) === 'local') return this.#lane.submit(asked)
     return new Promise((resolve) => {
@@ -109,12 +117,12 @@ export class SharedEngine implements Engine {
   }
 
   /** Moves an agent that is at home on this machine to another machine, after the other machines were told its receipts. */
-  release(agent: string, machine: string): Promise<Reply> {
+  release(agent: string, machine: string): Promise<CommandReply> {
     return this.#lane.release(agent, machine)
   }
 
   /** Tells the other machines what was done with mail on this machine. Returns a refusal if that failed. */
-  tell(): Promise<Refusal | undefined> {
+  reportReceipts(): Promise<Refusal | undefined> {
     return this.#notes.flush()
   }
 
@@ -130,10 +138,10 @@ export class SharedEngine implements Engine {
   }
 
   /** Stops following the workspace: waiting and new commands are refused. Agents at home on this machine go on reading the messages that have come. */
-  stop(stopped: Stopped | Halted): void {
+  stop(stopped: StopReason | HaltReason): void {
     const { workspace, replica, onStopped } = this.#options
     if (this.#closed) return
-    this.#stopped = stopRefusal(stopped, { workspace, known: replica.known.seq })
+    this.#stopped = stopRefusal(stopped, { workspace, known: replica.position.seq })
     this.#closed = this.#stopped
     this.#notes.stop()
     // Another daemon uses the identity of this machine, and hands out the mail of its agents.
@@ -157,14 +165,14 @@ export class SharedEngine implements Engine {
   }
 
   #fail(error: Error): void {
-    if (isFatal(error)) this.#end(refusal('fault', { why: error.message }))
+    if (isFatalStoreError(error)) this.#end(refusal('fault', { why: error.message }))
     this.#options.onTrouble(error)
   }
 
   /** Carries out a batch: takes answered commands out of it, until none is left. */
-  async #carryOut(batch: Pending[]): Promise<void> {
+  async #carryOut(batch: PendingCommand[]): Promise<void> {
     const { clock, reachability } = this.#options
-    const tries: Tries = { losses: 0, isUnknown: false, failures: 0, since: clock.steady() }
+    const tries: BatchProgress = { losses: 0, isUnknown: false, failures: 0, since: clock.steady() }
     while (batch.length > 0 && !this.#closed) {
       if (reachability?.isHopeless) {
         this.#settle(batch)
@@ -188,18 +196,18 @@ export class SharedEngine implements Engine {
     for (const { resolve } of batch.splice(0)) resolve({ refusal: this.#closed as Refusal })
   }
 
-  async #tryOnce(batch: Pending[], tries: Tries): Promise<void> {
+  async #tryOnce(batch: PendingCommand[], tries: BatchProgress): Promise<void> {
     const { journal, replica } = this.#options
     this.#settle(batch)
     if (batch.length === 0) return
-    let decided: Decided | undefined
+    let decided: DecidedBatch | undefined
     const decide = () => {
       decided = this.#decide(batch)
       return decided.append
     }
     const isTurn = tries.losses >= lossesMax
     const appended = isTurn
-      ? await journal.inTurn(replica.known, (missed) => {
+      ? await journal.appendInTurn(replica.position, (missed) => {
           if (this.#isGone) throw new ClusterUnreachable('closed', true)
           replica.apply(missed)
           this.#settle(batch)
@@ -215,24 +223,29 @@ export class SharedEngine implements Engine {
    * Decides the batch. A command that cannot be decided must not fail the others: then only the first command is decided, and the others wait for the next
    * try.
    */
-  #decide(batch: Pending[]): Decided {
+  #decide(batch: PendingCommand[]): DecidedBatch {
     try {
       return decideBatch(batch, this.#options)
     } catch (error) {
-      if (isFatal(error)) throw error
-      const [first] = batch as [Pending]
+      if (isFatalStoreError(error)) throw error
+      const [first] = batch as [PendingCommand]
       if (batch.length > 1) return this.#decide([first])
-      return undecided(first, this.#options, error as Error)
+      return decideAsFault(first, this.#options, error as Error)
     }
   }
 
-  #take(batch: Pending[], decided: Decided | undefined, appended: Appended, tries: Tries): void {
+  #take(
+    batch: PendingCommand[],
+    decided: DecidedBatch | undefined,
+    appended: AppendResult,
+    tries: BatchProgress,
+  ): void {
     const { replica, machine } = this.#options
     if (!('missed' in appended)) return this.stop(appended)
     if (appended.kind === 'ok' && decided) {
-      replica.apply([...appended.missed, ...stored(decided.append, appended, machine)])
+      replica.apply([...appended.missed, ...entriesOfAppend(decided.append, appended, machine)])
       for (const { pending, reply, draft } of decided.commands) {
-        const seq = draft === undefined ? replica.known.seq : (appended.numbered[draft]?.seq as number)
+        const seq = draft === undefined ? replica.position.seq : (appended.numbered[draft]?.seq as number)
         batch.splice(batch.indexOf(pending), 1)
         // A refusal, or a command that changes nothing, may mean that the command was carried out before.
         const voided = draft === undefined ? undefined : voidRefusal(seq, this.#options)
@@ -245,13 +258,13 @@ export class SharedEngine implements Engine {
     if (appended.kind === 'denied') this.#deny(batch, appended.agent)
   }
 
-  async #note(append: Append): Promise<Appended | { refusal: Refusal }> {
+  async #note(append: Append): Promise<AppendResult | { refusal: Refusal }> {
     const { journal, replica, machine } = this.#options
     return this.#reach(async () => {
       const appended = await journal.append(append)
       if (this.#closed) return undefined
       if (!('missed' in appended)) return appended
-      replica.apply([...appended.missed, ...(appended.kind === 'ok' ? stored(append, appended, machine) : [])])
+      replica.apply([...appended.missed, ...(appended.kind === 'ok' ? entriesOfAppend(append, appended, machine) : [])])
       return appended
     })
   }
@@ -260,7 +273,7 @@ export class SharedEngine implements Engine {
     const { journal, replica } = this.#options
     for (;;) {
       const followed = await this.#reach(async () => {
-        const page = await journal.follow(replica.known, pageEntriesMax)
+        const page = await journal.follow(replica.position, pageEntriesMax)
         if (this.#closed) return undefined
         if (page.kind === 'entries') replica.apply(page.entries)
         return page
@@ -287,15 +300,15 @@ export class SharedEngine implements Engine {
     }
   }
 
-  #deny(batch: Pending[], agent: string): void {
+  #deny(batch: PendingCommand[], agent: string): void {
     for (const each of batch.filter(({ submission }) => submission.by === agent)) {
       batch.splice(batch.indexOf(each), 1)
-      each.resolve(elsewhere(this.#options.replica.store.view, agent))
+      each.resolve(agentElsewhereRefusal(this.#options.replica.store.view, agent))
     }
   }
 
   /** Answers commands whose entry the replica has: after a lost answer, or if the command was submitted twice. */
-  #settle(batch: Pending[]): void {
+  #settle(batch: PendingCommand[]): void {
     for (const each of [...batch]) {
       const reply = this.#answeredBefore(each)
       if (!reply) continue
@@ -304,14 +317,14 @@ export class SharedEngine implements Engine {
     }
   }
 
-  #answeredBefore({ submission }: Pending): Reply | undefined {
-    const answered = this.#options.replica.store.journal.answered(submission.by, submission.cause)
+  #answeredBefore({ submission }: PendingCommand): CommandReply | undefined {
+    const answered = this.#options.replica.store.journal.recordedAnswer(submission.by, submission.cause)
     if (!answered) return undefined
-    const reused = reuseOf(answered, submission)
+    const reused = reuseRefusal(answered, submission)
     return reused ? { refusal: reused } : { seq: answered.seq, outcome: answered.outcome, repeat: true }
   }
 
-  #giveUp(batch: Pending[], { isUnknown }: Pick<Tries, 'isUnknown'>): void {
+  #giveUp(batch: PendingCommand[], { isUnknown }: Pick<BatchProgress, 'isUnknown'>): void {
     const { workspace } = this.#options
     for (const { submission, resolve } of batch.splice(0)) {
       const unknown = () => refusal('cluster.unknown', { workspace, id: submission.cause })
@@ -321,7 +334,7 @@ export class SharedEngine implements Engine {
 
   #unreachable(): Refusal {
     const { workspace, reachability } = this.#options
-    return reachability?.refusal(workspace) ?? refusal('cluster.unreachable', { workspace })
+    return reachability?.unreachableRefusal(workspace) ?? refusal('cluster.unreachable', { workspace })
   }
 
   #pause(failures: number): Promise<void> {

@@ -2,16 +2,16 @@
 // the daemon uses this object as the workspace's engine.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
-import type { Engine, Reply, Submission } from '../broker/engine.ts'
-import { type OtherMachines, type Served, type SharingParts, worldWith } from '../broker/sharing.ts'
+import type { CommandReply, Engine, Submission } from '../broker/engine.ts'
+import { type LocalMachine, type OtherMachines, type SharingParts, worldWithOtherMachines } from '../broker/sharing.ts'
 import type { RuleInput, RuleName } from '../core/decide.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { systemClock } from '../machine/clock.ts'
-import { type Deciding, knownAnswer } from './batch.ts'
+import { type DecisionContext, registerFromReplica } from './batch.ts'
 import type { ClusterJournal } from './cluster-journal.ts'
 import { Follower } from './follower.ts'
 import { ClusterReachability } from './reachability.ts'
-import { bringBackMore, isDiverged, type Reconciled, type Tell } from './reconciling.ts'
+import { bringBackMore, isDiverged, type ReconcileResult, type ReportProgress } from './reconciling.ts'
 import { Replica } from './replica.ts'
 import { SharedEngine } from './shared-engine.ts'
 import { isStopRefusal } from './stops.ts'
@@ -38,8 +38,8 @@ export class SharedWorkspace implements Engine {
   readonly #replica: Replica
   readonly #engine: SharedEngine
   readonly #follower: Follower
-  readonly #deciding: Deciding
-  #served: Served | undefined
+  readonly #deciding: DecisionContext
+  #served: LocalMachine | undefined
   #isClosed = false
   /** Resolves when the first look at the cluster's journal is over, whether or not it succeeded. */
   readonly looked: Promise<void>
@@ -54,8 +54,8 @@ export class SharedWorkspace implements Engine {
     this.#parts = parts
     this.#machine = machine
     this.#otherMachines = otherMachines
-    const { store, hub, clock, ids, here, onTrouble } = parts
-    const world = worldWith(here, otherMachines)
+    const { store, hub, clock, ids, localWorld: here, onTrouble } = parts
+    const world = worldWithOtherMachines(here, otherMachines)
     this.#replica = new Replica(store, hub, ({ seq, machine: other, why }) =>
       onTrouble(new Error(`entry ${seq} of the machine ${other} in "${parts.name}" counts for nothing: ${why}`)),
     )
@@ -63,13 +63,13 @@ export class SharedWorkspace implements Engine {
     const replica = this.#replica
     const ownClock = { ...systemClock, now: () => clock.now() }
     this.#reachability = new ClusterReachability(place, ownClock)
-    this.#journal = this.#reachability.watched(cluster)
+    this.#journal = this.#reachability.watchJournal(cluster)
     const own = { replica, journal: this.#journal, reachability: this.#reachability, onTrouble, clock: ownClock }
     this.#deciding = { workspace: parts.name, replica, clock: own.clock, ids, world }
     const onStopped = (refused: Refusal) => onTrouble(new RefusalError(refused))
     this.#engine = new SharedEngine({ ...own, workspace: parts.name, machine, ids, world, onStopped })
     this.#follower = new Follower({ ...own, onStopped: (stopped) => this.#engine.stop(stopped) })
-    this.looked = this.#follower.look()
+    this.looked = this.#follower.catchUp()
   }
 
   /** Resolves once the cluster has answered for the first time. */
@@ -78,8 +78,8 @@ export class SharedWorkspace implements Engine {
   }
 
   /** Looks for new entries in the cluster's journal, without waiting for them. */
-  look(): void {
-    void this.#follower.look()
+  lookForEntries(): void {
+    void this.#follower.catchUp()
   }
 
   get trouble(): Engine['trouble'] {
@@ -93,10 +93,10 @@ export class SharedWorkspace implements Engine {
    * Brings back entries lost in a failover that could not be brought back before. Undefined if the workspace was not reconciled after the failover, for
    * which it has to be closed.
    */
-  async bringBack(tell: Tell): Promise<Reconciled | undefined> {
+  async bringBack(tell: ReportProgress): Promise<ReconcileResult | undefined> {
     const [replica, { name, store }] = [this.#replica, this.#parts]
     if (await isDiverged(name, this.#journal, replica)) return undefined
-    await this.#follower.look()
+    await this.#follower.catchUp()
     return bringBackMore({ machine: this.#machine, engine: this.#engine, replica }, store.database.path, tell)
   }
 
@@ -104,7 +104,7 @@ export class SharedWorkspace implements Engine {
     return this.#engine.isIdle
   }
 
-  async submit<R extends RuleName>(submission: Submission<R>): Promise<Reply> {
+  async submit<R extends RuleName>(submission: Submission<R>): Promise<CommandReply> {
     const reply = await this.#ask(submission)
     const isElsewhere = 'refusal' in reply && reply.refusal.code === 'agent.elsewhere'
     if (!isElsewhere || submission.rule !== 'agent.register') return reply
@@ -118,7 +118,7 @@ export class SharedWorkspace implements Engine {
    * Submits a command. While the cluster does not answer, or for good, a known agent may come in and read the messages on this machine: nothing is written
    * for that.
    */
-  async #ask<R extends RuleName>(submission: Submission<R>): Promise<Reply> {
+  async #ask<R extends RuleName>(submission: Submission<R>): Promise<CommandReply> {
     const asked = this.#engine.submit(submission)
     if (submission.rule !== 'agent.register') return asked
     let timer: NodeJS.Timeout | undefined
@@ -127,14 +127,14 @@ export class SharedWorkspace implements Engine {
     clearTimeout(timer)
     const isCut = reply && 'refusal' in reply && (isStopRefusal(reply.refusal) || isUnreachedRefusal(reply.refusal))
     if ((reply && !isCut) || this.#isClosed) return reply ?? asked
-    return knownAnswer(submission as unknown as Submission<'agent.register'>, this.#deciding) ?? asked
+    return registerFromReplica(submission as unknown as Submission<'agent.register'>, this.#deciding) ?? asked
   }
 
   /** Moves an agent from another home machine to this one. The agent is moved only if its home machine releases it. */
   async #bring(agent: string): Promise<Refusal | undefined> {
     const machine = this.#parts.store.view.home(agent)?.machine
     if (machine === undefined || machine === this.#machine) return undefined
-    const isSeen = this.#otherMachines.isSeen(machine)
+    const isSeen = this.#otherMachines.isReached(machine)
     const question: ReleaseQuestion = { op: 'home.release', agent }
     const answer = isSeen ? await this.#otherMachines.ask(machine, question).catch(() => undefined) : undefined
     if (isReleased(answer)) return undefined
@@ -143,7 +143,7 @@ export class SharedWorkspace implements Engine {
   }
 
   /** Begins to answer other machines' questions. */
-  serve(here: Served): void {
+  serve(here: LocalMachine): void {
     this.#served = here
   }
 
@@ -152,7 +152,7 @@ export class SharedWorkspace implements Engine {
     const here = this.#served
     if (!here) return undefined
     const { op, agent } = (question ?? {}) as Partial<ReleaseQuestion>
-    if (op !== 'home.release') return here.carryOut(machine, question)
+    if (op !== 'home.release') return here.carryOutRequest(machine, question)
     if (typeof agent !== 'string') return { refused: 'operation.unknown' }
     if (here.isInUse(agent)) return { refused: 'agent.in-use' }
     const reply = await this.#engine.release(agent, machine)
@@ -160,17 +160,17 @@ export class SharedWorkspace implements Engine {
   }
 
   /** Fetches the payload of another machine's entry when somebody asks for it, and keeps the payload. */
-  async payload(seq: number): Promise<Uint8Array | undefined> {
+  async fetchPayload(seq: number): Promise<Uint8Array | undefined> {
     const payload = await this.#journal.payload(seq)
     if (payload) this.#parts.store.keepPayload(seq, payload)
     return payload
   }
 
   /** Tells the other machines about deliveries here, if these machines can be reached soon. */
-  async leave(): Promise<void> {
+  async reportBeforeClose(): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, tellMs)))
-    await Promise.race([this.#engine.tell(), late])
+    await Promise.race([this.#engine.reportReceipts(), late])
     clearTimeout(timer)
   }
 

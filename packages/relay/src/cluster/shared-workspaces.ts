@@ -2,20 +2,26 @@
 // and out of it.
 
 import type { Ids } from '@agent-relay/sdk/protocol'
-import type { Served, Sharing, SharingParts } from '../broker/sharing.ts'
+import type { LocalMachine, Sharing, SharingParts } from '../broker/sharing.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { type Clock, systemClock } from '../machine/clock.ts'
-import { allowedTo, ClusterFile, type Membership, placeText, SharedFile } from '../machine/cluster-file.ts'
+import {
+  ClusterFile,
+  type ClusterMembership,
+  clusterAddressText,
+  requestsAllowedTo,
+  SharedFile,
+} from '../machine/cluster-file.ts'
 import { Store } from '../store/store.ts'
 import { ClusterUnreachable } from './cluster-journal.ts'
-import { finishMove, type Moving, share, unshare } from './moving.ts'
-import { doubtOf, LoginRefused } from './postgres/connection.ts'
+import { finishMove, share, unshare, type WorkspaceMove } from './moving.ts'
+import { LoginRefused, loginFaultReason } from './postgres/connection.ts'
 import { handOver } from './postgres/moving.ts'
-import { type Listed, PostgresCluster } from './postgres/postgres-cluster.ts'
-import { type ClusterStatus, statusOf } from './postgres/status.ts'
+import { type ListedWorkspace, PostgresCluster } from './postgres/postgres-cluster.ts'
+import { type ClusterStatus, clusterStatusOf } from './postgres/status.ts'
 import { Presence } from './presence.ts'
 import { Questions } from './questions.ts'
-import { type Reconciled, reconcile, type Tell } from './reconciling.ts'
+import { type ReconcileResult, type ReportProgress, reconcile } from './reconciling.ts'
 import { SharedWorkspace } from './shared-workspace.ts'
 import { unreachedRefusal } from './unreached.ts'
 
@@ -27,14 +33,14 @@ const machinesMs = 1_500
 
 export interface SharedWorkspacesOptions {
   dataDir: string
-  membership: Membership
+  membership: ClusterMembership
   clock: Clock
   ids: Ids
   onTrouble(error: Error): void
 }
 
 /** The files of a workspace on this machine whose database nobody has open. */
-export interface Files {
+export interface WorkspaceFiles {
   name: string
   database: string
   /** Other files without which the daemon may write nothing, such as its lock. */
@@ -48,8 +54,8 @@ export class SharedWorkspaces {
   readonly #questions: Questions
   readonly #open = new Map<string, SharedWorkspace>()
   /** The machines as the cluster last listed them. */
-  #known: ClusterStatus['machines'] = []
-  #asking: Promise<void> | undefined
+  #knownMachines: ClusterStatus['machines'] = []
+  #machinesQuestion: Promise<void> | undefined
 
   constructor(options: SharedWorkspacesOptions) {
     this.#options = options
@@ -59,7 +65,7 @@ export class SharedWorkspaces {
     )
     this.#presence = new Presence(this.#cluster, systemClock, {
       // If the cluster cannot be reached, the next presence broadcast looks again.
-      onBeat: () => void this.#questions.look().catch(() => {}),
+      onBeat: () => void this.#questions.checkForNews().catch(() => {}),
       onRemoved: () => this.#leave(),
     })
   }
@@ -70,7 +76,7 @@ export class SharedWorkspaces {
    */
   sharing(id: string): Sharing & { machine: string; looked(): Promise<void>; reached(): Promise<void> } {
     const { dataDir, membership } = this.#options
-    const [{ machine }, place] = [membership, placeText(membership)]
+    const [{ machine }, place] = [membership, clusterAddressText(membership)]
     let opened: SharedWorkspace | undefined
     const open = (parts: SharingParts) => {
       const present = this.#presence.enter(id)
@@ -82,9 +88,9 @@ export class SharedWorkspaces {
       const otherMachines = { ...present, ask, leave }
       opened = new SharedWorkspace(parts, { machine, place }, this.#cluster.journal(id), otherMachines)
       this.#open.set(id, opened)
-      const serve = (here: Served) => {
+      const serve = (here: LocalMachine) => {
         opened?.serve(here)
-        present.tell(() => here.present())
+        present.tell(() => here.agents())
       }
       return { engine: opened, otherMachines, serve }
     }
@@ -95,59 +101,59 @@ export class SharedWorkspaces {
     const reached = async () => opened?.reached
     // The cluster file is read again at each call; the daemon never writes it.
     const file = new ClusterFile(dataDir)
-    const allows: Sharing['allows'] = (other, kind) => file.allows(other, kind, () => this.#ask())
+    const allows: Sharing['allows'] = (other, kind) => file.allows(other, kind, () => this.#askForMachines())
     const machines = async () => {
       const [listed, own] = [await this.#machines(), file.read() ?? {}]
-      return listed.map((each) => ({ ...each, may: allowedTo(own, each) }))
+      return listed.map((each) => ({ ...each, may: requestsAllowedTo(own, each) }))
     }
     return { machine, allows, machines, open, looked, reached }
   }
 
-  async #ask(): Promise<ClusterStatus['machines']> {
-    return (await this.#cluster.asReader(statusOf))?.machines ?? []
+  async #askForMachines(): Promise<ClusterStatus['machines']> {
+    return (await this.#cluster.asReader(clusterStatusOf))?.machines ?? []
   }
 
   async #learn(): Promise<void> {
     try {
-      this.#known = await this.#ask()
+      this.#knownMachines = await this.#askForMachines()
     } catch {
       // The cluster cannot be reached, or this machine was removed: people are told that beside the list.
     }
-    this.#asking = undefined
+    this.#machinesQuestion = undefined
   }
 
   /** Lists the machines. Simultaneous callers share one question: while the cluster cannot be reached, they would otherwise wait behind each other. */
   async #machines(): Promise<ClusterStatus['machines']> {
-    this.#asking ??= this.#learn()
+    this.#machinesQuestion ??= this.#learn()
     const late = new Promise<void>((resolve) => void setTimeout(resolve, machinesMs).unref())
-    await Promise.race([this.#asking, late])
-    return this.#known
+    await Promise.race([this.#machinesQuestion, late])
+    return this.#knownMachines
   }
 
   /** Soon tells the other machines which agents are connected on this one. Called when an agent has come or gone. */
-  changed(): void {
-    this.#presence.soon()
+  presenceChanged(): void {
+    this.#presence.tellSoon()
   }
 
   /** Lists the cluster's workspaces, without those still being copied. Throws a refusal if the cluster does not answer. */
-  async list(): Promise<Listed[]> {
-    const all = await this.#asked(undefined, () => this.#cluster.workspaces())
+  async list(): Promise<ListedWorkspace[]> {
+    const all = await this.#askCluster(undefined, () => this.#cluster.workspaces())
     return all.filter(({ format }) => format > 0)
   }
 
   /** Moves a workspace into the cluster. Returns the number of its entries. */
-  share(files: Files): Promise<number> {
+  share(files: WorkspaceFiles): Promise<number> {
     return this.#move(files, undefined, share)
   }
 
-  unshare(files: Files): Promise<number> {
+  unshare(files: WorkspaceFiles): Promise<number> {
     return this.#move(files, this.#options.membership.machine, unshare)
   }
 
   /** Makes another machine the owner of the workspace. */
   async handOver(workspace: string, machine: string): Promise<void> {
     const { id } = new SharedFile(this.#options.dataDir, workspace).read() as { id: string }
-    const done = await this.#asked(workspace, () => handOver(this.#cluster, id, machine))
+    const done = await this.#askCluster(workspace, () => handOver(this.#cluster, id, machine))
     const why = `the cluster has no machine ${machine}`
     if (done === 'unknown') throw new RefusalError('input.invalid', { operation: 'workspace.hand-over', why })
     if (done === 'owner') throw new RefusalError('cluster.owned', { workspace })
@@ -155,17 +161,17 @@ export class SharedWorkspaces {
   }
 
   /** Brings back entries that the cluster has lost, as far as this machine may. The workspace must be closed. */
-  reconcile(files: Files, tell: Tell): ReturnType<typeof reconcile> {
+  reconcile(files: WorkspaceFiles, tell: ReportProgress): ReturnType<typeof reconcile> {
     return this.#move(files, this.#options.membership.machine, (moving) => reconcile(moving, files.beside, tell))
   }
 
   /** Brings back entries like `reconcile`, for a workspace that is open. Undefined if it has to be closed: then its database is replaced by another copy. */
-  async bringBack(name: string, id: string, tell: Tell): Promise<Reconciled | undefined> {
-    return this.#asked(name, async () => this.#open.get(id)?.bringBack(tell))
+  async bringBack(name: string, id: string, tell: ReportProgress): Promise<ReconcileResult | undefined> {
+    return this.#askCluster(name, async () => this.#open.get(id)?.bringBack(tell))
   }
 
   /** Finishes a move of a workspace that was cut off. Returns whether the workspace is shared. */
-  finishMove(files: Files): Promise<boolean> {
+  finishMove(files: WorkspaceFiles): Promise<boolean> {
     const shared = new SharedFile(this.#options.dataDir, files.name).read()
     const machine = shared?.phase === 'leaving' ? this.#options.membership.machine : undefined
     return this.#move(files, machine, (moving) => finishMove(moving, shared ?? {}))
@@ -174,8 +180,8 @@ export class SharedWorkspaces {
   /** Handles the removal of this machine: each of its workspaces learns of that by a look at the cluster, and is only read from here on. */
   #leave(): void {
     const { membership, onTrouble } = this.#options
-    for (const opened of this.#open.values()) opened.look()
-    onTrouble(new RefusalError('machine.revoked', { workspace: placeText(membership) }))
+    for (const opened of this.#open.values()) opened.lookForEntries()
+    onTrouble(new RefusalError('machine.revoked', { workspace: clusterAddressText(membership) }))
   }
 
   async close(): Promise<void> {
@@ -184,30 +190,33 @@ export class SharedWorkspaces {
   }
 
   async #move<T>(
-    { name, database, beside }: Files,
+    { name, database, beside }: WorkspaceFiles,
     own: string | undefined,
-    work: (moving: Moving) => Promise<T>,
+    work: (moving: WorkspaceMove) => Promise<T>,
   ): Promise<T> {
     const { dataDir, membership, clock, ids } = this.#options
     const store = new Store(database, beside, own)
     try {
       const moving = { name, id: store.meta('id') as string, store, file: new SharedFile(dataDir, name), ids }
       const cluster = { cluster: this.#cluster, machine: membership.machine, now: () => clock.now() }
-      return await this.#asked(name, () => work({ ...moving, ...cluster }))
+      return await this.#askCluster(name, () => work({ ...moving, ...cluster }))
     } finally {
       store.close()
     }
   }
 
   /** Runs work on the cluster and turns its failures into refusals. `name`: the workspace that the work is for, if any. */
-  async #asked<T>(name: string | undefined, work: () => Promise<T>): Promise<T> {
+  async #askCluster<T>(name: string | undefined, work: () => Promise<T>): Promise<T> {
     const workspace = name === undefined ? {} : { workspace: name }
     try {
       return await work()
     } catch (error) {
-      if (error instanceof LoginRefused) throw new RefusalError('machine.revoked', { ...workspace, ...doubtOf(error) })
+      if (error instanceof LoginRefused)
+        throw new RefusalError('machine.revoked', { ...workspace, ...loginFaultReason(error) })
       if (!(error instanceof ClusterUnreachable)) throw error
-      throw new RefusalError(unreachedRefusal(error, { ...workspace, place: placeText(this.#options.membership) }))
+      throw new RefusalError(
+        unreachedRefusal(error, { ...workspace, place: clusterAddressText(this.#options.membership) }),
+      )
     }
   }
 }

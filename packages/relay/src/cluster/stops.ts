@@ -1,8 +1,8 @@
 // The refusals for a machine that has stopped following a shared workspace, by reason.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
-import type { Stopped } from './cluster-journal.ts'
-import type { Halted } from './replica.ts'
+import type { StopReason } from './cluster-journal.ts'
+import type { HaltReason } from './replica.ts'
 
 const codes = {
   fenced: 'machine.fenced',
@@ -14,7 +14,7 @@ const codes = {
 } as const
 
 export function stopRefusal(
-  { kind, ...rest }: Stopped | Halted,
+  { kind, ...rest }: StopReason | HaltReason,
   details: { workspace: string; known: number },
 ): Refusal {
   return refusal(codes[kind], { ...details, ...rest })
@@ -26,6 +26,6 @@ export function isStopRefusal({ code }: Refusal): boolean {
 }
 
 /** Whether an answer of the cluster says that this machine cannot follow the workspace any further. */
-export function isStopped(answer: { kind: string }): answer is Stopped {
+export function isStopped(answer: { kind: string }): answer is StopReason {
   return answer.kind in codes
 }

@@ -19,14 +19,14 @@ import {
 } from '@agent-relay/sdk/protocol'
 import { isElsewhere } from './homes.ts'
 import { mayCall } from './sight.ts'
-import { type Command, record, refuse, type Verdict } from './verdict.ts'
+import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { InvocationRow, View } from './view.ts'
 
 /**
  * The credentials of programs whose actions agents see without asking. Showing all actions would let anybody who reaches a port write into every agent's
  * context.
  */
-export const unaskedAuthorities = ['owner', 'key'] as const
+export const autoListedAuthorities = ['owner', 'key'] as const
 
 export interface OfferInput extends ParsedInputOf<'action.register'> {
   /** The credential that the provider's session has shown. If unset, agents see the action only when they ask for it. */
@@ -42,14 +42,14 @@ export function offer(view: View, { input, by, session, world }: Command<OfferIn
   const other = view.actionOfTool(tool)
   // A session may register its own action again, but not a second action with the same tool name, which would silently replace the first.
   const isOwn = other?.session === session && other?.name === name
-  if (other && !isOwn && (world.holder(other.session) !== undefined || isElsewhere(view, world, other))) {
+  if (other && !isOwn && (world.liveSession(other.session) !== undefined || isElsewhere(view, world, other))) {
     return refuse('action.name-taken', { name, tool, by: `offered by ${other.provider} as ${other.name}` })
   }
   const facts: Fact[] =
     other && other.name !== name ? [{ type: 'action.withdrawn', name: other.name, provider: other.provider }] : []
   const place = { session: session as string, machine: world.machine }
   facts.push({ type: 'action.registered', name, provider: by, ...place, timeoutMs, ...rest })
-  return record(facts, { name, tool })
+  return recordFacts(facts, { name, tool })
 }
 
 export interface WithdrawInput {
@@ -73,7 +73,7 @@ export function withdraw(view: View, command: Command<WithdrawInput>): Verdict {
       running.session !== undefined && sessions.has(running.session) && (!input.name || names.has(running.action))
     if (isGone) facts.push(ended(command, running, 'provider_offline', 'The program that offers this action has gone.'))
   }
-  return record(facts, { withdrawn: gone.length })
+  return recordFacts(facts, { withdrawn: gone.length })
 }
 
 export interface InvokeInput {
@@ -102,12 +102,12 @@ export function invoke(view: View, command: Command<InvokeInput>): Verdict {
   }
   const running = { id: mint, action: name, caller: by, at }
   const fail = (code: ActionErrorCode, message: string) =>
-    record([invoked, ended(command, running, code, message)], { id: mint }, input.inputJson)
+    recordFacts([invoked, ended(command, running, code, message)], { id: mint }, input.inputJson)
   if (!action) return fail('unknown_action', `There is no action "${input.name}". See actions_list.`)
   if (!mayCall(action, by)) return fail('permission_denied', `${by} may not call ${name}.`)
-  if (world.holder(action.session) === undefined)
+  if (world.liveSession(action.session) === undefined)
     return fail('provider_offline', `${action.provider}, who offers ${name}, has gone.`)
-  return record([invoked], { id: mint, until: at + timeoutMs, timeoutMs }, input.inputJson)
+  return recordFacts([invoked], { id: mint, until: at + timeoutMs, timeoutMs }, input.inputJson)
 }
 
 export interface InvocationAnswerInput {
@@ -122,9 +122,9 @@ export function answer(view: View, command: Command<InvocationAnswerInput>): Ver
   const { input, by } = command
   const running = view.invocation(input.invocation)
   if (!running || running.provider !== by) return refuse('invocation.unknown', { invocation: input.invocation })
-  if (running.isDone) return record([], { counted: false })
+  if (running.isDone) return recordFacts([], { counted: false })
   const { error, outputJson, outputBytes } = input
-  if (error) return record([ended(command, running, error.code, error.message)], { counted: true })
+  if (error) return recordFacts([ended(command, running, error.code, error.message)], { counted: true })
   const { id, action, caller, at } = running
   const completed: Fact = {
     type: 'action.completed',
@@ -135,7 +135,7 @@ export function answer(view: View, command: Command<InvocationAnswerInput>): Ver
     outputBytes,
     durationMs: Math.max(0, command.at - at),
   }
-  return record([completed], { counted: true }, outputJson ?? 'null')
+  return recordFacts([completed], { counted: true }, outputJson ?? 'null')
 }
 
 export interface ExpireInput {
@@ -145,8 +145,10 @@ export interface ExpireInput {
 /** Ends a call that its provider did not answer in time. The daemon gives this command. */
 export function expire(view: View, command: Command<ExpireInput>): Verdict {
   const running = view.invocation(command.input.invocation)
-  if (!running || running.isDone) return record([])
-  return record([ended(command, running, 'timeout', `${running.provider ?? 'The provider'} did not answer in time.`)])
+  if (!running || running.isDone) return recordFacts([])
+  return recordFacts([
+    ended(command, running, 'timeout', `${running.provider ?? 'The provider'} did not answer in time.`),
+  ])
 }
 
 function ended(

@@ -1,14 +1,14 @@
 // Rules for agent names: who may register, take again or retire which name. broker/admission.ts checks credentials earlier, when a session opens.
 
 import type { AgentProfile, Fact, ParsedInputOf } from '@agent-relay/sdk/protocol'
-import { enter } from './channels.ts'
-import { endsOf } from './claims.ts'
+import { enterChannelFacts } from './channels.ts'
+import { claimEndFacts } from './claims.ts'
 import { broadcast, generalChannel } from './conversations.ts'
-import { handleClash, handleOwner, readsLikeDaemon } from './handles.ts'
-import { heldElsewhere, homeElsewhere, homeHere } from './homes.ts'
-import { freeNameOf, numbered, secondName } from './name-family.ts'
-import { nearest } from './nearest.ts'
-import { type Command, type Refused, record, refuse, type Verdict } from './verdict.ts'
+import { findHandleOwner, readsLikeDaemon, refuseHandleClash } from './handles.ts'
+import { homeElsewhere, homeHereFacts, homeKeepingName } from './homes.ts'
+import { freeNameOf, nameOnMachine, numberedName } from './name-family.ts'
+import { nearestNames } from './nearest.ts'
+import { type Command, type Refused, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { AgentRow, HomeRow, NoticeRow, View, WorkerRow } from './view.ts'
 import type { World } from './world.ts'
 
@@ -39,7 +39,7 @@ const retakeLooksMax = 1_000
 
 export function register(view: View, command: Command<RegisterInput>): Verdict {
   const { input, world } = command
-  if (input.parent !== undefined && !view.agent(input.parent)) return unknownAgent(view, input.parent)
+  if (input.parent !== undefined && !view.agent(input.parent)) return refuseUnknownAgent(view, input.parent)
   const wanted = view.agent(input.name)
   const home = wanted && homeOf(view, world, wanted)
   if (home && wanted.type === 'human' && input.proven) return registerSecond(view, command, wanted, home)
@@ -51,12 +51,12 @@ export function register(view: View, command: Command<RegisterInput>): Verdict {
   if (wanted?.type === 'human')
     return refuse('auth.denied', { why: `${wanted.name} is a person: show the workspace key.` })
   if (!wanted && readsLikeDaemon(input.name)) return refuse('agent.name-taken', { name: input.name })
-  const owner = wanted ? undefined : handleOwner(view, input.name, input.isHolder)
+  const owner = wanted ? undefined : findHandleOwner(view, input.name, input.isHolder)
   if (owner && (input.proven || input.strict))
     return refuse('agent.handle-taken', { handle: input.name, name: owner.name })
   if (view.isRetired(input.name) && (input.proven || input.strict))
     return refuse('agent.name-retired', { name: input.name })
-  const inUse = owner !== undefined || isInUse(view, world, input.name) || view.isRetired(input.name)
+  const inUse = owner !== undefined || isNameInUse(view, world, input.name) || view.isRetired(input.name)
   // A name may be in use without an agent in the tables: a live session was given the name and has not sent anything yet.
   if (!wanted && (input.proven || !inUse)) return registerNew(view, command, input.name)
   if (wanted && !home && !inUse && input.mayRetake) return retake(view, command, wanted)
@@ -70,12 +70,12 @@ function registerNumbered(view: View, command: Command<RegisterInput>): Verdict 
     view.agent(name) !== undefined ||
     view.isRetired(name) ||
     world.isLive(name) ||
-    handleOwner(view, name) !== undefined
+    findHandleOwner(view, name) !== undefined
   for (let number = 2; input.mayRetake && number < retakeLooksMax; number++) {
-    const name = numbered(input.name, number)
+    const name = numberedName(input.name, number)
     const other = view.agent(name)
     if (!isTaken(name)) return registerNew(view, command, name)
-    if (other?.type === 'agent' && !isInUse(view, world, name) && !heldElsewhere(view, world, name))
+    if (other?.type === 'agent' && !isNameInUse(view, world, name) && !homeKeepingName(view, world, name))
       return retake(view, command, other)
   }
   const free = freeNameOf(input.name, (name) => name === input.name || isTaken(name))
@@ -84,7 +84,7 @@ function registerNumbered(view: View, command: Command<RegisterInput>): Verdict 
 
 /** Registers a person whose home is another machine under a second name here: each machine shows people their mail by itself. */
 function registerSecond(view: View, command: Command<RegisterInput>, first: AgentRow, home: HomeRow): Verdict {
-  const name = secondName(first.name, command.world.machine as string)
+  const name = nameOnMachine(first.name, command.world.machine as string)
   const input = { ...command.input, name, type: 'human' as const }
   const second = view.agent(name)
   if (second && (second.type !== 'human' || homeElsewhere(view, command.world, name)))
@@ -103,34 +103,34 @@ function registerSecond(view: View, command: Command<RegisterInput>, first: Agen
  */
 function homeOf(view: View, world: World, { name, type }: AgentRow): HomeRow | undefined {
   const { machine } = world
-  const hasSecond = type === 'human' && machine !== undefined && view.agent(secondName(name, machine)) !== undefined
-  return (hasSecond ? homeElsewhere : heldElsewhere)(view, world, name)
+  const hasSecond = type === 'human' && machine !== undefined && view.agent(nameOnMachine(name, machine)) !== undefined
+  return (hasSecond ? homeElsewhere : homeKeepingName)(view, world, name)
 }
 
 /** Whether a name is in use: by a live session, or by a worker's program that may not have connected yet. */
-export function isInUse(view: View, world: World, name: string): boolean {
+export function isNameInUse(view: View, world: World, name: string): boolean {
   const worker = view.workers.byName(name)
-  return world.isLive(name) || (worker !== undefined && worker.status !== 'exited' && !isLost(world, worker))
+  return world.isLive(name) || (worker !== undefined && worker.status !== 'exited' && !isWorkerLost(world, worker))
 }
 
 /** Whether the worker's machine was removed from the cluster, so that nobody will report what became of the worker's program. */
-export function isLost(world: World, { machine }: Pick<WorkerRow, 'machine'>): boolean {
+export function isWorkerLost(world: World, { machine }: Pick<WorkerRow, 'machine'>): boolean {
   return machine !== undefined && world.isRemoved?.(machine) === true
 }
 
 function registerNew(view: View, command: Command<RegisterInput>, name: string): Verdict {
   const { input, mint, world } = command
-  const clash = handleClash(view, world, input, name)
+  const clash = refuseHandleClash(view, world, input, name)
   if (clash) return clash
-  const [registered, ...entered] = newcomer(view, command, { ...input, name }, input.heardFrom)
-  const facts = [registered as Fact, tokenFor(name, input.tokenHash, input.tokenUntil), ...entered]
+  const [registered, ...entered] = newAgentFacts(view, command, { ...input, name }, input.heardFrom)
+  const facts = [registered as Fact, tokenIssuedFact(name, input.tokenHash, input.tokenUntil), ...entered]
   for (const channel of new Set(input.channels))
-    if (channel !== generalChannel) facts.push(...enter(view, name, channel))
-  return record(facts, { agent: name, id: mint, issued: true })
+    if (channel !== generalChannel) facts.push(...enterChannelFacts(view, name, channel))
+  return recordFacts(facts, { agent: name, id: mint, issued: true })
 }
 
 /** Returns the facts that make a new agent. By default the agent gets the messages to everybody that are sent from now on. */
-export function newcomer(
+export function newAgentFacts(
   view: View,
   { mint: id, world }: Pick<Command<unknown>, 'mint' | 'world'>,
   agent: Profile,
@@ -145,9 +145,9 @@ export function newcomer(
   const registered: Fact = {
     type: 'agent.registered',
     id,
-    agent: profile({ ...agent, type: agent.type ?? 'agent' }),
+    agent: pickProfile({ ...agent, type: agent.type ?? 'agent' }),
   }
-  const homed = homeHere(view, world, agent.name)
+  const homed = homeHereFacts(view, world, agent.name)
   return [registered, ...homed, enters(generalChannel, heardFrom?.general), enters(broadcast, heardFrom?.broadcast)]
 }
 
@@ -156,29 +156,29 @@ function retake(view: View, command: Command<RegisterInput>, agent: AgentRow): V
   const verdict = reregister(view, command, agent)
   if ('refusal' in verdict) return verdict
   const { tokenHash, tokenUntil } = command.input
-  const token = tokenFor(agent.name, tokenHash, tokenUntil)
-  return record([...verdict.facts, token], { ...verdict.outcome, issued: true })
+  const token = tokenIssuedFact(agent.name, tokenHash, tokenUntil)
+  return recordFacts([...verdict.facts, token], { ...verdict.outcome, issued: true })
 }
 
-export function tokenFor(agent: string, hash: string, until?: number): Fact {
+export function tokenIssuedFact(agent: string, hash: string, until?: number): Fact {
   return { type: 'agent.token-issued', agent, hash, ...(until === undefined ? {} : { until }) }
 }
 
 function reregister(view: View, { input, world }: Command<RegisterInput>, agent: AgentRow): Verdict {
-  const clash = handleClash(view, world, input, agent.name)
+  const clash = refuseHandleClash(view, world, input, agent.name)
   if (clash) return clash
-  const facts = homeHere(view, world, agent.name)
-  const before = profile(agent)
+  const facts = homeHereFacts(view, world, agent.name)
+  const before = pickProfile(agent)
   // A registration never makes an agent of a person, nor a person of an agent.
-  const after = profile({ ...before, ...defined(input), name: agent.name, type: agent.type })
+  const after = pickProfile({ ...before, ...definedFields(input), name: agent.name, type: agent.type })
   if (JSON.stringify(before) !== JSON.stringify(after)) facts.push({ type: 'agent.updated', agent: after })
-  for (const channel of new Set(input.channels)) facts.push(...enter(view, agent.name, channel))
-  return record(facts, { agent: agent.name, id: agent.id })
+  for (const channel of new Set(input.channels)) facts.push(...enterChannelFacts(view, agent.name, channel))
+  return recordFacts(facts, { agent: agent.name, id: agent.id })
 }
 
 export function revoke(view: View, { input }: Command<ParsedInputOf<'agent.revoke'>>): Verdict {
-  if (!view.agent(input.name)) return unknownAgent(view, input.name)
-  return record([{ type: 'agent.tokens-revoked', agent: input.name }], { agent: input.name })
+  if (!view.agent(input.name)) return refuseUnknownAgent(view, input.name)
+  return recordFacts([{ type: 'agent.tokens-revoked', agent: input.name }], { agent: input.name })
 }
 
 /**
@@ -187,15 +187,16 @@ export function revoke(view: View, { input }: Command<ParsedInputOf<'agent.revok
  */
 export function retire(view: View, { input, at, world }: Command<ParsedInputOf<'agent.retire'>>): Verdict {
   const { name } = input
-  if (!view.agent(name)) return unknownAgent(view, name)
+  if (!view.agent(name)) return refuseUnknownAgent(view, name)
   if (world.isLive(name)) return refuse('agent.in-use', { name, why: 'it is connected' })
-  if (isInUse(view, world, name)) return refuse('agent.in-use', { name, why: 'its program runs' })
+  if (isNameInUse(view, world, name)) return refuse('agent.in-use', { name, why: 'its program runs' })
   const run = view.runs.running().find(({ agent, parent }) => agent === name || parent === name)
   if (run) return refuse('agent.in-use', { name, why: `its run ${run.id} has not ended` })
   const worker = view.workers.running().find(({ parent }) => parent === name)
   if (worker) return refuse('agent.in-use', { name, why: `its worker ${worker.name} runs` })
   // A name stays taken while somebody awaits a notice about it: the notice must tell of the retirement, not of a later agent with the name.
-  const isNamed = view.isNamed(name) || view.notices.about(name) || Object.hasOwn(view.policy().terminal, name)
+  const isNamed =
+    view.isReferenced(name) || view.notices.hasAnyAbout(name) || Object.hasOwn(view.policy().terminal, name)
   const isFree = !isNamed
   const left = [broadcast, ...view.channels()].flatMap((channel): Fact[] =>
     view.isMember(name, channel)
@@ -204,12 +205,12 @@ export function retire(view: View, { input, at, world }: Command<ParsedInputOf<'
   )
   const facts: Fact[] = [
     ...left,
-    ...endsOf(view, name, at, true),
+    ...claimEndFacts(view, name, at, true),
     ...view.notices.of(name).map(noticeEnd),
     { type: 'agent.tokens-revoked', agent: name },
     { type: 'agent.retired', agent: name, isFree },
   ]
-  return record(facts, { agent: name, isFree })
+  return recordFacts(facts, { agent: name, isFree })
 }
 
 /** Ends a request for a notice whose asker was retired and cannot be told. */
@@ -219,24 +220,24 @@ function noticeEnd({ asker, agent, when, message }: NoticeRow): Fact {
 
 type Profile = Omit<AgentProfile, 'channels'>
 
-export function profile({ name, type, cli, model, parent, handle, role }: Profile): Profile {
+export function pickProfile({ name, type, cli, model, parent, handle, role }: Profile): Profile {
   return { name, type, cli, model, parent, handle, role }
 }
 
-function defined(input: Profile): Partial<Profile> {
-  return Object.fromEntries(Object.entries(profile(input)).filter(([, value]) => value !== undefined))
+function definedFields(input: Profile): Partial<Profile> {
+  return Object.fromEntries(Object.entries(pickProfile(input)).filter(([, value]) => value !== undefined))
 }
 
-export function unknownAgent(view: View, name: string): Refused {
+export function refuseUnknownAgent(view: View, name: string): Refused {
   const names = [...view.agents()].map((agent) => agent.name)
-  return refuse('agent.unknown', { name, nearest: nearest(name, names) })
+  return refuse('agent.unknown', { name, nearest: nearestNames(name, names) })
 }
 
 /**
  * Finds the recipient of messages to `project:lead`: the agent named `lead`, else the one with the role `lead`, else the one that registered first. Agents
  * come before people, and connected agents before those that are away.
  */
-export function leadOf(view: View, isThere: (name: string) => boolean): AgentRow | undefined {
+export function findLead(view: View, isThere: (name: string) => boolean): AgentRow | undefined {
   const rank = ({ name, role, type }: AgentRow) =>
     role === 'lead' ? 0 : 1 + (isThere(name) ? 0 : 1) + (type === 'human' ? 2 : 0)
   const ranked = [...view.agents()].map((agent) => ({ agent, rank: rank(agent) }))
@@ -246,7 +247,7 @@ export function leadOf(view: View, isThere: (name: string) => boolean): AgentRow
 /**
  * Returns the input that repeats a registration with the same token. Undefined if no token was issued, because the caller had one already or showed the key.
  */
-export function registeredAgain(
+export function repeatedRegistration(
   registered: Extract<Fact, { type: 'agent.registered' }> | undefined,
   issued: Extract<Fact, { type: 'agent.token-issued' }> | undefined,
 ): RegisterInput | undefined {

@@ -5,7 +5,7 @@ import { isPair } from './conversations.ts'
 /** A place where an answer may be found: a thread (with `replyTo`, only replies to that message), or the direct conversation of the two agents. */
 export type AnswerPlace = 'pair' | { thread: string; replyTo?: string }
 
-interface Asked {
+interface AskedMessage {
   id: string
   conversation: string
   thread?: string
@@ -16,7 +16,7 @@ interface Asked {
  * and without such a thread, the next direct message. In a thread that a reply inherited only replies count, since other messages there may answer
  * something else.
  */
-export function answerPlaces({ id, conversation, thread }: Asked, named: boolean): AnswerPlace[] {
+export function answerPlaces({ id, conversation, thread }: AskedMessage, named: boolean): AnswerPlace[] {
   const places: AnswerPlace[] = [{ thread: id }]
   if (thread !== undefined) places.push(named ? { thread } : { thread, replyTo: id })
   if (!(named && thread !== undefined) && isPair(conversation)) places.push('pair')

@@ -13,9 +13,9 @@ import {
 } from '@agent-relay/sdk/protocol'
 import { ago } from './ago.ts'
 import { isElsewhere } from './homes.ts'
-import { type Asker, askerOf, askerText, forged } from './requests.ts'
+import { agentGivingCommand, type RemoteCaller, refuseForged, remoteCallerText } from './requests.ts'
 import { type Reader, sees } from './sight.ts'
-import { type Command, record, refuse, type Verdict } from './verdict.ts'
+import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { ApprovalRow, View } from './view.ts'
 
 export interface OpenInput extends Omit<ApprovalOpened, 'type' | 'id' | 'machine'> {
@@ -31,8 +31,8 @@ export function open(view: View, { input: { whole, ...input }, world }: Command<
   if (own >= limits.approvalsOfAgentMax) return refuse('approval.too-many', { count: own })
   if (count >= limits.approvalsMax) return refuse('approval.too-many', { count })
   // People type the id, so it is short. It counts up, so that no id is given twice.
-  const id = `ap-${view.approvals.last() + 1}`
-  return record([{ type: 'approval.opened', id, ...input, machine: world.machine }], { id }, whole)
+  const id = `ap-${view.approvals.lastOpenedNumber() + 1}`
+  return recordFacts([{ type: 'approval.opened', id, ...input, machine: world.machine }], { id }, whole)
 }
 
 export interface AnswerInput {
@@ -48,15 +48,15 @@ export interface AnswerInput {
   /** The rights of the caller's session. */
   standing: Reader['standing']
   /** The caller's machine and name. Unset if the caller is on this machine. */
-  asker?: Asker
+  asker?: RemoteCaller
 }
 
 export function answer(view: View, command: Command<AnswerInput>): Verdict {
   const { input, at, world } = command
   const { id, choice, digest, words, answers, surface, standing, asker, why = 'you are an agent' } = input
-  const refused = forged(view, command)
+  const refused = refuseForged(view, command)
   if (refused) return refused
-  const by = askerOf(command)
+  const by = agentGivingCommand(command)
   const row = view.approvals.byId(id)
   if (!row || !sees(view, { agent: by, standing }, 'approval', row)) return refuse('approval.unknown', { id })
   const chosen = row.choices.find((each) => each.id === choice)
@@ -74,9 +74,9 @@ export function answer(view: View, command: Command<AnswerInput>): Verdict {
     type: 'approval.closed',
     ...{ id, agent: row.agent, how: 'answered', kind: chosen.kind, choice, words, answers },
     ...(delegation ? { surface: 'delegation', delegation: delegationText(delegation) } : { surface }),
-    ...(asker ? { asker: askerText(asker) } : {}),
+    ...(asker ? { asker: remoteCallerText(asker) } : {}),
   }
-  return record([closed], { agent: row.agent, tool: row.tool, kind: chosen.kind, how: 'answered' })
+  return recordFacts([closed], { agent: row.agent, tool: row.tool, kind: chosen.kind, how: 'answered' })
 }
 
 export interface CloseInput {
@@ -88,13 +88,13 @@ export interface CloseInput {
 
 export function close(view: View, { input: { ids, how, kind } }: Command<CloseInput>): Verdict {
   const rows = ids.flatMap((id) => view.approvals.byId(id) ?? []).filter(({ closed }) => !closed)
-  return record(rows.map(({ id, agent }): ApprovalClosed => ({ type: 'approval.closed', id, agent, how, kind })))
+  return recordFacts(rows.map(({ id, agent }): ApprovalClosed => ({ type: 'approval.closed', id, agent, how, kind })))
 }
 
 /** Characters that could begin or change another command in a shell. A `*` in a delegation's pattern stands for none of them. */
-const ends = /[;&|<>$`()\\{}!#\r\n]/
+const shellSyntax = /[;&|<>$`()\\{}!#\r\n]/
 
-export function isHeldNow({ until }: Delegation, at: number): boolean {
+export function isDelegationInForce({ until }: Delegation, at: number): boolean {
   // A delegation that ends later than any new one could was made before the clock was set back, and does not count.
   return until > at && until - at <= limits.delegationMsMax
 }
@@ -111,7 +111,7 @@ function delegationFor(
   const worker = view.workers.byName(agent)
   if (agent === by || worker?.parent !== by || (kind !== 'allow' && kind !== 'deny')) return undefined
   return view.policy().approve.find((each) => {
-    const isItsOwn = each.agent === by && (each.for === '*' || each.for === agent) && isHeldNow(each, at)
+    const isItsOwn = each.agent === by && (each.for === '*' || each.for === agent) && isDelegationInForce(each, at)
     const isTool = each.tools.includes('*') || each.tools.includes(tool)
     return isItsOwn && isTool && (each.pattern === undefined || (isExact && fits(each.pattern, input)))
   })
@@ -120,7 +120,7 @@ function delegationFor(
 /**
  * Whether an input fits a delegation's pattern. `*` stands for any text that begins no other command in a shell: `npm test*` does not fit
  * `npm test; rm -rf .`. Each part of the pattern is matched at its first possible place: if the rest fits behind a later place, the rest fits behind the
- * first too, unless a character of `ends` stands between.
+ * first too, unless a character of `shellSyntax` stands between.
  */
 function fits(pattern: string, input: string): boolean {
   const [first = '', ...parts] = pattern.split('*')
@@ -131,10 +131,10 @@ function fits(pattern: string, input: string): boolean {
   let at = first.length
   for (const part of parts) {
     const found = input.indexOf(part, at)
-    if (found < 0 || found + part.length > end || ends.test(input.slice(at, found))) return false
+    if (found < 0 || found + part.length > end || shellSyntax.test(input.slice(at, found))) return false
     at = found + part.length
   }
-  return !ends.test(input.slice(at, end))
+  return !shellSyntax.test(input.slice(at, end))
 }
 
 /** Returns a delegation as text, such as `Lead for Fixer: Bash npm test*`. */
@@ -154,7 +154,7 @@ function questionText({ text, options }: Question): string {
   return `${text} ${options.map(({ label }, i) => `${i + 1} (${label})`).join(', ')}, or words of your own.`
 }
 
-const said: Record<ApprovalChoice['kind'], string> = {
+const choiceWords: Record<ApprovalChoice['kind'], string> = {
   allow: 'allowed',
   always: 'allowed for the session',
   deny: 'denied',
@@ -166,7 +166,7 @@ export function closedText({ vendor, closed }: ApprovalRow, at: number): string 
   if (!closed) return 'It is open'
   const { how, kind, by } = closed
   const when = ago(at, closed.at)
-  const told = kind === undefined ? when : `${said[kind]}, ${when}`
+  const told = kind === undefined ? when : `${choiceWords[kind]}, ${when}`
   switch (how) {
     case 'answered':
       return `Already answered by ${by} (${told})`

@@ -8,10 +8,10 @@ import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { type AgentBriefed, isWithinBytes, limits, outsideRoutes } from '@agent-relay/sdk/protocol'
 import { ago } from './ago.ts'
 import { addressOf, directMembers, isChannel } from './conversations.ts'
-import { isHeld } from './inbox.ts'
-import { openQuestions } from './open-questions.ts'
+import { isHeldBySession } from './inbox.ts'
+import { findOpenQuestions } from './open-questions.ts'
 import type { Steps } from './steps.ts'
-import { type Command, record, type Verdict } from './verdict.ts'
+import { type Command, recordFacts, type Verdict } from './verdict.ts'
 import type { MessageHead, ReceiptRow, View } from './view.ts'
 
 /** The longest quotes of a task and of a message in a brief, in characters. */
@@ -37,16 +37,16 @@ export type BriefInput = Pick<AgentBriefed, 'after' | 'text'>
 /** Records a finished brief. It is composed before this command, since composing may take longer than a commit may. */
 export function recordBrief(_: View, { input, by }: Command<BriefInput>): Verdict {
   const { after, text } = input
-  return record([{ type: 'agent.briefed', agent: by, after, text }], { text })
+  return recordFacts([{ type: 'agent.briefed', agent: by, after, text }], { text })
 }
 
 /** Composes the brief. `awaited`: the messages whose senders wait for an answer now. */
-export function* brief(view: View, reader: BriefReader, awaited: readonly string[]): Steps<string> {
-  const open = yield* openQuestions(view, reader.by, awaited)
+export function* composeBrief(view: View, reader: BriefReader, awaited: readonly string[]): Steps<string> {
+  const open = yield* findOpenQuestions(view, reader.by, awaited)
   const owes = open.filter(({ from }) => from !== reader.by).map((head) => oweLine(view, reader, head))
   const owed = open.filter(({ from }) => from === reader.by).map((head) => owedLine(view, reader, head))
   const unread = yield* unreadLines(view, reader)
-  return within(
+  return joinFitting(
     reader,
     [whoLine(view, reader), ...unread, ...placeLines(view, reader.by), ...holdLines(view, reader.by)],
     [owes, owed],
@@ -91,7 +91,7 @@ function* unreadLines(view: View, reader: BriefReader): Steps<string[]> {
     if (!each) continue
     const { head, receipt } = each
     if (reader.after !== 'clear' && isJustShown(reader, receipt)) continue
-    if (!isHeld(reader, receipt)) {
+    if (!isHeldBySession(reader, receipt)) {
       sources.add(isChannel(head.conversation) ? head.conversation : head.from)
       wait++
     } else if (reader.session !== undefined && receipt?.session === reader.session) follow++
@@ -139,7 +139,7 @@ function holdLines(view: View, by: string): string[] {
 }
 
 /** Joins the lines of `first` and then the newest lines of each list, as far as they fit. The last line counts those left out. */
-function within({ inboxTool }: BriefReader, first: string[], lists: string[][]): string {
+function joinFitting({ inboxTool }: BriefReader, first: string[], lists: string[][]): string {
   const shown: string[] = []
   let left = 0
   const put = (text: string) => {
@@ -163,7 +163,7 @@ function quote(text: string, chars: number): string {
 }
 
 function words(view: View, head: MessageHead): string {
-  return quote(view.beginning(head, 4 * quoteChars), quoteChars)
+  return quote(view.bodyStart(head, 4 * quoteChars), quoteChars)
 }
 
 const line = cleanLineForModel

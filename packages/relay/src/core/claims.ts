@@ -5,11 +5,11 @@
 
 import { type ClaimMet, type Fact, limits } from '@agent-relay/sdk/protocol'
 import { type Reader, seesAllRuns } from './sight.ts'
-import { type Command, record, refuse, type Verdict } from './verdict.ts'
+import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { ClaimRow, View } from './view.ts'
 
 /** A file in a git checkout. `path` is canonical: the same however the caller spells it. */
-export interface Place {
+export interface CheckoutFile {
   path: string
   root: string
   file: string
@@ -18,7 +18,7 @@ export interface Place {
 }
 
 export interface EditInput {
-  places: readonly Place[]
+  places: readonly CheckoutFile[]
   /** Directories whose whole content the edit touches. */
   trees?: readonly string[]
   /** The checkout in which a git command is about to touch files that the command does not name. */
@@ -34,7 +34,7 @@ export interface EditInput {
 }
 
 /** Claims of other agents on files that an edit touches. */
-export interface Met {
+export interface ClaimConflicts {
   /** Claims on files that the edit names, and on files below its directories. */
   named: ClaimRow[]
   /** Claims in the checkout in which a git command touches files without naming them. */
@@ -47,23 +47,27 @@ export interface Met {
 const namedMax = 20
 
 /** Whether a claim is in force. A claim that ends later than any new one could was made before the clock was set back, and is over. */
-export function stands({ until }: Pick<ClaimRow, 'until'>, at: number): boolean {
+export function isClaimInForce({ until }: Pick<ClaimRow, 'until'>, at: number): boolean {
   return until > at && until - at <= limits.claimMs
 }
 
-export function met(view: View, { by, at, world, input }: Omit<Command<EditInput>, 'mint'>): Met {
+export function findClaimConflicts(
+  view: View,
+  { by, at, world, input }: Omit<Command<EditInput>, 'mint'>,
+): ClaimConflicts {
   const { places, trees = [], sweeps } = input
-  const isOther = (claim: ClaimRow) => claim.agent !== by && claim.machine === world.machine && stands(claim, at)
+  const isOther = (claim: ClaimRow) =>
+    claim.agent !== by && claim.machine === world.machine && isClaimInForce(claim, at)
   const paths = places.map(({ path }) => path)
   const below = trees.flatMap((tree) => view.claims.below(tree, world.machine))
-  const named = [...view.claims.among(paths, world.machine), ...below].filter(isOther)
+  const named = [...view.claims.onPaths(paths, world.machine), ...below].filter(isOther)
   const swept = sweeps === undefined ? [] : view.claims.inCheckout(sweeps).filter(isOther)
   // Claims in other checkouts matter only if the edit meets none in its own checkout.
-  return { named, swept, elsewhere: named.length > 0 ? [] : elsewhereOf(view, places).filter(isOther) }
+  return { named, swept, elsewhere: named.length > 0 ? [] : claimsInOtherCheckouts(view, places).filter(isOther) }
 }
 
 /** Finds claims on the same files in other checkouts of their repositories. */
-function elsewhereOf(view: View, places: readonly Place[]): ClaimRow[] {
+function claimsInOtherCheckouts(view: View, places: readonly CheckoutFile[]): ClaimRow[] {
   const own = new Set(places.map(({ path }) => path))
   const repositories = new Set(places.map(({ repository }) => repository))
   const found = [...repositories].flatMap((repository) => {
@@ -77,26 +81,28 @@ function elsewhereOf(view: View, places: readonly Place[]): ClaimRow[] {
 export function edit(view: View, command: Command<EditInput>): Verdict {
   const { input, by, at } = command
   const { claims: policy } = view.policy()
-  if (policy === 'off') return record([], { isDenied: false })
+  if (policy === 'off') return recordFacts([], { isDenied: false })
   // Most denied edits name claimed files. The first claims and their number are enough for the denial, even if the edit names a thousand files.
   if (policy !== 'warn' && !input.isLate) {
     const paths = input.places.map(({ path }) => path)
-    const { first, count } = view.claims.othersAmong(paths, { agent: by, machine: command.world.machine, at })
+    const { first, count } = view.claims.othersOnPaths(paths, { agent: by, machine: command.world.machine, at })
     if (count > 0)
-      return record([{ type: 'claim.denied', what: 'edit', ...crossing(by, first, count) }], { isDenied: true })
+      return recordFacts([{ type: 'claim.denied', what: 'edit', ...conflictFields(by, first, count) }], {
+        isDenied: true,
+      })
   }
   if (policy !== 'warn' && !input.isLate && input.unclear !== undefined && hasOtherClaims(view, command))
-    return record([], { isDenied: true })
-  const { named, swept, elsewhere } = met(view, command)
+    return recordFacts([], { isDenied: true })
+  const { named, swept, elsewhere } = findClaimConflicts(view, command)
   const isSweepDenied = policy === 'strict' || (policy === 'deny' && !input.isWarned)
   const isDenied = (named.length > 0 && policy !== 'warn') || (swept.length > 0 && isSweepDenied)
   const what = named.length > 0 ? 'edit' : 'git'
   const claims = named.length > 0 ? named : swept
   if (isDenied && !input.isLate)
-    return record([{ type: 'claim.denied', what, ...crossing(by, claims) }], { isDenied: true })
+    return recordFacts([{ type: 'claim.denied', what, ...conflictFields(by, claims) }], { isDenied: true })
   const facts: Fact[] = []
   const why = input.isLate ? 'late' : 'warned'
-  if (claims.length > 0) facts.push({ type: 'claim.passed', what, why, ...crossing(by, claims) })
+  if (claims.length > 0) facts.push({ type: 'claim.passed', what, why, ...conflictFields(by, claims) })
   const taken = new Set(named.map(({ path }) => path))
   const free = input.hasOthers ? input.places.filter(({ path }) => !taken.has(path)) : []
   // An agent with no room for another claim edits without one: limits of the relay never stop an agent's work.
@@ -106,13 +112,13 @@ export function edit(view: View, command: Command<EditInput>): Verdict {
   // If another agent has claimed the same file in another checkout, both agents are told when this claim is made.
   const fresh = new Set(kept.map((fact) => fact.type === 'claim.made' && fact.file))
   const news = elsewhere.filter(({ file }) => fresh.has(file))
-  if (news.length > 0) facts.push({ type: 'claim.passed', what: 'edit', why: 'worktree', ...crossing(by, news) })
-  return record([...facts, ...kept], { isDenied: false })
+  if (news.length > 0) facts.push({ type: 'claim.passed', what: 'edit', why: 'worktree', ...conflictFields(by, news) })
+  return recordFacts([...facts, ...kept], { isDenied: false })
 }
 
 /** Whether another agent has a claim on any file of this machine. */
 function hasOtherClaims(view: View, { by, at, world }: Command<EditInput>): boolean {
-  return view.claims.below('/', world.machine).some((claim) => claim.agent !== by && stands(claim, at))
+  return view.claims.below('/', world.machine).some((claim) => claim.agent !== by && isClaimInForce(claim, at))
 }
 
 /** Returns how many more claims the agent may have. */
@@ -121,17 +127,17 @@ function roomFor(view: View, agent: string, at: number): number {
   return Math.min(own, limits.claimsMax - view.claims.count(at))
 }
 
-function crossing(agent: string, claims: readonly ClaimRow[], count = claims.length) {
+function conflictFields(agent: string, claims: readonly ClaimRow[], count = claims.length) {
   const named = claims.slice(0, namedMax).map(({ file, agent: holder, since }): ClaimMet => ({ file, holder, since }))
   return { agent, root: claims[0]?.root ?? '', claims: named, count }
 }
 
-function claimed(view: View, command: Command<unknown>, places: readonly Place[], how: 'edit' | 'hand'): Fact[] {
+function claimed(view: View, command: Command<unknown>, places: readonly CheckoutFile[], how: 'edit' | 'hand'): Fact[] {
   const { by: agent, at, world } = command
   const { machine } = world
   const until = at + limits.claimMs
   const paths = places.map(({ path }) => path)
-  const held = view.claims.among(paths, machine).filter((claim) => claim.agent === agent && stands(claim, at))
+  const held = view.claims.onPaths(paths, machine).filter((claim) => claim.agent === agent && isClaimInForce(claim, at))
   const own = new Set(held.map(({ path }) => path))
   return places.flatMap(({ path, root, file, repository }): Fact[] => {
     if (!own.has(path)) return [{ type: 'claim.made', path, root, file, repository, agent, how, until, machine }]
@@ -150,14 +156,14 @@ export function renew(view: View, { input, at: now, world: { machine } }: Comman
   const facts: Fact[] = []
   for (const { path, agent, at } of input.edits) {
     const held = view.claims.at(path, machine)
-    if (held?.agent !== agent || !stands(held, now) || held.editedAt >= at || at > now) continue
+    if (held?.agent !== agent || !isClaimInForce(held, now) || held.editedAt >= at || at > now) continue
     facts.push({ type: 'claim.renewed', path, agent, until: at + limits.claimMs, machine })
   }
-  return record(facts)
+  return recordFacts(facts)
 }
 
 export interface AddInput {
-  places: readonly Place[]
+  places: readonly CheckoutFile[]
 }
 
 /** Claims files by hand: all of them, or none. */
@@ -166,8 +172,8 @@ export function add(view: View, command: Command<AddInput>): Verdict {
   const places = [...new Map(input.places.map((place) => [place.path, place])).values()]
   for (const { path, file } of places) {
     const held = view.claims.at(path, world.machine)
-    if (held && held.agent !== by && stands(held, at))
-      return refuse('claim.held', { file, holder: held.agent, since: timeText(held.since) })
+    if (held && held.agent !== by && isClaimInForce(held, at))
+      return refuse('claim.held', { file, holder: held.agent, since: utcTimeText(held.since) })
   }
   const facts = claimed(view, command, places, 'hand')
   const more = facts.filter(({ type }) => type === 'claim.made').length
@@ -175,7 +181,7 @@ export function add(view: View, command: Command<AddInput>): Verdict {
   if (more > 0 && own + more > limits.claimsOfAgentMax)
     return refuse('claim.too-many-yours', { agent: by, count: own, max: limits.claimsOfAgentMax })
   if (more > 0 && count + more > limits.claimsMax) return refuse('claim.too-many', { count })
-  return record(facts)
+  return recordFacts(facts)
 }
 
 export interface DropInput extends AddInput {
@@ -188,11 +194,11 @@ export function drop(view: View, { input, by, at, world }: Command<DropInput>): 
   const facts: Fact[] = []
   for (const { path, file } of input.places) {
     const held = view.claims.at(path, world.machine)
-    if (!held || !stands(held, at)) return refuse('claim.none', { file })
+    if (!held || !isClaimInForce(held, at)) return refuse('claim.none', { file })
     if (held.agent !== by && !isPerson) return refuse('claim.not-yours', { file, holder: held.agent })
     facts.push(ended(held, 'released'))
   }
-  return record(facts)
+  return recordFacts(facts)
 }
 
 export interface EndInput {
@@ -205,17 +211,17 @@ export interface EndInput {
 export function end(view: View, { input, at, world }: Command<EndInput>): Verdict {
   const { agent, committed = [] } = input
   const facts: Fact[] = []
-  if (agent !== undefined && !world.isLive(agent)) facts.push(...endsOf(view, agent, at))
+  if (agent !== undefined && !world.isLive(agent)) facts.push(...claimEndFacts(view, agent, at))
   for (const { path, agent: holder, editedAt } of committed) {
     const held = view.claims.at(path, world.machine)
     if (held?.agent === holder && held.editedAt === editedAt) facts.push(ended(held, 'committed'))
   }
-  return record(facts)
+  return recordFacts(facts)
 }
 
 /** Returns the facts that end an agent's claims made by edits; with `all`, also those made by hand. */
-export function endsOf(view: View, agent: string, at: number, all = false): Fact[] {
-  const held = view.claims.of(agent).filter((claim) => (all || claim.how === 'edit') && stands(claim, at))
+export function claimEndFacts(view: View, agent: string, at: number, all = false): Fact[] {
+  const held = view.claims.of(agent).filter((claim) => (all || claim.how === 'edit') && isClaimInForce(claim, at))
   return held.map((claim) => ended(claim, 'gone'))
 }
 
@@ -224,7 +230,7 @@ function ended({ path, root, file, agent, machine }: ClaimRow, why: 'released' |
 }
 
 /** Formats a time as `12:04 UTC`, by arithmetic alone: rules have no clock. */
-export function timeText(ms: number): string {
+export function utcTimeText(ms: number): string {
   const minutes = Math.floor(ms / 60_000) % 1_440
   const two = (n: number) => String(n).padStart(2, '0')
   return `${two(Math.floor(minutes / 60))}:${two(minutes % 60)} UTC`

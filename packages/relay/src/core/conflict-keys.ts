@@ -5,15 +5,15 @@
 import { toolNameOf } from '@agent-relay/sdk/protocol'
 import { handleKey } from './handles.ts'
 
-export const keys = {
+export const conflictKeys = {
   policy: 'p',
   /** The key for the workspace's format and owner machine, and for the machines that were removed. */
   machines: 'o',
   agents: 'a',
   agent: (name: string) => `a:${name}`,
-  /** The key for all names and handles of agents. In `called`, names and handles that read alike have the same key. */
-  calledAny: 'h',
-  called: (text: string) => `h:${handleKey(text)}`,
+  /** The key for all names and handles of agents. In `nameOrHandle`, names and handles that read alike have the same key. */
+  allNamesAndHandles: 'h',
+  nameOrHandle: (text: string) => `h:${handleKey(text)}`,
   channels: '#',
   /** The key for a conversation's last message number. */
   conversation: (name: string) => `c:${name}`,

@@ -35,7 +35,7 @@ const rules = {
   'message.send': messages.send,
   'message.react': messages.react,
   'inbox.take': inbox.take,
-  'inbox.offer': inbox.offerThese,
+  'inbox.offer': inbox.offerMessages,
   'inbox.read': inbox.markRead,
   'inbox.let-go': inbox.letGo,
   'inbox.keep': inbox.keep,
@@ -66,7 +66,7 @@ const rules = {
   'notice.ask': notices.ask,
   'notice.drop': notices.drop,
   'notice.tell': notices.tell,
-  'spend.note': spend.note,
+  'spend.note': spend.recordSpend,
 } as const
 
 export type RuleName = keyof typeof rules

@@ -16,7 +16,7 @@ export function handleKey(text: string): string {
   return letters === '' ? text : letters
 }
 
-export interface Called {
+export interface HandleAndRole {
   handle?: string
   role?: 'lead'
   /** Whether the caller has shown the workspace key. */
@@ -29,7 +29,7 @@ export interface Called {
  * Refuses a handle that is the name or handle of another agent or the daemon, and the role `lead` to a caller that may not take it. `name`: the agent that is
  * to be called so.
  */
-export function handleClash(view: View, world: World, called: Called, name: string): Refused | undefined {
+export function refuseHandleClash(view: View, world: World, called: HandleAndRole, name: string): Refused | undefined {
   const { handle, role, isHolder, givesUp } = called
   const mayLead = isHolder || view.agent(name)?.role === 'lead'
   if (role === 'lead' && !mayLead) return leadDenied()
@@ -38,7 +38,7 @@ export function handleClash(view: View, world: World, called: Called, name: stri
   if (readsLikeDaemon(handle)) return refuse('agent.handle-taken', { handle, name: daemonName })
   // A live session may have a name that no agent in the tables has yet.
   const unsaved = handle !== givesUp && world.isLive(handle) ? { name: handle } : undefined
-  const other = [...view.agentsCalled(handle), unsaved].find((agent) => agent !== undefined && agent.name !== name)
+  const other = [...view.agentsNamedLike(handle), unsaved].find((agent) => agent !== undefined && agent.name !== name)
   return other && refuse('agent.handle-taken', { handle, name: other.name })
 }
 
@@ -46,11 +46,11 @@ export function handleClash(view: View, world: World, called: Called, name: stri
  * Finds the agent for which a reader would take this name: its handle reads alike, or it is a person. Nobody else may take such a name, except a person's
  * with the workspace key.
  */
-export function handleOwner(view: View, name: string, isHolder = false): AgentRow | undefined {
+export function findHandleOwner(view: View, name: string, isHolder = false): AgentRow | undefined {
   const isPerson = (agent: AgentRow) => !isHolder && agent.type === 'human'
   const isOwner = (agent: AgentRow) =>
     isPerson(agent) || (agent.handle !== undefined && handleKey(agent.handle) === handleKey(name))
-  return view.agentsCalled(name).find((agent) => agent.name !== name && isOwner(agent))
+  return view.agentsNamedLike(name).find((agent) => agent.name !== name && isOwner(agent))
 }
 
 /** Whether a name reads like the daemon's, as `Agent-Relay` and `agent_relay` do. Such names are refused, since agents believe what the daemon says. */

@@ -2,12 +2,12 @@
 // may move a home; facts/judge.ts judges what a machine may say in an agent's name. In a workspace of one machine nobody has a home.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
-import { type Command, record, refuse, type Verdict } from './verdict.ts'
+import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { HomeRow, View } from './view.ts'
 import type { World } from './world.ts'
 
 /** Returns the fact that gives an agent a home on this machine, if the agent has none or had it on a removed machine. Empty if its home is here already. */
-export function homeHere(view: View, world: World, agent: string): Fact[] {
+export function homeHereFacts(view: View, world: World, agent: string): Fact[] {
   const { machine } = world
   const home = view.home(agent)
   const isKnown = view.agent(agent) !== undefined
@@ -26,7 +26,7 @@ export function homeElsewhere(view: View, { machine }: World, agent: string): Ho
  * Returns the agent's home on another machine, which keeps the agent's name from being taken here. A machine that was removed from the cluster keeps no
  * names.
  */
-export function heldElsewhere(view: View, world: World, agent: string): HomeRow | undefined {
+export function homeKeepingName(view: View, world: World, agent: string): HomeRow | undefined {
   const home = homeElsewhere(view, world, agent)
   return home && world.isRemoved?.(home.machine) ? undefined : home
 }
@@ -56,10 +56,10 @@ export function move(view: View, { input, world }: Command<MoveInput>): Verdict 
   const { agent, machine, takeOver = false } = input
   if (!view.agent(agent)) return refuse('agent.unknown', { name: agent })
   const home = view.home(agent)
-  if (home?.machine === machine) return record([], { agent, machine })
+  if (home?.machine === machine) return recordFacts([], { agent, machine })
   const isHere = homeElsewhere(view, world, agent) === undefined
   if (!isHere && !(takeOver && machine === world.machine && mayTakeOver(view, machine, home)))
     return refuse('agent.elsewhere', { name: agent, machine: home?.machine })
   const homed: Fact = { type: 'agent.homed', agent, machine, epoch: (home?.epoch ?? 0) + 1 }
-  return record([isHere ? homed : { ...homed, isTakeOver: true }], { agent, machine })
+  return recordFacts([isHere ? homed : { ...homed, isTakeOver: true }], { agent, machine })
 }

@@ -9,21 +9,21 @@
 // offer that it has shown the message.
 
 import { type Fact, heldRoutes, limits, outsideRoutes, type ParsedInputOf, type Route } from '@agent-relay/sdk/protocol'
-import { enter, unknownChannel } from './channels.ts'
+import { enterChannelFacts, refuseUnknownChannel } from './channels.ts'
 import { isPartyTo } from './sight.ts'
 import type { Steps } from './steps.ts'
-import { type Command, type Refused, record, refuse, type Verdict } from './verdict.ts'
-import type { InboxFilter, Look, ReceiptRow, View, Waiting } from './view.ts'
+import { type Command, type Refused, recordFacts, refuse, type Verdict } from './verdict.ts'
+import type { InboxFilter, ReceiptRow, ScanProgress, View, WaitingMessage } from './view.ts'
 
 /** How long a handed-out message stays with the session that took it: long enough for a model's turn, short enough to notice a dead session. */
 export const offerMs = 600_000
 /** The highest value of `more`, the count of further messages: beyond it the exact number helps nobody, and counting costs time. */
 export const moreCountMax = 1_000
-export const takeDefault = 50
+export const takeCountDefault = 50
 /** The most rows that a rule may pass over in a search, since every other caller waits during a commit. */
-const passedMax = 1_000
+const rowsPassedMax = 1_000
 /** The most messages that one command marks as read. */
-export const readMax = 1_000
+export const markReadMax = 1_000
 
 export interface TakeInput extends Omit<ParsedInputOf<'inbox.take'>, 'route' | 'wait'> {
   route?: Route
@@ -34,7 +34,7 @@ export interface TakeInput extends Omit<ParsedInputOf<'inbox.take'>, 'route' | '
   /** Whether a hook gets at least one message, whatever its size, because no other way has more room. For the route `hook` only. */
   oneAtLeast?: boolean
   /** Messages that were found before the command, because finding them takes long. Those read or handed out since then are left out. */
-  found?: Picked
+  found?: PickedMessages
 }
 
 /** The outcome of a rule that would take too long and has changed nothing. Its caller then finds the messages first, and gives the command again with them. */
@@ -43,96 +43,102 @@ const unfinished = { isUnfinished: true }
 export function take(view: View, command: Command<TakeInput>): Verdict {
   const { input, by } = command
   const { channel } = input
-  if (channel !== undefined && view.lastNumber(channel) === undefined) return unknownChannel(view, channel)
-  const unseen = unseenBefore(view, by, input)
+  if (channel !== undefined && view.lastNumber(channel) === undefined) return refuseUnknownChannel(view, channel)
+  const unseen = refuseUnseenBefore(view, by, input)
   if (unseen) return unseen
   // Where machines share the workspace, the shared journal has recorded the entering of the channel before this command: see cluster/local-lane.ts.
-  const facts: Fact[] = channel === undefined || command.world.machine !== undefined ? [] : enter(view, by, channel)
-  const look = { passed: 0 }
-  const picked = input.found ? stillThere(view, command, input.found) : within(look, pick(view, command, look))
-  if (!picked) return record([], unfinished)
+  const facts: Fact[] =
+    channel === undefined || command.world.machine !== undefined ? [] : enterChannelFacts(view, by, channel)
+  const progress = { rowsPassed: 0 }
+  const picked = input.found
+    ? stillWaiting(view, command, input.found)
+    : runBounded(progress, pickMessages(view, command, progress))
+  if (!picked) return recordFacts([], unfinished)
   const shown: string[] = []
   for (const { head, receipt } of picked.waiting) {
     if (receipt?.readAt !== undefined) continue
-    if (isHeld(command, receipt)) shown.push(head.id)
+    if (isHeldBySession(command, receipt)) shown.push(head.id)
     else facts.push(input.route === 'hook' ? hold(command, head.id) : offer(command, head.id, input.route ?? 'take'))
   }
   const outcome = { messages: picked.waiting.map(({ head }) => head.id), more: picked.more }
   // A look back also shows messages that were read or that other sessions hold. Its answer reads their receipts from the tables, after the offers are stored.
-  const found = looksBack(input) ? undefined : picked.waiting
-  return record(facts, shown.length > 0 ? { ...outcome, shown } : outcome, undefined, found)
+  const found = includesReadMessages(input) ? undefined : picked.waiting
+  return recordFacts(facts, shown.length > 0 ? { ...outcome, shown } : outcome, undefined, found)
 }
 
-export interface Picked {
-  waiting: Waiting[]
+export interface PickedMessages {
+  waiting: WaitingMessage[]
   more: number
 }
 
-type Taking = Pick<Command<TakeInput>, 'input' | 'by' | 'at' | 'world'>
+type TakeCommand = Pick<Command<TakeInput>, 'input' | 'by' | 'at' | 'world'>
 
 /** Finds the messages that `inbox.take` hands out. */
-export function* pick(view: View, command: Taking, look?: Look): Steps<Picked> {
+export function* pickMessages(view: View, command: TakeCommand, progress?: ScanProgress): Steps<PickedMessages> {
   const { input, by } = command
-  if (looksBack(input)) return yield* pickHistory(view, command, look)
-  const isFree = ({ receipt }: Waiting) => isFreeFor(command, receipt)
+  if (includesReadMessages(input)) return yield* pickHistory(view, command, progress)
+  const isFree = ({ receipt }: WaitingMessage) => isFreeFor(command, receipt)
   const room = { ...input, isFirstFree: input.route !== 'hook' || input.oneAtLeast === true }
-  return yield* pageSteps(view.unread(by, filterOf(view, input), look), room, isFree, {
-    look,
+  return yield* pickPage(view.unread(by, inboxFilterOf(view, input), progress), room, isFree, {
+    progress,
     uncounted: input.uncounted,
   })
 }
 
-function isFreeFor(command: Taking, receipt: ReceiptRow | undefined): boolean {
-  if (isHeld(command, receipt)) return false
-  if (command.input.route !== 'hook' || isForgotten(command.input, receipt)) return true
-  return !isBefore(receipt) && !isAnswered(command, receipt)
+function isFreeFor(command: TakeCommand, receipt: ReceiptRow | undefined): boolean {
+  if (isHeldBySession(command, receipt)) return false
+  if (command.input.route !== 'hook' || isUnknownToSession(command.input, receipt)) return true
+  return !wasShownOutsideTool(receipt) && !isAnswered(command, receipt)
 }
 
 /**
  * Whether the answer to a call has carried the message to a session that is still connected, however long ago: the session's model may work for an hour
  * without a call.
  */
-function isAnswered({ by, world }: Taking, receipt: ReceiptRow | undefined): boolean {
+function isAnswered({ by, world }: TakeCommand, receipt: ReceiptRow | undefined): boolean {
   const { route, session } = receipt ?? {}
-  return route !== undefined && session !== undefined && world.holder(session, by) !== undefined
+  return route !== undefined && session !== undefined && world.liveSession(session, by) !== undefined
 }
 
 /**
  * Whether a session that asks `again` does not know the message, because it was shown before the session began. A message offered since then may have
  * come from another hook of the same session, since hooks run at the same time.
  */
-function isForgotten({ again, begun = Number.POSITIVE_INFINITY }: TakeInput, receipt: ReceiptRow | undefined): boolean {
+function isUnknownToSession(
+  { again, begun = Number.POSITIVE_INFINITY }: TakeInput,
+  receipt: ReceiptRow | undefined,
+): boolean {
   return again === true && (receipt?.offeredAt ?? 0) < begun
 }
 
 /** Returns the messages found earlier with their present receipts, without those that were read or handed out since. */
-function stillThere(view: View, command: Command<TakeInput>, { waiting, more }: Picked): Picked {
+function stillWaiting(view: View, command: Command<TakeInput>, { waiting, more }: PickedMessages): PickedMessages {
   const { input, by } = command
   const now = waiting.map((each) => ({ ...each, receipt: view.receipt(by, each.head) }))
-  const isFree = ({ receipt }: Waiting) => receipt?.readAt === undefined && isFreeFor(command, receipt)
-  return { waiting: looksBack(input) ? now : now.filter(isFree), more }
+  const isFree = ({ receipt }: WaitingMessage) => receipt?.readAt === undefined && isFreeFor(command, receipt)
+  return { waiting: includesReadMessages(input) ? now : now.filter(isFree), more }
 }
 
 /** Runs a read to its end. Undefined if the read has to pass over too many rows. */
-function within<T>(look: Look, steps: Steps<T>): T | undefined {
+function runBounded<T>(progress: ScanProgress, steps: Steps<T>): T | undefined {
   for (;;) {
     const { done, value } = steps.next()
     if (done) return value
-    if (look.passed > passedMax) return undefined
+    if (progress.rowsPassed > rowsPassedMax) return undefined
   }
 }
 
 /** Whether the message was shown to the agent outside a tool's answer, as by a hook. Once is enough: otherwise each end of a turn would show it again. */
-function isBefore(receipt: ReceiptRow | undefined): boolean {
+function wasShownOutsideTool(receipt: ReceiptRow | undefined): boolean {
   return receipt?.route !== undefined && outsideRoutes.includes(receipt.route)
 }
 
 /**
  * Finds the newest messages that fit, oldest first. Messages held by other sessions are shown too, but stay with those sessions: looking back is not taking.
  */
-function* pickHistory(view: View, { input, by }: Taking, look?: Look): Steps<Picked> {
-  const source = view.received(by, filterOf(view, input), look)
-  const { waiting, more } = yield* pageSteps(source, input, () => true)
+function* pickHistory(view: View, { input, by }: TakeCommand, progress?: ScanProgress): Steps<PickedMessages> {
+  const source = view.received(by, inboxFilterOf(view, input), progress)
+  const { waiting, more } = yield* pickPage(source, input, () => true)
   return { waiting: waiting.reverse(), more }
 }
 
@@ -144,20 +150,20 @@ interface PageSize {
 }
 
 /** Takes messages from `source` up to the limits of a page and counts the rest. Pauses at each message, and wherever `source` pauses. */
-export function* pageSteps(
-  source: Iterable<Waiting | undefined>,
-  { limit = takeDefault, bytesMax = limits.pageBytesMax, isFirstFree = true }: PageSize,
-  isFree: (waiting: Waiting) => boolean,
-  { look, uncounted = false }: { look?: Look; uncounted?: boolean } = {},
-): Steps<Picked> {
-  const waiting: Waiting[] = []
+export function* pickPage(
+  source: Iterable<WaitingMessage | undefined>,
+  { limit = takeCountDefault, bytesMax = limits.pageBytesMax, isFirstFree = true }: PageSize,
+  isFree: (waiting: WaitingMessage) => boolean,
+  { progress, uncounted = false }: { progress?: ScanProgress; uncounted?: boolean } = {},
+): Steps<PickedMessages> {
+  const waiting: WaitingMessage[] = []
   let bytes = 0
   let more = 0
   for (const each of source) {
     yield
     if (!each) continue
     if (!isFree(each)) {
-      if (look) look.passed++
+      if (progress) progress.rowsPassed++
       continue
     }
     const isAlways = isFirstFree && waiting.length === 0
@@ -172,14 +178,14 @@ export function* pageSteps(
   return { waiting, more }
 }
 
-type Asked = Pick<TakeInput, 'from' | 'channel' | 'thread' | 'unreadOnly' | 'before' | 'after'>
+type InboxQuery = Pick<TakeInput, 'from' | 'channel' | 'thread' | 'unreadOnly' | 'before' | 'after'>
 
 /** Whether the query includes messages that were read. Such a query takes the newest messages first. */
-export function looksBack({ unreadOnly, before }: Asked): boolean {
+export function includesReadMessages({ unreadOnly, before }: InboxQuery): boolean {
   return unreadOnly === false || before !== undefined
 }
 
-export function filterOf(view: View, { from, channel, thread, before, after }: Asked): InboxFilter {
+export function inboxFilterOf(view: View, { from, channel, thread, before, after }: InboxQuery): InboxFilter {
   return {
     from,
     conversation: channel,
@@ -190,14 +196,17 @@ export function filterOf(view: View, { from, channel, thread, before, after }: A
 }
 
 /** Refuses a page of the inbox that begins before a message which the reader may not see. */
-export function unseenBefore(view: View, by: string, { before }: Asked): Refused | undefined {
+export function refuseUnseenBefore(view: View, by: string, { before }: InboxQuery): Refused | undefined {
   const message = before === undefined ? undefined : view.message(before)
   if (before === undefined || (message && isPartyTo(view, by, message))) return undefined
   return refuse('message.unknown', { message: before })
 }
 
 /** Whether one of the agent's live sessions holds the message now, so that the agent's other sessions do not get it. */
-export function isHeld(asked: Pick<Command<unknown>, 'by' | 'at' | 'world'>, receipt: ReceiptRow | undefined): boolean {
+export function isHeldBySession(
+  asked: Pick<Command<unknown>, 'by' | 'at' | 'world'>,
+  receipt: ReceiptRow | undefined,
+): boolean {
   return holderOf(asked, receipt) !== undefined
 }
 
@@ -207,7 +216,7 @@ function holderOf(
 ): string | undefined {
   // A hold that ends later than any new one could was made before the clock was set back. It counts as over: otherwise it might last for years.
   if (receipt?.until === undefined || receipt.until <= at || receipt.until > at + offerMs) return undefined
-  return receipt.session === undefined ? undefined : world.holder(receipt.session, by)
+  return receipt.session === undefined ? undefined : world.liveSession(receipt.session, by)
 }
 
 function offer({ by, at, session }: Command<unknown>, message: string, route: Route): Fact {
@@ -219,13 +228,13 @@ function hold({ by, at, session }: Command<unknown>, message: string): Fact {
   return { type: 'delivery.held', message, agent: by, session, until: at + offerMs }
 }
 
-export interface OfferTheseInput {
+export interface OfferMessagesInput {
   messages: string[]
   route: Route
 }
 
 /** Offers certain messages to the agent: a reply that ended a wait, or messages that were pushed or pasted. Messages read meanwhile are left alone. */
-export function offerThese(view: View, command: Command<OfferTheseInput>): Verdict {
+export function offerMessages(view: View, command: Command<OfferMessagesInput>): Verdict {
   const facts: Fact[] = []
   for (const id of command.input.messages) {
     const message = view.message(id)
@@ -236,26 +245,26 @@ export function offerThese(view: View, command: Command<OfferTheseInput>): Verdi
     const isElsewhere = holder !== undefined && holder !== command.session && !heldRoutes.includes(command.input.route)
     if (receipt?.readAt === undefined && !isElsewhere) facts.push(offer(command, id, command.input.route))
   }
-  return record(facts, { offered: facts.length })
+  return recordFacts(facts, { offered: facts.length })
 }
 
-export interface HeldInput {
+export interface HeldMessagesInput {
   messages: string[]
 }
 
 /** Frees the messages of a call whose answer was lost on its way to the session, so that they can be handed out again. */
-export function letGo(view: View, command: Command<HeldInput>): Verdict {
+export function letGo(view: View, command: Command<HeldMessagesInput>): Verdict {
   const release = (message: string): Fact => ({ type: 'delivery.released', message, agent: command.by })
-  return record(stillHeld(view, command).map(release))
+  return recordFacts(stillHeld(view, command).map(release))
 }
 
 /** Extends the hold on messages that the agent has not been shown yet. */
-export function keep(view: View, command: Command<HeldInput>): Verdict {
-  return record(stillHeld(view, command).map((id) => hold(command, id)))
+export function keep(view: View, command: Command<HeldMessagesInput>): Verdict {
+  return recordFacts(stillHeld(view, command).map((id) => hold(command, id)))
 }
 
 /** Returns the messages that the command's session still holds: some may have been handed to another session since. */
-function stillHeld(view: View, { input, by, session }: Command<HeldInput>): string[] {
+function stillHeld(view: View, { input, by, session }: Command<HeldMessagesInput>): string[] {
   return input.messages.filter((id) => {
     const message = view.message(id)
     const receipt = message && view.receipt(by, message)
@@ -277,25 +286,27 @@ export function markRead(view: View, { input, by }: Command<ReadInput>): Verdict
     if (view.receipt(by, message)?.readAt === undefined) ids.add(id)
   }
   const { thread, found } = input
-  const look = { passed: 0 }
+  const progress = { rowsPassed: 0 }
   const ofThread =
     found?.messages ??
-    (thread === undefined ? [] : within(look, unreadOf(view, by, thread, { look, max: readMax + 1 })))
-  if (!ofThread || ofThread.length > readMax) return record([], unfinished)
+    (thread === undefined
+      ? []
+      : runBounded(progress, unreadInThread(view, by, thread, { progress, max: markReadMax + 1 })))
+  if (!ofThread || ofThread.length > markReadMax) return recordFacts([], unfinished)
   for (const id of ofThread) if (!isRead(view, by, id)) ids.add(id)
   const facts = [...ids].map((message): Fact => ({ type: 'delivery.read', message, agent: by }))
-  return record(facts, { read: facts.length + (found?.marked ?? 0) })
+  return recordFacts(facts, { read: facts.length + (found?.marked ?? 0) })
 }
 
 /** Finds the unread messages of a thread, at most `max`. */
-export function* unreadOf(
+export function* unreadInThread(
   view: View,
   by: string,
   thread: string,
-  { look, max = Number.POSITIVE_INFINITY }: { look?: Look; max?: number } = {},
+  { progress, max = Number.POSITIVE_INFINITY }: { progress?: ScanProgress; max?: number } = {},
 ): Steps<string[]> {
   const ids: string[] = []
-  for (const each of view.unread(by, { thread }, look)) {
+  for (const each of view.unread(by, { thread }, progress)) {
     yield
     if (each && ids.push(each.head.id) >= max) break
   }

@@ -18,7 +18,7 @@ export interface JournalEntry extends Entry {
 }
 
 /** The origin of an entry in a journal that several machines share. */
-export interface Origin {
+export interface EntryOrigin {
   /** The machine whose daemon appended the entry. */
   machine: string
   /**
@@ -47,24 +47,24 @@ export const administratorMark = 'admin-'
  * Returns the machine of the worker, run or other thing that a fact tells of: the machine that appended the entry, as the cluster reports, whatever the
  * fact says. Otherwise a machine could have a program started on another machine. Only entries that were copied into the cluster may tell of others.
  */
-export function machineOf(fact: { machine?: string }, { machine, mark }: Partial<Origin>): string | null {
+export function machineOf(fact: { machine?: string }, { machine, mark }: Partial<EntryOrigin>): string | null {
   const isProven = mark !== undefined && !mark.startsWith(copyMark)
   return (isProven ? machine : fact.machine) ?? null
 }
 
 /** An entry that has no number yet. */
-export type Draft = Omit<JournalEntry, 'seq'>
+export type EntryDraft = Omit<JournalEntry, 'seq'>
 
 /** The recorded answer to a command that was given before. */
-export type Answered = Pick<JournalEntry, 'seq' | 'rule' | 'digest' | 'outcome'>
+export type RecordedAnswer = Pick<JournalEntry, 'seq' | 'rule' | 'digest' | 'outcome'>
 
 export interface Journal {
   /** The number of the last entry; 0 if the journal is empty. Numbers have no gaps. */
   readonly lastSeq: number
   /** Returns the recorded answer to a command whose sender did not hear it and asks again. `by` is the sender and `cause` the sender's id for the command. */
-  answered(by: string, cause: string): Answered | undefined
+  recordedAnswer(by: string, cause: string): RecordedAnswer | undefined
   /** Returns entries after a number, oldest first, complete except for their payloads. */
-  follow(since: number, limit: number): JournalEntry[]
+  entriesAfter(since: number, limit: number): JournalEntry[]
   /** Returns the payload of an entry; undefined if it has none. */
   payload(seq: number): Uint8Array | undefined
 }

@@ -1,11 +1,11 @@
 // Rules for sending messages and reactions: who gets a message, which thread it belongs to, and when two agents talk too fast.
 
 import { ChannelName, daemonName, type Fact, issuesText, type ParsedInputOf } from '@agent-relay/sdk/protocol'
-import { unknownAgent } from './agents.ts'
-import { enter, unknownChannel } from './channels.ts'
+import { refuseUnknownAgent } from './agents.ts'
+import { enterChannelFacts, refuseUnknownChannel } from './channels.ts'
 import { addressOf, broadcast, directKey, directMembers, isChannel } from './conversations.ts'
 import { isPartyTo } from './sight.ts'
-import { type Command, type Refused, record, refuse, type Verdict } from './verdict.ts'
+import { type Command, type Refused, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { View } from './view.ts'
 
 export interface SendInput extends Omit<ParsedInputOf<'message.send'>, 'wait' | 'to'> {
@@ -18,13 +18,13 @@ const minuteMs = 60_000
 
 export function send(view: View, command: Command<SendInput>): Verdict {
   const { input, by, mint } = command
-  const target = resolve(view, by, input)
+  const target = resolveTarget(view, by, input)
   if ('refusal' in target) return target
   const place = placeInThread(view, by, input)
   if ('refusal' in place) return place
   const { conversation, opening } = target
   const lastN = view.lastNumber(conversation) ?? 0
-  const tooFast = paceOf(view, command, conversation, lastN)
+  const tooFast = refuseTooFast(view, command, conversation, lastN)
   if (tooFast) return tooFast
   const created: Fact = {
     type: 'message.created',
@@ -40,22 +40,22 @@ export function send(view: View, command: Command<SendInput>): Verdict {
 
 type Target = { conversation: string; opening: Fact[] } | Refused
 
-function resolve(view: View, by: string, { to, create }: SendInput): Target {
+function resolveTarget(view: View, by: string, { to, create }: SendInput): Target {
   if (typeof to === 'string' && to === broadcast) return { conversation: broadcast, opening: [] }
   if (typeof to === 'string' && isChannel(to)) {
     // An agent of another workspace, or the daemon itself, may send to a channel but has no inbox here: it does not join, and makes no channel.
     const isOneOfUs = view.agent(by) !== undefined
     if (view.lastNumber(to) === undefined) {
-      if (!create || !isOneOfUs) return unknownChannel(view, to, isOneOfUs)
+      if (!create || !isOneOfUs) return refuseUnknownChannel(view, to, isOneOfUs)
       const name = ChannelName.safeParse(to)
       if (!name.success)
         return refuse('input.invalid', { operation: 'message.send', why: issuesText(name.error.issues) })
     }
-    return { conversation: to, opening: isOneOfUs ? enter(view, by, to) : [] }
+    return { conversation: to, opening: isOneOfUs ? enterChannelFacts(view, by, to) : [] }
   }
   const others = (typeof to === 'string' ? [to] : to).filter((name) => name !== by)
   if (others.length === 0) return refuse('message.to-self')
-  for (const name of others) if (!view.agent(name)) return unknownAgent(view, name)
+  for (const name of others) if (!view.agent(name)) return refuseUnknownAgent(view, name)
   const conversation = directKey([by, ...others])
   if (view.lastNumber(conversation) !== undefined) return { conversation, opening: [] }
   const members = directMembers(conversation)
@@ -88,7 +88,7 @@ function placeInThread(view: View, by: string, { thread, replyTo }: SendInput): 
 }
 
 /** Refuses a message if the one `limit` places back is less than a minute old: this stops two models that thank each other forever. */
-function paceOf(
+function refuseTooFast(
   view: View,
   { input, at, by }: Command<SendInput>,
   conversation: string,
@@ -109,7 +109,7 @@ export function react(view: View, { input, by }: Command<ParsedInputOf<'message.
   const { emoji } = input
   const has = view.hasReacted(by, message, emoji)
   const wants = !input.remove
-  if (has === wants) return record([], { message: message.id })
+  if (has === wants) return recordFacts([], { message: message.id })
   const type = wants ? 'reaction.added' : 'reaction.removed'
-  return record([{ type, message: message.id, agent: by, emoji }], { message: message.id })
+  return recordFacts([{ type, message: message.id, agent: by, emoji }], { message: message.id })
 }

@@ -5,13 +5,13 @@ const nameCharsMax = 64
 const numberCharsMin = 6
 const numberMax = 2 ** 30
 
-export function numbered(name: string, number: number): string {
+export function numberedName(name: string, number: number): string {
   const chars = Math.max(numberCharsMin, String(number).length + 1)
   return `${name.slice(0, nameCharsMax - chars)}-${number}`
 }
 
 /** Returns the name of the same person on another machine: the person's name, shortened, with the machine's name. */
-export function secondName(name: string, machine: string): string {
+export function nameOnMachine(name: string, machine: string): string {
   return `${name.slice(0, nameCharsMax - machine.length - 1)}-${machine}`
 }
 
@@ -19,15 +19,15 @@ export function secondName(name: string, machine: string): string {
 export function freeNameOf(wanted: string, isTaken: (name: string) => boolean): string | undefined {
   if (!isTaken(wanted)) return wanted
   let [taken, free] = [1, 2]
-  while (isTaken(numbered(wanted, free))) {
+  while (isTaken(numberedName(wanted, free))) {
     taken = free
     free *= 2
     if (free > numberMax) return undefined
   }
   while (free - taken > 1) {
     const middle = Math.floor((taken + free) / 2)
-    if (isTaken(numbered(wanted, middle))) taken = middle
+    if (isTaken(numberedName(wanted, middle))) taken = middle
     else free = middle
   }
-  return numbered(wanted, free)
+  return numberedName(wanted, free)
 }

@@ -4,7 +4,7 @@ const suggestionsMax = 3
 /** The most edits between a mistyped name and a suggestion: with more, another name was meant. */
 const editsMax = 4
 
-export function nearest(wanted: string, names: Iterable<string>): string[] {
+export function nearestNames(wanted: string, names: Iterable<string>): string[] {
   const sought = wanted.toLowerCase()
   // Once three suggestions are found, a name that is further away than the last of the three does not matter.
   let limit = Math.min(editsMax, Math.max(1, Math.floor(wanted.length / 3)))

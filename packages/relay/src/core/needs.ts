@@ -1,10 +1,10 @@
 // Needs, the things that wait for a person: which messages and workers are among them, their keys and order, and how a person dismisses one.
 // broker/approvals/needs.ts collects them.
 
-import { isSaidTo } from '@agent-relay/sdk/internal/mentions'
+import { isAddressedTo } from '@agent-relay/sdk/internal/mentions'
 import { type Need, needKinds } from '@agent-relay/sdk/protocol'
 import { directMembers } from './conversations.ts'
-import { type Command, record, refuse, type Verdict } from './verdict.ts'
+import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { MessageHead, View, WorkerRow } from './view.ts'
 
 /** How long a failed worker is listed as a need: an older failure is of no interest. */
@@ -35,34 +35,34 @@ export function dismiss(view: View, { input, by }: Command<DismissInput>): Verdi
   const { key, through } = input
   if (!view.agent(by)) return refuse('agent.required')
   if (isStanding(key)) return refuse('need.open', { key })
-  return record(through === undefined ? [] : [{ type: 'need.dismissed', agent: by, key, through }])
+  return recordFacts(through === undefined ? [] : [{ type: 'need.dismissed', agent: by, key, through }])
 }
 
 /** Returns the kind of need that an agent's message makes for a person. open-questions.ts tells whether a question in a pair or group is still open. */
-export function asksOf(
+export function needKindOf(
   person: string,
   { conversation, kind }: Pick<MessageHead, 'conversation' | 'kind'>,
   body: () => string,
 ): Need['kind'] | undefined {
   const isDirect = directMembers(conversation).length > 0
-  if (!isSaidTo(person, { kind, isDirect, body })) return undefined
+  if (!isAddressedTo(person, { kind, isDirect, body })) return undefined
   if (kind !== 'question') return 'mention'
   return isDirect ? undefined : 'question'
 }
 
 /** Reasons for a worker's end that came from the daemon, neither from a release nor from the worker's program. */
-export const withDaemon = { stopped: 'the daemon was stopped', restarted: 'the daemon was restarted' } as const
+export const daemonEndReasons = { stopped: 'the daemon was stopped', restarted: 'the daemon was restarted' } as const
 
-type Ended = Pick<WorkerRow, 'status' | 'code' | 'reason' | 'changedAt'>
+type EndedWorker = Pick<WorkerRow, 'status' | 'code' | 'reason' | 'changedAt'>
 
 /** Whether a worker failed, by itself or with the daemon; a worker that was released has done its work. A program that a signal ended has no exit code. */
-export function hasFailed({ status, code, reason = '', changedAt }: Ended, now: number): boolean {
+export function hasWorkerFailed({ status, code, reason = '', changedAt }: EndedWorker, now: number): boolean {
   if (status !== 'exited' || now - changedAt > failedForMs) return false
-  if (reason === withDaemon.stopped || reason === withDaemon.restarted) return true
+  if (reason === daemonEndReasons.stopped || reason === daemonEndReasons.restarted) return true
   return code === undefined ? / signal \d/.test(reason) : code !== 0
 }
 
 /** Compares needs by urgency, then by age, the oldest first: a new need does not push down what the person looks at. */
-export function byUrgency(a: Pick<Need, 'kind' | 'since'>, b: Pick<Need, 'kind' | 'since'>): number {
+export function compareUrgency(a: Pick<Need, 'kind' | 'since'>, b: Pick<Need, 'kind' | 'since'>): number {
   return needKinds.indexOf(a.kind) - needKinds.indexOf(b.kind) || a.since.localeCompare(b.since)
 }

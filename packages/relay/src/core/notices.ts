@@ -5,20 +5,20 @@
 
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import { daemonName, type Fact, limits, type ParsedInputOf } from '@agent-relay/sdk/protocol'
-import { unknownAgent } from './agents.ts'
+import { refuseUnknownAgent } from './agents.ts'
 import { answerPlaces } from './answers.ts'
 import { directKey } from './conversations.ts'
 import { firstLine } from './first-line.ts'
 import { send } from './messages.ts'
 import { isPartyTo, sees } from './sight.ts'
-import { type Command, record, refuse, type Verdict } from './verdict.ts'
+import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { MessageHead, NoticeKey, NoticeRow, View, WorkerRow } from './view.ts'
 
 /** The state of an agent as the daemon sees it; no table has it. away: nobody has been connected as this agent for a while. */
-export type Seen = 'idle' | 'away' | undefined
+export type ObservedState = 'idle' | 'away' | undefined
 
 export interface AskInput extends ParsedInputOf<'notice.ask'> {
-  seen: Seen
+  seen: ObservedState
 }
 
 /** The longest quote of an answer or a reason in a notice: enough to know what it is about. */
@@ -31,43 +31,43 @@ export function ask(view: View, command: Command<AskInput>): Verdict {
   const { agent, when, message, seen } = input
   if (!view.agent(asker)) return refuse('agent.required')
   if (agent === asker) return refuse('notice.yourself')
-  if (!view.agent(agent)) return unknownAgent(view, agent)
+  if (!view.agent(agent)) return refuseUnknownAgent(view, agent)
   const head = message === undefined ? undefined : view.message(message)
   if (message !== undefined && (!head || !isPartyTo(view, asker, head))) return refuse('message.unknown', { message })
   if (head && !view.isRecipient(agent, head)) return refuse('notice.not-sent', { message, agent })
   const asked = { asker, agent, when, message, after: view.lastNumber(directKey([asker, agent])) ?? 0 }
-  const already = newsOf(view, command, { ...asked, at }, seen)
-  if (already !== undefined) return record([], { already })
-  if (view.notices.find(asked)) return record([])
+  const already = noticeNewsText(view, command, { ...asked, at }, seen)
+  if (already !== undefined) return recordFacts([], { already })
+  if (view.notices.find(asked)) return recordFacts([])
   const [count, own] = [view.notices.count(), view.notices.of(asker).length]
   if (own >= limits.noticesOfAgentMax) return refuse('notice.too-many-yours', { count: own })
   if (count >= limits.noticesMax) return refuse('notice.too-many', { count })
-  return record([{ type: 'notice.asked', ...asked }])
+  return recordFacts([{ type: 'notice.asked', ...asked }])
 }
 
 export function drop(view: View, { input, by }: Command<ParsedInputOf<'notice.drop'>>): Verdict {
   const { agent, when } = input
   const own = view.notices.of(by).filter((row) => row.agent === agent && (when === undefined || row.when === when))
   if (own.length === 0) return refuse('notice.none', { agent })
-  return record(
+  return recordFacts(
     own.map((row) => ended(row, 'dropped')),
     { dropped: own.length },
   )
 }
 
 export interface TellInput extends NoticeKey {
-  seen: Seen
+  seen: ObservedState
 }
 
 /** Tells the asker, if there is news. Only the daemon gives this command, as often as it likes: a notice that was told is not awaited any more. */
 export function tell(view: View, command: Command<TellInput>): Verdict {
   const { seen, ...key } = command.input
   const row = view.notices.find(key)
-  const body = row && newsOf(view, command, row, seen)
-  if (!row || body === undefined) return record([])
+  const body = row && noticeNewsText(view, command, row, seen)
+  if (!row || body === undefined) return recordFacts([])
   const told = send(view, { ...command, by: daemonName, input: { to: row.asker, body, kind: 'status' } })
   if ('refusal' in told) return told
-  return record([ended(row, 'told'), ...told.facts], {}, body)
+  return recordFacts([ended(row, 'told'), ...told.facts], {}, body)
 }
 
 function ended({ asker, agent, when, message }: NoticeKey, why: 'told' | 'dropped' | 'retired'): Fact {
@@ -75,16 +75,16 @@ function ended({ asker, agent, when, message }: NoticeKey, why: 'told' | 'droppe
 }
 
 /** Returns the text of a notice; undefined while there is no news. An agent that has ended for good is told of on every occasion: nothing else will come. */
-export function newsOf(
+export function noticeNewsText(
   view: View,
   { at, world }: Pick<Command<unknown>, 'at' | 'world'>,
   row: NoticeRow,
-  seen: Seen,
+  seen: ObservedState,
 ): string | undefined {
   const { agent, when, message } = row
   if (!view.agent(agent)) return `${agent} has ended: it was retired.`
   const answer = when === 'answered' ? answerTo(view, row) : undefined
-  if (answer) return `${agent} has answered: ${answer.id} "${inWords(view.beginning(answer, headChars))}"`
+  if (answer) return `${agent} has answered: ${answer.id} "${inWords(view.bodyStart(answer, headChars))}"`
   const worker = view.workers.byName(agent)
   if (worker?.status === 'exited' && !world.isLive(agent)) return `${agent} has ended${reasonFor(view, row, worker)}.`
   if (when === 'ended' && seen === 'away') return `${agent} has ended: nobody is connected under that name.`
@@ -102,7 +102,7 @@ function answerTo(view: View, { asker, agent, message, after }: NoticeRow): Mess
   const asked = head ?? pair
   const isNamed = head?.thread !== undefined && head.replyTo === undefined
   const found = (head ? answerPlaces(head, isNamed) : (['pair'] as const)).flatMap((place) =>
-    view.saidAfter(place, asked),
+    view.messagesAfter(place, asked),
   )
   const own = found.filter((each) => each.from === agent && view.isRecipient(asker, each))
   return own.sort((a, b) => a.seq - b.seq)[0]

@@ -6,7 +6,7 @@ import type { Steps } from './steps.ts'
 import type { MessageHead, View } from './view.ts'
 
 /** Finds the open questions that the agent `by` was asked or has asked, newest first. `awaited`: the messages whose senders wait for an answer now. */
-export function* openQuestions(view: View, by: string, awaited: readonly string[]): Steps<MessageHead[]> {
+export function* findOpenQuestions(view: View, by: string, awaited: readonly string[]): Steps<MessageHead[]> {
   const asked = new Map<string, MessageHead>()
   for (const id of awaited) {
     const head = view.message(id)
@@ -25,7 +25,7 @@ export function* openQuestions(view: View, by: string, awaited: readonly string[
 }
 
 /** Whether a recipient of the question who can still answer it has not done so. */
-export function isOpen(view: View, asked: MessageHead): boolean {
+export function isQuestionOpen(view: View, asked: MessageHead): boolean {
   const others = directMembers(asked.conversation).filter((name) => name !== asked.from && view.agent(name))
   return others.some((name) => !isAnswered(view, name, asked))
 }
@@ -34,7 +34,7 @@ export function isOpen(view: View, asked: MessageHead): boolean {
 function isAnswered(view: View, by: string, asked: MessageHead): boolean {
   const { from, thread, replyTo } = asked
   const answers = answerPlaces(asked, thread !== undefined && replyTo === undefined).flatMap((place) =>
-    view.saidAfter(place, asked),
+    view.messagesAfter(place, asked),
   )
   return answers.some((answer) => view.isRecipient(from, answer) && (from === by || answer.from === by))
 }

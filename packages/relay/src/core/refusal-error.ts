@@ -19,13 +19,13 @@ export class RefusalError extends Error {
 }
 
 /** Turns anything thrown into a refusal: a RefusalError into its own, a full disk into `store.full`, everything else into a fault with the error's text. */
-export function refusalOf(error: unknown): Refusal {
+export function toRefusal(error: unknown): Refusal {
   if (error instanceof RefusalError) return error.refusal
   if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOSPC') return refusal('store.full')
   return refusal('fault', { why: error instanceof Error ? error.message : String(error) })
 }
 
 /** Returns the text of a refusal without its fix, for callers that do not know which tools its reader has. */
-export function bareText({ code, details }: Refusal): string {
+export function refusalTextWithoutFix({ code, details }: Refusal): string {
   return refusals[code].text(details)
 }

@@ -1,12 +1,12 @@
 // Starting work again: decides whether the caller may repeat a worker's task or a run's contract, and returns what the first start recorded. The rule for
 // any start then decides about the new one.
 
-import { nearest } from './nearest.ts'
+import { nearestNames } from './nearest.ts'
 import { carriesOutRun } from './run-notice.ts'
 import { isInCharge, type Reader, sees, seesAllRuns } from './sight.ts'
 import { type Refused, refuse } from './verdict.ts'
 import type { RunRow, View, WorkerRow } from './view.ts'
-import { notYours } from './workers.ts'
+import { refuseNotYours } from './workers.ts'
 import { backupMachine } from './world.ts'
 
 /** How many former workers are searched for a name like an unknown one. */
@@ -21,14 +21,14 @@ export interface FormerWorker {
  * Finds the worker whose task is to be given again. The start, not this function, checks whether that worker still runs, so that a repeated call gets the
  * same answer.
  */
-export function formerWorker(
+export function findFormerWorker(
   view: View,
   reader: Reader,
   { name, machine }: { name: string; machine?: string },
 ): FormerWorker | Refused {
   const worker = view.workers.byName(name)
   if (!worker) return noSuchWorker(view, reader, name)
-  if (!isInCharge(view, reader, worker)) return notYours(view, reader, worker, 'give it its task again')
+  if (!isInCharge(view, reader, worker)) return refuseNotYours(view, reader, worker, 'give it its task again')
   if (ranElsewhere(worker, machine)) return refuse('worker.elsewhere', { name, machine: worker.machine })
   if (carriesOutRun(view, worker)) return refuse('worker.of-run', { name, run: view.runs.byAgent(name)?.id })
   const task = view.workers.taskOf(worker.id)
@@ -42,11 +42,11 @@ export function formerWorker(
 function noSuchWorker(view: View, reader: Reader, name: string): Refused {
   const seen = view.workers.latest(formerMax).filter((worker) => sees(view, reader, 'worker', worker))
   const names = [...new Set(seen.map((worker) => worker.name))]
-  return refuse('worker.unknown', { name, nearest: nearest(name, names) })
+  return refuse('worker.unknown', { name, nearest: nearestNames(name, names) })
 }
 
 /** Finds the run whose contract is to be given again, by its id or by the name of the agent that was made for it. */
-export function formerRun(
+export function findFormerRun(
   view: View,
   reader: Reader,
   { run: id, machine }: { run: string; machine?: string },

@@ -7,19 +7,19 @@ import { type Command, type Refused, refuse } from './verdict.ts'
 import type { View } from './view.ts'
 
 /** A caller on another machine. */
-export interface Asker {
+export interface RemoteCaller {
   machine: string
   /** The caller's name. Unset for a person without a name of their own. */
   name?: string
 }
 
 /** Returns the agent that gives a command, on whichever machine the agent is. */
-export function askerOf({ by, input }: Command<{ asker?: Asker }>): string {
+export function agentGivingCommand({ by, input }: Command<{ asker?: RemoteCaller }>): string {
   return input.asker ? (input.asker.name ?? daemonName) : by
 }
 
 /** Refuses a request of a machine that was removed, or in the name of an agent that is not at home on the asking machine. */
-export function forged(view: View, { input, world }: Command<{ asker?: Asker }>): Refused | undefined {
+export function refuseForged(view: View, { input, world }: Command<{ asker?: RemoteCaller }>): Refused | undefined {
   if (!input.asker) return undefined
   const { machine, name } = input.asker
   if (view.isRevoked(machine) || world.isRemoved?.(machine))
@@ -29,6 +29,6 @@ export function forged(view: View, { input, world }: Command<{ asker?: Asker }>)
 }
 
 /** Names the caller and its machine, such as `alice on laptop`. */
-export function askerText({ machine, name = 'a person' }: Asker): string {
+export function remoteCallerText({ machine, name = 'a person' }: RemoteCaller): string {
   return `${name} on ${machine}`
 }

@@ -9,7 +9,7 @@ import type { RunRow, View, WorkerRow } from './view.ts'
 /** Characters quoted from the beginning and from the end of a summary or reason: the last words on a screen are worth more than the first. */
 const partCharsMax = 150
 
-export type End =
+export type RunEnd =
   | { status: 'completed'; summary: string; payloadBytes?: number }
   | { status: 'stopped'; reason?: string }
 
@@ -17,11 +17,11 @@ export type End =
  * Returns the facts of the notice. Empty if there is nobody to tell, or if the run's parent knows already: it carried the run out, or made the call that ends
  * it.
  */
-export function noticeOf(
+export function runEndNotice(
   view: View,
   command: Command<unknown>,
   run: RunRow,
-  end: End,
+  end: RunEnd,
 ): { facts: Fact[]; body?: string } {
   const { agent, parent } = run
   const asker = view.agent(parent)
@@ -32,13 +32,13 @@ export function noticeOf(
   return 'refusal' in told ? { facts: [] } : told
 }
 
-interface Around {
+interface NoticeContext {
   isForPerson: boolean
   /** The git branch of the worktree in which the run was carried out. */
   branch?: string
 }
 
-function noticeText({ id, agent }: RunRow, by: string, end: End, { isForPerson, branch }: Around): string {
+function noticeText({ id, agent }: RunRow, by: string, end: RunEnd, { isForPerson, branch }: NoticeContext): string {
   const isOwn = by === daemonName || by === agent
   const who = isOwn ? '' : ` by ${by}`
   const words = shortened(end.status === 'completed' ? end.summary : (end.reason ?? ''))

@@ -3,14 +3,14 @@
 // A run is `ready` until its start is stored, which happens at once. A run that has ended stays as it is; ending it again is not an error.
 
 import type { Fact, HarnessName, RunState } from '@agent-relay/sdk/protocol'
-import { newcomer, tokenFor, unknownAgent } from './agents.ts'
+import { newAgentFacts, refuseUnknownAgent, tokenIssuedFact } from './agents.ts'
 import { freeNameOf } from './name-family.ts'
-import { type End, noticeOf } from './run-notice.ts'
-import { hasRunsById, type Reader, seesAll, seesById } from './sight.ts'
-import { type Command, record, refuse, type Verdict } from './verdict.ts'
+import { type RunEnd, runEndNotice } from './run-notice.ts'
+import { isRunIdEnough, type Reader, seesAll, seesById } from './sight.ts'
+import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { RunRow, View } from './view.ts'
 
-export const moves = {
+export const runTransitions = {
   ready: { start: 'running', complete: 'completed', stop: 'stopped' },
   running: { start: 'running', complete: 'completed', stop: 'stopped' },
   stopped: { start: 'stopped', complete: 'stopped', stop: 'stopped' },
@@ -36,14 +36,14 @@ export function start(view: View, command: Command<StartInput>): Verdict {
   const { machine } = world
   const { contract, harness, model, cwd, tokenHash, worktree, again, parent = by } = input
   const agent = harness === 'external' ? (input.agent ?? by) : agentOf(view, mint)
-  if (harness === 'external' && agent !== by && !view.agent(agent)) return unknownAgent(view, agent)
+  if (harness === 'external' && agent !== by && !view.agent(agent)) return refuseUnknownAgent(view, agent)
   const facts: Fact[] = []
   if (tokenHash !== undefined) {
     const profile = { name: agent, cli: harness, model, parent: view.agent(parent) ? parent : undefined }
-    facts.push(...newcomer(view, command, profile), tokenFor(agent, tokenHash))
+    facts.push(...newAgentFacts(view, command, profile), tokenIssuedFact(agent, tokenHash))
   }
   facts.push({ type: 'run.started', id: mint, agent, parent, harness, model, cwd, machine, worktree, again })
-  return record(facts, { run: mint }, contract)
+  return recordFacts(facts, { run: mint }, contract)
 }
 
 /**
@@ -72,7 +72,7 @@ export function complete(view: View, command: Command<CompleteInput>): Verdict {
   const reader = { agent: by, standing }
   if (!run || !seesById(view, reader, 'run', run)) return refuse('run.unknown', { run: id })
   if (!mayEnd(run, reader)) return notYours(run)
-  if (moves[run.status].complete === run.status) return record([], { run: id })
+  if (runTransitions[run.status].complete === run.status) return recordFacts([], { run: id })
   const fact: Fact = { type: 'run.completed', id, agent: run.agent, summary, payloadBytes }
   return { ...ended(view, command, run, fact, { status: 'completed', summary, payloadBytes }), payload }
 }
@@ -91,14 +91,14 @@ export function stop(view: View, command: Command<StopInput>): Verdict {
   const reader = { agent: by, standing }
   if (!run || !seesById(view, reader, 'run', run)) return refuse('run.unknown', { run: id })
   if (!mayEnd(run, reader)) return notYours(run)
-  if (moves[run.status].stop === run.status) return record([], { run: id })
+  if (runTransitions[run.status].stop === run.status) return recordFacts([], { run: id })
   return ended(view, command, run, { type: 'run.stopped', id, agent: run.agent, reason }, { status: 'stopped', reason })
 }
 
 /** Ends a run. The entry that ends the run also has the notice of its end, so that neither is stored without the other. */
-function ended(view: View, command: Command<unknown>, run: RunRow, fact: Fact, end: End) {
-  const { facts, body } = noticeOf(view, command, run, end)
-  return record([fact, ...facts], { run: run.id }, body)
+function ended(view: View, command: Command<unknown>, run: RunRow, fact: Fact, end: RunEnd) {
+  const { facts, body } = runEndNotice(view, command, run, end)
+  return recordFacts([fact, ...facts], { run: run.id }, body)
 }
 
 /**
@@ -106,7 +106,7 @@ function ended(view: View, command: Command<unknown>, run: RunRow, fact: Fact, e
  * id.
  */
 export function mayEnd({ agent, parent }: RunRow, by: Reader): boolean {
-  return seesAll(by) || hasRunsById(by) || by.agent === agent || by.agent === parent
+  return seesAll(by) || isRunIdEnough(by) || by.agent === agent || by.agent === parent
 }
 
 function notYours({ id, agent, parent }: RunRow): Verdict {

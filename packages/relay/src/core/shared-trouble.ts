@@ -4,7 +4,7 @@
 import type { VoidEntry } from './journal.ts'
 
 /** Why and since when the cluster's server does not answer. */
-export interface CutOff {
+export interface ClusterOutage {
   /** The address of the database server, as people know it. */
   place: string
   why: string
@@ -18,7 +18,7 @@ export interface SharedTrouble {
   name: string
   /** Set if this machine has stopped following the workspace, until somebody does what the text says. */
   stopped?: { code: string; text: string }
-  cutOff?: CutOff
+  cutOff?: ClusterOutage
   /** Number of messages that wait on this machine to be sent. */
   queued?: number
   voids?: VoidEntry[]
@@ -57,7 +57,7 @@ export function troubleTexts(trouble: SharedTrouble): string[] {
   return troublesOf(trouble).map(({ text }) => text)
 }
 
-function cutOffText(name: string, { place, why, since, isLasting }: CutOff): string {
+function cutOffText(name: string, { place, why, since, isLasting }: ClusterOutage): string {
   const last = since === undefined ? 'It has not answered since the daemon started' : `It answered last at ${since}`
   const here = 'What has come here can be read, and nothing can be sent; it goes on by itself'
   if (isLasting) return `The server of "${name}" cannot be used (${place}): ${why} ${last}. ${here} once that is done.`

@@ -23,7 +23,7 @@ type RunParties = Pick<RunRow, 'agent' | 'parent'>
 type WorkerParties = Pick<WorkerRow, 'name' | 'parent'>
 
 /** Every kind of thing that only some readers may see. */
-interface Things {
+interface VisibleThings {
   /** A message with its reactions and receipts. A thread is seen message by message. */
   message: MessageHead
   /** A conversation, by its name: that it exists, and how much was said in it. */
@@ -50,7 +50,7 @@ interface Things {
 
 type SightRule<T> = (view: View, reader: Reader, thing: T) => boolean
 
-const rules: { readonly [K in keyof Things]: SightRule<Things[K]> } = {
+const rules: { readonly [K in keyof VisibleThings]: SightRule<VisibleThings[K]> } = {
   message: (view, { agent }, message) => agent !== undefined && isPartyTo(view, agent, message),
   conversation: (_, { agent }, name) =>
     isChannel(name) || name === broadcast || (agent !== undefined && directMembers(name).includes(agent)),
@@ -68,7 +68,12 @@ const rules: { readonly [K in keyof Things]: SightRule<Things[K]> } = {
   spend: (view, reader, { agent }) => hasCredential(reader) && isInCharge(view, reader, { parent: agent }),
 }
 
-export function sees<K extends keyof Things>(view: View, reader: Reader, kind: K, thing: Things[K]): boolean {
+export function sees<K extends keyof VisibleThings>(
+  view: View,
+  reader: Reader,
+  kind: K,
+  thing: VisibleThings[K],
+): boolean {
   return seesAll(reader) || rules[kind](view, reader, thing)
 }
 
@@ -89,13 +94,13 @@ export function seesAllRuns(view: View, reader: Reader): boolean {
  * Whether the id of a run is the right to see and end that run. On an open port a name proves nothing, and a client that comes again has another name. Only
  * those whom a run concerns are told its id, which nobody can guess.
  */
-export function hasRunsById({ standing: { door, rank } }: Reader): boolean {
+export function isRunIdEnough({ standing: { door, rank } }: Reader): boolean {
   return door === 'open' && rank === 'nobody'
 }
 
 /** Whether a reader that has named the run's id sees the run. Lists and events use `sees` instead. */
 export function seesById(view: View, reader: Reader, kind: 'run' | 'progress', run: RunParties): boolean {
-  return hasRunsById(reader) || sees(view, reader, kind, run)
+  return isRunIdEnough(reader) || sees(view, reader, kind, run)
 }
 
 /** Whether the reader has shown a credential. Workers, their commands and their screens are hidden from a reader that has only said a name. */
@@ -132,7 +137,7 @@ export function isInCharge(view: View, reader: Reader, worker: Pick<WorkerRow, '
 }
 
 /** Whether an agent may call an action, and see it listed. The action's provider always may. */
-export function mayCall({ availableTo, provider }: Things['action'], agent: string): boolean {
+export function mayCall({ availableTo, provider }: VisibleThings['action'], agent: string): boolean {
   return availableTo === undefined || availableTo.includes(agent) || provider === agent
 }
 

@@ -3,7 +3,7 @@
 
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import type { SpendNoted, Tokens } from '@agent-relay/sdk/protocol'
-import { type Command, record, refuse, type Verdict } from './verdict.ts'
+import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { View } from './view.ts'
 
 /** The most tokens and dollars that one turn can use: a report of more is wrong, and not believed. */
@@ -11,12 +11,12 @@ const [turnTokensMax, turnUsdMax] = [1e9, 1e4]
 /** The longest name of a model that is stored, as the agent's program reports it. */
 const modelCharsMax = 100
 /** The number of parts of a dollar to which costs are rounded, and in which they are added up. */
-export const usdParts = 1_000_000
+export const usdPartsPerDollar = 1_000_000
 
 /** A report of spend as the daemon heard it: its numbers may be any, also NaN. */
 export type NoteInput = Omit<SpendNoted, 'type' | 'agent'>
 
-export function note(view: View, { input, by }: Command<NoteInput>): Verdict {
+export function recordSpend(view: View, { input, by }: Command<NoteInput>): Verdict {
   const { worker, run, model } = input
   if (!view.agent(by)) return refuse('agent.required')
   if (worker !== undefined && view.workers.byId(worker)?.name !== by) return refuse('worker.unknown', { name: worker })
@@ -24,9 +24,9 @@ export function note(view: View, { input, by }: Command<NoteInput>): Verdict {
   const tokens = counted(input.tokens)
   const usd = priced(input.usd)
   // Without tokens or cost there is nothing to note: nothing was used, or nobody knows how much.
-  if (!tokens || (tokens.input === 0 && tokens.output === 0 && !usd)) return record([])
+  if (!tokens || (tokens.input === 0 && tokens.output === 0 && !usd)) return recordFacts([])
   const named = cleanLine(model ?? '').slice(0, modelCharsMax) || undefined
-  return record([{ type: 'spend.noted', agent: by, worker, run, model: named, tokens, usd }])
+  return recordFacts([{ type: 'spend.noted', agent: by, worker, run, model: named, tokens, usd }])
 }
 
 /** Rounds the counts of tokens. Undefined if one of them is not a possible count: then none is believed. */
@@ -38,5 +38,5 @@ function counted({ input, output, cached }: Tokens): Tokens | undefined {
 
 function priced(usd: number | undefined): number | undefined {
   if (usd === undefined || !(usd >= 0 && usd <= turnUsdMax)) return undefined
-  return Math.round(usd * usdParts) / usdParts
+  return Math.round(usd * usdPartsPerDollar) / usdPartsPerDollar
 }

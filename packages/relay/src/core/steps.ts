@@ -3,7 +3,7 @@
 export type Steps<T> = Generator<undefined, T, void>
 
 /** Runs all steps of a read without a pause, for callers where no other work has to wait. */
-export function atOnce<T>(steps: Steps<T>): T {
+export function runAllSteps<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next()
     if (done) return value

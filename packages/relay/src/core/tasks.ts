@@ -7,7 +7,7 @@ import type { View, WorkerRow } from './view.ts'
 
 /** Returns the task of an agent. Undefined if the agent has none, or the reader may not see it. */
 export function taskOf(view: View, reader: Reader, name: string, whole: boolean): string | undefined {
-  const run = view.runs.busyWith(name)
+  const run = view.runs.currentRunOf(name)
   if (run) return sees(view, reader, 'run', run) ? contractOf(view, run.id, whole) : undefined
   const worker = view.workers.byName(name)
   if (!worker || worker.status === 'exited' || !sees(view, reader, 'worker', worker)) return undefined

@@ -1,7 +1,7 @@
 // The command that a rule (a pure function that decides) gets, and the verdict that it answers: facts with an outcome for the caller, or a refusal.
 
 import { type Fact, type Refusal, type RefusalCode, type RefusalDetails, refusal } from '@agent-relay/sdk/protocol'
-import type { Waiting } from './view.ts'
+import type { WaitingMessage } from './view.ts'
 import type { World } from './world.ts'
 
 /** A command as a rule gets it. The engine adds the time and ids before: rules have no clock and no randomness, and ask the world who is connected. */
@@ -26,14 +26,14 @@ export interface Refused {
  * will show; it is not stored and only saves reading the same rows again.
  */
 export type Verdict =
-  | { facts: Fact[]; outcome: Outcome; body?: string; payload?: Uint8Array; found?: Waiting[] }
+  | { facts: Fact[]; outcome: Outcome; body?: string; payload?: Uint8Array; found?: WaitingMessage[] }
   | Refused
 
-export function record(
+export function recordFacts(
   facts: Fact[],
   outcome: Outcome = {},
   body?: string,
-  found?: Waiting[],
+  found?: WaitingMessage[],
 ): Exclude<Verdict, Refused> {
   return { facts, outcome, body, found }
 }

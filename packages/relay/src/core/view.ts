@@ -119,7 +119,7 @@ export interface RunView {
   /** Returns the runs of all agents that have not ended, oldest first. */
   running(): RunRow[]
   /** Returns the run that an agent carries out now: the last one that it was given. */
-  busyWith(agent: string): RunRow | undefined
+  currentRunOf(agent: string): RunRow | undefined
   contract(id: string): string
   /** Returns the beginning of the run's contract, enough for a first line. */
   contractHead(id: string): string
@@ -142,7 +142,7 @@ export interface ClaimRow {
 }
 
 /** The agent that asks about claims, its machine, and the time at which it asks. */
-export interface Asker {
+export interface ClaimReader {
   agent: string
   machine: string | undefined
   at: number
@@ -151,9 +151,9 @@ export interface Asker {
 export interface ClaimView {
   at(path: string, machine: string | undefined): ClaimRow | undefined
   /** Returns the claims on any of these paths, in one query, since an edit may name a thousand. */
-  among(paths: readonly string[], machine: string | undefined): ClaimRow[]
+  onPaths(paths: readonly string[], machine: string | undefined): ClaimRow[]
   /** Finds unexpired claims of other agents on these paths: the first of them, and their number. */
-  othersAmong(paths: readonly string[], asker: Asker): { first: ClaimRow[]; count: number }
+  othersOnPaths(paths: readonly string[], asker: ClaimReader): { first: ClaimRow[]; count: number }
   /** Returns the claims on files below this directory. */
   below(directory: string, machine: string | undefined): ClaimRow[]
   inCheckout(root: string): ClaimRow[]
@@ -184,9 +184,9 @@ export interface ApprovalView {
   /** Returns the ids of the newest approvals with a mark that were answered. */
   lastAnswered(most: number): string[]
   /** Returns the whole input of an approval, as far as it is kept. Undefined if the approval's row has all of it. */
-  whole(id: string): string | undefined
+  wholeInput(id: string): string | undefined
   /** Returns the number of the last approval that was opened; 0 before the first. */
-  last(): number
+  lastOpenedNumber(): number
 }
 
 /** A notice that an agent has asked for and has not been told yet. */
@@ -202,11 +202,11 @@ export interface NoticeView {
   /** Returns the notices that an agent has asked for, oldest first. */
   of(asker: string): NoticeRow[]
   /** Whether anybody has asked to be told of this agent. */
-  about(agent: string): boolean
+  hasAnyAbout(agent: string): boolean
   count(): number
 }
 
-export interface Waiting {
+export interface WaitingMessage {
   head: MessageHead
   bodyBytes: number
   /** The message's body, if it is short as most are: reading each body again would double the cost of a look. */
@@ -215,8 +215,8 @@ export interface Waiting {
 }
 
 /** Number of rows that a read has passed over so far. A caller that must not take long stops the read when the number is too high. */
-export interface Look {
-  passed: number
+export interface ScanProgress {
+  rowsPassed: number
 }
 
 export interface InboxFilter {
@@ -255,9 +255,9 @@ export interface View {
    * Whether a message, run, worker, action or call names the agent, another agent has it as parent, or something was said in a conversation while the agent
    * was in it.
    */
-  isNamed(agent: string): boolean
+  isReferenced(agent: string): boolean
   /** Returns the agents whose name or handle reads like this text: see core/handles.ts. */
-  agentsCalled(text: string): AgentRow[]
+  agentsNamedLike(text: string): AgentRow[]
   /** Returns all agents, in the order of their registration. */
   agents(): Iterable<AgentRow>
   channels(): readonly string[]
@@ -265,14 +265,14 @@ export interface View {
   lastNumber(conversation: string): number | undefined
   isMember(agent: string, conversation: string): boolean
   /** Returns an agent that is or was in the conversation, other than the named agent. */
-  otherIn(agent: string, conversation: string): string | undefined
+  otherMember(agent: string, conversation: string): string | undefined
   message(id: string): MessageHead | undefined
   /** Returns the first characters of the message's body. */
-  beginning(message: MessageHead, chars: number): string
+  bodyStart(message: MessageHead, chars: number): string
   /** Returns the newest questions in each pair and group that the agent is in. An undefined item marks a place to pause. */
   questions(agent: string): Iterable<MessageHead | undefined>
   /** Returns messages of others in this place after a message, oldest first, at most a hundred. */
-  saidAfter(place: AnswerPlace, message: Pick<MessageHead, 'conversation' | 'n' | 'seq' | 'from'>): MessageHead[]
+  messagesAfter(place: AnswerPlace, message: Pick<MessageHead, 'conversation' | 'n' | 'seq' | 'from'>): MessageHead[]
   /** Returns the time at which message number `n` of a conversation was stored. */
   sentAt(conversation: string, n: number): number | undefined
   /** Whether the agent was in the conversation when the message was sent, and is not its sender. */
@@ -291,7 +291,7 @@ export interface View {
   readonly approvals: ApprovalView
   readonly notices: NoticeView
   /** Yields the agent's unread messages, oldest first. Rows are read lazily: stop when you have enough. An undefined item marks a place to pause. */
-  unread(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined>
+  unread(agent: string, filter: InboxFilter, progress?: ScanProgress): Iterable<WaitingMessage | undefined>
   /** Yields all messages ever sent to the agent, newest first, as lazily as `unread`. */
-  received(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined>
+  received(agent: string, filter: InboxFilter, progress?: ScanProgress): Iterable<WaitingMessage | undefined>
 }

@@ -13,17 +13,17 @@ import {
   type WorkerStatus,
   type Worktree,
 } from '@agent-relay/sdk/protocol'
-import { isLost, newcomer, profile } from './agents.ts'
-import { endsOf } from './claims.ts'
-import { handleOwner, readsLikeDaemon } from './handles.ts'
-import { heldElsewhere, homeHere, isElsewhere } from './homes.ts'
-import { nearest } from './nearest.ts'
-import { type Asker, askerOf, askerText, forged } from './requests.ts'
+import { isWorkerLost, newAgentFacts, pickProfile } from './agents.ts'
+import { claimEndFacts } from './claims.ts'
+import { findHandleOwner, readsLikeDaemon } from './handles.ts'
+import { homeHereFacts, homeKeepingName, isElsewhere } from './homes.ts'
+import { nearestNames } from './nearest.ts'
+import { agentGivingCommand, type RemoteCaller, refuseForged, remoteCallerText } from './requests.ts'
 import { isInCharge, type Reader, sees } from './sight.ts'
-import { type Command, type Refused, record, refuse, type Verdict } from './verdict.ts'
+import { type Command, type Refused, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { View, WorkerRow } from './view.ts'
 
-export interface SpawnInput extends Omit<ParsedInputOf<'worker.spawn'>, 'worktree'>, Repeated {
+export interface SpawnInput extends Omit<ParsedInputOf<'worker.spawn'>, 'worktree'>, RepeatedStart {
   cwd: string
   isInjected: boolean
   worktree?: Worktree
@@ -31,7 +31,7 @@ export interface SpawnInput extends Omit<ParsedInputOf<'worker.spawn'>, 'worktre
 }
 
 /** Set for a worker that gets the task of a former worker again. The new worker has the same parent, whoever gives the command. */
-export interface Repeated {
+export interface RepeatedStart {
   again?: string
   parent?: string
 }
@@ -52,8 +52,8 @@ export function spawn(view: View, command: Command<SpawnInput>): Verdict {
   const agent = { name, cli, model, parent, ...(role === undefined ? {} : { role }) }
   const known = view.agent(name)
   const facts: Fact[] = known
-    ? [...homeHere(view, world, name), { type: 'agent.updated', agent: profile({ ...known, ...agent }) }]
-    : newcomer(view, command, agent)
+    ? [...homeHereFacts(view, world, name), { type: 'agent.updated', agent: pickProfile({ ...known, ...agent }) }]
+    : newAgentFacts(view, command, agent)
   const wished: Fact = {
     type: 'worker.wished',
     id,
@@ -71,7 +71,7 @@ export function spawn(view: View, command: Command<SpawnInput>): Verdict {
     asked,
     again,
   }
-  return record([...facts, wished], { id }, task)
+  return recordFacts([...facts, wished], { id }, task)
 }
 
 function hirerOf({ input, by }: Command<SpawnInput>): string {
@@ -85,9 +85,9 @@ function nameTaken(view: View, command: Command<SpawnInput>): Refused | undefine
   const known = view.agent(name)
   if (view.isRetired(name)) return refuse('agent.name-retired', { name })
   if (readsLikeDaemon(name) || world.isLive(name)) return refuse('agent.name-taken', { name })
-  const owner = known ? undefined : handleOwner(view, name)
+  const owner = known ? undefined : findHandleOwner(view, name)
   if (owner) return refuse('agent.handle-taken', { handle: name, name: owner.name })
-  const home = known && heldElsewhere(view, world, name)
+  const home = known && homeKeepingName(view, world, name)
   if (home) return refuse('agent.elsewhere', { name, machine: home.machine })
   return known && known.parent !== hirerOf(command) ? refuse('agent.name-offline', { name }) : undefined
 }
@@ -98,7 +98,7 @@ export interface WishInput {
   /** The rights of the caller's session. */
   standing: Reader['standing']
   /** The caller's machine and name. Unset if the caller is on this machine. */
-  asker?: Asker
+  asker?: RemoteCaller
 }
 
 export function release(view: View, command: Command<WishInput>): Verdict {
@@ -116,31 +116,34 @@ export function resume(view: View, command: Command<WishInput>): Verdict {
 function wishFor(view: View, command: Command<WishInput>, wish: WorkerRow['wish'], what: string): Verdict {
   const { input, at, world } = command
   const { name, standing } = input
-  const refused = forged(view, command)
+  const refused = refuseForged(view, command)
   if (refused) return refused
   const worker = view.workers.byName(name)
-  const reader = { agent: askerOf(command), standing }
-  if (!worker) return unknownWorker(view, reader, name)
-  if (!isInCharge(view, reader, worker)) return notYours(view, reader, worker, what)
+  const reader = { agent: agentGivingCommand(command), standing }
+  if (!worker) return refuseUnknownWorker(view, reader, name)
+  if (!isInCharge(view, reader, worker)) return refuseNotYours(view, reader, worker, what)
   const { id, machine } = worker
   if (worker.status === 'exited') return refuse('worker.exited', { name, reason: worker.reason })
-  if (wish === 'gone' && isLost(world, worker)) {
+  if (wish === 'gone' && isWorkerLost(world, worker)) {
     const why = `its machine, ${worker.machine}, was removed from the cluster`
-    return record(
-      [{ type: 'worker.changed', id, worker: name, status: 'exited', reason: why }, ...left(view, worker, at)],
+    return recordFacts(
+      [
+        { type: 'worker.changed', id, worker: name, status: 'exited', reason: why },
+        ...workerEndFacts(view, worker, at),
+      ],
       { id },
     )
   }
   if (isElsewhere(view, world, worker)) return refuse('worker.runs-elsewhere', { name, machine, what })
   // A release is final: a released worker can be neither paused nor resumed.
-  if (worker.wish === wish || worker.wish === 'gone') return record([], { id })
-  return record([{ type: 'worker.wish-changed', id, worker: name, wish, reason: reasonOf(input) }], { id })
+  if (worker.wish === wish || worker.wish === 'gone') return recordFacts([], { id })
+  return recordFacts([{ type: 'worker.wish-changed', id, worker: name, wish, reason: reasonOf(input) }], { id })
 }
 
 /** Returns the reason that is stored with the wish. The entry is this machine's own, so the reason names a caller on another machine. */
 function reasonOf({ reason, asker }: WishInput): string | undefined {
   if (!asker) return reason
-  return `asked by ${askerText(asker)}${reason === undefined ? '' : `: ${reason}`}`
+  return `asked by ${remoteCallerText(asker)}${reason === undefined ? '' : `: ${reason}`}`
 }
 
 export interface IssueTokenInput {
@@ -152,7 +155,7 @@ export interface IssueTokenInput {
 export function issueToken(view: View, { input: { id, tokenHash } }: Command<IssueTokenInput>): Verdict {
   const worker = view.workers.byId(id)
   if (worker?.status !== 'wished') return refuse('worker.unknown', { name: id })
-  return record([{ type: 'agent.token-issued', agent: worker.name, hash: tokenHash }])
+  return recordFacts([{ type: 'agent.token-issued', agent: worker.name, hash: tokenHash }])
 }
 
 /** The status of a worker's program, as the supervisor reports it. */
@@ -180,18 +183,18 @@ export interface WorkerReport {
 export function report(view: View, { input, at }: Command<WorkerReport>): Verdict {
   const { id, status, pid, code, reason, control, screen, isWorktreeRemoved } = input
   const worker = view.workers.byId(id)
-  if (!worker || worker.status === 'exited') return record([])
-  if (worker.status === status && worker.reason === reason && control === undefined) return record([])
+  if (!worker || worker.status === 'exited') return recordFacts([])
+  if (worker.status === status && worker.reason === reason && control === undefined) return recordFacts([])
   const facts: Fact[] = [{ type: 'worker.changed', id, worker: worker.name, status, pid, code, reason, control }]
-  if (status !== 'exited') return record(facts, { worker: worker.name })
+  if (status !== 'exited') return recordFacts(facts, { worker: worker.name })
   if (isWorktreeRemoved) facts.push({ type: 'worker.worktree-removed', id, worker: worker.name })
-  facts.push(...left(view, worker, at))
-  return record(facts, { worker: worker.name }, screen)
+  facts.push(...workerEndFacts(view, worker, at))
+  return recordFacts(facts, { worker: worker.name }, screen)
 }
 
 /** Returns the facts that end what a worker held: its tokens and its claims. */
-function left(view: View, { name }: WorkerRow, at: number): Fact[] {
-  return [{ type: 'agent.tokens-revoked', agent: name }, ...endsOf(view, name, at)]
+function workerEndFacts(view: View, { name }: WorkerRow, at: number): Fact[] {
+  return [{ type: 'agent.tokens-revoked', agent: name }, ...claimEndFacts(view, name, at)]
 }
 
 export interface SweepInput {
@@ -205,18 +208,18 @@ export function sweep(view: View, { input: { ids, answer } }: Command<SweepInput
   const facts = (rows as WorkerRow[]).map(
     ({ id, name }): Fact => ({ type: 'worker.worktree-removed', id, worker: name }),
   )
-  return record(facts, answer)
+  return recordFacts(facts, answer)
 }
 
 /** Refuses a command about another agent's worker. For a caller that may not see the worker, the refusal is that of an unknown worker. */
-export function notYours(view: View, reader: Reader, worker: WorkerRow, what: string): Refused {
+export function refuseNotYours(view: View, reader: Reader, worker: WorkerRow, what: string): Refused {
   const { name, parent } = worker
   const isSeen = sees(view, reader, 'worker', worker) || sees(view, reader, 'terminal', worker)
-  return isSeen ? refuse('worker.not-yours', { name, parent, what }) : unknownWorker(view, reader, name)
+  return isSeen ? refuse('worker.not-yours', { name, parent, what }) : refuseUnknownWorker(view, reader, name)
 }
 
-export function unknownWorker(view: View, reader: Reader, name: string): Refused {
+export function refuseUnknownWorker(view: View, reader: Reader, name: string): Refused {
   const seen = view.workers.running().filter((worker) => sees(view, reader, 'worker', worker))
   const names = seen.map((worker) => worker.name)
-  return refuse('worker.unknown', { name, nearest: nearest(name, names), ofRunning: true })
+  return refuse('worker.unknown', { name, nearest: nearestNames(name, names), ofRunning: true })
 }

@@ -2,11 +2,11 @@
 
 import { type Delegation, type Fact, limits, type ParsedInputOf, type Policy } from '@agent-relay/sdk/protocol'
 import { broadcast, generalChannel } from './conversations.ts'
-import { type Command, record, refuse, type Verdict } from './verdict.ts'
+import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { View } from './view.ts'
 
 /** The policy until the owner changes it, and the defaults for parts that a policy stored by an older daemon lacks. */
-export const firstPolicy: Policy = {
+export const defaultPolicy: Policy = {
   terminal: {},
   writers: [],
   spawn: 'none',
@@ -16,12 +16,12 @@ export const firstPolicy: Policy = {
 }
 
 /** The format in which sharing of a workspace begins, which is the newest that this version knows. */
-export const sharedFormat = 2
+export const newestSharedFormat = 2
 
 /** Returns the facts with which sharing begins: the format, which says what every machine may say from now on, and the owner machine. */
-export function ownedBy(machine: string): Fact[] {
+export function sharingBeginFacts(machine: string): Fact[] {
   return [
-    { type: 'workspace.raised', format: sharedFormat },
+    { type: 'workspace.raised', format: newestSharedFormat },
     { type: 'workspace.owned', machine },
   ]
 }
@@ -33,14 +33,14 @@ export interface BeginInput {
 
 /** Begins a workspace, as its first command. Changes nothing in a workspace that is opened again. */
 export function begin(view: View, { input, world }: Command<BeginInput>): Verdict {
-  if (view.lastNumber(generalChannel) !== undefined) return record([], { isNew: false })
-  return record(
+  if (view.lastNumber(generalChannel) !== undefined) return recordFacts([], { isNew: false })
+  return recordFacts(
     [
       { type: 'workspace.began', id: input.id },
       { type: 'workspace.key-issued', hash: input.keyHash },
       { type: 'channel.created', channel: generalChannel },
       { type: 'conversation.opened', conversation: broadcast, members: [] },
-      ...(world.machine === undefined ? [] : ownedBy(world.machine)),
+      ...(world.machine === undefined ? [] : sharingBeginFacts(world.machine)),
     ],
     { isNew: true },
   )
@@ -51,7 +51,7 @@ export interface RotateInput {
 }
 
 export function rotateKey(_: View, { input }: Command<RotateInput>): Verdict {
-  return record([{ type: 'workspace.key-issued', hash: input.keyHash }])
+  return recordFacts([{ type: 'workspace.key-issued', hash: input.keyHash }])
 }
 
 export function setPolicy(view: View, { input, at }: Command<ParsedInputOf<'workspace.set-policy'>>): Verdict {
@@ -67,7 +67,7 @@ export function setPolicy(view: View, { input, at }: Command<ParsedInputOf<'work
     approve: input.approve ?? before.approve,
   }
   const isSame = JSON.stringify(policy) === JSON.stringify(before)
-  return record(isSame ? [] : [{ type: 'workspace.policy-set', policy }], policy)
+  return recordFacts(isSame ? [] : [{ type: 'workspace.policy-set', policy }], policy)
 }
 
 function wrongIn({ agent, for: whom, until, pattern = '' }: Delegation, at: number): string | undefined {
@@ -78,6 +78,6 @@ function wrongIn({ agent, for: whom, until, pattern = '' }: Delegation, at: numb
 }
 
 /** Whether agents of another workspace may write to this one, beyond what the owner's own socket allows. */
-export function mayWrite({ writers }: Policy, workspace: string): boolean {
+export function mayOtherWorkspaceWrite({ writers }: Policy, workspace: string): boolean {
   return writers === '*' || writers.includes(workspace)
 }

@@ -12,7 +12,7 @@ export interface World {
    * Returns the live session to which a hold on messages belongs, on any machine that can be reached. `hold` is a session's own id, or names a part of a
    * session such as a watch. With `agent`: only if that session acts as this agent.
    */
-  holder(hold: string, agent?: string): string | undefined
+  liveSession(hold: string, agent?: string): string | undefined
   /** Whether this machine was removed from the cluster; any machine may act for a removed one. Unset in a workspace that lives on one machine alone. */
   isRemoved?(machine: string): boolean
 }

@@ -1,49 +1,50 @@
-// The programs in which agents have been connected to this daemon or the one before it, each remembered until its process is gone. An agent that ends
-// its own MCP server, or the daemon, is still an agent. What follows from that is decided in broker/sessions/person.ts.
+// Remembers each program in which an agent was connected to this daemon or the one before, until the program's process is gone. An agent that ends
+// its own MCP server, or the daemon, is still an agent. broker/sessions/person.ts decides about such programs.
 
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { AgentProcess } from '../broker/sessions/person.ts'
-import { hostedAmong } from '../broker/sessions/session.ts'
+import { hostedSessions } from '../broker/sessions/session.ts'
 import type { Workspace } from '../broker/workspace.ts'
-import { isLinux, startOf } from '../supervisor/processes.ts'
+import { isLinux, startTimeOf } from '../supervisor/processes.ts'
 
-interface Host extends AgentProcess {
+interface AgentHost extends AgentProcess {
   pid: number
-  /** Tells processes apart, since a process id may be given again. */
+  /** The process's start time, which tells processes apart: the system may give a process id again. */
   startedAt: string
 }
 
 export class AgentHosts {
   readonly #path: string | undefined
-  readonly #known: Map<number, Host>
+  readonly #known: Map<number, AgentHost>
 
-  /** Without a path the programs are forgotten with the daemon. */
+  /** `path`: the file that remembers the programs; without a file the programs are forgotten with the daemon. */
   constructor(path: string | undefined) {
     this.#path = path
-    this.#known = new Map(read(path).map((each) => [each.pid, each]))
+    this.#known = new Map(readHosts(path).map((each) => [each.pid, each]))
   }
 
-  /** Notes the program of every agent that comes to this workspace from now on. */
+  /** Remembers the program of every agent that connects to this workspace later. */
   watch({ name: workspace, sessions }: Pick<Workspace, 'name' | 'sessions'>): void {
     sessions.onChange((name) => {
-      for (const { host, agent } of hostedAmong([...sessions.ofAgent(name)])) this.#note(host, { workspace, agent })
+      for (const { host, agent } of hostedSessions([...sessions.ofAgent(name)]))
+        this.#remember(host, { workspace, agent })
     })
   }
 
-  living(): Map<number, AgentProcess> {
-    for (const { pid, startedAt } of this.#known.values()) if (startOf(pid) !== startedAt) this.#known.delete(pid)
+  livingProcesses(): Map<number, AgentProcess> {
+    for (const { pid, startedAt } of this.#known.values()) if (startTimeOf(pid) !== startedAt) this.#known.delete(pid)
     return new Map(this.#known)
   }
 
-  #note(pid: number, { workspace, agent }: AgentProcess): void {
+  #remember(pid: number, { workspace, agent }: AgentProcess): void {
     const known = this.#known.get(pid)
     const isSame = known?.workspace === workspace && known.agent === agent
-    // On other systems finding the start time takes a process of its own, and this runs often.
+    // Outside Linux, reading a start time starts a process, and this method runs often.
     if (isSame && !isLinux) return
-    const startedAt = startOf(pid)
+    const startedAt = startTimeOf(pid)
     if (startedAt === undefined || (isSame && known.startedAt === startedAt)) return
     this.#known.set(pid, { pid, startedAt, workspace, agent })
-    this.living()
+    this.livingProcesses()
     this.#write()
   }
 
@@ -53,12 +54,12 @@ export class AgentHosts {
       writeFileSync(`${this.#path}.tmp`, JSON.stringify([...this.#known.values()]), { mode: 0o600 })
       renameSync(`${this.#path}.tmp`, this.#path)
     } catch {
-      // The disk is full: this daemon still has them all in memory.
+      // The disk is full: this daemon still has all programs in memory.
     }
   }
 }
 
-function read(path: string | undefined): Host[] {
+function readHosts(path: string | undefined): AgentHost[] {
   try {
     const found: unknown = path === undefined ? [] : JSON.parse(readFileSync(path, 'utf8'))
     return Array.isArray(found) ? found.filter(isHost) : []
@@ -67,7 +68,7 @@ function read(path: string | undefined): Host[] {
   }
 }
 
-function isHost(each: Partial<Host> | null): boolean {
+function isHost(each: Partial<AgentHost> | null): boolean {
   const texts = [each?.startedAt, each?.workspace, each?.agent]
   return Number.isInteger(each?.pid) && texts.every((text) => typeof text === 'string')
 }

@@ -11,13 +11,13 @@ import type { RelayEvent } from '@agent-relay/sdk'
 import { recordingLine } from '@agent-relay/sdk/internal/client'
 import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { syncFolder } from '../machine/sync.ts'
-import type { Gone } from '../store/pruning.ts'
+import type { PrunedFact } from '../store/pruning.ts'
 
-const packed = promisify(gzip)
+const compress = promisify(gzip)
 
 export const archiveFolder = 'archive'
 
-/** An event with its large parts. `body`: the input or output of a call, or a worker's last screen. `payload`: a run's payload, as gzip in base64. */
+/** An event with its large parts. `body`: a call's input or output, or a worker's last screen. `payload`: a run's payload, as gzip in base64. */
 export type ArchivedEvent = RelayEvent & { body?: string; payload?: string }
 
 export class ArchiveFile {
@@ -30,7 +30,7 @@ export class ArchiveFile {
     this.#file = file
   }
 
-  /** Creates a file that only its owner can read. Its name is on disk before anything is taken out of the journal. */
+  /** Creates a file that only the user can read. The file's name is on disk before anything is taken out of the journal. */
   static async create(workspaceFolder: string, at: number): Promise<ArchiveFile> {
     const folder = join(workspaceFolder, archiveFolder)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -42,8 +42,8 @@ export class ArchiveFile {
   }
 
   /** Appends events. Returns the length of the file once they are on disk. */
-  async add(gone: readonly Gone[]): Promise<number> {
-    const bytes = await packed(gone.map(lineOf).join(''))
+  async append(gone: readonly PrunedFact[]): Promise<number> {
+    const bytes = await compress(gone.map(archiveLineOf).join(''))
     for (let done = 0; done < bytes.length; )
       done += (await this.#file.write(bytes, done, bytes.length - done, this.#bytes + done)).bytesWritten
     await this.#file.datasync()
@@ -56,7 +56,7 @@ export class ArchiveFile {
   }
 }
 
-function lineOf({ entry, fact, message, body, payload }: Gone): string {
+function archiveLineOf({ entry, fact, message, body, payload }: PrunedFact): string {
   const { type, ...rest } = fact
   const head = { seq: entry.seq, ts: new Date(entry.at).toISOString(), by: entry.by, type, fact: rest }
   const event = {
@@ -68,7 +68,7 @@ function lineOf({ entry, fact, message, body, payload }: Gone): string {
   return recordingLine(event as ArchivedEvent, false)
 }
 
-/** All events of an archive, file after file. A file whose writing was cut off gives its complete events. */
+/** Yields all events of an archive, file after file. A file whose writing was cut off yields its complete events. */
 export async function* archivedEvents(workspaceFolder: string): AsyncGenerator<ArchivedEvent> {
   const folder = join(workspaceFolder, archiveFolder)
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.jsonl.gz')) : []
@@ -86,7 +86,7 @@ async function* eventsIn(path: string): AsyncGenerator<ArchivedEvent> {
       for (const line of lines) yield parseJson(line) as ArchivedEvent
     }
   } catch (error) {
-    // Z_BUF_ERROR: the file ends within a slice.
+    // Z_BUF_ERROR: the file ends within a gzip slice, since its writing was cut off.
     if ((error as NodeJS.ErrnoException).code !== 'Z_BUF_ERROR') throw error
   }
 }

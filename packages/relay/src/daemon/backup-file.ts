@@ -8,18 +8,18 @@ import { JsonDepthError, parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { DatabaseContents } from '../store/contents.ts'
 
-/** One workspace of a backup, as in its workspace.json. */
-export interface KeptWorkspace extends DatabaseContents {
+/** One workspace in a backup, as the backup's workspace.json describes it. */
+export interface BackedUpWorkspace extends DatabaseContents {
   name: string
   id: string
   bytes: number
   sha256: string
-  /** The workspace's key; set only if whoever made the backup asked for it. */
+  /** The workspace's key; set only if the maker of the backup asked for keys. */
   key?: string
 }
 
 /** The contents of backup.json. */
-interface BackupNote {
+interface BackupManifest {
   format: 1
   /** Time of the backup, in ISO 8601. */
   at: string
@@ -28,20 +28,20 @@ interface BackupNote {
   workspaces: string[]
 }
 
-export interface Backup extends Omit<BackupNote, 'workspaces'> {
+export interface Backup extends Omit<BackupManifest, 'workspaces'> {
   path: string
-  /** `start`: where the database begins in the file. */
-  workspaces: (KeptWorkspace & { start: number })[]
+  /** `start`: the position in the file at which the workspace's database begins. */
+  workspaces: (BackedUpWorkspace & { start: number })[]
 }
 
 const blockBytes = 512
 const chunkBytes = 1024 * 1024
-const noteBytesMax = 1024 * 1024
-/** The writes are synced this often: a commit of the daemon waits until all earlier writes are on disk. */
-const syncEachBytes = 4 * chunkBytes
+const jsonBytesMax = 1024 * 1024
+/** Bytes between two syncs of the backup file: a commit of the daemon waits until all earlier writes are on disk. */
+const syncIntervalBytes = 4 * chunkBytes
 /** Patterns of ids (ids.ts), keys (credentials.ts) and SHA-256 digests. */
 const [workspaceId, secret, digest] = [/^w_[0-9a-hjkmnp-tv-z]{26}$/, /^rk_[\w-]{1,200}$/, /^[0-9a-f]{64}$/]
-const lastMember = 'backup.json'
+const manifestName = 'backup.json'
 /** The largest number of eleven octal digits; a larger size is written in base 256, which GNU tar and its successors read. */
 const octalMax = 8 ** 11 - 1
 
@@ -54,16 +54,16 @@ export class BackupWriter {
   }
 
   /** Adds a database and its description. */
-  add(databasePath: string, known: Omit<KeptWorkspace, 'bytes' | 'sha256'>): KeptWorkspace {
+  add(databasePath: string, known: Omit<BackedUpWorkspace, 'bytes' | 'sha256'>): BackedUpWorkspace {
     const source = openSync(databasePath, 'r')
     try {
       const bytes = fstatSync(source).size
-      writeSync(this.#file, headOf(`${known.name}/relay.db`, bytes))
+      writeSync(this.#file, tarHeaderOf(`${known.name}/relay.db`, bytes))
       let unsynced = 0
-      const sha256 = eachChunk({ file: source, start: 0, bytes }, (chunk) => {
-        writeAll(this.#file, chunk)
+      const sha256 = forEachChunk({ file: source, start: 0, bytes }, (chunk) => {
+        writeAllBytes(this.#file, chunk)
         unsynced += chunk.length
-        if (unsynced < syncEachBytes) return
+        if (unsynced < syncIntervalBytes) return
         fdatasyncSync(this.#file)
         unsynced = 0
       })
@@ -78,8 +78,8 @@ export class BackupWriter {
   }
 
   end(version: string): void {
-    const note: BackupNote = { format: 1, at: new Date().toISOString(), version, workspaces: this.#names }
-    this.#addText(lastMember, note)
+    const note: BackupManifest = { format: 1, at: new Date().toISOString(), version, workspaces: this.#names }
+    this.#addText(manifestName, note)
     writeSync(this.#file, Buffer.alloc(2 * blockBytes))
   }
 
@@ -89,65 +89,67 @@ export class BackupWriter {
 
   #addText(name: string, value: unknown): void {
     const text = Buffer.from(`${JSON.stringify(value, null, 2)}\n`)
-    writeAll(this.#file, Buffer.concat([headOf(name, text.length), text, paddingOf(text.length)]))
+    writeAllBytes(this.#file, Buffer.concat([tarHeaderOf(name, text.length), text, paddingOf(text.length)]))
   }
 }
 
-/** Reads what a backup holds. Throws if the file is no backup, or if something is missing. */
+/** Reads a backup's list of contents. Throws if the file is no backup, or if something is missing. */
 export function readBackup(path: string): Backup {
   return withFile(path, (file) => {
     const size = fstatSync(file).size
-    const [databases, notes] = [new Map<string, Span>(), new Map<string, KeptWorkspace>()]
+    const [databases, notes] = [new Map<string, FileSpan>(), new Map<string, BackedUpWorkspace>()]
     for (let at = 0; at + blockBytes <= size; ) {
-      const { name, bytes } = memberOf(textAt(file, at, blockBytes), path)
+      const { name, bytes } = tarMemberOf(readBytesAt(file, at, blockBytes), path)
       const span = { file, start: at + blockBytes, bytes }
-      if (span.start + bytes > size) throw invalid(path, 'it was cut off')
-      if (name === lastMember) return whole(path, noteAt<BackupNote>(span, path), databases, notes)
+      if (span.start + bytes > size) throw invalidBackup(path, 'it was cut off')
+      if (name === manifestName) return checkedBackup(path, readJsonAt<BackupManifest>(span, path), databases, notes)
       const [, workspace, kind] = /^([^/]+)\/(relay\.db|workspace\.json)$/.exec(name) ?? []
-      if (!isProjectName(workspace)) throw invalid(path, `"${name}" is in it, which no backup has`)
+      if (!isProjectName(workspace)) throw invalidBackup(path, `"${name}" is in it, which no backup has`)
       if (kind === 'relay.db') databases.set(workspace, span)
-      else notes.set(workspace, noteAt<KeptWorkspace>(span, path))
+      else notes.set(workspace, readJsonAt<BackedUpWorkspace>(span, path))
       at = span.start + Math.ceil(bytes / blockBytes) * blockBytes
     }
-    throw invalid(path, 'it was cut off')
+    throw invalidBackup(path, 'it was cut off')
   })
 }
 
-/** Reads a database from the backup, part by part. Throws unless it is, byte for byte, the one that was put there. */
-export function readDatabase(
+/** Reads a database from the backup, part by part. Throws if the database differs by any byte from the one that was backed up. */
+export function readBackupDatabase(
   { path }: Backup,
   { start, bytes, sha256, name }: Backup['workspaces'][number],
   take: (chunk: Uint8Array) => void = () => {},
 ): void {
-  const found = withFile(path, (file) => eachChunk({ file, start, bytes }, take))
-  if (found !== sha256) throw invalid(path, `the database of ${name} in it has changed`)
+  const found = withFile(path, (file) => forEachChunk({ file, start, bytes }, take))
+  if (found !== sha256) throw invalidBackup(path, `the database of ${name} in it has changed`)
 }
 
-interface Span {
+interface FileSpan {
   file: number
   start: number
   bytes: number
 }
 
-function whole(
+function checkedBackup(
   path: string,
-  { format, at, version, workspaces }: BackupNote,
-  databases: Map<string, Span>,
-  notes: Map<string, KeptWorkspace>,
+  { format, at, version, workspaces }: BackupManifest,
+  databases: Map<string, FileSpan>,
+  notes: Map<string, BackedUpWorkspace>,
 ): Backup {
-  if (format !== 1) throw invalid(path, `its format is ${format}, and this Agent Relay knows format 1. Update this one`)
-  if (!Array.isArray(workspaces) || Number.isNaN(Date.parse(at))) throw invalid(path, 'its backup.json is not one')
+  if (format !== 1)
+    throw invalidBackup(path, `its format is ${format}, and this Agent Relay knows format 1. Update this one`)
+  if (!Array.isArray(workspaces) || Number.isNaN(Date.parse(at)))
+    throw invalidBackup(path, 'its backup.json is not one')
   const kept = workspaces.map((name) => {
     const [span, note] = [databases.get(name), notes.get(name)]
-    if (!span || !note || note.name !== name || note.bytes !== span.bytes || !isTold(note))
-      throw invalid(path, `what it says of ${JSON.stringify(name)} is not so`)
+    if (!span || !note || note.name !== name || note.bytes !== span.bytes || !isWellFormed(note))
+      throw invalidBackup(path, `what it says of ${JSON.stringify(name)} is not so`)
     return { ...note, start: span.start }
   })
   return { path, format, at, version: String(version), workspaces: kept }
 }
 
-/** Whether each field that is shown has its proper form; the file may come from anybody. */
-function isTold({ id, key, sha256, messages, seq, schema }: KeptWorkspace): boolean {
+/** Whether each field that a person is shown has its proper form; the backup may come from anybody. */
+function isWellFormed({ id, key, sha256, messages, seq, schema }: BackedUpWorkspace): boolean {
   const is = (pattern: RegExp, text: unknown) => typeof text === 'string' && pattern.test(text)
   const isText = is(workspaceId, id) && is(digest, sha256) && (key === undefined || is(secret, key))
   return isText && [messages, seq, schema].every((number) => Number.isSafeInteger(number))
@@ -162,24 +164,24 @@ function withFile<T>(path: string, work: (file: number) => T): T {
   }
 }
 
-function noteAt<T>({ file, start, bytes }: Span, path: string): T {
-  if (bytes > noteBytesMax) throw invalid(path, 'a note in it is too long')
+function readJsonAt<T>({ file, start, bytes }: FileSpan, path: string): T {
+  if (bytes > jsonBytesMax) throw invalidBackup(path, 'a note in it is too long')
   try {
-    const note = parseJson(textAt(file, start, bytes).toString('utf8'))
+    const note = parseJson(readBytesAt(file, start, bytes).toString('utf8'))
     if (typeof note === 'object' && note !== null) return note as T
   } catch (error) {
-    if (error instanceof JsonDepthError) throw invalid(path, `a note in it is ${error.message}`)
+    if (error instanceof JsonDepthError) throw invalidBackup(path, `a note in it is ${error.message}`)
   }
-  throw invalid(path, 'a note in it is not JSON')
+  throw invalidBackup(path, 'a note in it is not JSON')
 }
 
-function textAt(file: number, start: number, bytes: number): Buffer {
+function readBytesAt(file: number, start: number, bytes: number): Buffer {
   const text = Buffer.alloc(bytes)
   return text.subarray(0, readSync(file, text, 0, bytes, start))
 }
 
-/** Hands over the span chunk by chunk. Returns its digest. */
-function eachChunk({ file, start, bytes }: Span, take: (chunk: Uint8Array) => void): string {
+/** Passes the bytes of the span to `take` in chunks. Returns the SHA-256 of all bytes. */
+function forEachChunk({ file, start, bytes }: FileSpan, take: (chunk: Uint8Array) => void): string {
   const [hash, chunk] = [createHash('sha256'), Buffer.alloc(chunkBytes)]
   for (let done = 0; done < bytes; ) {
     const read = readSync(file, chunk, 0, Math.min(chunkBytes, bytes - done), start + done)
@@ -191,11 +193,11 @@ function eachChunk({ file, start, bytes }: Span, take: (chunk: Uint8Array) => vo
   return hash.digest('hex')
 }
 
-export function writeAll(file: number, data: Uint8Array): void {
+export function writeAllBytes(file: number, data: Uint8Array): void {
   for (let done = 0; done < data.length; ) done += writeSync(file, data, done)
 }
 
-function headOf(name: string, bytes: number): Buffer {
+function tarHeaderOf(name: string, bytes: number): Buffer {
   const head = Buffer.alloc(blockBytes)
   head.write(name, 0)
   head.write('0000600\0', 100)
@@ -213,23 +215,27 @@ function headOf(name: string, bytes: number): Buffer {
   )
   head.write('0', 156)
   head.write('ustar\u000000', 257)
-  head.write(`${sumOf(head).toString(8).padStart(6, '0')}\0 `, 148)
+  head.write(`${checksumOf(head).toString(8).padStart(6, '0')}\0 `, 148)
   return head
 }
 
-/** The header's checksum, which counts its own field as spaces. */
-function sumOf(head: Buffer): number {
+/** The checksum of a tar header, which counts the checksum's own field as spaces. */
+function checksumOf(head: Buffer): number {
   const own = head.subarray(148, 156).reduce((sum, byte) => sum + byte, 0)
   return head.reduce((sum, byte) => sum + byte, 0) - own + 8 * 32
 }
 
-function memberOf(head: Buffer, path: string): { name: string; bytes: number } {
+function tarMemberOf(head: Buffer, path: string): { name: string; bytes: number } {
   const field = (from: number, to: number) => head.toString('utf8', from, to).replace(/\0.*$/s, '')
-  if (head.length < blockBytes || field(257, 262) !== 'ustar' || Number.parseInt(field(148, 156), 8) !== sumOf(head))
-    throw invalid(path, 'it is no archive that `agent-relay workspace backup` made')
+  if (
+    head.length < blockBytes ||
+    field(257, 262) !== 'ustar' ||
+    Number.parseInt(field(148, 156), 8) !== checksumOf(head)
+  )
+    throw invalidBackup(path, 'it is no archive that `agent-relay workspace backup` made')
   const isLarge = head.readUInt8(124) === 0x80
   const bytes = isLarge ? Number(head.readBigUInt64BE(128)) : Number.parseInt(field(124, 136), 8)
-  if (!Number.isSafeInteger(bytes) || bytes < 0) throw invalid(path, 'a size in it is not a number')
+  if (!Number.isSafeInteger(bytes) || bytes < 0) throw invalidBackup(path, 'a size in it is not a number')
   return { name: field(0, 100), bytes }
 }
 
@@ -237,6 +243,6 @@ function paddingOf(bytes: number): Buffer {
   return Buffer.alloc((blockBytes - (bytes % blockBytes)) % blockBytes)
 }
 
-export function invalid(path: string, why: string): RefusalError {
+export function invalidBackup(path: string, why: string): RefusalError {
   return new RefusalError('file.invalid', { path, what: 'a whole backup', why })
 }

@@ -12,54 +12,54 @@ import type { DataDirectory } from '../machine/data-directory.ts'
 import { writeNewFile } from '../machine/new-file.ts'
 import { version } from '../machine/version.ts'
 import { columnFault } from '../store/column-check.ts'
-import { contentsOf, idOf, isBlank } from '../store/contents.ts'
-import { damaged } from '../store/damage.ts'
-import { lookAtEnd } from '../store/journal-end.ts'
+import { isUnusedWorkspace, readDatabaseContents, readWorkspaceId } from '../store/contents.ts'
+import { damagedFileRefusal } from '../store/damage.ts'
+import { checkJournalEnd } from '../store/journal-end.ts'
 import { schemaFault } from '../store/schema.ts'
-import { soundnessOf } from '../store/soundness.ts'
+import { checkSoundness } from '../store/soundness.ts'
 import {
+  type BackedUpWorkspace,
   type Backup,
   BackupWriter,
-  invalid,
-  type KeptWorkspace,
+  invalidBackup,
   readBackup,
-  readDatabase,
-  writeAll,
+  readBackupDatabase,
+  writeAllBytes,
 } from './backup-file.ts'
-import { dropCredentials, endRestoredWork, nothingReset, type Reset } from './drop-credentials.ts'
+import { type CredentialReset, dropCredentials, emptyCredentialReset, endRestoredWork } from './drop-credentials.ts'
 import { KnownWorkspaces } from './known-workspaces.ts'
 
 export { copyDatabase } from '../store/snapshot.ts'
 export { type Backup, readBackup } from './backup-file.ts'
 
-export interface BackupWish {
+export interface BackupRequest {
   path: string
   names: readonly string[]
-  /** Copies the database of a workspace, as of one commit. */
+  /** Copies the database of a workspace, in its state after one commit. */
   copy(name: string, to: string): Promise<void> | void
   /** Returns the key to put into the backup; without this function no keys are put there. */
   keyOf?(id: string): string | undefined
 }
 
-/** Makes a backup. The file appears only once it is whole and was read back. No file is overwritten. */
-export function makeBackup({ path, ...wish }: BackupWish): Promise<KeptWorkspace[]> {
+/** Makes a backup. The file appears only once the backup is whole and was read back. No file is overwritten. */
+export function makeBackup({ path, ...wish }: BackupRequest): Promise<BackedUpWorkspace[]> {
   return writeNewFile(path, async (draft) => {
-    const kept = await write(draft, wish)
+    const kept = await writeBackup(draft, wish)
     const backup = readBackup(draft)
-    for (const workspace of backup.workspaces) readDatabase(backup, workspace)
+    for (const workspace of backup.workspaces) readBackupDatabase(backup, workspace)
     return kept
   })
 }
 
-async function write(draft: string, wish: Omit<BackupWish, 'path'>): Promise<KeptWorkspace[]> {
+async function writeBackup(draft: string, wish: Omit<BackupRequest, 'path'>): Promise<BackedUpWorkspace[]> {
   const writer = new BackupWriter(draft)
   try {
-    const kept: KeptWorkspace[] = []
+    const kept: BackedUpWorkspace[] = []
     for (const name of wish.names) {
       const database = `${draft}.db`
       await wish.copy(name, database)
-      const { id, ...contents } = contentsOf(database)
-      if (id === undefined) throw damaged(database, 'it has no id')
+      const { id, ...contents } = readDatabaseContents(database)
+      if (id === undefined) throw damagedFileRefusal(database, 'it has no id')
       kept.push(writer.add(database, { name, id, ...contents, key: wish.keyOf?.(id) }))
       rmSync(database)
     }
@@ -71,49 +71,49 @@ async function write(draft: string, wish: Omit<BackupWish, 'path'>): Promise<Kep
 }
 
 /** A folder in the data directory that is ready to become a workspace's own. */
-export interface Placeable {
+export interface PlaceableWorkspace {
   folder: string
   id: string
   key: string
 }
 
-export interface Prepared extends Placeable {
+export interface PreparedRestore extends PlaceableWorkspace {
   isKeyNew: boolean
-  reset: Reset
-  /** The number of its workers' worktrees that the workspace no longer looks after. */
+  reset: CredentialReset
+  /** The number of workers' worktrees that the restored workspace does not look after. */
   worktrees: number
-  /** The workspace was shared when the backup was made. The copy lives on this machine alone. */
+  /** Whether the workspace was shared when the backup was made. The restored copy lives on this machine alone. */
   wasShared: boolean
 }
 
-/** The keys of a restored workspace that are believed. */
-export interface BelievedKey {
-  /** The owner's key. If it opens the copy, the copy is the owner's own. */
+/** Decides which key of a restored workspace stays valid. */
+export interface RestoreKeyTrust {
+  /** The owner's key for this workspace. If the key opens the copy, the copy is the owner's own. */
   ownersKey?: string
-  /** The key in the file is kept, because whoever restores has asked for that. */
+  /** Whether the key in the backup stays valid, as the restoring person asked. */
   keepsKey?: boolean
 }
 
 /**
- * Makes a folder from one workspace of a backup, which can take the workspace's place. It lies in the data directory, where nobody sees it yet. Nothing
- * is written to its database before its schema is known to be ours. Then it is opened once, which brings its tables up to date and ends whatever ran
+ * Makes a folder from one workspace of a backup, ready to take the workspace's place. The folder lies in the data directory, unseen as yet. Nothing
+ * is written to the database before its schema is known to be ours. Then the database is opened once, which updates its tables and ends whatever ran
  * when the backup was made. Credentials that somebody else could know no longer open it.
  */
-export async function prepare(
+export async function prepareRestore(
   backup: Backup,
   kept: Backup['workspaces'][number],
   directory: DataDirectory,
-  trust: BelievedKey = {},
-): Promise<Prepared> {
-  const folder = directory.newFolder()
+  trust: RestoreKeyTrust = {},
+): Promise<PreparedRestore> {
+  const folder = directory.makeRestoreFolder()
   try {
     const path = join(folder, 'relay.db')
-    extract(backup, kept, path)
-    const fault = schemaFault(path) ?? soundnessOf(path)
+    extractDatabase(backup, kept, path)
+    const fault = schemaFault(path) ?? checkSoundness(path)
     const found = fault === 'ok' ? columnFault(path) : fault
-    if (found !== undefined) throw invalid(backup.path, `${kept.name}: ${found}`)
-    const settled = await settle(kept, path, trust)
-    directory.markPlaced(folder, { id: kept.id, key: settled.key })
+    if (found !== undefined) throw invalidBackup(backup.path, `${kept.name}: ${found}`)
+    const settled = await settleRestored(kept, path, trust)
+    directory.markRestored(folder, { id: kept.id, key: settled.key })
     return { folder, id: kept.id, ...settled }
   } catch (error) {
     rmSync(folder, { recursive: true, force: true })
@@ -121,46 +121,46 @@ export async function prepare(
   }
 }
 
-/** Puts a prepared workspace into its place while no daemon runs; otherwise the daemon does this (owner-controls.ts). The caller holds the daemon's lock. */
-export function placeAtRest(
+/** Puts a prepared workspace into its place while no daemon runs; a running daemon does so itself (owner-controls.ts). The caller holds the daemon's lock. */
+export function placeWithoutDaemon(
   directory: DataDirectory,
   credentials: CredentialsFile,
   name: string,
-  { folder, id, key }: Placeable,
+  { folder, id, key }: PlaceableWorkspace,
 ): void {
   const known = new KnownWorkspaces(credentials, directory)
-  known.placeRestored(name, folder, { id, key }, isBlankHome(directory, name))
+  known.placeRestored(name, folder, { id, key }, isUnusedHome(directory, name))
 }
 
 /** Whether the workspace of this name has this id. */
-export function isPlaced(directory: DataDirectory, name: string, id: string): boolean {
-  const path = directory.database(name)
-  return existsSync(path) && idOf(path) === id
+export function isWorkspacePlaced(directory: DataDirectory, name: string, id: string): boolean {
+  const path = directory.databasePath(name)
+  return existsSync(path) && readWorkspaceId(path) === id
 }
 
-/** Whether the workspace is a home that nobody has used: every daemon makes one, and replacing it loses nothing. */
-export function isBlankHome(directory: DataDirectory, name: string): boolean {
-  if (name !== homeWorkspace || !directory.has(name)) return false
-  // A database that lacks entries may have lost all that was in it.
-  const path = directory.database(name)
-  return lookAtEnd(path).gap === undefined && isBlank(path)
+/** Whether the workspace is a home that nobody has used. Every daemon makes a home, and replacing an unused one loses nothing. */
+export function isUnusedHome(directory: DataDirectory, name: string): boolean {
+  if (name !== homeWorkspace || !directory.hasWorkspace(name)) return false
+  // A database that lacks entries at its end may have lost all of its entries.
+  const path = directory.databasePath(name)
+  return checkJournalEnd(path).gap === undefined && isUnusedWorkspace(path)
 }
 
-function extract(backup: Backup, kept: Backup['workspaces'][number], path: string): void {
+function extractDatabase(backup: Backup, kept: Backup['workspaces'][number], path: string): void {
   const file = openSync(path, 'wx', 0o600)
   try {
-    readDatabase(backup, kept, (chunk) => writeAll(file, chunk))
+    readBackupDatabase(backup, kept, (chunk) => writeAllBytes(file, chunk))
     fsyncSync(file)
   } finally {
     closeSync(file)
   }
 }
 
-async function settle(
-  kept: KeptWorkspace,
+async function settleRestored(
+  kept: BackedUpWorkspace,
   databasePath: string,
-  { ownersKey, keepsKey }: BelievedKey,
-): Promise<Omit<Prepared, 'folder' | 'id'>> {
+  { ownersKey, keepsKey }: RestoreKeyTrust,
+): Promise<Omit<PreparedRestore, 'folder' | 'id'>> {
   const ids = makeIds()
   let fault: Error | undefined
   const onFatal = (error: Error) => {
@@ -170,16 +170,16 @@ async function settle(
   const workspace = new Workspace({ ...options, onFatal, onTrouble: () => {} })
   try {
     const { store } = workspace
-    if (workspace.id !== kept.id) throw damaged(databasePath, `its id is ${workspace.id}, not ${kept.id}`)
+    if (workspace.id !== kept.id) throw damagedFileRefusal(databasePath, `its id is ${workspace.id}, not ${kept.id}`)
     const wasShared = store.isShared
-    if (wasShared) store.takeBack()
+    if (wasShared) store.endSharing()
     const worktrees = await endRestoredWork(workspace)
     const isKey = (key: string | undefined) => key !== undefined && workspace.credentials.isKey(key)
     const isOwn = isKey(ownersKey)
     const former = [ownersKey, keepsKey ? kept.key : undefined].find(isKey)
     const key = former ?? (await workspace.rotateKey(() => {}))
-    // The id alone proves nothing: everybody who was ever in the workspace has seen it.
-    const reset = isOwn ? nothingReset : dropCredentials(workspace)
+    // The workspace's id proves nothing: everybody who was ever in the workspace has seen the id.
+    const reset = isOwn ? emptyCredentialReset : dropCredentials(workspace)
     if (fault) throw fault
     return { key, isKeyNew: former === undefined, reset, worktrees, wasShared }
   } finally {

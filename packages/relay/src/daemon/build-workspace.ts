@@ -9,10 +9,10 @@ import type { Neighbours } from '../broker/presence/other-workspaces.ts'
 import { Workspace } from '../broker/workspace.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Clock } from '../machine/clock.ts'
-import { ownerOf } from '../machine/config.ts'
+import { projectOwner } from '../machine/config.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
 import type { RunLimits } from '../runs/limits.ts'
-import { type Dial, Runner } from '../runs/runner.ts'
+import { type OpenRunSession, Runner } from '../runs/runner.ts'
 import { HarnessSetups } from '../supervisor/launching.ts'
 import type { SupervisorOptions } from '../supervisor/supervisor.ts'
 import { openMcpSession } from '../wires/mcp-session.ts'
@@ -22,20 +22,20 @@ import type { ClusterAccess } from './cluster-access.ts'
 import { lockPathOf } from './inspect.ts'
 import type { KnownWorkspaces } from './known-workspaces.ts'
 import type { OpenWorkspace } from './open-workspace.ts'
-import { runtimesOf } from './runtimes.ts'
+import { makeRuntimes } from './runtimes.ts'
 import { offerDaemonActions } from './worker-actions.ts'
 
 /** The parts that all workspaces of a daemon share. */
-export interface Shared {
+export interface DaemonWideParts {
   setups: HarnessSetups
   worktrees: Worktrees
 }
 
-export function sharedByAll(dataDir: string, env: Env = process.env): Shared {
+export function makeDaemonWideParts(dataDir: string, env: Env = process.env): DaemonWideParts {
   return { setups: new HarnessSetups(join(dataDir, 'harnesses')), worktrees: new Worktrees({ env, dataDir }) }
 }
 
-export interface Building extends Shared {
+export interface WorkspaceBuildOptions extends DaemonWideParts {
   directory: DataDirectory
   known: KnownWorkspaces
   cluster: ClusterAccess
@@ -51,42 +51,56 @@ export interface Building extends Shared {
   onFatal(error: Error): void
 }
 
-export type Built = Omit<OpenWorkspace, 'wire'> & { key?: string }
+export type BuiltWorkspace = Omit<OpenWorkspace, 'wire'> & { key?: string }
 
-export async function buildWorkspace(name: string, isNew: boolean, building: Building): Promise<Built> {
+export async function buildWorkspace(
+  name: string,
+  isNew: boolean,
+  building: WorkspaceBuildOptions,
+): Promise<BuiltWorkspace> {
   const { directory, known, cluster, isMemory, clock, env, harnesses, setups, worktrees, runLimits } = building
   const { onTrouble, info } = building
-  if (isNew && !isMemory) await cluster.mustBeFree(name)
+  if (isNew && !isMemory) await cluster.assertNameFree(name)
   const dataDir = directory.path
-  const folder = directory.make(name)
-  const sharing = isMemory ? undefined : await cluster.of(name)
-  const runtimes = runtimesOf({
-    ...{ dataDir, folder, env, setups, harnesses, worktrees, onTrouble, reached: sharing?.reached },
-    project: () => ownerOf(dataDir, name),
+  const folder = directory.makeFolder(name)
+  const sharing = isMemory ? undefined : await cluster.sharingOf(name)
+  const runtimes = makeRuntimes({
+    ...{ dataDir, folder, env, setups, harnesses, worktrees, onTrouble, whenWritable: sharing?.reached },
+    project: () => projectOwner(dataDir, name),
     socketPath: socketPathOf(dataDir, name),
     url: () => info.url?.(),
   })
   const workspace = new Workspace({
     name,
-    databasePath: isMemory ? ':memory:' : directory.database(name),
-    besidePaths: isMemory ? [] : [lockPathOf(dataDir)],
+    databasePath: isMemory ? ':memory:' : directory.databasePath(name),
+    requiredPaths: isMemory ? [] : [lockPathOf(dataDir)],
     hooks: directory.hooks,
     searchPath: isMemory ? ':memory:' : join(folder, 'search.db'),
     ...{ clock, ids: building.ids, onTrouble, sharing, runtimes },
     onFatal: building.onFatal,
   })
   try {
-    const key = sharing ? await enter(workspace, building, sharing) : await begin(workspace, building, isNew)
+    const key = sharing
+      ? await enterSharedWorkspace(workspace, building, sharing)
+      : await beginLocalWorkspace(workspace, building, isNew)
     const dispatch = new Dispatch(workspace, building.neighbours, info)
     await declareRoles(dispatch)
-    await workspace.workers.begin()
+    await workspace.workers.start()
     // In a shared workspace the caller of an action may be on another machine than the daemon that offers it.
     if (!workspace.isShared) await offerDaemonActions(workspace)
     const dial = dialFor(dispatch)
     const runner = new Runner({
-      ...{ ledger: workspace.runs.reports, dial, clock, env, dataDir, settings: runtimes.loop, limits: runLimits },
+      ...{
+        ledger: workspace.runs.reports,
+        openSession: dial,
+        clock,
+        env,
+        dataDir,
+        settings: runtimes.loop,
+        limits: runLimits,
+      },
     })
-    known.begun(name)
+    known.markBegun(name)
     return { workspace, dispatch, runner, key }
   } catch (error) {
     workspace.close()
@@ -95,7 +109,7 @@ export async function buildWorkspace(name: string, isNew: boolean, building: Bui
 }
 
 /** Lets the loop of a run into its workspace, as the run's agent and with no more rights than the run's asker. */
-function dialFor(dispatch: Dispatch): Dial {
+function dialFor(dispatch: Dispatch): OpenRunSession {
   return async (run) => {
     const login = dispatch.workspace.runs.reports.takeLogin(run)
     if (!login) return undefined
@@ -104,26 +118,30 @@ function dialFor(dispatch: Dispatch): Dial {
   }
 }
 
-async function begin(workspace: Workspace, { known }: Building, isNew: boolean): Promise<string | undefined> {
-  const key = await workspace.begin((id, made) => known.keep(id, workspace.name, made), isNew)
-  if (key === undefined) known.place(workspace.id)
+async function beginLocalWorkspace(
+  workspace: Workspace,
+  { known }: WorkspaceBuildOptions,
+  isNew: boolean,
+): Promise<string | undefined> {
+  const key = await workspace.start((id, made) => known.keepKey(id, workspace.name, made), isNew)
+  if (key === undefined) known.recordDataDirectory(workspace.id)
   return key
 }
 
-/** Opens a shared workspace. While the cluster cannot be reached it goes on with the entries that it has; a workspace without any cannot be opened. */
-async function enter(
+/** Opens a shared workspace. While the cluster is unreachable, the workspace works with the entries it has; without any entries it cannot be opened. */
+async function enterSharedWorkspace(
   workspace: Workspace,
-  { known, cluster, onTrouble }: Building,
-  sharing: NonNullable<Awaited<ReturnType<ClusterAccess['of']>>>,
+  { known, cluster, onTrouble }: WorkspaceBuildOptions,
+  sharing: NonNullable<Awaited<ReturnType<ClusterAccess['sharingOf']>>>,
 ): Promise<undefined> {
   await sharing.looked()
   if (workspace.id === undefined) throw new RefusalError('cluster.unreachable', { workspace: workspace.name })
-  known.place(workspace.id)
-  workspace.sessions.onChange(() => cluster.changed())
-  workspace.waits.onChange(() => cluster.changed())
-  // Not awaited, because the cluster may be unreachable for hours.
+  known.recordDataDirectory(workspace.id)
+  workspace.sessions.onChange(() => cluster.onPresenceChange())
+  workspace.waits.onChange(() => cluster.onPresenceChange())
+  // The cluster may be unreachable for hours, so the opening does not wait for it.
   void sharing
     .reached()
-    .then(() => workspace.settle())
+    .then(() => workspace.endLeftovers())
     .catch(onTrouble)
 }

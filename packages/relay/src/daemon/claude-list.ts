@@ -4,36 +4,36 @@
 import { dirname } from 'node:path'
 import { homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import { daemonName } from '@agent-relay/sdk/protocol'
-import { hostedAmong } from '../broker/sessions/session.ts'
+import { hostedSessions } from '../broker/sessions/session.ts'
 import type { Workspace } from '../broker/workspace.ts'
-import { mayWrite } from '../core/workspaces.ts'
-import { ClaudeInbox, type SaidToUs } from '../supervisor/claude/inbox.ts'
-import { ClaudeRecords, type Listed } from '../supervisor/claude/records.ts'
+import { mayOtherWorkspaceWrite } from '../core/workspaces.ts'
+import { ClaudeInbox, type IncomingLetter } from '../supervisor/claude/inbox.ts'
+import { type AgentRecord, ClaudeRecords } from '../supervisor/claude/records.ts'
 import type { ClaudeSession } from '../supervisor/claude/registry.ts'
 
-/** Name of the daemon's own record: a letter to it names an agent at its start. */
+/** Name of the daemon's own record. A letter to this name begins with the name of the agent it is for. */
 const daemonRecord = 'relay'
 /** Maximum number of agents listed at once. */
 const listedMax = 100
 
 /** The agent that a record stands for. */
-export interface Target {
+export interface ClaudeListedAgent {
   workspace: string
   agent: string
 }
 
 export interface ClaudeListOptions {
   home: string
-  /** Whether the person has agreed to the listing. */
+  /** Whether the person has agreed that agents are listed in Claude Code. */
   isAllowed(): boolean
-  onSaid(said: SaidToUs, to: Target): void
+  onLetter(said: IncomingLetter, to: ClaudeListedAgent): void
   /** Called when another agent can be listed. */
-  onReady(): void
+  onInboxReady(): void
   onTrouble(error: Error): void
 }
 
-/** The present state, from which the list is made. */
-export interface Around {
+/** The workspaces and sessions from which the list is made. */
+export interface ClaudeListInput {
   workspaces: readonly Workspace[]
   /** The sessions of Claude Code by process id. */
   sessions: ReadonlyMap<number, ClaudeSession>
@@ -46,24 +46,24 @@ export class ClaudeList {
   readonly #options: ClaudeListOptions
   readonly #records: ClaudeRecords
   /** Inboxes of the listed agents, by process id. */
-  readonly #inboxes = new Map<number, { inbox?: ClaudeInbox; target: Target }>()
+  readonly #inboxes = new Map<number, { inbox?: ClaudeInbox; target: ClaudeListedAgent }>()
 
   constructor(options: ClaudeListOptions) {
     this.#options = options
     this.#records = new ClaudeRecords(options.home)
   }
 
-  get sockets(): string[] {
+  get socketPaths(): string[] {
     return [...this.#inboxes.values()].flatMap(({ inbox }) => inbox?.path ?? [])
   }
 
-  update(around: Around): void {
+  update(around: ClaudeListInput): void {
     const { sessions, inbox } = around
     const [like] = sessions.values()
     const isAllowed = this.#options.isAllowed() && like !== undefined && inbox !== undefined
-    const agents = isAllowed ? agentsIn(around) : []
-    for (const pid of [...this.#inboxes.keys()]) if (!agents.some((each) => each.pid === pid)) this.#shut(pid)
-    const listed = agents.flatMap((agent) => this.#listed(agent, dirname(like?.socketPath ?? '')))
+    const agents = isAllowed ? listableAgents(around) : []
+    for (const pid of [...this.#inboxes.keys()]) if (!agents.some((each) => each.pid === pid)) this.#closeInbox(pid)
+    const listed = agents.flatMap((agent) => this.#recordsOf(agent, dirname(like?.socketPath ?? '')))
     const own = {
       pid: process.pid,
       name: daemonRecord,
@@ -71,55 +71,55 @@ export class ClaudeList {
       isBusy: false,
       socketPath: inbox?.path ?? '',
     }
-    this.#records.list(isAllowed ? [own, ...listed] : [], like)
+    this.#records.replaceAll(isAllowed ? [own, ...listed] : [], like)
   }
 
   close(): void {
     this.#records.close()
-    for (const pid of [...this.#inboxes.keys()]) this.#shut(pid)
+    for (const pid of [...this.#inboxes.keys()]) this.#closeInbox(pid)
   }
 
   /** The agent's record for Claude Code's list of sessions; none until the socket for its messages is open. */
-  #listed({ target, ...agent }: Found, folder: string): Listed[] {
+  #recordsOf({ target, ...agent }: ListCandidate, folder: string): AgentRecord[] {
     const known = this.#inboxes.get(agent.pid)
     if (known?.target.agent === target.agent && known.target.workspace === target.workspace)
       return known.inbox ? [{ ...agent, socketPath: known.inbox.path }] : []
-    this.#shut(agent.pid)
-    const opening: { inbox?: ClaudeInbox; target: Target } = { target }
+    this.#closeInbox(agent.pid)
+    const opening: { inbox?: ClaudeInbox; target: ClaudeListedAgent } = { target }
     this.#inboxes.set(agent.pid, opening)
-    const { onSaid, onReady, onTrouble } = this.#options
-    ClaudeInbox.open(folder, agent.pid, { onOutcome: () => {}, onSaid: (said) => onSaid(said, target) })
+    const { onLetter, onInboxReady, onTrouble } = this.#options
+    ClaudeInbox.open(folder, agent.pid, { onOutcome: () => {}, onLetter: (said) => onLetter(said, target) })
       .then((inbox) => {
         if (this.#inboxes.get(agent.pid) !== opening) return inbox.close()
         opening.inbox = inbox
-        onReady()
+        onInboxReady()
       })
       .catch(onTrouble)
     return []
   }
 
-  #shut(pid: number): void {
+  #closeInbox(pid: number): void {
     this.#inboxes.get(pid)?.inbox?.close()
     this.#inboxes.delete(pid)
   }
 }
 
-interface Found extends Omit<Listed, 'socketPath'> {
-  target: Target
+interface ListCandidate extends Omit<AgentRecord, 'socketPath'> {
+  target: ClaudeListedAgent
 }
 
-function agentsIn({ workspaces, sessions, writers }: Around): Found[] {
+function listableAgents({ workspaces, sessions, writers }: ClaudeListInput): ListCandidate[] {
   const taken = new Set<string>([daemonRecord, ...[...sessions.values()].map(({ name }) => name)])
-  const found = new Map<number, Found>()
+  const found = new Map<number, ListCandidate>()
   const shared = new Set<number>()
   for (const workspace of workspaces.filter((each) => isOpenTo(each, writers))) {
-    for (const { agent, host, directory, cli } of hostedAmong(workspace.sessions.all())) {
-      // Claude Code writes a record of its own for each of its sessions, also for one that is no agent by itself.
+    for (const { agent, host, directory, cli } of hostedSessions(workspace.sessions.all())) {
+      // Claude Code itself writes a record for each of its sessions, even for a session that is no agent.
       const isClaude = sessions.has(host) || cli === 'claude'
       if (agent === daemonName || isClaude || host === process.pid) continue
       const target = { workspace: workspace.name, agent }
       const before = found.get(host)?.target
-      // A server that runs many conversations is not one agent's process.
+      // A process with several agents, such as a server of many conversations, is not listed.
       if (before && (before.agent !== agent || before.workspace !== workspace.name)) shared.add(host)
       const name = workspace.name === homeWorkspace ? agent : `${workspace.name}.${agent}`
       const isBusy = workspace.workers.stateOf(agent)?.status === 'busy'
@@ -133,5 +133,5 @@ function agentsIn({ workspaces, sessions, writers }: Around): Found[] {
 /** Whether a session of Claude Code is an agent in the workspace, or may write to it under its policy. */
 function isOpenTo({ name, store }: Workspace, writers: readonly string[]): boolean {
   const policy = store.view.policy()
-  return writers.some((each) => each === name || mayWrite(policy, each))
+  return writers.some((each) => each === name || mayOtherWorkspaceWrite(policy, each))
 }

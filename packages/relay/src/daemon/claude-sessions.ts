@@ -5,33 +5,33 @@ import { dirname } from 'node:path'
 import { cliOf } from '@agent-relay/sdk/internal/clis'
 import { injectionText } from '@agent-relay/sdk/internal/injection'
 import type { Route } from '@agent-relay/sdk/protocol'
-import type { OpenedMail, OwnSession } from '../broker/waking/own-session-runtime.ts'
+import type { MailWithBrief, UserSession } from '../broker/waking/user-session-runtime.ts'
 import type { HooksFolder } from '../machine/hooks-folder.ts'
-import { ClaudeInbox, newLetterId, removeDead, type SaidToUs } from '../supervisor/claude/inbox.ts'
+import { ClaudeInbox, type IncomingLetter, newLetterId, removeDeadSocket } from '../supervisor/claude/inbox.ts'
 import { ClaudeRegistry, type ClaudeSession } from '../supervisor/claude/registry.ts'
 import { ClaudeSessionDelivery } from '../supervisor/claude/session-delivery.ts'
 import { workerMarker } from '../supervisor/launching.ts'
-import { carries } from '../supervisor/processes.ts'
+import { mayHaveVariable } from '../supervisor/processes.ts'
 import type {
-  Answering,
-  Matches,
+  AnswerPath,
   ProgramListener,
   ProgramMembership,
   ProgramSource,
+  SessionMatches,
   UserProgram,
 } from '../supervisor/user-program.ts'
-import { ClaudeList, type Target } from './claude-list.ts'
+import { ClaudeList, type ClaudeListedAgent } from './claude-list.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 import type { UserProgramMemory } from './user-program-memory.ts'
 
-/** Interval between looks into transcripts, while a message is on its way. */
-const transcriptMs = 1_000
-/** Interval between looks whether the person has agreed to list our agents. */
-const listMs = 2_000
+/** Interval between two reads of the transcripts, while a message is on its way. */
+const transcriptLookMs = 1_000
+/** Interval between two checks whether the person has agreed to list our agents. */
+const consentLookMs = 2_000
 /** Maximum number of letters from one session that wait to be sent. */
-const heardMax = 100
+const waitingLettersMax = 100
 /** The name under which the daemon itself writes to a session. */
-const ownName = 'agent-relay'
+const daemonSenderName = 'agent-relay'
 
 export interface ClaudeSessionsOptions {
   /** Claude Code's directory: `$CLAUDE_CONFIG_DIR`, or `~/.claude`. */
@@ -51,24 +51,24 @@ export class ClaudeSessions implements ProgramSource {
   /** Programs by process id, as text. */
   readonly #programs = new Map<string, ClaudeProgram>()
   readonly #list: ClaudeList
-  /** Our inboxes, by folder; undefined if one cannot be opened. */
+  /** Our inboxes by their folder; resolves to undefined if the inbox cannot be opened. */
   readonly #inboxes = new Map<string, Promise<ClaudeInbox | undefined>>()
   #timer: NodeJS.Timeout | undefined
   readonly #listing: NodeJS.Timeout
-  #listTrouble: string | undefined
+  #lastListError: string | undefined
   #isClosed = false
-  /** Sockets of listed agents that are noted for the next daemon. */
+  /** Number of listed agents' sockets that are stored for the next daemon. */
   #listedSockets = 0
 
   constructor(options: ClaudeSessionsOptions, listener: ProgramListener) {
     this.#options = options
     this.#listener = listener
-    for (const path of options.memory.sockets) removeDead(path)
+    for (const path of options.memory.sockets) removeDeadSocket(path)
     const { home, mayList: isAllowed } = options
     const { onChange, onTrouble } = listener
-    const onSaid = (said: SaidToUs, to: Target) => this.#heard(said, to)
-    this.#list = new ClaudeList({ home, isAllowed, onTrouble, onSaid, onReady: onChange })
-    this.#listing = setInterval(() => this.#showList(), listMs).unref()
+    const onLetter = (said: IncomingLetter, to: ClaudeListedAgent) => this.#receiveLetter(said, to)
+    this.#list = new ClaudeList({ home, isAllowed, onTrouble, onLetter, onInboxReady: onChange })
+    this.#listing = setInterval(() => this.#showList(), consentLookMs).unref()
     this.#registry = new ClaudeRegistry({ home, onChange: () => this.#look() })
   }
 
@@ -77,7 +77,7 @@ export class ClaudeSessions implements ProgramSource {
   }
 
   /** Matches programs with sessions: Claude Code's process is the parent of our MCP server. */
-  match(sessions: readonly OwnSession[]): Matches {
+  matchSessions(sessions: readonly UserSession[]): SessionMatches {
     const found = [...this.#programs].flatMap(
       ([
         key,
@@ -92,21 +92,21 @@ export class ClaudeSessions implements ProgramSource {
     return { sessions: new Map(found), undecided: new Set(), notes: new Map() }
   }
 
-  onLooked(): void {
+  onProgramsChecked(): void {
     this.#showList()
-    this.#later()
+    this.#scheduleLook()
   }
 
-  onPlace(program: ClaudeProgram, place: ProgramMembership | undefined): void {
+  onMembership(program: ClaudeProgram, place: ProgramMembership | undefined): void {
     const { memory, hooks } = this.#options
     const { version, directory, pid } = program.session
-    program.place = place
-    if (place && program.note !== undefined) this.#noteTaking(program.session, false)
-    // A session counts as open only after one like it has taken a message: if none is taken, an idle session without a waiter could not be woken.
-    const isOpen = place?.isWoken === true && memory.isTaking(version, directory)
-    if (program.isTold === isOpen) return
-    program.isTold = isOpen
-    hooks.noteDoor(pid, isOpen)
+    program.membership = place
+    if (place && program.note !== undefined) this.#rememberAcceptance(program.session, false)
+    // Only after a session of the same version and directory has taken a message may hooks leave no waiter: otherwise an idle session might not be woken.
+    const isOpen = place?.isWoken === true && memory.acceptsMessages(version, directory)
+    if (program.needsNoWaiter === isOpen) return
+    program.needsNoWaiter = isOpen
+    hooks.recordOwnInterface(pid, isOpen)
   }
 
   async close(): Promise<void> {
@@ -131,7 +131,7 @@ export class ClaudeSessions implements ProgramSource {
       const program = this.#programs.get(String(session.pid))
       if (program) program.update(session)
       // A worker is an agent already, in the workspace that hired it.
-      else if (session.isAttended && !carries(session.pid, workerMarker))
+      else if (session.isAttended && !mayHaveVariable(session.pid, workerMarker))
         void this.#begin(session).catch(this.#listener.onTrouble)
     }
     this.#listener.onChange()
@@ -139,8 +139,8 @@ export class ClaudeSessions implements ProgramSource {
 
   async #begin(session: ClaudeSession): Promise<void> {
     const look = () => this.#registry.look()
-    const onTaken = () => this.#noteTaking(program.session, true)
-    const program = new ClaudeProgram(session, { look, onTaken, onGiven: () => this.#later() })
+    const onTaken = () => this.#rememberAcceptance(program.session, true)
+    const program = new ClaudeProgram(session, { look, onTaken, onGiven: () => this.#scheduleLook() })
     this.#programs.set(program.key, program)
     program.delivery = await this.#deliveryOf(program)
     if (this.#programs.get(program.key) !== program) program.delivery?.end()
@@ -148,11 +148,11 @@ export class ClaudeSessions implements ProgramSource {
     this.#listener.onChange()
   }
 
-  /** Looks again while a message is on its way, and when a session that took none may be written to again. */
-  #later(): void {
+  /** Schedules the next look: soon while a message is on its way, else when a session that took no message may be written to again. */
+  #scheduleLook(): void {
     clearTimeout(this.#timer)
     const due = [...this.#programs.values()].flatMap(({ delivery }) =>
-      delivery?.isWaiting ? transcriptMs : (delivery?.shutMs ?? []),
+      delivery?.isMessagePending ? transcriptLookMs : (delivery?.pauseMs ?? []),
     )
     if (this.#isClosed || due.length === 0) return
     const look = () => {
@@ -165,8 +165,8 @@ export class ClaudeSessions implements ProgramSource {
   /** Updates the list. A repeated failure, such as a full disk, is reported once. */
   #showList(): void {
     const told = (error?: Error) => {
-      if (error && error.message !== this.#listTrouble) this.#listener.onTrouble(error)
-      this.#listTrouble = error?.message
+      if (error && error.message !== this.#lastListError) this.#listener.onTrouble(error)
+      this.#lastListError = error?.message
     }
     void this.#updateList().then(() => told(), told)
   }
@@ -177,16 +177,16 @@ export class ClaudeSessions implements ProgramSource {
     if (this.#isClosed) return
     const workspaces = this.#options.workspaces.dispatches().map(({ workspace }) => workspace)
     const programs = [...this.#programs.values()]
-    const writers = programs.flatMap(({ place }) => place?.workspace ?? [])
+    const writers = programs.flatMap(({ membership }) => membership?.workspace ?? [])
     const sessions = new Map(programs.map(({ session }) => [session.pid, session]))
     this.#list.update({ workspaces, sessions, writers, inbox })
-    // Inboxes of listed agents open by themselves, between two updates.
-    if (this.#list.sockets.length !== this.#listedSockets) await this.#noteSockets()
+    // The inboxes of listed agents finish opening between two updates of the list.
+    if (this.#list.socketPaths.length !== this.#listedSockets) await this.#rememberSockets()
   }
 
-  /** Notes whether sessions of this version and directory take messages. A session that asks its person about each message says nothing about others. */
-  #noteTaking({ version, directory, isUnasked }: ClaudeSession, isTaking: boolean): void {
-    if (!isUnasked) this.#options.memory.noteTaking(version, directory, isTaking)
+  /** Remembers whether sessions of this version and directory take messages. A session that asks its person about each message says nothing about others. */
+  #rememberAcceptance({ version, directory, skipsPermissions }: ClaudeSession, acceptsMessages: boolean): void {
+    if (!skipsPermissions) this.#options.memory.rememberAcceptance(version, directory, acceptsMessages)
   }
 
   async #deliveryOf({ session }: ClaudeProgram): Promise<ClaudeSessionDelivery | undefined> {
@@ -197,56 +197,59 @@ export class ClaudeSessions implements ProgramSource {
         onOutcome: (id, outcome) => {
           for (const { delivery } of this.#programs.values()) delivery?.onOutcome(id, outcome)
         },
-        onSaid: (said) => this.#heard(said),
+        onLetter: (said) => this.#receiveLetter(said),
       }).catch((error: Error) => void this.#listener.onTrouble(error))
     this.#inboxes.set(folder, opening)
     const inbox = await opening
-    if (inbox) await this.#noteSockets()
+    if (inbox) await this.#rememberSockets()
     if (!inbox || this.#isClosed) return undefined
     const { onTrouble, onChange } = this.#listener
     return new ClaudeSessionDelivery(session, { home: this.#options.home, inbox, onTrouble, onChange })
   }
 
-  async #noteSockets(): Promise<void> {
+  async #rememberSockets(): Promise<void> {
     const inboxes = await Promise.all(this.#inboxes.values())
-    const listed = this.#list.sockets
-    this.#options.memory.noteSockets([...inboxes.flatMap((inbox) => inbox?.path ?? []), ...listed])
+    const listed = this.#list.socketPaths
+    this.#options.memory.rememberSockets([...inboxes.flatMap((inbox) => inbox?.path ?? []), ...listed])
     this.#listedSockets = listed.length
   }
 
   /** Takes a letter from a session; its letters are sent one after another, in order. */
-  #heard(said: SaidToUs, target?: Target): void {
+  #receiveLetter(said: IncomingLetter, target?: ClaudeListedAgent): void {
     const program = [...this.#programs.values()].find(({ session }) => session.socketPath === said.socketPath)
     if (!program) return
-    if (program.waiting >= heardMax) {
+    if (program.waitingLetters >= waitingLettersMax) {
       // The session is told once, until all waiting letters are sent.
-      if (!program.isFull) void this.#tell(program, 'Not sent: too much at once. What came before is sent.')
-      program.isFull = true
+      if (!program.hasTooManyLetters)
+        void this.#replyTo(program, 'Not sent: too much at once. What came before is sent.')
+      program.hasTooManyLetters = true
       return
     }
-    program.waiting++
-    program.last = program.last.then(() => this.#hear(program, said, target)).catch(this.#listener.onTrouble)
-    void program.last.then(() => {
-      program.waiting--
-      if (program.waiting === 0) program.isFull = false
+    program.waitingLetters++
+    program.lastLetterSent = program.lastLetterSent
+      .then(() => this.#sendLetter(program, said, target))
+      .catch(this.#listener.onTrouble)
+    void program.lastLetterSent.then(() => {
+      program.waitingLetters--
+      if (program.waitingLetters === 0) program.hasTooManyLetters = false
     })
   }
 
   /** Sends a letter from a session's model as a message of its agent. It goes to the name at its start, else to the sender of the mail last shown. */
-  async #hear(program: ClaudeProgram, { id, text }: SaidToUs, target?: Target): Promise<void> {
-    const { place, answersTo } = program
-    if (!place) return
+  async #sendLetter(program: ClaudeProgram, { id, text }: IncomingLetter, target?: ClaudeListedAgent): Promise<void> {
+    const { membership, answerRecipient } = program
+    if (!membership) return
     const [, named, rest] = /^@(\S{1,140}?)[:,]?\s+([\s\S]*)$/.exec(text.trim()) ?? []
-    const to = target ? addressOf(target, place.workspace) : (named ?? answersTo)
+    const to = target ? addressOf(target, membership.workspace) : (named ?? answerRecipient)
     const body = target ? text : (rest ?? text)
-    if (to === undefined) return this.#tell(program, 'Not sent: say for whom it is at its start, as in "@Bob …".')
-    const why = await this.#listener.onSaid(program, { id, to, body })
-    if (why !== undefined) await this.#tell(program, `Not sent to ${to}: ${why}`)
+    if (to === undefined) return this.#replyTo(program, 'Not sent: say for whom it is at its start, as in "@Bob …".')
+    const why = await this.#listener.onMessage(program, { id, to, body })
+    if (why !== undefined) await this.#replyTo(program, `Not sent to ${to}: ${why}`)
   }
 
-  async #tell({ session }: ClaudeProgram, text: string): Promise<void> {
+  async #replyTo({ session }: ClaudeProgram, text: string): Promise<void> {
     const inbox = await this.#inboxes.get(dirname(session.socketPath))
-    await inbox?.send(session, { id: newLetterId(), name: ownName, text }).catch(() => {})
+    await inbox?.send(session, { id: newLetterId(), name: daemonSenderName, text }).catch(() => {})
   }
 }
 
@@ -263,15 +266,15 @@ class ClaudeProgram implements UserProgram {
   readonly #options: ClaudeProgramOptions
   session: ClaudeSession
   delivery: ClaudeSessionDelivery | undefined
-  place: ProgramMembership | undefined
-  /** Whether hooks were told to leave no waiter. */
-  isTold = false
+  membership: ProgramMembership | undefined
+  /** Whether the session's hooks were told to leave no waiter. */
+  needsNoWaiter = false
   /** The recipient of an answer without a name: the sender of the mail last shown, if that was a single agent. */
-  answersTo: string | undefined
+  answerRecipient: string | undefined
   /** The number of letters of this session that are being sent, and the last of them. */
-  waiting = 0
-  last: Promise<void> = Promise.resolve()
-  isFull = false
+  waitingLetters = 0
+  lastLetterSent: Promise<void> = Promise.resolve()
+  hasTooManyLetters = false
 
   constructor(session: ClaudeSession, options: ClaudeProgramOptions) {
     this.session = session
@@ -307,20 +310,20 @@ class ClaudeProgram implements UserProgram {
   }
 
   get asksPerson(): boolean {
-    return this.delivery?.holds ?? false
+    return this.delivery?.asksPerson ?? false
   }
 
   get isReachable(): boolean {
     return this.delivery !== undefined
   }
 
-  get isOpen(): boolean {
-    return this.delivery?.isOpen ?? false
+  get canTakeText(): boolean {
+    return this.delivery?.canTakeText ?? false
   }
 
-  /** Limits mail to one message at a time while an earlier daemon may have sent some of it: each message is looked for by itself. */
-  get mailMax(): number | undefined {
-    return this.delivery?.isFirst ? 1 : undefined
+  /** Limits mail to one message at a time while an earlier daemon may have sent some: the transcript is searched for each message by itself. */
+  get messagesMax(): number | undefined {
+    return this.delivery?.hasSentNothing ? 1 : undefined
   }
 
   update(session: ClaudeSession): void {
@@ -332,23 +335,23 @@ class ClaudeProgram implements UserProgram {
     this.#options.look()
   }
 
-  async give(held: OpenedMail, { hasOurTools, sendTool }: Answering): Promise<void> {
-    const { messages, opening } = held
+  async give(held: MailWithBrief, { hasOurTools, sendTool }: AnswerPath): Promise<void> {
+    const { messages, briefText: opening } = held
     const senders = [...new Set(messages.map(({ from }) => from))]
-    this.answersTo = senders.length === 1 ? senders[0] : undefined
-    const name = senders.length === 1 ? (senders[0] as string) : ownName
-    const way = hasOurTools ? { sendTool } : { peer: this.delivery?.address }
+    this.answerRecipient = senders.length === 1 ? senders[0] : undefined
+    const name = senders.length === 1 ? (senders[0] as string) : daemonSenderName
+    const way = hasOurTools ? { sendTool } : { peer: this.delivery?.replyAddress }
     const { toolPrefix } = cliOf('claude')
     const text = injectionText(messages, { toolPrefix, ...way, isBare: true, opening })
     const offered = (route: Route) => {
       this.#options.onTaken()
-      return held.offered(route)
+      return held.markOffered(route)
     }
-    await this.delivery?.give({ messages, name, text, offered, release: () => held.release() })
+    await this.delivery?.give({ messages, name, text, markOffered: offered, release: () => held.release() })
     this.#options.onGiven()
   }
 }
 
-/** The agent's address as an agent of the workspace `from` writes it. */
-const addressOf = ({ workspace, agent }: Target, from: string): string =>
+/** The agent's address, as an agent of the workspace `from` would write it. */
+const addressOf = ({ workspace, agent }: ClaudeListedAgent, from: string): string =>
   workspace === from ? agent : `${workspace}:${agent}`

@@ -6,7 +6,7 @@ import { connectRelay, type Relay } from '@agent-relay/sdk'
 import { z } from 'zod'
 
 /** The names of the three agents, and the channel where they meet. */
-export interface Cast {
+export interface DemoCast {
   lead: string
   tester: string
   reviewer: string
@@ -15,7 +15,7 @@ export interface Cast {
 
 interface ScriptOptions {
   socketPath: string
-  cast: Cast
+  cast: DemoCast
   /** The pause between two scenes, so that a person can follow. */
   paceMs: number
   /** Ends the demo between two scenes. */
@@ -25,20 +25,20 @@ interface ScriptOptions {
 const report = Array.from({ length: 42 }, (_, at) => `ok ${at + 1} - parser case ${at + 1}`).join('\n')
 
 /** Plays the demo. Resolves with the number of its last entry in the journal. */
-export async function play({ socketPath, cast, paceMs, signal }: ScriptOptions): Promise<number> {
+export async function runDemoScript({ socketPath, cast, paceMs, signal }: ScriptOptions): Promise<number> {
   const pause = () => sleep(paceMs, undefined, { signal })
   const enter = (name: string) => connectRelay({ socketPath, name, strictName: true })
   const agents: Relay[] = []
   try {
     for (const name of [cast.lead, cast.tester, cast.reviewer]) agents.push(await enter(name))
     const [lead, tester, reviewer] = agents as [Relay, Relay, Relay]
-    await meet(lead, [tester, reviewer], cast)
+    await playMeeting(lead, [tester, reviewer], cast)
     await pause()
-    await ask(lead, tester, cast)
+    await playQuestion(lead, tester, cast)
     await pause()
-    await vote(lead, reviewer)
+    await playVote(lead, reviewer)
     await pause()
-    await test(lead, tester, cast)
+    await playTestRun(lead, tester, cast)
     await pause()
     return (await lead.messages.send(`#${cast.channel}`, 'Tested and approved: 1.4 is out.', { kind: 'status' })).seq
   } finally {
@@ -46,7 +46,7 @@ export async function play({ socketPath, cast, paceMs, signal }: ScriptOptions):
   }
 }
 
-async function meet(lead: Relay, others: Relay[], { channel }: Cast): Promise<void> {
+async function playMeeting(lead: Relay, others: Relay[], { channel }: DemoCast): Promise<void> {
   // An earlier demo may have created the channel in this workspace.
   await lead.channels.create(channel).catch(() => lead.channels.join(channel))
   await Promise.all(others.map((agent) => agent.channels.join(channel)))
@@ -54,13 +54,13 @@ async function meet(lead: Relay, others: Relay[], { channel }: Cast): Promise<vo
 }
 
 /** Shows a question that waits in the daemon, at no cost to the agent that asks. */
-async function ask(lead: Relay, tester: Relay, cast: Cast): Promise<void> {
-  const answered = answerFirst(tester, 'release/1.4, and all of it is green.')
+async function playQuestion(lead: Relay, tester: Relay, cast: DemoCast): Promise<void> {
+  const answered = answerFirstQuestion(tester, 'release/1.4, and all of it is green.')
   await lead.messages.ask(cast.tester, 'Which branch did you test?', { kind: 'question', timeoutMs: 5_000 })
   await answered
 }
 
-async function answerFirst(agent: Relay, answer: string): Promise<void> {
+async function answerFirstQuestion(agent: Relay, answer: string): Promise<void> {
   for await (const message of agent.inbox) {
     if (message.kind !== 'question') continue
     await agent.messages.reply(message, answer)
@@ -70,7 +70,7 @@ async function answerFirst(agent: Relay, answer: string): Promise<void> {
 }
 
 /** Shows an action, which agents call as a tool: here `review_submit_vote`. */
-async function vote(lead: Relay, reviewer: Relay): Promise<void> {
+async function playVote(lead: Relay, reviewer: Relay): Promise<void> {
   await lead.actions.register({
     name: 'review.submit_vote',
     description: 'Vote on a release.',
@@ -82,7 +82,7 @@ async function vote(lead: Relay, reviewer: Relay): Promise<void> {
 }
 
 /** Shows a contract whose payload is handed over outside the conversation, so that no agent has to read it to pass it on. */
-async function test(lead: Relay, tester: Relay, cast: Cast): Promise<void> {
+async function playTestRun(lead: Relay, tester: Relay, cast: DemoCast): Promise<void> {
   const contract = 'Run the tests of release/1.4 and hand over the report.'
   const { id } = await lead.client.call('run.start', { contract, harness: 'external', agent: cast.tester })
   await tester.client.call('run.complete', { run: id, summary: '42 tests passed', payload: report })

@@ -3,13 +3,13 @@
 
 import { randomBytes } from 'node:crypto'
 import { isDemoName, socketPathOf } from '@agent-relay/sdk/internal/discover'
-import type { Cast } from './demo-script.ts'
+import type { DemoCast } from './demo-script.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 
-export const demoCast: Cast = { lead: 'lead', tester: 'tester', reviewer: 'reviewer', channel: 'build' }
+export const demoCast: DemoCast = { lead: 'lead', tester: 'tester', reviewer: 'reviewer', channel: 'build' }
 
 /** A new name for a demo's workspace. Discovery recognises such a name and never chooses it by itself. */
-export function freshDemoName(): string {
+export function newDemoName(): string {
   return `demo-${randomBytes(2).toString('hex')}`
 }
 
@@ -27,7 +27,7 @@ export class DemoStage {
     this.#options = options
   }
 
-  /** Starts the demo. Resolves with the name of its workspace once that is there; if a demo plays already, with the name of that one. */
+  /** Starts the demo, unless one plays already. Resolves with the name of the demo's workspace once the workspace exists. */
   play(): Promise<string> {
     this.#playing ??= this.#begin().catch((error) => {
       this.#playing = undefined
@@ -44,19 +44,19 @@ export class DemoStage {
     // The workspace of an earlier demo is removed, unless somebody looks at it.
     for (const former of this.#open.names().filter(isDemoName))
       await this.#open.remove(former, false, () => true).catch(() => {})
-    const name = freshDemoName()
+    const name = newDemoName()
     await this.#open.open(name)
-    void this.#script(name)
+    void this.#playIn(name)
     return name
   }
 
-  async #script(name: string): Promise<void> {
+  async #playIn(name: string): Promise<void> {
     const { dataDir, onTrouble } = this.#options
     const { signal } = this.#ending
     try {
-      // Imported here because it loads zod, and most daemons never play it.
-      const { play } = await import('./demo-script.ts')
-      await play({ socketPath: socketPathOf(dataDir, name), cast: demoCast, paceMs, signal })
+      // The script is imported here because it loads zod, and most daemons never play the demo.
+      const { runDemoScript } = await import('./demo-script.ts')
+      await runDemoScript({ socketPath: socketPathOf(dataDir, name), cast: demoCast, paceMs, signal })
     } catch (error) {
       if (!signal.aborted) onTrouble(error as Error)
     } finally {

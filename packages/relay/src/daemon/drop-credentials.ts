@@ -4,21 +4,21 @@
 
 import { daemonName, type Fact, type Policy } from '@agent-relay/sdk/protocol'
 import type { Workspace } from '../broker/workspace.ts'
-import { firstPolicy } from '../core/workspaces.ts'
+import { defaultPolicy } from '../core/workspaces.ts'
 
 /** Maximum number of facts in one entry. */
 const factsPerEntry = 500
 /** The parts of a policy that grant rights. */
 const grants = ['approve', 'spawn', 'writers', 'terminal'] as const
 
-export interface Reset {
+export interface CredentialReset {
   /** Number of revoked tokens. */
   tokens: number
   /** The parts of the policy that differed from a new workspace's. */
   policy: (typeof grants)[number][]
 }
 
-export const nothingReset: Reset = { tokens: 0, policy: [] }
+export const emptyCredentialReset: CredentialReset = { tokens: 0, policy: [] }
 
 const reason = 'the workspace was restored from a backup'
 
@@ -32,12 +32,12 @@ export async function endRestoredWork(workspace: Workspace): Promise<number> {
   for (const { id } of store.view.workers.running()) await workers.reports.report({ id, status: 'exited', reason })
   for (const { id, harness } of store.view.runs.running())
     if (harness !== 'external') await runs.reports.end(id, `T${reason.slice(1)}.`)
-  append(workspace, [{ type: 'workspace.restored' }])
+  appendFacts(workspace, [{ type: 'workspace.restored' }])
   return worktrees
 }
 
 /** Appends facts directly: nobody is connected yet, so there is nobody to tell and no command to answer. */
-function append({ store, clock, ids }: Workspace, facts: readonly Fact[]): void {
+function appendFacts({ store, clock, ids }: Workspace, facts: readonly Fact[]): void {
   store.transact(() => {
     for (let from = 0; from < facts.length; from += factsPerEntry)
       store.append({
@@ -47,18 +47,18 @@ function append({ store, clock, ids }: Workspace, facts: readonly Fact[]): void 
   })
 }
 
-export function dropCredentials(workspace: Workspace): Reset {
+export function dropCredentials(workspace: Workspace): CredentialReset {
   const { store } = workspace
   const before = store.view.policy()
-  const policy = grants.filter((part) => JSON.stringify(before[part]) !== JSON.stringify(firstPolicy[part]))
+  const policy = grants.filter((part) => JSON.stringify(before[part]) !== JSON.stringify(defaultPolicy[part]))
   const tokens = store.queries.tokenHashes().length
   const facts = [...store.view.agents()].map(({ name }): Fact => ({ type: 'agent.tokens-revoked', agent: name }))
-  if (policy.length > 0) facts.push({ type: 'workspace.policy-set', policy: reset(before) })
-  append(workspace, facts)
+  if (policy.length > 0) facts.push({ type: 'workspace.policy-set', policy: withoutGrants(before) })
+  appendFacts(workspace, facts)
   store.forgetTokens()
   return { tokens, policy }
 }
 
-function reset(before: Policy): Policy {
-  return { ...before, ...Object.fromEntries(grants.map((part) => [part, firstPolicy[part]])) }
+function withoutGrants(before: Policy): Policy {
+  return { ...before, ...Object.fromEntries(grants.map((part) => [part, defaultPolicy[part]])) }
 }

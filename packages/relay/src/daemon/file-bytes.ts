@@ -3,14 +3,14 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
-import { sizesOf } from '../store/contents.ts'
+import { databaseSizes } from '../store/contents.ts'
 import { archiveFolder } from './archive.ts'
 
 /** The sizes of a workspace's files; undefined for a workspace in memory. */
-export function fileBytes(folder: string): WorkspaceEntry['bytes'] {
-  const { database, log } = sizesOf(join(folder, 'relay.db'))
+export function workspaceFileBytes(folder: string): WorkspaceEntry['bytes'] {
+  const { database, log } = databaseSizes(join(folder, 'relay.db'))
   if (database === 0) return undefined
-  const search = sizesOf(join(folder, 'search.db')).database
+  const search = databaseSizes(join(folder, 'search.db')).database
   return { database, log, search, archive: archiveBytes(join(folder, archiveFolder)) }
 }
 
@@ -18,7 +18,7 @@ function archiveBytes(folder: string): number {
   try {
     return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
   } catch {
-    // There is no archive.
+    // The workspace has no archive.
     return 0
   }
 }

@@ -20,7 +20,7 @@ import { ImportedHistory } from '../core/imported.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { systemClock } from '../machine/clock.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
-import type { Placeable } from './backup.ts'
+import type { PlaceableWorkspace } from './backup.ts'
 
 /** Maximum number of messages in one commit. */
 const batchMessages = 500
@@ -29,19 +29,23 @@ const joinsPerEntry = 500
 /** Maximum length of a line, enough for a body in which every character is written as an escape. */
 const lineCharsMax = 4 * 1024 * 1024
 
-export interface Imported extends Placeable {
+export interface ImportedWorkspace extends PlaceableWorkspace {
   messages: number
   agents: number
   /** Number of events that are not messages, and of messages that the file repeats. */
   leftOut: number
 }
 
-export async function importFile(path: string, name: string, directory: DataDirectory): Promise<Imported> {
-  const folder = directory.newFolder()
+export async function importWorkspace(
+  path: string,
+  name: string,
+  directory: DataDirectory,
+): Promise<ImportedWorkspace> {
+  const folder = directory.makeRestoreFolder()
   try {
-    const filled = await fill(path, name, join(folder, 'relay.db'))
+    const filled = await fillWorkspace(path, name, join(folder, 'relay.db'))
     const { id, key } = filled
-    directory.markPlaced(folder, { id, key })
+    directory.markRestored(folder, { id, key })
     return { folder, ...filled }
   } catch (error) {
     rmSync(folder, { recursive: true, force: true })
@@ -49,7 +53,11 @@ export async function importFile(path: string, name: string, directory: DataDire
   }
 }
 
-async function fill(path: string, name: string, databasePath: string): Promise<Omit<Imported, 'folder'>> {
+async function fillWorkspace(
+  path: string,
+  name: string,
+  databasePath: string,
+): Promise<Omit<ImportedWorkspace, 'folder'>> {
   const ids = makeIds()
   const onFatal = (error: Error) => {
     throw error
@@ -57,22 +65,22 @@ async function fill(path: string, name: string, databasePath: string): Promise<O
   const options = { name, databasePath, searchPath: ':memory:', clock: systemClock, ids }
   const workspace = new Workspace({ ...options, onFatal, onTrouble: () => {} })
   try {
-    const key = await workspace.begin(() => {})
+    const key = await workspace.start(() => {})
     if (key === undefined) throw new Error('a new workspace has a key')
-    const intake = new Intake(workspace)
+    const intake = new ImportWriter(workspace)
     let [batch, leftOut]: [Message[], number] = [[], 0]
     for await (const message of messagesOf(path)) {
       if (message === undefined) leftOut++
       else batch.push(message)
       if (batch.length < batchMessages) continue
-      intake.take(batch)
+      intake.writeMessages(batch)
       batch = []
     }
-    intake.take(batch)
-    intake.end()
+    intake.writeMessages(batch)
+    intake.writeJoins()
     const { messages, repeated, agents } = intake
     // A file without messages may be a copy that was cut off before its first line.
-    if (messages === 0) throw invalid(path, 'it holds no message')
+    if (messages === 0) throw invalidFile(path, 'it holds no message')
     return { id: workspace.id, key, messages, agents, leftOut: leftOut + repeated }
   } finally {
     workspace.close()
@@ -80,7 +88,7 @@ async function fill(path: string, name: string, databasePath: string): Promise<O
 }
 
 /** Writes the entries directly: nobody is connected yet, so there is nobody to tell and no command to answer. */
-class Intake {
+class ImportWriter {
   readonly #workspace: Workspace
   readonly #history = new ImportedHistory()
   messages = 0
@@ -94,7 +102,7 @@ class Intake {
     return this.#history.agents.size
   }
 
-  take(batch: readonly Message[]): void {
+  writeMessages(batch: readonly Message[]): void {
     const { store, ids } = this.#workspace
     store.transact(() => {
       for (const message of batch) {
@@ -110,7 +118,7 @@ class Intake {
     })
   }
 
-  end(): void {
+  writeJoins(): void {
     const { store, clock, ids } = this.#workspace
     const facts = [...this.#history.entering()]
     store.transact(() => {
@@ -141,25 +149,30 @@ async function* linesOf(path: string): AsyncGenerator<string> {
     const lines = `${rest}${chunk}`.split('\n')
     rest = lines.pop() as string
     yield* lines
-    if (rest.length > lineCharsMax) throw invalid(path, 'a line of it is longer than that of any message')
+    if (rest.length > lineCharsMax) throw invalidFile(path, 'a line of it is longer than that of any message')
   }
   yield rest
 }
 
-const Imported = Message.extend({ id: MessageId, thread: Thread.optional(), replyTo: MessageId.optional(), body: Body })
+const ImportedMessage = Message.extend({
+  id: MessageId,
+  thread: Thread.optional(),
+  replyTo: MessageId.optional(),
+  body: Body,
+})
 
-/** Reads a message from a line. The file may come from anybody, so every field that is stored is checked. */
+/** Reads a message from one line of the file. The file may come from anybody, so every stored field is checked. */
 function messageOf(line: string, path: string, at: number): Message | undefined {
-  const value = parsed(line, path, at)
-  if (typeof value !== 'object' || value === null) throw invalid(path, `line ${at} is not a JSON object`)
+  const value = parseLine(line, path, at)
+  if (typeof value !== 'object' || value === null) throw invalidFile(path, `line ${at} is not a JSON object`)
   const { fact, type, message: told } = value as Record<string, unknown>
   const isEvent = fact !== undefined && type !== undefined
   if (isEvent && told === undefined) return undefined
-  const found = Imported.safeParse(isEvent ? told : value)
-  if (!found.success) throw invalid(path, `line ${at} is neither a message nor an event`)
+  const found = ImportedMessage.safeParse(isEvent ? told : value)
+  if (!found.success) throw invalidFile(path, `line ${at} is neither a message nor an event`)
   const message = found.data
   if (Number.isNaN(Date.parse(message.ts)) || !isParty(message.from) || !isAddress(message))
-    throw invalid(path, `line ${at} names no agent, no channel or no time`)
+    throw invalidFile(path, `line ${at} names no agent, no channel or no time`)
   return message
 }
 
@@ -173,15 +186,15 @@ function isParty(name: string): boolean {
   return name.split(':').length <= 2 && name.split(':').every((part) => AgentName.safeParse(part).success)
 }
 
-function parsed(line: string, path: string, at: number): unknown {
+function parseLine(line: string, path: string, at: number): unknown {
   try {
     return parseJson(line)
   } catch (error) {
-    if (error instanceof JsonDepthError) throw invalid(path, `line ${at} is ${error.message}`)
+    if (error instanceof JsonDepthError) throw invalidFile(path, `line ${at} is ${error.message}`)
     return undefined
   }
 }
 
-function invalid(path: string, why: string): RefusalError {
+function invalidFile(path: string, why: string): RefusalError {
   return new RefusalError('file.invalid', { path, what: 'a file of messages or events', why })
 }

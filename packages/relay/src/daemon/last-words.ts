@@ -6,21 +6,21 @@ import { isDeepStrictEqual } from 'node:util'
 import { answerAddress } from '@agent-relay/sdk/internal/injection'
 import { daemonName, type InboxMessage, limits } from '@agent-relay/sdk/protocol'
 import type { Dispatch } from '../broker/dispatch.ts'
-import { outward } from '../broker/messages/addresses.ts'
+import { workspaceAddress } from '../broker/messages/addresses.ts'
 import type { Session } from '../broker/sessions/session.ts'
 import { isChannel } from '../core/conversations.ts'
-import { bareText, RefusalError } from '../core/refusal-error.ts'
+import { RefusalError, refusalTextWithoutFix } from '../core/refusal-error.ts'
 
 /** The promised answer of a turn that messages began. */
-export interface Promised {
+export interface PromisedAnswer {
   turn: string
   workspace: string
-  /** Recipients of the words: one address for each message, a group as its names. */
+  /** Recipients of the answer: for each message the names of its recipients, several for a group. */
   to: string[][]
 }
 
-/** The addresses that get the answer. Messages in channels, to everyone, and answers get none. */
-export function addressesOf(agent: string, messages: readonly InboxMessage[], isOwn: (name: string) => boolean) {
+/** Returns the addresses that get the answer. Messages in channels, to everyone, and answers are not answered. */
+export function answerAddressesOf(agent: string, messages: readonly InboxMessage[], isOwn: (name: string) => boolean) {
   const asking = messages.filter(({ kind, channel, to }) => kind !== 'status' && channel === undefined && to !== '*')
   const found: string[][] = []
   for (const message of asking) {
@@ -31,31 +31,31 @@ export function addressesOf(agent: string, messages: readonly InboxMessage[], is
   return found
 }
 
-/** Whether a name is an agent of the owner's on this machine, in this workspace or in another one that is open. */
-export function isOwnIn(dispatch: Dispatch, dispatches: () => readonly Dispatch[]): (name: string) => boolean {
+/** Returns a check whether a name is the owner's own agent on this machine, in this workspace or in another open one. */
+export function ownAgentCheck(dispatch: Dispatch, dispatches: () => readonly Dispatch[]): (name: string) => boolean {
   return (name) => {
-    const address = outward(name)
+    const address = workspaceAddress(name)
     const place = address ? dispatches().find(({ workspace }) => workspace.name === address.workspace) : dispatch
     const agent = address?.rest ?? name
     if (!place || agent === daemonName || isChannel(agent)) return false
     const { sessions, store } = place.workspace
-    // An agent or a person may be at home on another machine now, which then speaks under the name.
+    // An agent's or a person's home machine may be another one, which then speaks under the name.
     const home = store.view.home(agent)?.machine
-    return sessions.isOwn(agent) && (home === undefined || home === sessions.machine)
+    return sessions.isOnOwnersAccount(agent) && (home === undefined || home === sessions.machine)
   }
 }
 
-/** Sends the words under ids made from the turn, so that nothing is sent twice. If the relay refuses them, those who wait for them are told why. */
-export async function sendLastWords(dispatch: Dispatch, session: Session, { turn, to }: Promised, words: string) {
+/** Sends a turn's last words under ids made from the turn, so that nothing is sent twice. If the relay refuses them, the recipients are told why. */
+export async function sendLastWords(dispatch: Dispatch, session: Session, { turn, to }: PromisedAnswer, words: string) {
   const { engine } = dispatch.workspace
   const agent = session.agent as string
-  await dispatch.comeBack(session, turn)
+  await dispatch.beginTurn(session, turn)
   for (const [i, names] of to.entries()) {
     const reply = { to: names.length === 1 ? (names[0] as string) : names, kind: 'status' as const }
     const input = { ...reply, body: clipped(words) }
     await dispatch.call(session, 'message.send', input, `${turn}-${i}`).catch(async (error) => {
       if (!(error instanceof RefusalError)) throw error
-      const why = `${agent} has answered, and its answer was refused: ${bareText(error.refusal)}`
+      const why = `${agent} has answered, and its answer was refused: ${refusalTextWithoutFix(error.refusal)}`
       const input = { ...reply, body: why }
       await engine.submit({ rule: 'message.send', input, by: daemonName, cause: `${turn}-${i}-refused` })
     })

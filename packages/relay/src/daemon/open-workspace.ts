@@ -3,7 +3,7 @@
 import { daemonName } from '@agent-relay/sdk/protocol'
 import type { Dispatch } from '../broker/dispatch.ts'
 import type { AgentProcess } from '../broker/sessions/person.ts'
-import { hostedAmong } from '../broker/sessions/session.ts'
+import { hostedSessions } from '../broker/sessions/session.ts'
 import type { Workspace } from '../broker/workspace.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Runner } from '../runs/runner.ts'
@@ -16,15 +16,15 @@ export interface OpenWorkspace {
   wire: SocketWire
 }
 
-/** The names of the workers that should run. */
-export function workersOf({ workers }: Workspace): string[] {
-  return workers.reports.wished().map(({ name }) => name)
+/** Returns the names of the workers that should run. */
+export function workerNamesOf({ workers }: Workspace): string[] {
+  return workers.reports.wishedWorkers().map(({ name }) => name)
 }
 
-/** The agents that would lose something if the workspace were closed now: those that are connected, and workers that should run. */
-export function usersOf({ workspace }: OpenWorkspace): string[] {
+/** Returns the agents that would lose something if the workspace were closed: connected agents, and workers that should run. */
+export function userNamesOf({ workspace }: OpenWorkspace): string[] {
   const connected = workspace.sessions.all().flatMap(({ agent }) => (agent === undefined ? [] : [agent]))
-  return [...new Set([...connected, ...workersOf(workspace)])].filter((name) => name !== daemonName).sort()
+  return [...new Set([...connected, ...workerNamesOf(workspace)])].filter((name) => name !== daemonName).sort()
 }
 
 /** Processes of agents by process id: the hosts that have started our MCP server for an agent, and the programs of workers. */
@@ -32,15 +32,15 @@ export function agentProcessesOf(dispatches: readonly Dispatch[]): Map<number, A
   const found = new Map<number, AgentProcess>()
   for (const { workspace } of dispatches) {
     const { name, sessions, workers } = workspace
-    for (const { agent, host } of hostedAmong(sessions.all())) found.set(host, { workspace: name, agent })
-    for (const { pid, name: agent } of workers.reports.wished())
+    for (const { agent, host } of hostedSessions(sessions.all())) found.set(host, { workspace: name, agent })
+    for (const { pid, name: agent } of workers.reports.wishedWorkers())
       if (pid !== undefined) found.set(pid, { workspace: name, agent })
   }
   return found
 }
 
 /** Whether the workspace can be closed without loss: nobody is connected, no call is under way, nothing runs and nothing waits to be written. */
-export function isUnused({ workspace, dispatch }: OpenWorkspace): boolean {
+export function isWorkspaceUnused({ workspace, dispatch }: OpenWorkspace): boolean {
   // Other machines may have something for a shared workspace at any time.
   if (workspace.isShared) return false
   const { engine, sessions, store, workers } = workspace
@@ -48,24 +48,24 @@ export function isUnused({ workspace, dispatch }: OpenWorkspace): boolean {
   if (!isQuiet) return false
   try {
     const runs = store.view.runs.running().filter(({ harness }) => harness !== 'external')
-    return workers.reports.wished().length + runs.length + store.view.runningInvocations().length === 0
+    return workers.reports.wishedWorkers().length + runs.length + store.view.runningInvocations().length === 0
   } catch {
-    // The work under way cannot be read: the workspace stays open, and its next user is told why.
+    // The tables of runs and calls cannot be read: the workspace stays open, and its next user is told why.
     return false
   }
 }
 
 /** Why a workspace is no longer served. */
-export type LeavingCode = 'workspace.removed' | 'workspace.closed'
+export type ClosingCode = 'workspace.removed' | 'workspace.closed'
 
 /** Closes a workspace and tells everybody why. When this resolves, its files are closed and nothing writes to them any more. */
-export async function takeDown({ workspace, runner, wire }: OpenWorkspace, code: LeavingCode): Promise<void> {
+export async function shutDownWorkspace({ workspace, runner, wire }: OpenWorkspace, code: ClosingCode): Promise<void> {
   const why = new RefusalError(code, { workspace: workspace.name })
   workspace.waits.stopAll()
   for (const session of workspace.sessions.all()) workspace.sessions.end(session, why)
   await runner.close()
   await workspace.workers.close()
   await wire.close(why.refusal.code, why.refusal.details)
-  await workspace.engine.leave?.()
+  await workspace.engine.reportBeforeClose?.()
   workspace.close(why)
 }

@@ -2,13 +2,19 @@
 // of an open workspace are built in build-workspace.ts.
 
 import type { Dispatch } from '../broker/dispatch.ts'
-import { hashOf } from '../broker/sessions/credentials.ts'
+import { hashSecret } from '../broker/sessions/credentials.ts'
 import { RefusalError } from '../core/refusal-error.ts'
-import { Descriptors } from '../machine/descriptors.ts'
+import { FileDescriptors } from '../machine/descriptors.ts'
 import type { SocketWire } from '../wires/socket.ts'
-import type { Built } from './build-workspace.ts'
-import { isUnused, type LeavingCode, type OpenWorkspace, takeDown, usersOf } from './open-workspace.ts'
-import { ClosedDatabases, type RestLimits, restLimits } from './resting.ts'
+import type { BuiltWorkspace } from './build-workspace.ts'
+import {
+  type ClosingCode,
+  isWorkspaceUnused,
+  type OpenWorkspace,
+  shutDownWorkspace,
+  userNamesOf,
+} from './open-workspace.ts'
+import { ClosedDatabases, defaultRestLimits, type RestLimits } from './resting.ts'
 import { WorkspacePins } from './workspace-pins.ts'
 import { WorkspaceSockets } from './workspace-sockets.ts'
 
@@ -17,22 +23,22 @@ export interface OpenWorkspacesOptions {
   mayRest: boolean
   limits?: Partial<RestLimits>
   socketPath(name: string): string
-  build(name: string): Promise<Built>
+  build(name: string): Promise<BuiltWorkspace>
   /** Forgets the workspace: all its files are deleted. */
   forget(name: string): void
   onTrouble(error: Error): void
   /** Called when a workspace begins or ceases to be served. */
-  onServed(): void
+  onServedChange(): void
 }
 
-interface Served {
+interface ServedWorkspace {
   id: string
   restsSince: number
   /** The hashes of the workspace's key and tokens, which tell whom it may be opened for; set while it is at rest. */
   hashes?: ReadonlySet<string>
 }
 
-interface Use {
+interface WorkspaceUse {
   opened: OpenWorkspace
   usedAt: number
 }
@@ -41,26 +47,26 @@ export class OpenWorkspaces {
   readonly sockets: WorkspaceSockets
   readonly #options: OpenWorkspacesOptions
   readonly #limits: RestLimits
-  readonly #descriptors = new Descriptors()
-  readonly #served = new Map<string, Served>()
-  readonly #uses = new Map<string, Use>()
+  readonly #descriptors = new FileDescriptors()
+  readonly #served = new Map<string, ServedWorkspace>()
+  readonly #uses = new Map<string, WorkspaceUse>()
   readonly #pins = new WorkspacePins()
   readonly #opening = new Map<string, Promise<OpenWorkspace>>()
-  readonly #leaving = new Map<string, Promise<void>>()
-  readonly #closed: ClosedDatabases
+  readonly #closing = new Map<string, Promise<void>>()
+  readonly #closedDatabases: ClosedDatabases
   readonly #timer: NodeJS.Timeout
   #isStopping = false
 
   constructor(options: OpenWorkspacesOptions) {
     this.#options = options
-    this.#limits = { ...restLimits, ...options.limits }
-    this.#closed = new ClosedDatabases(this.#limits.closedMax)
+    this.#limits = { ...defaultRestLimits, ...options.limits }
+    this.#closedDatabases = new ClosedDatabases(this.#limits.closedMax)
     this.sockets = new WorkspaceSockets(this, options.socketPath)
-    this.#timer = setInterval(() => this.#look(), this.#limits.idleMs / 4)
+    this.#timer = setInterval(() => this.#checkUnused(), this.#limits.idleMs / 4)
     this.#timer.unref()
   }
 
-  /** The names of all that are served, open or at rest. */
+  /** The names of all served workspaces, open or at rest. */
   names(): string[] {
     return [...this.#served.keys()]
   }
@@ -70,12 +76,12 @@ export class OpenWorkspaces {
   }
 
   /** The workspace if it is open; undefined if it is at rest, or not served. */
-  opened(name: string): OpenWorkspace | undefined {
+  findOpen(name: string): OpenWorkspace | undefined {
     return this.#uses.get(name)?.opened
   }
 
   /** The names of the workspaces at rest, the last used first. */
-  atRest(): string[] {
+  namesAtRest(): string[] {
     const atRest = [...this.#served].filter(([, { hashes }]) => hashes !== undefined)
     return atRest.sort(([, a], [, b]) => b.restsSince - a.restsSince).map(([name]) => name)
   }
@@ -89,9 +95,9 @@ export class OpenWorkspaces {
     return [...this.#uses.values()].map(({ opened }) => opened.dispatch)
   }
 
-  /** Opens a workspace, which is made if it is new. Only then, and only this once, its key is returned. */
+  /** Opens a workspace, and creates it if it is new. Only the creating call returns the workspace's key. */
   async open(name: string): Promise<OpenWorkspace & { key?: string }> {
-    await this.#leaving.get(name)
+    await this.#closing.get(name)
     this.#touch(name)
     const under = this.#opening.get(name)
     if (under) return under
@@ -114,8 +120,8 @@ export class OpenWorkspaces {
   async visit<T>(name: string, work: (opened: OpenWorkspace) => T | Promise<T>): Promise<T | undefined> {
     const release = this.pin(name)
     try {
-      await this.#leaving.get(name)
-      if (!this.#isThere(name)) return undefined
+      await this.#closing.get(name)
+      if (!this.#isServed(name)) return undefined
       return await work(await this.open(name))
     } finally {
       release()
@@ -124,7 +130,7 @@ export class OpenWorkspaces {
 
   /** Keeps the workspace open, once it is, until the returned function is called. */
   pin(name: string): () => void {
-    return this.#pins.take(name, () => this.#touch(name))
+    return this.#pins.pin(name, () => this.#touch(name))
   }
 
   #touch(name: string): void {
@@ -133,18 +139,18 @@ export class OpenWorkspaces {
   }
 
   /**
-   * Opens the workspaces at rest that a credential may belong to, or, without a credential, the one of this name. A wrong credential opens nothing. They
+   * Opens the workspaces at rest that a credential may belong to, or, without a credential, the one of this name. A wrong credential opens none. They
    * stay open until the returned function is called.
    */
   async openForCredential(credential: string | undefined, name: string | undefined): Promise<() => void> {
-    const hash = credential === undefined ? undefined : hashOf(credential)
-    const isMeant = ([each, { hashes }]: [string, Served]) =>
+    const hash = credential === undefined ? undefined : hashSecret(credential)
+    const isMeant = ([each, { hashes }]: [string, ServedWorkspace]) =>
       hashes && (name === undefined || name === each) && (hash === undefined ? name === each : hashes.has(hash))
     const meant = [...this.#served].filter(isMeant).map(([each]) => each)
     const releases: (() => void)[] = []
     const release = () => releases.forEach((each) => void each())
     try {
-      for (const each of meant) releases.push((await this.openHeld(each)).release)
+      for (const each of meant) releases.push((await this.openPinned(each)).release)
     } catch (error) {
       release()
       throw error
@@ -153,7 +159,7 @@ export class OpenWorkspaces {
   }
 
   /** Opens a workspace and keeps it open until `release` is called. */
-  async openHeld(name: string): Promise<OpenWorkspace & { release(): void }> {
+  async openPinned(name: string): Promise<OpenWorkspace & { release(): void }> {
     const release = this.pin(name)
     try {
       return { ...(await this.open(name)), release }
@@ -166,10 +172,10 @@ export class OpenWorkspaces {
   /** Removes a workspace with everything in it, for good. Whoever opens the name meanwhile waits, and gets a new workspace. */
   async remove(name: string, isForced: boolean, isOnDisk: () => boolean): Promise<void> {
     // The workspace is opened first: then its key is known, and removed too. A damaged workspace is removed as it is.
-    const held = await this.openHeld(name).catch(() => undefined)
+    const held = await this.openPinned(name).catch(() => undefined)
     held?.release()
     const opened = this.#uses.get(name)?.opened
-    // If somebody else has removed it meanwhile, the name belongs to another workspace by now.
+    // Another caller may have removed the workspace meanwhile; the name then belongs to another workspace.
     const isThere = held ? opened?.workspace === held.workspace : isOnDisk()
     if (!isThere) throw new RefusalError('workspace.unknown', { workspace: name })
     await this.#stopServing(name, isForced, 'workspace.removed')
@@ -177,20 +183,20 @@ export class OpenWorkspaces {
 
   /** Closes a workspace until somebody opens it again; its contents stay. Whoever opens it meanwhile waits until `meanwhile` is over. */
   async close(name: string, isForced: boolean, meanwhile?: () => Promise<unknown>): Promise<void> {
-    await Promise.all([this.#opening.get(name), this.#leaving.get(name)])
-    if (!this.#isThere(name)) throw new RefusalError('workspace.closed', { workspace: name })
+    await Promise.all([this.#opening.get(name), this.#closing.get(name)])
+    if (!this.#isServed(name)) throw new RefusalError('workspace.closed', { workspace: name })
     await this.#stopServing(name, isForced, 'workspace.closed', meanwhile)
   }
 
-  async #stopServing(name: string, isForced: boolean, code: LeavingCode, then?: () => Promise<unknown>): Promise<void> {
-    const opened = this.opened(name)
-    const agents = isForced || !opened ? [] : usersOf(opened)
+  async #stopServing(name: string, isForced: boolean, code: ClosingCode, then?: () => Promise<unknown>): Promise<void> {
+    const opened = this.findOpen(name)
+    const agents = isForced || !opened ? [] : userNamesOf(opened)
     const verb = code === 'workspace.closed' ? 'close' : 'remove'
     if (agents.length > 0) throw new RefusalError('workspace.busy', { workspace: name, agents, verb })
     if (this.#isStopping) throw new RefusalError('daemon.stopping')
     this.#opening.delete(name)
     this.#uses.delete(name)
-    await this.#leave(name, this.#leaveNow(name, opened, code).then(then))
+    await this.#trackClosing(name, this.#stopServingNow(name, opened, code).then(then))
   }
 
   /** Stops opening workspaces. Returns the open ones, once none is being opened or closed. */
@@ -198,37 +204,37 @@ export class OpenWorkspaces {
     this.#isStopping = true
     clearInterval(this.#timer)
     // A workspace opened after the daemon's end would be used without its lock.
-    await Promise.allSettled([...this.#leaving.values(), ...this.#opening.values()])
+    await Promise.allSettled([...this.#closing.values(), ...this.#opening.values()])
     return [...this.#uses.values()].map(({ opened }) => opened)
   }
 
   /** Whether the workspace is open, at rest, or cannot be opened because of its files. */
-  #isThere(name: string): boolean {
+  #isServed(name: string): boolean {
     return this.#served.has(name) || this.sockets.faultOf(name) !== undefined
   }
 
   async #openNow(name: string): Promise<OpenWorkspace & { key?: string }> {
     const build = () => this.#options.build(name)
-    const { key, ...built } = await this.#withRoom(build).catch((error) => this.sockets.refuse(name, error))
+    const { key, ...built } = await this.#withRoom(build).catch((error) => this.sockets.failOpening(name, error))
     const isNew = !this.#served.has(name)
     const opened: OpenWorkspace = { ...built, wire: await this.#listen(name, built) }
     this.#served.set(name, { id: built.workspace.id, restsSince: 0 })
     this.#uses.set(name, { opened, usedAt: performance.now() })
-    if (isNew) this.#options.onServed()
-    this.#restUnused(undefined, opened)
-    this.#closed.freeIfMany()
+    if (isNew) this.#options.onServedChange()
+    this.#putUnusedToRest(undefined, opened)
+    this.#closedDatabases.freeIfMany()
     return { ...opened, key }
   }
 
   /** Runs work that opens files. At the limit of descriptors, unused workspaces are closed first. */
   #withRoom<T>(work: () => Promise<T>): Promise<T> {
     return this.#descriptors.withRoom(work, () => {
-      this.#restUnused(0)
-      return this.#closed.free()
+      this.#putUnusedToRest(0)
+      return this.#closedDatabases.free()
     })
   }
 
-  async #listen(name: string, { workspace, runner }: Built): Promise<SocketWire> {
+  async #listen(name: string, { workspace, runner }: BuiltWorkspace): Promise<SocketWire> {
     try {
       return await this.#withRoom(() => this.sockets.serve(name))
     } catch (error) {
@@ -238,34 +244,35 @@ export class OpenWorkspaces {
     }
   }
 
-  async #leaveNow(name: string, opened: OpenWorkspace | undefined, code: LeavingCode): Promise<void> {
-    if (opened) await takeDown(opened, code)
+  async #stopServingNow(name: string, opened: OpenWorkspace | undefined, code: ClosingCode): Promise<void> {
+    if (opened) await shutDownWorkspace(opened, code)
     await this.sockets.close(name, code)
     this.#served.delete(name)
     if (code === 'workspace.removed') this.#options.forget(name)
-    this.#options.onServed()
+    this.#options.onServedChange()
   }
 
-  #look(): void {
-    this.#closed.freeIfAny()
-    this.#restUnused()
+  #checkUnused(): void {
+    this.#closedDatabases.freeIfAny()
+    this.#putUnusedToRest()
   }
 
   /** Puts unused workspaces to rest. `except`: a workspace that was just opened, whose user has not begun yet. */
-  #restUnused(unusedMax = this.#limits.unusedMax, except?: OpenWorkspace): void {
+  #putUnusedToRest(unusedMax = this.#limits.unusedMax, except?: OpenWorkspace): void {
     if (!this.#options.mayRest || this.#isStopping) return
     const now = performance.now()
-    const unused: Use[] = []
+    const unused: WorkspaceUse[] = []
     for (const [name, use] of this.#uses) {
       if (use.opened === except) continue
-      if (!this.#pins.has(name) && isUnused(use.opened)) unused.push(use)
+      if (!this.#pins.isPinned(name) && isWorkspaceUnused(use.opened)) unused.push(use)
       else use.usedAt = now
     }
     const oldestFirst = unused.sort((a, b) => a.usedAt - b.usedAt)
-    const isDue = ({ usedAt }: Use, at: number) => unused.length - at > unusedMax || now - usedAt >= this.#limits.idleMs
+    const isDue = ({ usedAt }: WorkspaceUse, at: number) =>
+      unused.length - at > unusedMax || now - usedAt >= this.#limits.idleMs
     for (const { opened } of oldestFirst.filter(isDue)) {
       try {
-        this.#rest(opened)
+        this.#putToRest(opened)
       } catch (error) {
         this.#options.onTrouble(error as Error)
       }
@@ -273,7 +280,7 @@ export class OpenWorkspaces {
   }
 
   /** Puts a workspace to rest. Its files are closed before anything else can happen; whoever opens it meanwhile waits for the rest. */
-  #rest(opened: OpenWorkspace): void {
+  #putToRest(opened: OpenWorkspace): void {
     const { workspace, runner } = opened
     const hashes = workspace.credentials.hashes()
     const served = this.#served.get(workspace.name)
@@ -281,18 +288,18 @@ export class OpenWorkspaces {
     Object.assign(served, { hashes: new Set(hashes), restsSince: performance.now() })
     this.#uses.delete(workspace.name)
     this.#opening.delete(workspace.name)
-    this.#closed.add()
-    void this.#leave(workspace.name, Promise.all([runner.close(), workspace.workers.close()])).catch(
+    this.#closedDatabases.add()
+    void this.#trackClosing(workspace.name, Promise.all([runner.close(), workspace.workers.close()])).catch(
       this.#options.onTrouble,
     )
     workspace.close()
   }
 
-  async #leave(name: string, work: Promise<unknown>): Promise<void> {
-    const leaving = work.then(() => {}).finally(() => this.#leaving.delete(name))
-    // Whoever waits for the end of leaving waits for it even if it fails.
+  async #trackClosing(name: string, work: Promise<unknown>): Promise<void> {
+    const leaving = work.then(() => {}).finally(() => this.#closing.delete(name))
+    // Callers that wait for the closing go on even if the closing fails.
     const over = leaving.catch(() => {})
-    this.#leaving.set(name, over)
+    this.#closing.set(name, over)
     await leaving
   }
 }

@@ -3,30 +3,30 @@
 import { join } from 'node:path'
 import { type Env, homeWorkspace, projectDir, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import type { OutputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
-import { type AgentProcesses, assertPerson, speakerAt } from '../broker/sessions/person.ts'
+import { type AgentProcesses, assertPerson, identifyProcess } from '../broker/sessions/person.ts'
 import type { Workspace } from '../broker/workspace.ts'
-import { nearest } from '../core/nearest.ts'
-import { bareText, RefusalError } from '../core/refusal-error.ts'
-import { ownerOf, setOwner } from '../machine/config.ts'
+import { nearestNames } from '../core/nearest.ts'
+import { RefusalError, refusalTextWithoutFix } from '../core/refusal-error.ts'
+import { projectOwner, setProjectOwner } from '../machine/config.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
 import { version } from '../machine/version.ts'
-import { idOf } from '../store/contents.ts'
+import { readWorkspaceId } from '../store/contents.ts'
 import { copyInThread } from '../store/snapshot.ts'
 import type { HttpOptions, HttpWire } from '../wires/http.ts'
 import type { PageLogin } from '../wires/page-login.ts'
-import { isBlankHome } from './backup.ts'
+import { isUnusedHome } from './backup.ts'
 import type { ClusterAccess } from './cluster-access.ts'
-import type { Controls } from './control-socket.ts'
+import type { OwnerControls } from './control-socket.ts'
 import type { KnownWorkspaces } from './known-workspaces.ts'
-import { entriesOf, listed } from './listing.ts'
-import { usersOf, workersOf } from './open-workspace.ts'
+import { listWorkspaces, workspaceEntries } from './listing.ts'
+import { userNamesOf, workerNamesOf } from './open-workspace.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
-import { move, reconcile } from './owner-moves.ts'
-import { Pruning } from './pruning.ts'
-import { troubleOf } from './shared-trouble.ts'
+import { moveWorkspace, reconcileWorkspace } from './owner-moves.ts'
+import { WorkspacePruner } from './pruning.ts'
+import { sharedTroubleOf } from './shared-trouble.ts'
 
 /** The daemon, as far as these requests need it. */
-export interface OwnedDaemon {
+export interface ControllableDaemon {
   dataDir: string
   http?: Pick<HttpOptions, 'host' | 'mayBeRemote' | 'isOpen' | 'allowOrigins' | 'pageUrl'> & { home?: string }
   directory: DataDirectory
@@ -35,8 +35,8 @@ export interface OwnedDaemon {
   workspaces: Pick<OpenWorkspaces, 'names' | 'sockets' | 'pin' | 'visit' | 'close'>
   cluster: ClusterAccess
   remove(name: string, isForced?: boolean): Promise<void>
-  /** The name of the workspace that has this key. */
-  find(key: string): Promise<string | undefined>
+  /** Returns the name of the workspace that has this key. */
+  nameOfKey(key: string): Promise<string | undefined>
   entry(name: string): WorkspaceEntry
   wire(): HttpWire | undefined
   login(): PageLogin | undefined
@@ -48,11 +48,11 @@ export interface OwnedDaemon {
   stop(): void
 }
 
-type Copied = OutputOf<'workspace.copy'>
+type CopyOutput = OutputOf<'workspace.copy'>
 
-const homeStays = 'agents outside a project meet in this workspace, so it stays open.'
+const homeStaysOpenText = 'agents outside a project meet in this workspace, so it stays open.'
 
-export function ownerControls(daemon: OwnedDaemon): Controls {
+export function makeOwnerControls(daemon: ControllableDaemon): OwnerControls {
   const { dataDir } = daemon
   return {
     ...workspaceControls(daemon),
@@ -66,22 +66,22 @@ export function ownerControls(daemon: OwnedDaemon): Controls {
       lagMs: daemon.lag(),
       path: daemon.env.PATH,
       ...(daemon.endsUnattended ? { endsUnattended: true } : {}),
-      workspaces: entriesOf(daemon),
+      workspaces: workspaceEntries(daemon),
     }),
     'page.link': async ({ workspace, only = false }, asker) => {
       const { agentProcesses: agents } = daemon
-      await assertPerson(speakerAt(asker, agents), agents)
-      mustKnow(daemon, workspace)
+      await assertPerson(identifyProcess(asker, agents), agents)
+      assertKnown(daemon, workspace)
       return pageLink(daemon, workspace, !only)
     },
     'daemon.person': async ({ script }, asker) => {
       const { agentProcesses: agents } = daemon
-      await assertPerson(speakerAt(asker, agents), agents, { takesScript: script })
+      await assertPerson(identifyProcess(asker, agents), agents, { takesScript: script })
       return {}
     },
     'page.logout': () => {
       daemon.login()?.logoutAll()
-      return { ended: daemon.wire()?.endPages() ?? 0 }
+      return { ended: daemon.wire()?.closeLoggedOutPages() ?? 0 }
     },
     'daemon.stop': () => {
       setImmediate(() => daemon.stop())
@@ -90,110 +90,116 @@ export function ownerControls(daemon: OwnedDaemon): Controls {
   }
 }
 
-type WorkspaceControls = Pick<Controls, Extract<keyof Controls, `workspace.${string}`>>
+type WorkspaceControls = Pick<OwnerControls, Extract<keyof OwnerControls, `workspace.${string}`>>
 
-function workspaceControls(daemon: OwnedDaemon): WorkspaceControls {
+function workspaceControls(daemon: ControllableDaemon): WorkspaceControls {
   const { dataDir, directory } = daemon
-  const pruning = new Pruning(daemon)
+  const pruning = new WorkspacePruner(daemon)
   return {
     'workspace.open': async ({ workspace, directory: owner, mustExist, local }) => {
-      if (mustExist && !isKnown(daemon, workspace) && !(await daemon.cluster.take(workspace)))
-        mustKnow(daemon, workspace)
-      const { created } = await daemon.cluster.asMeant(workspace, local, () => daemon.open(workspace))
-      if (owner !== undefined && workspace !== homeWorkspace) setOwner(dataDir, workspace, owner)
+      if (mustExist && !isKnown(daemon, workspace) && !(await daemon.cluster.adoptFromCluster(workspace)))
+        assertKnown(daemon, workspace)
+      const { created } = await daemon.cluster.allowLocalName(workspace, local, () => daemon.open(workspace))
+      if (owner !== undefined && workspace !== homeWorkspace) setProjectOwner(dataDir, workspace, owner)
       return { ...daemon.entry(workspace), created }
     },
     'workspace.create': async ({ workspace, local }) => {
-      const path = directory.database(workspace)
-      if (isThere(daemon, workspace)) throw new RefusalError('workspace.exists', { workspace, path })
-      const { entry, key } = await daemon.cluster.asMeant(workspace, local, () => daemon.open(workspace))
+      const path = directory.databasePath(workspace)
+      if (isWorkspaceHere(daemon, workspace)) throw new RefusalError('workspace.exists', { workspace, path })
+      const { entry, key } = await daemon.cluster.allowLocalName(workspace, local, () => daemon.open(workspace))
       // Another request has created the workspace meanwhile.
       if (key === undefined) throw new RefusalError('workspace.exists', { workspace, path })
       return { ...entry, key }
     },
     'workspace.close': async ({ workspace, force = false }) => {
-      mustKnow(daemon, workspace)
+      assertKnown(daemon, workspace)
       if (workspace === homeWorkspace)
-        throw new RefusalError('input.invalid', { operation: 'workspace.close', why: homeStays })
+        throw new RefusalError('input.invalid', { operation: 'workspace.close', why: homeStaysOpenText })
       await daemon.workspaces.close(workspace, force)
       return daemon.entry(workspace)
     },
     'workspace.remove': async ({ workspace, force }) => {
-      mustKnow(daemon, workspace)
+      assertKnown(daemon, workspace)
       const { path } = daemon.entry(workspace)
       await daemon.remove(workspace, force)
-      // Agents outside a project need the home: it is made again at once, empty.
+      // Agents outside a project need the home workspace, so it is created again at once, empty.
       if (workspace === homeWorkspace) await daemon.open(workspace)
       return { workspace, path }
     },
-    'workspace.share': ({ workspace, force }) => move(daemon, mustKnow(daemon, workspace), 'share', force),
-    'workspace.unshare': ({ workspace, force }) => move(daemon, mustKnow(daemon, workspace), 'unshare', force),
-    'workspace.hand-over': ({ workspace, machine }) => daemon.cluster.handOver(mustKnow(daemon, workspace), machine),
-    'workspace.reconcile': ({ workspace, force }) => reconcile(daemon, mustKnow(daemon, workspace), force),
-    'workspace.rotate-key': ({ workspace }) => rotateKey(daemon, mustKnow(daemon, workspace)),
-    'workspace.copy': ({ workspace, to }) => copy(daemon, mustKnow(daemon, workspace), to),
-    'workspace.prune': ({ workspace, ...wish }) => pruning.prune(mustKnow(daemon, workspace), wish),
+    'workspace.share': ({ workspace, force }) => moveWorkspace(daemon, assertKnown(daemon, workspace), 'share', force),
+    'workspace.unshare': ({ workspace, force }) =>
+      moveWorkspace(daemon, assertKnown(daemon, workspace), 'unshare', force),
+    'workspace.hand-over': ({ workspace, machine }) => daemon.cluster.handOver(assertKnown(daemon, workspace), machine),
+    'workspace.reconcile': ({ workspace, force }) => reconcileWorkspace(daemon, assertKnown(daemon, workspace), force),
+    'workspace.rotate-key': ({ workspace }) => rotateKey(daemon, assertKnown(daemon, workspace)),
+    'workspace.copy': ({ workspace, to }) => copyWorkspace(daemon, assertKnown(daemon, workspace), to),
+    'workspace.prune': ({ workspace, ...wish }) => pruning.prune(assertKnown(daemon, workspace), wish),
     'workspace.place': async ({ workspace, from, key, local }) => {
-      if (!local) await daemon.cluster.mustBeFree(workspace, { placing: true })
-      await place(daemon, workspace, from, key)
+      if (!local) await daemon.cluster.assertNameFree(workspace, { placing: true })
+      await placeWorkspace(daemon, workspace, from, key)
       return (await daemon.open(workspace)).entry
     },
     'workspace.find': async ({ key }) => {
-      const found = await daemon.find(key)
+      const found = await daemon.nameOfKey(key)
       if (found === undefined)
         throw new RefusalError('auth.denied', { why: 'no workspace that is open here has this key.' })
       return daemon.entry(found)
     },
-    'workspace.list': () => listed(daemon),
+    'workspace.list': () => listWorkspaces(daemon),
   }
 }
 
-function isThere({ entry, directory }: OwnedDaemon, name: string): boolean {
-  return entry(name).open || directory.has(name)
+function isWorkspaceHere({ entry, directory }: ControllableDaemon, name: string): boolean {
+  return entry(name).open || directory.hasWorkspace(name)
 }
 
-function isKnown(daemon: OwnedDaemon, workspace: string): boolean {
-  return workspace === homeWorkspace || isThere(daemon, workspace) || daemon.known.has(workspace)
+function isKnown(daemon: ControllableDaemon, workspace: string): boolean {
+  return workspace === homeWorkspace || isWorkspaceHere(daemon, workspace) || daemon.known.has(workspace)
 }
 
-function mustKnow(daemon: OwnedDaemon, workspace: string): string {
+function assertKnown(daemon: ControllableDaemon, workspace: string): string {
   if (isKnown(daemon, workspace)) return workspace
-  const names = entriesOf(daemon).map(({ name }) => name)
-  throw new RefusalError('workspace.unknown', { workspace, nearest: nearest(workspace, names) })
+  const names = workspaceEntries(daemon).map(({ name }) => name)
+  throw new RefusalError('workspace.unknown', { workspace, nearest: nearestNames(workspace, names) })
 }
 
 /** A workspace's entry in the owner's list of workspaces. */
-export function entryOf(name: string, dataDir: string, served: OpenWorkspaces, cluster: ClusterAccess): WorkspaceEntry {
+export function workspaceEntryOf(
+  name: string,
+  dataDir: string,
+  served: OpenWorkspaces,
+  cluster: ClusterAccess,
+): WorkspaceEntry {
   const id = served.idOf(name)
-  const opened = served.opened(name)
+  const opened = served.findOpen(name)
   const fault = served.sockets.faultOf(name)
   const reconciling = cluster.progressOf(name)
-  const [users, workers] = opened ? [usersOf(opened), workersOf(opened.workspace)] : [[], []]
+  const [users, workers] = opened ? [userNamesOf(opened), workerNamesOf(opened.workspace)] : [[], []]
   return {
     name,
     id,
     open: id !== undefined,
     ...(served.isAtRest(name) ? { atRest: true } : {}),
-    ...(fault ? { fault: bareText(fault) } : {}),
+    ...(fault ? { fault: refusalTextWithoutFix(fault) } : {}),
     ...(cluster.isShared(name) ? { shared: true } : {}),
     ...(reconciling ? { reconciling } : {}),
-    ...(opened ? troubleOf(opened.workspace) : {}),
+    ...(opened ? sharedTroubleOf(opened.workspace) : {}),
     ...(users.length > 0 ? { users } : {}),
     ...(workers.length > 0 ? { workers } : {}),
-    directory: ownerOf(dataDir, name),
+    directory: projectOwner(dataDir, name),
     socketPath: socketPathOf(dataDir, name),
     path: projectDir(dataDir, name),
   }
 }
 
-/** Makes a new key. If it could not be made valid, the owner's file gets the former one back. */
-async function rotateKey(daemon: OwnedDaemon, name: string): Promise<OutputOf<'workspace.rotate-key'>> {
+/** Makes a new key for the workspace. If the new key could not be made valid, the owner's file gets the former key back. */
+async function rotateKey(daemon: ControllableDaemon, name: string): Promise<OutputOf<'workspace.rotate-key'>> {
   const { known } = daemon
   const release = daemon.workspaces.pin(name)
   try {
     const { entry, workspace } = await daemon.open(name)
     const former = known.keyOf(workspace.id)
-    const keep = (key: string) => known.keep(workspace.id, name, key)
+    const keep = (key: string) => known.keepKey(workspace.id, name, key)
     const key = await workspace
       .rotateKey((_, made) => keep(made))
       .catch((error) => {
@@ -201,7 +207,7 @@ async function rotateKey(daemon: OwnedDaemon, name: string): Promise<OutputOf<'w
         throw error
       })
     // Ends all pages, even those that look at another workspace through this one's link: the new key is no event to them.
-    daemon.wire()?.endPages()
+    daemon.wire()?.closeLoggedOutPages()
     return { ...entry, key }
   } finally {
     release()
@@ -209,34 +215,38 @@ async function rotateKey(daemon: OwnedDaemon, name: string): Promise<OutputOf<'w
 }
 
 /** Copies a workspace's database. If the workspace is closed, its file is copied as it is. */
-async function copy({ workspaces, directory, known }: OwnedDaemon, workspace: string, path: string): Promise<Copied> {
+async function copyWorkspace(
+  { workspaces, directory, known }: ControllableDaemon,
+  workspace: string,
+  path: string,
+): Promise<CopyOutput> {
   const fault = known.faultOf(workspace)
   if (fault) throw fault
   const copied = await workspaces.visit(workspace, ({ workspace }) => workspace.store.copyTo(path).then(() => true))
-  if (!copied) await copyInThread(directory.database(workspace), path)
+  if (!copied) await copyInThread(directory.databasePath(workspace), path)
   return { workspace, path }
 }
 
 /** Places a workspace from a backup. Only the id is read from its database: this is the event loop, and the file may be large. */
-async function place(daemon: OwnedDaemon, workspace: string, from: string, key: string): Promise<void> {
+async function placeWorkspace(daemon: ControllableDaemon, workspace: string, from: string, key: string): Promise<void> {
   const { directory, known } = daemon
-  const id = directory.isNewFolder(from) ? idOf(join(from, 'relay.db')) : undefined
+  const id = directory.isRestoreFolder(from) ? readWorkspaceId(join(from, 'relay.db')) : undefined
   if (id === undefined)
     throw new RefusalError('input.invalid', { operation: 'workspace.place', why: `${from} was not prepared for this` })
-  if (!isBlankHome(directory, workspace)) return known.placeRestored(workspace, from, { id, key })
+  if (!isUnusedHome(directory, workspace)) return known.placeRestored(workspace, from, { id, key })
   await daemon.open(workspace)
   try {
     await daemon.workspaces.close(workspace, false, async () => {
       // Whether the home is blank is checked again now that it is closed: somebody may have used it.
-      known.placeRestored(workspace, from, { id, key }, isBlankHome(directory, workspace))
-      daemon.wire()?.endPages()
+      known.placeRestored(workspace, from, { id, key }, isUnusedHome(directory, workspace))
+      daemon.wire()?.closeLoggedOutPages()
     })
   } finally {
     await daemon.open(workspace)
   }
 }
 
-async function pageLink(daemon: OwnedDaemon, workspace: string, isAll: boolean): Promise<OutputOf<'page.link'>> {
+async function pageLink(daemon: ControllableDaemon, workspace: string, isAll: boolean): Promise<OutputOf<'page.link'>> {
   const { entry } = await daemon.open(workspace)
   const [wire, login] = [daemon.wire(), daemon.login()]
   if (!wire || !login) throw new RefusalError('page.none')
@@ -245,7 +255,7 @@ async function pageLink(daemon: OwnedDaemon, workspace: string, isAll: boolean):
   return { url: `${page}?code=${code}`, until: new Date(until).toISOString() }
 }
 
-function httpStatus({ http, wire }: OwnedDaemon): OutputOf<'daemon.status'>['http'] {
+function httpStatus({ http, wire }: ControllableDaemon): OutputOf<'daemon.status'>['http'] {
   const served = wire()
   if (!served || !http) return undefined
   const { host, mayBeRemote, isOpen, allowOrigins, pageUrl, home } = http

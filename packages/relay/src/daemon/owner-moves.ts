@@ -8,24 +8,24 @@ import type { ClusterAccess } from './cluster-access.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 
 /** The daemon, as far as moving needs it. */
-interface Moved {
+interface DaemonForMoves {
   open(name: string): Promise<{ entry: WorkspaceEntry }>
   workspaces: Pick<OpenWorkspaces, 'visit' | 'close'>
   cluster: ClusterAccess
   entry(name: string): WorkspaceEntry
 }
 
-const homeIsOwn = 'each machine has its own "home", for agents outside a project. Share a workspace with a name.'
+const homeIsLocalText = 'each machine has its own "home", for agents outside a project. Share a workspace with a name.'
 
 /** Closes the workspace while it moves, and opens it again whether or not the move succeeded. */
-export async function move<V extends 'share' | 'unshare' | 'reconcile'>(
-  daemon: Moved,
+export async function moveWorkspace<V extends 'share' | 'unshare' | 'reconcile'>(
+  daemon: DaemonForMoves,
   workspace: string,
   verb: V,
   isForced = false,
 ): Promise<WorkspaceEntry & Awaited<ReturnType<ClusterAccess[V]>>> {
   if (workspace === homeWorkspace)
-    throw new RefusalError('input.invalid', { operation: 'workspace.share', why: homeIsOwn })
+    throw new RefusalError('input.invalid', { operation: 'workspace.share', why: homeIsLocalText })
   const { users: agents = [] } = (await daemon.open(workspace)).entry
   if (agents.length > 0 && !isForced) throw new RefusalError('workspace.busy', { workspace, agents, verb })
   let moved = {} as Awaited<ReturnType<ClusterAccess[V]>>
@@ -40,15 +40,15 @@ export async function move<V extends 'share' | 'unshare' | 'reconcile'>(
 }
 
 /** Reconciles a workspace. It is closed only if this machine has to go on with another copy. */
-export async function reconcile(
-  daemon: Moved,
+export async function reconcileWorkspace(
+  daemon: DaemonForMoves,
   workspace: string,
   isForced?: boolean,
 ): Promise<OutputOf<'workspace.reconcile'>> {
   await daemon.open(workspace)
   const more = await daemon.workspaces.visit(workspace, ({ workspace: { id } }) =>
-    daemon.cluster.bringBack(workspace, id),
+    daemon.cluster.reconcileWhileOpen(workspace, id),
   )
-  if (!more) return move(daemon, workspace, 'reconcile', isForced)
+  if (!more) return moveWorkspace(daemon, workspace, 'reconcile', isForced)
   return { ...daemon.entry(workspace), ...more }
 }

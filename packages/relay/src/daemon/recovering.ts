@@ -5,23 +5,23 @@ import { constants, copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { DataDirectory } from '../machine/data-directory.ts'
 import { syncFile, syncFolder } from '../machine/sync.ts'
-import { endPathOf } from '../store/journal-end.ts'
+import { endFilePath } from '../store/journal-end.ts'
 
-export type { Gap } from '../store/journal-end.ts'
+export type { JournalGap } from '../store/journal-end.ts'
 
-/** Copies the files as they are, and returns the folder of the copy. Then the database counts as whole: whoever opens it next begins a new end file. */
-export function recover(directory: DataDirectory, name: string): string {
-  const path = directory.database(name)
-  const folder = directory.damagedPlace(name)
+/** Copies the files as they are, and returns the folder of the copy. Then the database counts as whole: its next opening begins a new end file. */
+export function recoverDatabase(directory: DataDirectory, name: string): string {
+  const path = directory.databasePath(name)
+  const folder = directory.makeDamagedPath(name)
   mkdirSync(folder, { mode: 0o700 })
-  for (const file of [path, `${path}-wal`, endPathOf(path)].filter((each) => existsSync(each))) {
+  for (const file of [path, `${path}-wal`, endFilePath(path)].filter((each) => existsSync(each))) {
     const copy = join(folder, basename(file))
     copyFileSync(file, copy, constants.COPYFILE_FICLONE)
     syncFile(copy)
   }
   for (const each of [folder, dirname(folder)]) syncFolder(each)
-  // The search index may hold messages that are gone. It is built again when the workspace is opened.
+  // The search index may hold lost messages. The next opening of the workspace builds the index again.
   for (const end of ['', '-wal', '-shm']) rmSync(join(dirname(path), `search.db${end}`), { force: true })
-  rmSync(endPathOf(path))
+  rmSync(endFilePath(path))
   return folder
 }

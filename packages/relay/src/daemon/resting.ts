@@ -1,6 +1,6 @@
 // When an unused workspace is put to rest, and how the files of its closed database are freed.
 
-import { freeClosed } from '../store/database.ts'
+import { freeClosedFiles } from '../store/database.ts'
 
 export interface RestLimits {
   /** A workspace that nobody has used for this long is closed. */
@@ -13,7 +13,12 @@ export interface RestLimits {
   tokensMax: number
 }
 
-export const restLimits: Readonly<RestLimits> = { idleMs: 5 * 60_000, unusedMax: 8, closedMax: 16, tokensMax: 10_000 }
+export const defaultRestLimits: Readonly<RestLimits> = {
+  idleMs: 5 * 60_000,
+  unusedMax: 8,
+  closedMax: 16,
+  tokensMax: 10_000,
+}
 
 /** Counts closed databases, and frees their files once there are many, or some time later. The SQLite driver may keep them open until garbage is collected. */
 export class ClosedDatabases {
@@ -33,7 +38,7 @@ export class ClosedDatabases {
     if (this.#count >= this.#max) void this.free()
   }
 
-  /** Frees files once more after the last time: those that were still in use then are free by now. */
+  /** Frees the files of closed databases, and once more after that: files that were still in use the last time are free by then. */
   freeIfAny(): void {
     if (this.#count > 0 || this.#isDue) void this.free()
   }
@@ -42,7 +47,7 @@ export class ClosedDatabases {
     this.#isDue = this.#count > 0
     this.#count = 0
     await new Promise(setImmediate)
-    await freeClosed()
+    await freeClosedFiles()
     await new Promise(setImmediate)
   }
 }

@@ -2,24 +2,24 @@
 // the broker's contract that was made for it, and no more.
 
 import { join } from 'node:path'
-import { editsOf } from '@agent-relay/mcp/edits'
-import { launched, launcherState } from '@agent-relay/mcp/launcher'
+import { findEdits } from '@agent-relay/mcp/edits'
+import { launcherCommand, launcherState } from '@agent-relay/mcp/launcher'
 import { WorkerEdits } from '../broker/claims/worker-edits.ts'
 import type { Runtimes } from '../broker/workspace.ts'
 import { ProjectLoopSettings } from '../runs/loop-settings.ts'
 import { Supervisor, type SupervisorOptions } from '../supervisor/supervisor.ts'
-import { Commits } from '../work/commits.ts'
+import { GitCommitReader } from '../work/commits.ts'
 import type { Worktrees } from '../work/worktrees.ts'
 
-type FromBroker = 'ledger' | 'approvals' | 'edits'
+type BrokerPart = 'ledger' | 'approvals' | 'edits'
 
-export interface RuntimeOptions extends Omit<SupervisorOptions, FromBroker | 'directory' | 'launchHook'> {
+export interface RuntimeOptions extends Omit<SupervisorOptions, BrokerPart | 'directory' | 'launchHook'> {
   worktrees: Worktrees
   /** The folder of the workspace. */
   folder: string
 }
 
-export function runtimesOf({ folder, ...options }: RuntimeOptions): Runtimes & { loop: ProjectLoopSettings } {
+export function makeRuntimes({ folder, ...options }: RuntimeOptions): Runtimes & { loop: ProjectLoopSettings } {
   const { dataDir, env, project, socketPath, worktrees } = options
   return {
     worktrees,
@@ -27,17 +27,17 @@ export function runtimesOf({ folder, ...options }: RuntimeOptions): Runtimes & {
       new Supervisor({
         ...options,
         ...broker,
-        edits: new WorkerEdits(broker, socketPath, editsOf),
+        edits: new WorkerEdits(broker, socketPath, findEdits),
         directory: join(folder, 'workers'),
-        launchHook: () => launcherOfHooks(dataDir),
+        launchHook: () => hookLauncher(dataDir),
       }),
-    commits: new Commits(env),
+    commits: new GitCommitReader(env),
     loop: new ProjectLoopSettings({ env, dataDir, directory: project }),
   }
 }
 
-/** The shell script by which hooks wait for messages in a tenth of Node's memory; undefined if it starts another installation of Agent Relay. */
-function launcherOfHooks(dataDir: string) {
+/** The shell script by which hooks wait for messages in a tenth of Node's memory; undefined if the script starts another installation. */
+function hookLauncher(dataDir: string) {
   const env = { RELAY_DATA_DIR: dataDir }
-  return launcherState(env) === 'current' ? launched(['hook'], env) : undefined
+  return launcherState(env) === 'current' ? launcherCommand(['hook'], env) : undefined
 }

@@ -3,8 +3,8 @@
 import type { Workspace } from '../broker/workspace.ts'
 import type { SharedTrouble } from '../core/shared-trouble.ts'
 
-export function troubleOf({ store: { journal, view }, engine, outbox }: Workspace): Omit<SharedTrouble, 'name'> {
-  const voids = journal.voids()
+export function sharedTroubleOf({ store: { journal, view }, engine, outbox }: Workspace): Omit<SharedTrouble, 'name'> {
+  const voids = journal.voidEntries()
   const isUnjudged = journal.lastMark !== undefined && view.format() === 1
   const queued = outbox.count
   return {

@@ -4,8 +4,8 @@
 import type { Dispatch } from '../broker/dispatch.ts'
 import type { Workspace } from '../broker/workspace.ts'
 
-interface Ending {
-  attendedMs?: number
+interface UnattendedStopOptions {
+  unattendedStopMs?: number
   onStop(reason: 'asked'): void
 }
 
@@ -13,8 +13,8 @@ function isAttended({ sessions, store }: Workspace): boolean {
   const { view } = store
   const runs = new Set(view.runs.running().map(({ agent }) => agent))
   return sessions.all().some(({ agent, standing }) => {
-    // This agent's program does not know of us, and needs no daemon.
-    if (agent !== undefined && sessions.shown(agent)?.isOnlyWay) return false
+    // This agent's program does not know of Agent Relay, and needs no daemon.
+    if (agent !== undefined && sessions.programState(agent)?.isOnlyWay) return false
     const row = agent === undefined ? undefined : view.agent(agent)
     const isHired = row?.parent !== undefined || (agent !== undefined && runs.has(agent))
     return !isHired && (standing.kind === 'model' || row?.type === 'human')
@@ -22,19 +22,22 @@ function isAttended({ sessions, store }: Workspace): boolean {
 }
 
 /**
- * Asks the daemon to stop once it was unattended for `attendedMs`; unset: the daemon never stops by itself. The returned function ends this watch.
+ * Asks the daemon to stop once it was unattended for `unattendedStopMs`; unset: the daemon never stops by itself. The returned function ends the watch.
  */
-export function stopUnattended({ attendedMs, onStop }: Ending, open: () => Pick<Dispatch, 'workspace'>[]): () => void {
-  if (attendedMs === undefined) return () => {}
+export function stopWhenUnattended(
+  { unattendedStopMs, onStop }: UnattendedStopOptions,
+  open: () => Pick<Dispatch, 'workspace'>[],
+): () => void {
+  if (unattendedStopMs === undefined) return () => {}
   let since = performance.now()
   const timer = setInterval(() => {
     const now = performance.now()
     if (open().some(({ workspace }) => isAttended(workspace))) since = now
-    else if (now - since >= attendedMs) {
+    else if (now - since >= unattendedStopMs) {
       clearInterval(timer)
       onStop('asked')
     }
-  }, attendedMs / 40)
+  }, unattendedStopMs / 40)
   timer.unref()
   return () => clearInterval(timer)
 }

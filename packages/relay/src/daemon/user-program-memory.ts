@@ -4,12 +4,12 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
 import { z } from 'zod'
-import type { Promised } from './last-words.ts'
+import type { PromisedAnswer } from './last-words.ts'
 
 /** Maximum number of conversations that may be continued later; the oldest are forgotten first. */
 const agentsMax = 500
 /** Maximum number of directories in which people work, counted once for each version that they use there. */
-const takingMax = 500
+const acceptancesMax = 500
 /** Maximum number of turns whose last words somebody waits for. A conversation may be closed before its turn is over, and never be continued. */
 const promisesMax = 100
 
@@ -28,10 +28,10 @@ export class UserProgramMemory {
   readonly #path: string | undefined
   readonly #known: z.infer<typeof Memory>
 
-  /** Without a path everything is forgotten with the daemon. */
+  /** `path`: the file that stores the facts; without a file everything is forgotten with the daemon. */
   constructor(path: string | undefined) {
     this.#path = path
-    this.#known = read(path) ?? { agents: [], sockets: [], taking: [], promises: [] }
+    this.#known = readMemory(path) ?? { agents: [], sockets: [], taking: [], promises: [] }
   }
 
   get sockets(): readonly string[] {
@@ -42,17 +42,17 @@ export class UserProgramMemory {
     return this.#known.agents.find((each) => each.sessionId === sessionId && each.workspace === workspace)?.agent
   }
 
-  noteAgent(sessionId: string, workspace: string, agent: string): void {
+  rememberAgent(sessionId: string, workspace: string, agent: string): void {
     const others = this.#known.agents.filter((each) => each.sessionId !== sessionId || each.workspace !== workspace)
     this.#known.agents = [...others, { sessionId, workspace, agent }].slice(-agentsMax)
     this.#write()
   }
 
-  promisesOf(conversation: string, workspace: string): readonly Promised[] {
+  promisesOf(conversation: string, workspace: string): readonly PromisedAnswer[] {
     return this.#known.promises.filter((each) => each.conversation === conversation && each.workspace === workspace)
   }
 
-  notePromise(conversation: string, promised: Promised): void {
+  rememberPromise(conversation: string, promised: PromisedAnswer): void {
     this.#known.promises = [...this.#known.promises, { conversation, ...promised }].slice(-promisesMax)
     this.#write()
   }
@@ -62,20 +62,20 @@ export class UserProgramMemory {
     this.#write()
   }
 
-  noteSockets(sockets: readonly string[]): void {
+  rememberSockets(sockets: readonly string[]): void {
     this.#known.sockets = [...sockets]
     this.#write()
   }
 
-  /** Whether a session of this version, in this directory, gave its model our messages: others there will too, since they have the same settings. */
-  isTaking(version: string, directory: string): boolean {
+  /** Whether a session of this version and directory gave its model our messages. Other sessions there have the same settings, so they will too. */
+  acceptsMessages(version: string, directory: string): boolean {
     return this.#known.taking.includes(`${version} ${directory}`)
   }
 
-  noteTaking(version: string, directory: string, isTaking: boolean): void {
-    if (this.isTaking(version, directory) === isTaking) return
+  rememberAcceptance(version: string, directory: string, isTaking: boolean): void {
+    if (this.acceptsMessages(version, directory) === isTaking) return
     const others = this.#known.taking.filter((each) => each !== `${version} ${directory}`)
-    this.#known.taking = isTaking ? [...others, `${version} ${directory}`].slice(-takingMax) : others
+    this.#known.taking = isTaking ? [...others, `${version} ${directory}`].slice(-acceptancesMax) : others
     this.#write()
   }
 
@@ -85,12 +85,12 @@ export class UserProgramMemory {
       writeFileSync(`${this.#path}.tmp`, JSON.stringify(this.#known), { mode: 0o600 })
       renameSync(`${this.#path}.tmp`, this.#path)
     } catch {
-      // The disk is full: this daemon still has it all in memory.
+      // The disk is full: this daemon still has all facts in memory.
     }
   }
 }
 
-function read(path: string | undefined): z.infer<typeof Memory> | undefined {
+function readMemory(path: string | undefined): z.infer<typeof Memory> | undefined {
   try {
     const text = path === undefined ? undefined : readForeignText(path)
     return text === undefined ? undefined : Memory.safeParse(JSON.parse(text)).data

@@ -5,31 +5,31 @@
 import { findProjectConfig, homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import { agentNamePattern, limits } from '@agent-relay/sdk/protocol'
 import type { Dispatch } from '../broker/dispatch.ts'
-import { nameProvisionally, settleNamed } from '../broker/presence/provisional-names.ts'
-import { sharedClis } from '../broker/sessions/session.ts'
-import type { OwnSession } from '../broker/waking/own-session-runtime.ts'
-import { bareText, refusalOf } from '../core/refusal-error.ts'
+import { giveProvisionalName, storeProvisionalNameOf } from '../broker/presence/provisional-names.ts'
+import { clisWithManyConversations } from '../broker/sessions/session.ts'
+import type { UserSession } from '../broker/waking/user-session-runtime.ts'
+import { refusalTextWithoutFix, toRefusal } from '../core/refusal-error.ts'
 import { CoalescedCheck } from '../machine/coalesced-check.ts'
 import { DialogQuestions } from '../supervisor/dialog.ts'
 import { deliverMail } from '../supervisor/mail-delivery.ts'
 import type {
-  Matches,
   ProgramListener,
   ProgramMessage,
   ProgramSource,
+  SessionMatches,
   UserProgram,
 } from '../supervisor/user-program.ts'
-import { addressesOf, isOwnIn, sendLastWords } from './last-words.ts'
+import { answerAddressesOf, ownAgentCheck, sendLastWords } from './last-words.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 import type { UserProgramMemory } from './user-program-memory.ts'
 
-/** After this time a program has started our MCP server, if its person has installed that. */
-const enterMs = 900
-/** A program whose workspace is not open is tried again after this. */
-const againMs = 10_000
-/** Changes within this time are handled by one look. */
-const gatherMs = 50
-/** A question that could not be asked yet is asked again after this. */
+/** Time in which a program starts our MCP server, if its person has installed the server. */
+const mcpStartMs = 900
+/** Delay before a program whose workspace is not open is tried again. */
+const placeRetryMs = 10_000
+/** Time within which several changes are handled together. */
+const changesBatchMs = 50
+/** Delay before a question that could not be asked yet is asked again. */
 const askAgainMs = 1_000
 
 export interface UserProgramsOptions {
@@ -39,26 +39,26 @@ export interface UserProgramsOptions {
   onTrouble(error: Error): void
 }
 
-interface Member {
+interface MemberProgram {
   program: UserProgram
   source: ProgramSource
   /** The conversation with which the program's agent was noted. */
   conversation: string
-  /** When the program came, or last could not become an agent. */
+  /** Time at which the program came, or last could not become an agent. */
   triedAt: number
   /** A session of ours may belong to the program: its news triggers the next look. */
   isUndecided: boolean
-  at?: Place
+  place?: ProgramPlace
   isAnswering?: boolean
   isGiving?: boolean
-  isWanted?: boolean
+  hasNewMail?: boolean
 }
 
-interface Place {
+interface ProgramPlace {
   dispatch: Dispatch
   agent: string
   /** The session of our MCP server, or one opened here. */
-  session: OwnSession
+  session: UserSession
   hasOurTools: boolean
   questions: DialogQuestions | undefined
   stopMail(): void
@@ -69,54 +69,56 @@ interface Place {
 export class UserPrograms {
   readonly #options: UserProgramsOptions
   readonly #sources: readonly ProgramSource[]
-  readonly #members = new Map<string, Member>()
+  readonly #members = new Map<string, MemberProgram>()
   readonly #next = new CoalescedCheck(() => this.#look())
   #isClosed = false
 
   constructor(options: UserProgramsOptions) {
     this.#options = options
     const { sources, onTrouble } = options
-    const onSaid: ProgramListener['onSaid'] = (program, said) => this.#say(program, said)
-    this.#sources = sources.map((make) => make({ onChange: () => this.#next.within(0), onSaid, onTrouble }))
-    this.#next.within(0)
+    const onSaid: ProgramListener['onMessage'] = (program, said) => this.#sendMessage(program, said)
+    this.#sources = sources.map((make) =>
+      make({ onChange: () => this.#next.runWithin(0), onMessage: onSaid, onTrouble }),
+    )
+    this.#next.runWithin(0)
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     this.#next.end()
     for (const source of this.#sources) await source.close()
-    for (const key of [...this.#members.keys()]) this.#leave(key)
+    for (const key of [...this.#members.keys()]) this.#removeMember(key)
   }
 
   /** Called when a session has opened or ended in a workspace. */
   lookSoon(): void {
-    this.#next.within(gatherMs)
+    this.#next.runWithin(changesBatchMs)
   }
 
   #look(): void {
     for (const source of this.#sources) {
       const hosted = this.#sessionsOf(source.cli)
-      const matches = source.match([...hosted.keys()])
+      const matches = source.matchSessions([...hosted.keys()])
       for (const [session, { workspace }] of hosted) {
         const note = matches.notes.get(session.id)
-        if (note !== undefined) workspace.ownSessions.shows(session, { note })
+        if (note !== undefined) workspace.userSessions.setProgramState(session, { note })
       }
       const programs = source.programs()
       for (const [key, { program, source: its }] of this.#members)
-        if (its === source && programs.get(program.key) === undefined) this.#leave(key)
+        if (its === source && programs.get(program.key) === undefined) this.#removeMember(key)
       for (const program of programs.values()) {
         const member = this.#memberOf(source, program)
-        void this.#settle(member, matches, hosted).catch(this.#trouble)
+        void this.#updateMember(member, matches, hosted).catch(this.#trouble)
       }
-      source.onLooked?.()
+      source.onProgramsChecked?.()
     }
     // Looks again when a waiting program may become an agent.
-    const waiting = [...this.#members.values()].filter(({ at, isUndecided }) => !at && !isUndecided)
-    const due = waiting.map(({ triedAt }) => triedAt + enterMs)
-    if (due.length > 0) this.#next.within(Math.max(gatherMs, Math.min(...due) - performance.now()))
+    const waiting = [...this.#members.values()].filter(({ place, isUndecided }) => !place && !isUndecided)
+    const due = waiting.map(({ triedAt }) => triedAt + mcpStartMs)
+    if (due.length > 0) this.#next.runWithin(Math.max(changesBatchMs, Math.min(...due) - performance.now()))
   }
 
-  #memberOf(source: ProgramSource, program: UserProgram): Member {
+  #memberOf(source: ProgramSource, program: UserProgram): MemberProgram {
     const key = `${source.cli} ${program.key}`
     const { conversation } = program
     const known = this.#members.get(key)
@@ -126,68 +128,74 @@ export class UserPrograms {
     return member
   }
 
-  #sessionsOf(cli: string): Map<OwnSession, Dispatch> {
+  #sessionsOf(cli: string): Map<UserSession, Dispatch> {
     const dispatches = this.#options.workspaces.dispatches()
     return new Map(
       dispatches.flatMap((dispatch) =>
-        dispatch.workspace.ownSessions.sessionsOf(cli).map((session) => [session, dispatch] as const),
+        dispatch.workspace.userSessions.sessionsOf(cli).map((session) => [session, dispatch] as const),
       ),
     )
   }
 
-  #leave(key: string): void {
+  #removeMember(key: string): void {
     const member = this.#members.get(key)
     this.#members.delete(key)
-    if (member) this.#part(member)
+    if (member) this.#endMembership(member)
   }
 
-  #part(member: Member): void {
-    const { at, program, source } = member
-    member.at = undefined
-    if (!at) return
-    at.wakes?.()
-    at.stopMail()
-    if (this.#isClosed) at.questions?.letGo()
-    else at.questions?.end()
-    source.onPlace?.(program, undefined)
-    const { sessions } = at.dispatch.workspace
-    const session = sessions.live(at.session.id)
-    if (!at.hasOurTools && session) sessions.end(session)
+  #endMembership(member: MemberProgram): void {
+    const { place, program, source } = member
+    member.place = undefined
+    if (!place) return
+    place.wakes?.()
+    place.stopMail()
+    if (this.#isClosed) place.questions?.forget()
+    else place.questions?.end()
+    source.onMembership?.(program, undefined)
+    const { sessions } = place.dispatch.workspace
+    const session = sessions.liveById(place.session.id)
+    if (!place.hasOurTools && session) sessions.end(session)
   }
 
   /** Gives a program its place as an agent, and its waiting mail. */
-  async #settle(member: Member, matches: Matches, hosted: ReadonlyMap<OwnSession, Dispatch>): Promise<void> {
+  async #updateMember(
+    member: MemberProgram,
+    matches: SessionMatches,
+    hosted: ReadonlyMap<UserSession, Dispatch>,
+  ): Promise<void> {
     const { key } = member.program
     const session = matches.sessions.get(key)
     const dispatch = session && hosted.get(session)
-    const { at } = member
-    const isGone = at && !at.dispatch.workspace.sessions.live(at.session.id)
-    const isAnother = at && session && (session.id !== at.session.id || session.agent !== at.agent)
+    const { place } = member
+    const isGone = place && !place.dispatch.workspace.sessions.liveById(place.session.id)
+    const isAnother = place && session && (session.id !== place.session.id || session.agent !== place.agent)
     const isElsewhere = this.#isElsewhere(member)
-    if (at && (isGone || isAnother || (at.hasOurTools && !session) || isElsewhere)) this.#part(member)
-    // The workspace of its project is open: it enters there at once.
+    if (place && (isGone || isAnother || (place.hasOurTools && !session) || isElsewhere)) this.#endMembership(member)
+    // The workspace of the program's project is open, so the program enters that workspace at once.
     if (isElsewhere) member.triedAt = 0
-    if (!member.at && session && dispatch) this.#join(member, dispatch, session, true)
+    if (!member.place && session && dispatch) this.#join(member, dispatch, session, true)
     member.isUndecided = matches.undecided.has(key)
-    if (!member.at && !member.isUndecided && performance.now() - member.triedAt >= enterMs) await this.#enter(member)
-    if (this.#isClosed || !member.at) return
-    if (session) member.at.session = session
-    this.#show(member, member.at)
-    await Promise.all([this.#answer(member, member.at), this.#give(member)])
+    if (!member.place && !member.isUndecided && performance.now() - member.triedAt >= mcpStartMs)
+      await this.#enter(member)
+    if (this.#isClosed || !member.place) return
+    if (session) member.place.session = session
+    this.#show(member, member.place)
+    await Promise.all([this.#sendLastWords(member, member.place), this.#deliver(member)])
   }
 
   /** Whether the program belongs to a project that was begun in its directory after it came. An agent that others have written to stays where they know it. */
-  #isElsewhere({ at, program }: Member): boolean {
-    if (!at || at.hasOurTools || !at.dispatch.workspace.sessions.live(at.session.id)?.provisional) return false
+  #isElsewhere({ place, program }: MemberProgram): boolean {
+    if (!place || place.hasOurTools || !place.dispatch.workspace.sessions.liveById(place.session.id)?.provisional)
+      return false
     const wanted = this.#workspaceOf(program.directory)
-    return wanted !== undefined && wanted !== at.dispatch.workspace.name
+    return wanted !== undefined && wanted !== place.dispatch.workspace.name
   }
 
-  async #enter(member: Member): Promise<void> {
+  async #enter(member: MemberProgram): Promise<void> {
     const { program, source } = member
     const { memory, workspaces } = this.#options
     const name = this.#workspaceOf(program.directory)
-    member.triedAt = performance.now() + againMs - enterMs
+    member.triedAt = performance.now() + placeRetryMs - mcpStartMs
     if (name === undefined) return
     await workspaces.visit(name, async ({ dispatch }) => {
       const { workspace } = dispatch
@@ -196,105 +204,106 @@ export class UserPrograms {
       const known = memory.agentOf(conversation, name)
       const isAway = known !== undefined && workspace.store.view.agent(known) && !workspace.sessions.isLive(known)
       const as = isAway ? { name: known, cli } : {}
-      const { session } = await dispatch.hello({ door: 'owner', kind: 'model' }, { ...as, host, cwd })
+      const { session } = await dispatch.openSession({ door: 'owner', kind: 'model' }, { ...as, host, cwd })
       const isStill = this.#members.get(`${cli} ${program.key}`) === member
-      if (member.at || !isStill || this.#isClosed) return workspace.sessions.end(session)
-      const note = ({ agent }: { agent: string }) => memory.noteAgent(member.program.conversation, name, agent)
+      if (member.place || !isStill || this.#isClosed) return workspace.sessions.end(session)
+      const note = ({ agent }: { agent: string }) => memory.rememberAgent(member.program.conversation, name, agent)
       const given = { name: agentNameOf(wanted, cli), cli }
-      const agent = session.agent ?? nameProvisionally(workspace, session, given, note)
-      if (sharedClis.has(cli)) workspace.sessions.calledFrom(session, conversation)
+      const agent = session.agent ?? giveProvisionalName(workspace, session, given, note)
+      if (clisWithManyConversations.has(cli)) workspace.sessions.setCalledThread(session, conversation)
       this.#join(member, dispatch, { id: session.id, agent }, false)
     })
   }
 
-  #join(member: Member, dispatch: Dispatch, session: OwnSession, hasOurTools: boolean): void {
-    const { ownSessions, approvals, sessions } = dispatch.workspace
+  #join(member: MemberProgram, dispatch: Dispatch, session: UserSession, hasOurTools: boolean): void {
+    const { userSessions, approvals, sessions } = dispatch.workspace
     const { key: id, directory: cwd, conversation } = member.program
-    const live = sessions.live(session.id)
+    const live = sessions.liveById(session.id)
     // The session's hooks belong to its agent even before its first call.
-    if (live && hasOurTools) sessions.likelyFrom(live, conversation)
+    if (live && hasOurTools) sessions.setLikelyThread(live, conversation)
     const { agent: name } = session
-    const give = () => void this.#give(member).catch(this.#trouble)
-    const stopMail = ownSessions.onMail((isFor) => isFor(name) && give())
-    const asker = { id, name, cli: member.source.cli, cwd, livesOn: true }
-    const questions = member.program.asked
-      ? new DialogQuestions(asker, approvals, async () => member.program.asked?.())
+    const give = () => void this.#deliver(member).catch(this.#trouble)
+    const stopMail = userSessions.onMail((isFor) => isFor(name) && give())
+    const asker = { id, name, cli: member.source.cli, cwd, outlivesDaemon: true }
+    const questions = member.program.readDialog
+      ? new DialogQuestions(asker, approvals, async () => member.program.readDialog?.())
       : undefined
-    member.at = { dispatch, agent: name, session, hasOurTools, questions, stopMail }
+    member.place = { dispatch, agent: name, session, hasOurTools, questions, stopMail }
   }
 
   /** Shows the program's state in lists of agents, and asks its open question. */
-  #show(member: Member, at: Place): void {
+  #show(member: MemberProgram, at: ProgramPlace): void {
     const { program, source, conversation: before } = member
     const { workspace } = at.dispatch
     const { doing, note, isReachable } = program
-    workspace.sessions.shows(at.agent, { doing, note, isOnlyWay: !at.hasOurTools })
-    if (isReachable && note === undefined && isUsed(program, at)) at.wakes ??= workspace.ownSessions.wakes(at.agent)
+    workspace.sessions.setProgramState(at.agent, { doing, note, isOnlyWay: !at.hasOurTools })
+    if (isReachable && note === undefined && usesVendorPath(program, at))
+      at.wakes ??= workspace.userSessions.recordWaking(at.agent)
     else at.wakes = void at.wakes?.()
     void this.#ask(program, at).catch(this.#trouble)
     const { agent, session, hasOurTools } = at
-    source.onPlace?.(program, {
+    source.onMembership?.(program, {
       ...{ workspace: workspace.name, agent, session: session.id, hasOurTools },
       isWoken: at.wakes !== undefined,
     })
-    // After a new beginning the same agent goes on in another conversation.
+    // After a command such as `/clear` the same agent goes on in another conversation.
     member.conversation = program.conversation
     if (!hasOurTools && before !== program.conversation && workspace.store.view.agent(agent))
-      this.#options.memory.noteAgent(program.conversation, workspace.name, agent)
+      this.#options.memory.rememberAgent(program.conversation, workspace.name, agent)
   }
 
-  /** Reports a failure, unless it comes of the daemon's own end. */
+  /** Reports a failure, unless the daemon's own end has caused it. */
   readonly #trouble = (error: Error): void => {
     if (!this.#isClosed) this.#options.onTrouble(error)
   }
 
-  async #ask({ doing }: UserProgram, { questions, dispatch, agent }: Place): Promise<void> {
+  async #ask({ doing }: UserProgram, { questions, dispatch, agent }: ProgramPlace): Promise<void> {
     if (!questions) return
     if (doing?.state !== 'waiting') {
       // The question is over, and only the person can have answered it, in the program.
-      questions.typed()
-      return questions.gone()
+      questions.onTyped()
+      return questions.onDialogGone()
     }
     // Only a stored agent can ask for an approval.
-    await settleNamed(dispatch.workspace, agent)
+    await storeProvisionalNameOf(dispatch.workspace, agent)
     await questions.look()
     // The former question has only just ended: the new one is asked a little later.
-    if (!questions.isOpen) this.#next.within(askAgainMs)
+    if (!questions.isOpen) this.#next.runWithin(askAgainMs)
   }
 
   /** Gives the program its mail. Mail that arrives meanwhile is looked at afterwards. */
-  async #give(member: Member): Promise<void> {
-    member.isWanted = true
+  async #deliver(member: MemberProgram): Promise<void> {
+    member.hasNewMail = true
     if (member.isGiving) return
     member.isGiving = true
     try {
-      while (member.isWanted && !this.#isClosed) {
-        member.isWanted = false
-        await this.#giveOnce(member)
+      while (member.hasNewMail && !this.#isClosed) {
+        member.hasNewMail = false
+        await this.#deliverOnce(member)
       }
     } finally {
       member.isGiving = false
     }
   }
 
-  async #giveOnce(member: Member): Promise<void> {
-    const { at } = member
-    if (!at) return
-    const { session, hasOurTools, dispatch } = at
-    const { ownSessions, name: workspace } = dispatch.workspace
-    const isOwn = isOwnIn(dispatch, () => this.#options.workspaces.dispatches())
+  async #deliverOnce(member: MemberProgram): Promise<void> {
+    const { place } = member
+    if (!place) return
+    const { session, hasOurTools, dispatch } = place
+    const { userSessions, name: workspace } = dispatch.workspace
+    const isOwn = ownAgentCheck(dispatch, () => this.#options.workspaces.dispatches())
     await deliverMail({
-      isOpen: () => member.at === at && member.program.isOpen && isUsed(member.program, at),
+      canTakeText: () => member.place === place && member.program.canTakeText && usesVendorPath(member.program, place),
       hold: () => {
-        if (member.program.wasCut?.()) ownSessions.wasCompacted(session)
-        return ownSessions.hold(session, member.program.mailMax)
+        if (member.program.wasCompacted?.()) userSessions.recordCompaction(session)
+        return userSessions.holdMail(session, member.program.messagesMax)
       },
       look: () => member.program.look?.(),
       give: (held) => {
         const { program } = member
-        const to = hasOurTools || !program.lastWords ? [] : addressesOf(at.agent, held.messages, isOwn)
+        const to = hasOurTools || !program.lastWords ? [] : answerAddressesOf(place.agent, held.messages, isOwn)
         const promise = (turn: string) =>
-          this.#options.memory.notePromise(program.conversation, { turn, workspace, to })
+          this.#options.memory.rememberPromise(program.conversation, { turn, workspace, to })
         return program.give(held, {
           ...{ hasOurTools, sendTool: session.sendTool, lastWordsTo: [...new Set(to.flat())] },
           onTurn: (turn) => to.length > 0 && promise(turn),
@@ -304,7 +313,7 @@ export class UserPrograms {
   }
 
   /** Sends the last words of turns that are over, also of turns that were under way when the former daemon ended. */
-  async #answer(member: Member, { dispatch, session: { id } }: Place): Promise<void> {
+  async #sendLastWords(member: MemberProgram, { dispatch, session: { id } }: ProgramPlace): Promise<void> {
     const { program } = member
     if (!program.lastWords || program.doing?.state !== 'idle' || member.isAnswering) return
     member.isAnswering = true
@@ -312,7 +321,7 @@ export class UserPrograms {
     try {
       for (const promised of memory.promisesOf(program.conversation, dispatch.workspace.name)) {
         const said = await program.lastWords(promised.turn)
-        const session = dispatch.workspace.sessions.live(id)
+        const session = dispatch.workspace.sessions.liveById(id)
         if (!said || !session || this.#isClosed) return
         if (said.words) await sendLastWords(dispatch, session, promised, said.words)
         memory.forgetPromise(promised.turn)
@@ -323,16 +332,16 @@ export class UserPrograms {
   }
 
   /** Sends a message as the program's agent, which counts as being back. */
-  async #say(program: UserProgram, { id, ...message }: ProgramMessage): Promise<string | undefined> {
-    const { at } = [...this.#members.values()].find((each) => each.program === program) ?? {}
-    const session = at?.dispatch.workspace.sessions.live(at.session.id)
-    if (!at || !session) return undefined
+  async #sendMessage(program: UserProgram, { id, ...message }: ProgramMessage): Promise<string | undefined> {
+    const { place } = [...this.#members.values()].find((each) => each.program === program) ?? {}
+    const session = place?.dispatch.workspace.sessions.liveById(place.session.id)
+    if (!place || !session) return undefined
     try {
-      await at.dispatch.comeBack(session, id)
-      await at.dispatch.call(session, 'message.send', message, id.slice(0, limits.idCharsMax))
+      await place.dispatch.beginTurn(session, id)
+      await place.dispatch.call(session, 'message.send', message, id.slice(0, limits.idCharsMax))
       return undefined
     } catch (error) {
-      return bareText(refusalOf(error))
+      return refusalTextWithoutFix(toRefusal(error))
     }
   }
 
@@ -351,12 +360,12 @@ export class UserPrograms {
   }
 }
 
-/** Whether the vendor's way is used for mail. If our MCP server is in the program too, its hooks hand over messages without asking its person about each. */
-function isUsed({ asksPerson }: UserProgram, { hasOurTools }: Place): boolean {
+/** Whether mail goes by the vendor's own path. Where our hooks are in the program too, the hooks give messages without asking the person about each. */
+function usesVendorPath({ asksPerson }: UserProgram, { hasOurTools }: ProgramPlace): boolean {
   return !(asksPerson && hasOurTools)
 }
 
-/** The vendor's name of the program, made to fit our rules for names. */
+/** Returns the vendor's name for the program, changed to fit the rules for agent names. */
 function agentNameOf(name: string, cli: string): string {
   const plain = name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+|-+$/g, '')
   return agentNamePattern.test(plain.slice(0, 40)) ? plain.slice(0, 40) : cli

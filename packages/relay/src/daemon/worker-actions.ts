@@ -11,13 +11,13 @@ import {
   type Worker,
 } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { assertReaches } from '../broker/dispatch.ts'
-import { parse } from '../broker/operation-input.ts'
+import { assertMayCall } from '../broker/dispatch.ts'
+import { parseInput } from '../broker/operation-input.ts'
 import type { Session } from '../broker/sessions/session.ts'
 import type { Workspace } from '../broker/workspace.ts'
-import { bareText, RefusalError, refusalOf } from '../core/refusal-error.ts'
+import { RefusalError, refusalTextWithoutFix, toRefusal } from '../core/refusal-error.ts'
 
-/** Long enough for a release, which may take half a minute until nothing of the worker is left. */
+/** Time limit of an action: a release may take half a minute until nothing of the worker is left. */
 const timeoutMs = 60_000
 
 const named = z.object({ name: z.string().describe('Name of the worker') })
@@ -53,10 +53,10 @@ type Offer = keyof typeof offers
 /** Offers the actions until the workspace is closed. */
 export async function offerDaemonActions(workspace: Workspace): Promise<void> {
   const { sessions, actions, ids } = workspace
-  const session = sessions.openOwn(daemonName)
+  const session = sessions.openForDaemon(daemonName)
   const waiting = { isReady: () => true, end: () => {} }
-  actions.follow(session, { ...waiting, item: (item) => void serve(workspace, session, item as Invocation) })
-  // Together: one commit, not four, for every workspace that a daemon opens at its start.
+  actions.follow(session, { ...waiting, item: (item) => void serveInvocation(workspace, session, item as Invocation) })
+  // All actions are registered together, in one commit: a daemon opens many workspaces at its start.
   await Promise.all(
     (Object.keys(offers) as Offer[]).map((name) => {
       const { description, input } = offers[name]
@@ -67,9 +67,9 @@ export async function offerDaemonActions(workspace: Workspace): Promise<void> {
   )
 }
 
-async function serve(workspace: Workspace, session: Session, call: Invocation): Promise<void> {
+async function serveInvocation(workspace: Workspace, session: Session, call: Invocation): Promise<void> {
   const { invocation } = call
-  const answer = await work(workspace, call, session.ended).then(
+  const answer = await runAction(workspace, call, session.ended).then(
     (output) => ({ invocation, output }),
     (error) => ({ invocation, error: errorOf(error, call.action) }),
   )
@@ -78,31 +78,31 @@ async function serve(workspace: Workspace, session: Session, call: Invocation): 
   await workspace.actions.answer(asking, answer).catch(() => {})
 }
 
-/** Async, so that invalid input becomes an answer, too: an exception in the committing engine would end the daemon. */
-async function work(workspace: Workspace, call: Invocation, abandoned: AbortSignal): Promise<{ worker: Worker }> {
+/** Runs one call of an action. The function is async, so that invalid input becomes an answer: an exception in the engine would end the daemon. */
+async function runAction(workspace: Workspace, call: Invocation, abandoned: AbortSignal): Promise<{ worker: Worker }> {
   const { workers, actions } = workspace
   const { op } = offers[call.action as Offer]
   const session = actions.callerOf(call.invocation)
   if (!session) throw new RefusalError('wait.cancelled')
-  assertReaches(workspace, session.standing, op)
+  assertMayCall(workspace, session.standing, op)
   const asking = { session, by: call.caller.name, id: call.invocation, abandoned }
-  if (op === 'worker.list') return { worker: workers.find(session, parse('worker.screen', call.input).name) }
-  if (op === 'worker.spawn') return workers.spawn(asking, parse(op, call.input))
-  return workers.wishes.give(op, asking, parse(op, call.input))
+  if (op === 'worker.list') return { worker: workers.find(session, parseInput('worker.screen', call.input).name) }
+  if (op === 'worker.spawn') return workers.spawn(asking, parseInput(op, call.input))
+  return workers.wishes.submit(op, asking, parseInput(op, call.input))
 }
 
 /** The error code by the kind of the refusal: invalid or denied calls, and any other failure of the work itself. */
 function errorOf(error: unknown, action: string): { code: ActionErrorCode; message: string } {
-  const refused = refusalOf(error)
+  const refused = toRefusal(error)
   const { http } = refusals[refused.code]
   // The named CLI is valid; its program is missing.
-  const code = refused.code === 'cli.not-installed' ? 'handler_failed' : (codes[http] ?? 'handler_failed')
+  const code = refused.code === 'cli.not-installed' ? 'handler_failed' : (codesByHttpStatus[http] ?? 'handler_failed')
   // The caller knows the action's name, not the operation's.
-  if (refused.code !== 'input.invalid') return { code, message: bareText(refused) }
-  return { code, message: bareText(refusal('input.invalid', { ...refused.details, operation: action })) }
+  if (refused.code !== 'input.invalid') return { code, message: refusalTextWithoutFix(refused) }
+  return { code, message: refusalTextWithoutFix(refusal('input.invalid', { ...refused.details, operation: action })) }
 }
 
-const codes: Record<number, ActionErrorCode> = {
+const codesByHttpStatus: Record<number, ActionErrorCode> = {
   400: 'invalid_input',
   401: 'permission_denied',
   403: 'permission_denied',

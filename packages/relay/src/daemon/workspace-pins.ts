@@ -4,12 +4,12 @@
 export class WorkspacePins {
   readonly #counts = new Map<string, number>()
 
-  has(name: string): boolean {
+  isPinned(name: string): boolean {
     return this.#counts.has(name)
   }
 
-  /** Pins the workspace until the returned function is called; a second call of that changes nothing. */
-  take(name: string, released: () => void): () => void {
+  /** Pins the workspace until the returned function is called; a second call of the function changes nothing. */
+  pin(name: string, released: () => void): () => void {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
     let isPinned = true
     return () => {

@@ -2,23 +2,23 @@
 // finds it open once it was repaired.
 
 import type { Refusal } from '@agent-relay/sdk/protocol'
-import { bareText, RefusalError } from '../core/refusal-error.ts'
-import { fileFaultOf } from '../store/damage.ts'
-import { ownersHandler, SocketWire } from '../wires/socket.ts'
-import type { LeavingCode, OpenWorkspace } from './open-workspace.ts'
+import { RefusalError, refusalTextWithoutFix } from '../core/refusal-error.ts'
+import { fileRefusalOf } from '../store/damage.ts'
+import { ownerConnectionHandler, SocketWire } from '../wires/socket.ts'
+import type { ClosingCode, OpenWorkspace } from './open-workspace.ts'
 
 /** Opens a workspace for a client; undefined if there is none of this name. */
-interface Visited {
+interface WorkspaceVisits {
   visit<T>(name: string, work: (opened: OpenWorkspace) => Promise<T>): Promise<T | undefined>
 }
 
 export class WorkspaceSockets {
-  readonly #workspaces: Visited
+  readonly #workspaces: WorkspaceVisits
   readonly #pathOf: (name: string) => string
   readonly #wires = new Map<string, SocketWire>()
   readonly #faults = new Map<string, Refusal>()
 
-  constructor(workspaces: Visited, pathOf: (name: string) => string) {
+  constructor(workspaces: WorkspaceVisits, pathOf: (name: string) => string) {
     this.#workspaces = workspaces
     this.#pathOf = pathOf
   }
@@ -28,7 +28,7 @@ export class WorkspaceSockets {
   }
 
   /** The workspaces that cannot be opened because of their files. */
-  faulty(): string[] {
+  faultyNames(): string[] {
     return [...this.#faults.keys()]
   }
 
@@ -38,7 +38,7 @@ export class WorkspaceSockets {
   }
 
   faultTexts(): string[] {
-    return [...this.#faults].map(([name, fault]) => `Workspace ${name} is not open: ${bareText(fault)}`)
+    return [...this.#faults].map(([name, fault]) => `Workspace ${name} is not open: ${refusalTextWithoutFix(fault)}`)
   }
 
   /** Returns the socket of an open workspace, which is made if there is none. */
@@ -49,16 +49,16 @@ export class WorkspaceSockets {
   }
 
   /** Throws the error with which a workspace could not be opened. If its files are the cause, that is remembered. */
-  async refuse(name: string, error: unknown): Promise<never> {
-    const fault = fileFaultOf(error)
+  async failOpening(name: string, error: unknown): Promise<never> {
+    const fault = fileRefusalOf(error)
     if (fault) this.#faults.set(name, fault)
-    // The folder may be gone too. Then nobody can connect.
+    // The workspace's folder may be gone too; then there is no socket, and nobody can connect.
     if (fault && !this.#wires.has(name)) await this.#listen(name).catch(() => {})
     throw error
   }
 
   /** Closes the socket of a workspace that is no longer served. */
-  async close(name: string, code: LeavingCode): Promise<void> {
+  async close(name: string, code: ClosingCode): Promise<void> {
     const wire = this.#wires.get(name)
     this.#wires.delete(name)
     this.#faults.delete(name)
@@ -66,7 +66,7 @@ export class WorkspaceSockets {
   }
 
   async #listen(name: string): Promise<SocketWire> {
-    const handler = ownersHandler(async (work) => {
+    const handler = ownerConnectionHandler(async (work) => {
       const answer = await this.#workspaces.visit(name, ({ dispatch }) => work(dispatch))
       if (!answer) throw new RefusalError('workspace.removed', { workspace: name })
       return answer

@@ -5,8 +5,8 @@
 import { lstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
-import type { Place } from '../core/claims.ts'
-import { pointerBytesMax, type UnsafeGitFile, unsafeGitFile } from './git-files.ts'
+import type { CheckoutFile } from '../core/claims.ts'
+import { gitPointerBytesMax, type UnsafeGitFile, unsafeGitFile } from './git-files.ts'
 
 /** Maximum number of symbolic links on a path, the kernel's own limit. */
 const linksMax = 40
@@ -14,7 +14,7 @@ const linksMax = 40
 const partsMax = 256
 
 /** A question to a path probe (path-probe.ts). Relative paths begin at `cwd`. */
-export interface Question {
+export interface PathQuestion {
   cwd: string
   files: readonly string[]
   /** Paths that may be directories; a directory stands for all files below it. */
@@ -25,9 +25,9 @@ export interface Question {
   isForGit?: boolean
 }
 
-export interface Looked {
+export interface PathAnswer {
   /** The place of each file of the question in its git checkout; null if the path names no file of a checkout. */
-  places: (Place | null)[]
+  places: (CheckoutFile | null)[]
   /** The real paths of those `trees` of the question that are directories; the paths of their files begin with these. */
   trees: string[]
   root?: string
@@ -36,13 +36,13 @@ export interface Looked {
   unsafe?: UnsafeGitFile
 }
 
-export function look({ cwd, files, trees = [], directory, isForGit }: Question): Looked {
+export function answerPathQuestion({ cwd, files, trees = [], directory, isForGit }: PathQuestion): PathAnswer {
   const all = directory === undefined ? [...files, ...trees] : [...files, ...trees, directory]
   return {
     unclear: all.find((file) => isUnclear(cwd, file)),
-    places: files.map((file) => placeOf(cwd, file) ?? null),
-    trees: outermost(trees.flatMap((file) => treeOf(cwd, file))),
-    root: directory === undefined ? undefined : rootOf(directory),
+    places: files.map((file) => placeInCheckout(cwd, file) ?? null),
+    trees: outermost(trees.flatMap((file) => treePaths(cwd, file))),
+    root: directory === undefined ? undefined : checkoutRoot(directory),
     unsafe: directory !== undefined && isForGit ? unsafeGitFile(directory) : undefined,
   }
 }
@@ -57,17 +57,17 @@ function outermost(trees: readonly string[]): string[] {
  * Returns the real path of a directory, also in lower case, since its checkout may ignore case. Returns nothing for a link to a directory: moving or removing
  * the link leaves the directory itself as it is.
  */
-function treeOf(cwd: string, file: string): string[] {
+function treePaths(cwd: string, file: string): string[] {
   const named = resolve(cwd, file)
   const above = isAbsolute(cwd) ? realPath(dirname(named)) : undefined
   if (above === undefined) return []
   const path = join(above, basename(named))
   if (!isDirectory(path) || isLink(path)) return []
-  return [...new Set([path, folded(path)])]
+  return [...new Set([path, ignoringCase(path)])]
 }
 
 /** Returns the file of a git checkout that a path names; undefined if the path names none. */
-export function placeOf(cwd: string, file: string): Place | undefined {
+export function placeInCheckout(cwd: string, file: string): CheckoutFile | undefined {
   if (!isAbsolute(cwd)) return undefined
   const path = realPath(resolve(cwd, file))
   const checkout = path === undefined ? undefined : checkoutAbove(dirname(path))
@@ -75,7 +75,7 @@ export function placeOf(cwd: string, file: string): Place | undefined {
   const { root, repository } = checkout
   const way = relative(root, path).split(sep).join('/')
   if (way === '.git' || way.startsWith('.git/') || isDirectory(path)) return undefined
-  return { path: ignoresCase(root) ? folded(path) : path, root, file: way, repository }
+  return { path: ignoresCase(root) ? ignoringCase(path) : path, root, file: way, repository }
 }
 
 /** The /proc directory of this process; undefined on systems without /proc. */
@@ -97,7 +97,7 @@ function isUnclear(cwd: string, file: string): boolean {
 }
 
 /** Returns the root of the git checkout that contains a directory; undefined if none does. */
-export function rootOf(directory: string): string | undefined {
+export function checkoutRoot(directory: string): string | undefined {
   const path = isAbsolute(directory) ? realPath(directory) : undefined
   return path === undefined ? undefined : checkoutAbove(path)?.root
 }
@@ -188,7 +188,7 @@ function repositoryOf(root: string): string {
 }
 
 function textOf(path: string): string {
-  return readForeignText(path, { bytesMax: pointerBytesMax })?.trim() ?? ''
+  return readForeignText(path, { bytesMax: gitPointerBytesMax })?.trim() ?? ''
 }
 
 /** Whether the checkout's file system ignores case, so that .GIT and .git are the same file. */
@@ -197,6 +197,6 @@ function ignoresCase(root: string): boolean {
   return lower !== undefined && upper !== undefined && lower.ino === upper.ino && lower.dev === upper.dev
 }
 
-function folded(path: string): string {
+function ignoringCase(path: string): string {
   return path.normalize('NFC').toLowerCase()
 }

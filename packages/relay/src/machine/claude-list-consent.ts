@@ -1,16 +1,16 @@
-// Whether the person has agreed that our agents stand in Claude Code's own list.
+// The person's consent to list our agents in Claude Code's own list, stored as a file in the data directory.
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const listFile = 'claude-list'
+const consentFile = 'claude-list'
 
-export function mayListInClaude(dataDir: string): boolean {
-  return existsSync(join(dataDir, listFile))
+export function hasClaudeListConsent(dataDir: string): boolean {
+  return existsSync(join(dataDir, consentFile))
 }
 
 /** Stores the person's choice; a running daemon follows it within seconds. */
-export function letListInClaude(dataDir: string, may: boolean): void {
-  if (may) writeFileSync(join(dataDir, listFile), '', { mode: 0o600 })
-  else rmSync(join(dataDir, listFile), { force: true })
+export function setClaudeListConsent(dataDir: string, may: boolean): void {
+  if (may) writeFileSync(join(dataDir, consentFile), '', { mode: 0o600 })
+  else rmSync(join(dataDir, consentFile), { force: true })
 }

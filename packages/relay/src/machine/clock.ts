@@ -35,7 +35,7 @@ export const systemClock: Clock = {
 /**
  * Wraps a clock so that an error in scheduled work is reported instead of ending the process: the damaged database of one workspace must not stop the others.
  */
-export function guarded(clock: Clock, onTrouble: (error: Error) => void): Clock {
+export function reportingClock(clock: Clock, onTrouble: (error: Error) => void): Clock {
   const after: Clock['after'] = (ms, work) =>
     clock.after(ms, () => {
       try {

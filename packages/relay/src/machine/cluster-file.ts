@@ -9,7 +9,7 @@ import { RefusalError } from '../core/refusal-error.ts'
 import { syncFolder } from './sync.ts'
 
 /** How this machine reaches and logs in to the cluster's database server, and its name in the cluster. */
-export interface Membership {
+export interface ClusterMembership {
   /** The database server's name, its address, or the directory of its Unix socket. */
   host: string
   port: number
@@ -27,14 +27,14 @@ export interface Membership {
   /** The host where `admin` logs in; unset if that is `host`. Many servers admit people of their own computer on the Unix socket alone. */
   adminHost?: string
   /** The requests that each other machine may make of this one, by machine name. Only this machine's owner writes them, never another machine. */
-  allows?: Record<string, Allowed>
+  allows?: Record<string, AllowedRequests>
 }
 
 /**
  * The rights of one machine. `joinedAt` identifies the machine: one that was removed and invited again under the same name has another `joinedAt`, and is
  * another machine.
  */
-export interface Allowed {
+export interface AllowedRequests {
   joinedAt: string
   may: RequestKind[]
 }
@@ -47,7 +47,7 @@ interface Listed {
 }
 
 /** The content of `shared.json`: a workspace that this machine shares through the cluster. */
-export interface Shared {
+export interface SharedFileContent {
   /** The id of the workspace. */
   id: string
   /**
@@ -69,15 +69,15 @@ export class ClusterFile {
   }
 
   /** Reads this machine's membership in a cluster; undefined if it belongs to none. */
-  read(): Membership | undefined {
-    const found = readJson(this.path) as Membership | undefined
+  read(): ClusterMembership | undefined {
+    const found = readJson(this.path) as ClusterMembership | undefined
     if (found === undefined) return undefined
     const isWhole = [found.host, found.database, found.user, found.password, found.machine].every(isText)
     if (!isWhole || !Number.isInteger(found.port)) throw invalid(this.path, 'it does not say where the cluster is')
     return found
   }
 
-  write(membership: Membership): void {
+  write(membership: ClusterMembership): void {
     writeJson(this.path, membership)
   }
 
@@ -91,7 +91,7 @@ export class ClusterFile {
       // A machine without the right is refused without asking the cluster.
       if (!entryOf(place, name)?.may.includes(kind)) return false
       const listed = (await list()).find((each) => each.name === name && each.revokedAt === undefined)
-      return listed !== undefined && allowedTo(place, listed).includes(kind)
+      return listed !== undefined && requestsAllowedTo(place, listed).includes(kind)
     } catch {
       return false
     }
@@ -106,13 +106,13 @@ export class SharedFile {
   }
 
   /** Reads how the workspace is shared; undefined if the workspace lives on this machine alone. */
-  read(): Shared | undefined {
-    const found = readJson(this.path) as Shared | undefined
+  read(): SharedFileContent | undefined {
+    const found = readJson(this.path) as SharedFileContent | undefined
     if (found !== undefined && !isText(found.id)) throw invalid(this.path, 'it does not say which workspace is shared')
     return found
   }
 
-  write(shared: Shared): void {
+  write(shared: SharedFileContent): void {
     writeJson(this.path, shared)
   }
 
@@ -122,22 +122,29 @@ export class SharedFile {
   }
 }
 
-export function allowedTo({ allows }: Pick<Membership, 'allows'>, { name, joinedAt }: Listed): RequestKind[] {
+export function requestsAllowedTo(
+  { allows }: Pick<ClusterMembership, 'allows'>,
+  { name, joinedAt }: Listed,
+): RequestKind[] {
   const found = entryOf({ allows }, name)
   // Compared as times, not as text: the cluster's database writes a time in the time zone of whoever asks.
   return found && Date.parse(found.joinedAt) === Date.parse(joinedAt) ? found.may : []
 }
 
 /** Returns the stored rights for a machine name, whichever machine had the name when the rights were written. */
-function entryOf({ allows }: Pick<Membership, 'allows'>, name: string): Allowed | undefined {
+function entryOf({ allows }: Pick<ClusterMembership, 'allows'>, name: string): AllowedRequests | undefined {
   const found: unknown = allows && Object.hasOwn(allows, name) ? allows[name] : undefined
-  const { joinedAt, may } = (found ?? {}) as Partial<Allowed>
+  const { joinedAt, may } = (found ?? {}) as Partial<AllowedRequests>
   if (!isText(joinedAt) || !Array.isArray(may)) return undefined
   return { joinedAt, may: requestKinds.filter((kind) => may.includes(kind)) }
 }
 
 /** Formats the cluster's address for people: never with a password. */
-export function placeText({ host, port, database }: Pick<Membership, 'host' | 'port' | 'database'>): string {
+export function clusterAddressText({
+  host,
+  port,
+  database,
+}: Pick<ClusterMembership, 'host' | 'port' | 'database'>): string {
   return `${host.startsWith('/') ? host : `${host}:${port}`}/${database}`
 }
 

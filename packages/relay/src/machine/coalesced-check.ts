@@ -11,7 +11,7 @@ export class CoalescedCheck {
   }
 
   /** Runs the check after `ms` at the latest. */
-  within(ms: number): void {
+  runWithin(ms: number): void {
     const at = performance.now() + ms
     if (this.#isEnded || at >= this.#at) return
     clearTimeout(this.#timer)

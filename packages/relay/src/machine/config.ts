@@ -32,7 +32,7 @@ export function chooseProject(cwd: string, env: Env, given?: string): ProjectCho
   const project = namedProject(cwd, env, given)
   if (project !== undefined) return { project }
   if (isRootOrHome(cwd, env)) return { project: homeWorkspace }
-  return { project: nameAfter(cwd, dataDir(env)), directory: cwd }
+  return { project: projectNameFor(cwd, dataDir(env)), directory: cwd }
 }
 
 /** Whether the directory is `/` or the home directory: a workspace of such a directory would take in every project below it. */
@@ -41,7 +41,7 @@ export function isRootOrHome(directory: string, env: Env): boolean {
 }
 
 /** Returns the workspace for a command that makes no new one: the workspace that is configured, otherwise `home`. */
-export function meantProject(cwd: string, env: Env, given?: string): string {
+export function configuredProject(cwd: string, env: Env, given?: string): string {
   return namedProject(cwd, env, given) ?? homeWorkspace
 }
 
@@ -57,13 +57,13 @@ function namedProject(cwd: string, env: Env, given?: string): string | undefined
  * Makes a valid workspace name from the directory's name. A short hash of the path is added if another directory owns the name already, or the name is
  * reserved.
  */
-function nameAfter(directory: string, dataDirectory: string): string {
+function projectNameFor(directory: string, dataDirectory: string): string {
   const fitted =
     basename(directory)
       .replace(/[^A-Za-z0-9._-]+/g, '-')
       .replace(/^[^A-Za-z0-9]+/, '')
       .slice(0, 56) || 'relay'
-  const owner = ownerOf(dataDirectory, fitted)
+  const owner = projectOwner(dataDirectory, fitted)
   // `home` is reserved for everybody outside a project. Case is ignored: some file systems take `Home` for the same name.
   const isFree = fitted.toLowerCase() !== homeWorkspace && (owner === undefined || owner === directory)
   return isFree ? fitted : `${fitted}-${shortHash(directory)}`
@@ -79,7 +79,7 @@ function realPath(path: string): string {
 
 const ownerFile = 'directory'
 
-export function ownerOf(dataDirectory: string, project: string): string | undefined {
+export function projectOwner(dataDirectory: string, project: string): string | undefined {
   try {
     return readFileSync(join(projectDir(dataDirectory, project), ownerFile), 'utf8').trim()
   } catch {
@@ -87,7 +87,7 @@ export function ownerOf(dataDirectory: string, project: string): string | undefi
   }
 }
 
-export function setOwner(dataDirectory: string, project: string, directory: string): void {
+export function setProjectOwner(dataDirectory: string, project: string, directory: string): void {
   const path = join(projectDir(dataDirectory, project), ownerFile)
   if (!existsSync(path)) writeFileSync(path, `${directory}\n`, { mode: 0o600 })
 }

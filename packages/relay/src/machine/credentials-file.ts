@@ -9,7 +9,7 @@ import { syncFile, syncFolder } from './sync.ts'
 /** Maximum size of the credentials file, enough for some 10,000 workspaces. */
 const credentialsBytesMax = 4 * 1024 * 1024
 
-interface Kept {
+interface StoredKey {
   name: string
   key: string
   /** The data directory that the workspace lies in; unset in files from before version 0.2. */
@@ -17,7 +17,7 @@ interface Kept {
 }
 
 interface CredentialsContent {
-  workspaces: Record<string, Kept>
+  workspaces: Record<string, StoredKey>
 }
 
 /** The keys of the owner's workspaces, by workspace id; readable by the owner alone. */
@@ -56,20 +56,20 @@ export class CredentialsFile {
   }
 
   /** Finds another data directory that has this workspace under another key; undefined if none does. Storing our key would overwrite that key. */
-  otherPlace(workspaceId: string, key: string, dataDir: string): { dataDir: string; name: string } | undefined {
+  otherDataDirectory(workspaceId: string, key: string, dataDir: string): { dataDir: string; name: string } | undefined {
     const kept = this.#read().workspaces[workspaceId]
     if (kept?.dataDir === undefined || isIn(kept, dataDir) || kept.key === key) return undefined
     return { dataDir: kept.dataDir, name: kept.name }
   }
 
-  put(workspaceId: string, kept: Required<Kept>): void {
+  put(workspaceId: string, kept: Required<StoredKey>): void {
     const content = this.#read()
     content.workspaces[workspaceId] = kept
     this.#write(content)
   }
 
   /** Stores the data directory of a workspace, if the file does not name one yet. */
-  place(workspaceId: string, dataDir: string): void {
+  recordDataDir(workspaceId: string, dataDir: string): void {
     const content = this.#read()
     const kept = content.workspaces[workspaceId]
     if (!kept || kept.dataDir !== undefined) return
@@ -108,10 +108,10 @@ export class CredentialsFile {
       if (!(error instanceof UnsafeFileError)) throw error
       throw new RefusalError('config.invalid', { path: this.path, why: error.why })
     }
-    if (text === undefined) return { workspaces: bare({}) }
+    if (text === undefined) return { workspaces: withoutPrototype({}) }
     try {
       const content = JSON.parse(text) as Partial<CredentialsContent>
-      return { ...content, workspaces: bare(content.workspaces ?? {}) }
+      return { ...content, workspaces: withoutPrototype(content.workspaces ?? {}) }
     } catch {
       throw new RefusalError('config.invalid', { path: this.path, why: 'not valid JSON' })
     }
@@ -119,11 +119,11 @@ export class CredentialsFile {
 }
 
 /** Copies the table without a prototype, so that no workspace id finds an inherited property. */
-function bare(workspaces: Record<string, Kept>): Record<string, Kept> {
+function withoutPrototype(workspaces: Record<string, StoredKey>): Record<string, StoredKey> {
   return Object.assign(Object.create(null), workspaces)
 }
 
 /** Whether the workspace lies in this data directory. If the file does not say, the answer is yes: better to ask the owner than to replace a lost workspace. */
-function isIn({ dataDir }: Kept, directory: string): boolean {
+function isIn({ dataDir }: StoredKey, directory: string): boolean {
   return dataDir === undefined || dataDir === directory
 }

@@ -23,7 +23,7 @@ const removedFolder = 'removed'
 /** Folder in which a workspace from a backup is built before it moves to its place. */
 const restoringFolder = 'restoring'
 /** File that marks a workspace as unfinished until its database is complete and its key is stored. Nobody has been told of an unfinished workspace. */
-const beginningFile = 'beginning'
+const unfinishedMarkFile = 'beginning'
 
 /** Says why the path cannot be a data directory, or cannot be made one; undefined if it can. Changes nothing. */
 export function dataDirectoryFault(path: string): string | undefined {
@@ -42,7 +42,7 @@ export function dataDirectoryFault(path: string): string | undefined {
 const portFile = 'http-port'
 
 /** Reads the HTTP port that a daemon took because the usual port was not free; undefined if none did. */
-export function keptPort(dataDir: string): number | undefined {
+export function storedPort(dataDir: string): number | undefined {
   try {
     const port = Number(readFileSync(join(dataDir, portFile), 'utf8'))
     return Number.isInteger(port) && port > 0 && port <= 65_535 ? port : undefined
@@ -51,12 +51,12 @@ export function keptPort(dataDir: string): number | undefined {
   }
 }
 
-export function keepPort(dataDir: string, port: number): void {
+export function storePort(dataDir: string, port: number): void {
   writeFileSync(join(dataDir, portFile), `${port}\n`, { mode: 0o600 })
 }
 
 /** The id and key of a workspace from a backup. */
-export interface PlacedKey {
+export interface RestoredKey {
   id: string
   key: string
 }
@@ -77,28 +77,28 @@ export class DataDirectory {
   }
 
   /** Returns the folder of a workspace, and makes it if it is missing. */
-  make(workspace: string): string {
+  makeFolder(workspace: string): string {
     const directory = projectDir(this.path, workspace)
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     return directory
   }
 
-  database(workspace: string): string {
+  databasePath(workspace: string): string {
     return join(projectDir(this.path, workspace), 'relay.db')
   }
 
   /** Whether the workspace exists; a half-made one does not count. */
-  has(workspace: string): boolean {
-    return existsSync(this.database(workspace)) && !this.isBeginning(workspace)
+  hasWorkspace(workspace: string): boolean {
+    return existsSync(this.databasePath(workspace)) && !this.isUnfinished(workspace)
   }
 
-  isBeginning(workspace: string): boolean {
-    return existsSync(this.#beginning(workspace))
+  isUnfinished(workspace: string): boolean {
+    return existsSync(this.#unfinishedMark(workspace))
   }
 
-  begin(workspace: string): void {
-    this.make(workspace)
-    writeFileSync(this.#beginning(workspace), '', { mode: 0o600 })
+  markUnfinished(workspace: string): void {
+    this.makeFolder(workspace)
+    writeFileSync(this.#unfinishedMark(workspace), '', { mode: 0o600 })
     syncFolder(projectDir(this.path, workspace))
   }
 
@@ -106,48 +106,48 @@ export class DataDirectory {
    * Marks the workspace as complete by removing the file `beginning`, on disk before anybody is told of the workspace: after a power cut that file must not
    * come back beside acknowledged messages.
    */
-  begun(workspace: string): void {
-    if (!this.isBeginning(workspace)) return
-    rmSync(this.#beginning(workspace))
+  markFinished(workspace: string): void {
+    if (!this.isUnfinished(workspace)) return
+    rmSync(this.#unfinishedMark(workspace))
     syncFolder(projectDir(this.path, workspace))
   }
 
   /** Deletes a half-made workspace, of which nobody was told. */
-  abandon(workspace: string): void {
+  deleteUnfinished(workspace: string): void {
     rmSync(projectDir(this.path, workspace), { recursive: true, force: true })
   }
 
   /** Makes an empty folder in which a workspace is built from a backup. */
-  newFolder(): string {
+  makeRestoreFolder(): string {
     const restoring = join(this.path, restoringFolder)
     mkdirSync(restoring, { recursive: true, mode: 0o700 })
     return mkdtempSync(join(restoring, 'w-'))
   }
 
-  /** Whether a path is a folder that `newFolder` has made and `markPlaced` has marked as complete. */
-  isNewFolder(path: string): boolean {
-    if (!existsSync(join(path, beginningFile))) return false
+  /** Whether a path is a folder that `makeRestoreFolder` has made and `markRestored` has marked as complete. */
+  isRestoreFolder(path: string): boolean {
+    if (!existsSync(join(path, unfinishedMarkFile))) return false
     return dirname(realpathSync(path)) === join(this.realPath, restoringFolder)
   }
 
   /** Marks the folder of a workspace from a backup as complete. Once the folder is in its place, the workspace counts as soon as its key is stored. */
-  markPlaced(folder: string, placed: PlacedKey): void {
-    writeFileSync(join(folder, beginningFile), JSON.stringify(placed), { mode: 0o600 })
+  markRestored(folder: string, placed: RestoredKey): void {
+    writeFileSync(join(folder, unfinishedMarkFile), JSON.stringify(placed), { mode: 0o600 })
     syncFolder(folder)
   }
 
   /** Moves a folder to the workspace's place in one step. A half-made workspace in that place is deleted; any other folder is moved into `damaged`. */
-  place(workspace: string, folder: string): void {
+  moveIntoPlace(workspace: string, folder: string): void {
     const place = projectDir(this.path, workspace)
     mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
-    if (this.isBeginning(workspace)) this.abandon(workspace)
-    else if (existsSync(place)) renameSync(place, this.damagedPlace(workspace))
+    if (this.isUnfinished(workspace)) this.deleteUnfinished(workspace)
+    else if (existsSync(place)) renameSync(place, this.makeDamagedPath(workspace))
     renameSync(folder, place)
     syncFolder(dirname(place))
   }
 
   /** Returns a free path in `damaged` for a folder with damaged files of the workspace. */
-  damagedPlace(workspace: string): string {
+  makeDamagedPath(workspace: string): string {
     const damaged = join(this.path, 'damaged')
     mkdirSync(damaged, { recursive: true, mode: 0o700 })
     return join(mkdtempSync(join(damaged, 'w-')), workspace)
@@ -156,10 +156,10 @@ export class DataDirectory {
   /**
    * Puts a folder in the place of an existing workspace, which is first moved to the removed workspaces. If this fails, the existing workspace is moved back.
    */
-  replace(workspace: string, folder: string): void {
-    const aside = this.remove(workspace)
+  replaceWorkspace(workspace: string, folder: string): void {
+    const aside = this.removeWorkspace(workspace)
     try {
-      this.place(workspace, folder)
+      this.moveIntoPlace(workspace, folder)
     } catch (error) {
       const place = projectDir(this.path, workspace)
       if (aside !== undefined && !existsSync(place)) renameSync(aside, place)
@@ -168,9 +168,9 @@ export class DataDirectory {
   }
 
   /** Returns the id and key of a workspace from a backup that is in its place but does not count yet, since its key is not stored. */
-  placedKey(workspace: string): PlacedKey | undefined {
+  restoredKey(workspace: string): RestoredKey | undefined {
     try {
-      const text = readFileSync(this.#beginning(workspace), 'utf8')
+      const text = readFileSync(this.#unfinishedMark(workspace), 'utf8')
       return text === '' ? undefined : JSON.parse(text)
     } catch {
       return undefined
@@ -178,24 +178,24 @@ export class DataDirectory {
   }
 
   /** The names of half-made workspaces. */
-  beginnings(): string[] {
+  unfinishedWorkspaces(): string[] {
     const projects = join(this.path, 'projects')
-    return existsSync(projects) ? readdirSync(projects).filter((name) => this.isBeginning(name)) : []
+    return existsSync(projects) ? readdirSync(projects).filter((name) => this.isUnfinished(name)) : []
   }
 
-  #beginning(workspace: string): string {
-    return join(projectDir(this.path, workspace), beginningFile)
+  #unfinishedMark(workspace: string): string {
+    return join(projectDir(this.path, workspace), unfinishedMarkFile)
   }
 
   workspaces(): string[] {
     const projects = join(this.path, 'projects')
-    return existsSync(projects) ? readdirSync(projects).filter((name) => this.has(name)) : []
+    return existsSync(projects) ? readdirSync(projects).filter((name) => this.hasWorkspace(name)) : []
   }
 
   /**
    * Moves a workspace's folder to the removed workspaces in one step, so that an interrupted removal goes on at the next start. Returns the folder's new path.
    */
-  remove(workspace: string): string | undefined {
+  removeWorkspace(workspace: string): string | undefined {
     const removed = join(this.path, removedFolder)
     mkdirSync(removed, { recursive: true, mode: 0o700 })
     const folder = projectDir(this.path, workspace)
@@ -206,7 +206,7 @@ export class DataDirectory {
   }
 
   /** The names of removed workspaces whose files are not deleted yet. */
-  removed(): string[] {
+  removedWorkspaces(): string[] {
     const removed = join(this.path, removedFolder)
     if (!existsSync(removed)) return []
     // Plain files are skipped: desktop programs leave files of their own in any folder.
@@ -215,12 +215,12 @@ export class DataDirectory {
   }
 
   /** Deletes the files of removed workspaces. */
-  sweep(): void {
+  deleteRemoved(): void {
     rmSync(join(this.path, removedFolder), { recursive: true, force: true })
   }
 
   /** Deletes leftovers of an interrupted restore. Must not run during a restore. */
-  sweepNewFolders(): void {
+  deleteRestoreFolders(): void {
     rmSync(join(this.path, restoringFolder), { recursive: true, force: true })
   }
 
@@ -232,19 +232,19 @@ export class DataDirectory {
   }
 
   /** Returns the workspaces that were open when the last daemon ended, even those whose database no longer exists. */
-  lastOpen(): string[] {
+  lastOpenWorkspaces(): string[] {
     return this.#namesIn('open.json')
   }
 
   /** Stores the names of the cluster's workspaces, so that no other workspace gets one of these names while the cluster cannot be asked. */
-  rememberShared(names: readonly string[]): void {
-    if (names.join() === this.lastShared().join()) return
+  rememberSharedNames(names: readonly string[]): void {
+    if (names.join() === this.lastSharedNames().join()) return
     const path = join(this.path, 'shared-names.json')
     writeFileSync(`${path}.tmp`, JSON.stringify(names), { mode: 0o600 })
     renameSync(`${path}.tmp`, path)
   }
 
-  lastShared(): string[] {
+  lastSharedNames(): string[] {
     return this.#namesIn('shared-names.json')
   }
 

@@ -6,7 +6,7 @@ import { RefusalError } from '../core/refusal-error.ts'
 /** File descriptors that must be free before a workspace is opened: for its databases, their logs and its socket, for temporary files, and for connections. */
 const spareMin = 20
 
-export class Descriptors {
+export class FileDescriptors {
   /** The maximum number of open files; undefined if the system does not tell. Read at the start: at the limit no file could be opened to read it. */
   readonly limit: number | undefined = limitNow()
 
@@ -15,24 +15,24 @@ export class Descriptors {
    * middle might be left half done.
    */
   async withRoom<T>(work: () => Promise<T>, makeRoom: () => Promise<void>): Promise<T> {
-    if (!this.#areLeft()) await makeRoom()
+    if (!this.#hasEnough()) await makeRoom()
     const refused = () => new RefusalError('daemon.descriptors', { limit: this.limit })
-    if (!this.#areLeft()) throw refused()
+    if (!this.#hasEnough()) throw refused()
     try {
       return await work()
     } catch (error) {
-      throw this.#isForWant(error) ? refused() : error
+      throw this.#isFromLack(error) ? refused() : error
     }
   }
 
   /** Whether an error comes from a lack of descriptors. SQLite says only that it cannot open the file. */
-  #isForWant(error: unknown): boolean {
+  #isFromLack(error: unknown): boolean {
     const { code } = error as NodeJS.ErrnoException
-    return code === 'EMFILE' || code === 'ENFILE' || !this.#areLeft()
+    return code === 'EMFILE' || code === 'ENFILE' || !this.#hasEnough()
   }
 
   /** Whether enough descriptors are left to open a workspace. */
-  #areLeft(): boolean {
+  #hasEnough(): boolean {
     const spare: number[] = []
     try {
       for (let i = 0; i < spareMin; i++) spare.push(openSync('/dev/null', 'r'))

@@ -3,10 +3,10 @@
 
 import { type Stats, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { mustBeFile, readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
+import { assertRegularFile, readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
 
 /** Maximum size of `.git` and `commondir` if they are files: each holds only a path. */
-export const pointerBytesMax = 8 * 1024
+export const gitPointerBytesMax = 8 * 1024
 
 /** Names of the files that git opens. `own`: files of each checkout. `shared`: files that all checkouts of a repository share. */
 const own = ['HEAD', 'index', 'config.worktree', 'commondir', 'gitdir', 'info/sparse-checkout']
@@ -51,7 +51,7 @@ function mustBeFiles(directory: string): void {
 function check(folder: string, names: readonly string[]): void {
   for (const name of names) {
     const stats = statOf(join(folder, name))
-    if (stats) mustBeFile(join(folder, name), stats)
+    if (stats) assertRegularFile(join(folder, name), stats)
   }
 }
 
@@ -74,5 +74,5 @@ function statOf(path: string): Stats | undefined {
 }
 
 function textOf(path: string): string {
-  return readForeignText(path, { bytesMax: pointerBytesMax, mayBeLink: true })?.trim() ?? ''
+  return readForeignText(path, { bytesMax: gitPointerBytesMax, mayBeLink: true })?.trim() ?? ''
 }

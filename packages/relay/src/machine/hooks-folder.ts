@@ -4,10 +4,10 @@
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readForeignText } from '@agent-relay/sdk/internal/foreign-file'
-import { isGone } from './is-gone.ts'
+import { isProcessGone } from './is-process-gone.ts'
 
 const quietFile = (host: number | string) => `quiet.${host}`
-const doorFile = (host: number | string) => `door.${host}`
+const ownInterfaceFile = (host: number | string) => `door.${host}`
 
 export class HooksFolder {
   readonly path: string
@@ -19,14 +19,14 @@ export class HooksFolder {
   }
 
   /** Removes the marks of an earlier daemon before anything can be sent: they tell nothing about the inboxes as they are. */
-  begin(): void {
+  removeOldMarks(): void {
     try {
       mkdirSync(this.path, { recursive: true, mode: 0o700 })
     } catch {}
-    this.#removeAll((name) => name.startsWith(quietFile('')) || name.startsWith(doorFile('')))
+    this.#removeAll((name) => name.startsWith(quietFile('')) || name.startsWith(ownInterfaceFile('')))
   }
 
-  announce(pid: number): void {
+  announceDaemon(pid: number): void {
     try {
       writeFileSync(join(this.path, 'daemon'), `${pid}\n`, { mode: 0o600 })
     } catch {}
@@ -34,17 +34,17 @@ export class HooksFolder {
   }
 
   /** Returns the process id of the running daemon and when it announced itself; undefined if no daemon runs, or it is stopping. */
-  daemon(): { pid: number; since: string } | undefined {
+  runningDaemon(): { pid: number; since: string } | undefined {
     const path = join(this.path, 'daemon')
     try {
       const pid = Number.parseInt(readForeignText(path) ?? '', 10)
-      return pid > 0 && !isGone(pid) ? { pid, since: statSync(path).mtime.toISOString() } : undefined
+      return pid > 0 && !isProcessGone(pid) ? { pid, since: statSync(path).mtime.toISOString() } : undefined
     } catch {
       return undefined
     }
   }
 
-  withdraw(): void {
+  withdrawDaemon(): void {
     try {
       rmSync(join(this.path, 'daemon'), { force: true })
     } catch {}
@@ -54,22 +54,22 @@ export class HooksFolder {
    * Records whether no message waits for an agent of the program with process id `host`; undefined: the agent is gone. While no message waits for any agent of
    * the program, the file `quiet.HOST` tells the program's hooks not to start Node. `agent` is unique across all workspaces.
    */
-  note(host: number, agent: string, isQuiet: boolean | undefined): void {
+  recordQuiet(host: number, agent: string, isQuiet: boolean | undefined): void {
     const agents = this.#agents.get(host) ?? new Map<string, boolean>()
     const wasQuiet = isAllQuiet(agents)
     if (isQuiet === undefined) agents.delete(agent)
     else agents.set(agent, isQuiet)
     if (agents.size === 0) this.#agents.delete(host)
     else this.#agents.set(host, agents)
-    if (isAllQuiet(agents) !== wasQuiet) this.#put(quietFile(host), !wasQuiet)
+    if (isAllQuiet(agents) !== wasQuiet) this.#setMark(quietFile(host), !wasQuiet)
   }
 
   /** Records whether this daemon reaches the program's session through the program's own interface: then the program's hooks start no waiter. */
-  noteDoor(host: number, isOpen: boolean): void {
-    this.#put(doorFile(host), isOpen)
+  recordOwnInterface(host: number, isOpen: boolean): void {
+    this.#setMark(ownInterfaceFile(host), isOpen)
   }
 
-  #put(file: string, isThere: boolean): void {
+  #setMark(file: string, isThere: boolean): void {
     const path = join(this.path, file)
     try {
       if (isThere) writeFileSync(path, '', { mode: 0o600 })
@@ -91,5 +91,5 @@ function isAllQuiet(agents: ReadonlyMap<string, boolean>): boolean {
 /** Whether a file named after a process (`HOST.PID`, `brief.HOST`) was left behind by a process that has ended, for example by a killed waiter. */
 function isLeft(name: string): boolean {
   const host = /^(?:brief\.|turn\.)?(\d+)(?:\.|$)/.exec(name)?.[1]
-  return host !== undefined && isGone(Number(host))
+  return host !== undefined && isProcessGone(Number(host))
 }

@@ -3,7 +3,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { dirname, isAbsolute, resolve, sep } from 'node:path'
-import type { Looked, Question } from './checkout.ts'
+import type { PathAnswer, PathQuestion } from './checkout.ts'
 
 /** Maximum time for an answer of the probe. A disk answers within a millisecond; a network, or an overloaded machine, within a second or two. */
 const probeMs = 3_000
@@ -19,13 +19,13 @@ const waitingMax = 10_000
 
 interface Waiting {
   asker: string
-  question: Question
-  done(looked: Looked | undefined): void
+  question: PathQuestion
+  done(looked: PathAnswer | undefined): void
   /** Whether this is the second try of the question, since the probe process that was asked first has ended. */
   isAgain?: boolean
 }
 
-type FromProcess = { isReady: true } | { looked: Looked }
+type FromProcess = { isReady: true } | { looked: PathAnswer }
 
 export class PathProbe {
   readonly #answerMs: number
@@ -44,16 +44,16 @@ export class PathProbe {
   }
 
   /** Asks the probe to look at paths. Undefined if the file system does not answer in time: then nothing is known. */
-  look(question: Question, asker: string): Promise<Looked | undefined> {
+  ask(question: PathQuestion, asker: string): Promise<PathAnswer | undefined> {
     if (this.#count >= waitingMax) return Promise.resolve(undefined)
     return new Promise((done) => {
-      this.#wait({ asker, question, done })
+      this.#enqueue({ asker, question, done })
       this.#next()
-      this.#hold()
+      this.#keepAlive()
     })
   }
 
-  #wait(waiting: Waiting): void {
+  #enqueue(waiting: Waiting): void {
     this.#count++
     const theirs = this.#waiting.get(waiting.asker)
     if (theirs) theirs.push(waiting)
@@ -61,7 +61,7 @@ export class PathProbe {
   }
 
   /** Takes the first question of the asker whose turn it is. */
-  #take(): Waiting | undefined {
+  #dequeue(): Waiting | undefined {
     for (const [asker, theirs] of this.#waiting) {
       const waiting = theirs.shift()
       this.#waiting.delete(asker)
@@ -80,17 +80,17 @@ export class PathProbe {
     if (this.#asked || this.#count === 0) return
     this.#process ??= this.#start()
     if (!this.#isReady) return
-    let waiting = this.#take()
-    for (; waiting && this.#isStuck(waiting.question); waiting = this.#take()) waiting.done(undefined)
+    let waiting = this.#dequeue()
+    for (; waiting && this.#isStuck(waiting.question); waiting = this.#dequeue()) waiting.done(undefined)
     if (!waiting) return
     const { question } = waiting
     this.#asked = waiting
     this.#process.send(question)
-    this.#wake(this.#answerMs, () => this.#giveUp(question))
+    this.#setAlarm(this.#answerMs, () => this.#giveUp(question))
   }
 
   /** Sets the only timer of the probe, which limits a start, an answer, or an idle time. */
-  #wake(ms: number, work: () => void): void {
+  #setAlarm(ms: number, work: () => void): void {
     clearTimeout(this.#alarm)
     const process = this.#process
     // Answers that arrived while the daemon's own process was busy are handled before the timeout counts.
@@ -99,7 +99,7 @@ export class PathProbe {
     this.#alarm = alarm
   }
 
-  #giveUp(question: Question): void {
+  #giveUp(question: PathQuestion): void {
     if (this.#asked?.question !== question) return
     for (const directory of directoriesOf(question)) {
       if (this.#stuck.size >= stuckMax) this.#stuck.clear()
@@ -107,10 +107,10 @@ export class PathProbe {
     }
     this.#answer(undefined)
     this.#process?.kill('SIGKILL')
-    this.#lost(this.#process)
+    this.#onProcessEnd(this.#process)
   }
 
-  #isStuck(question: Question): boolean {
+  #isStuck(question: PathQuestion): boolean {
     const now = performance.now()
     for (const [directory, until] of this.#stuck) if (until < now) this.#stuck.delete(directory)
     if (this.#stuck.size === 0) return false
@@ -123,27 +123,27 @@ export class PathProbe {
     const file = new URL('../../dist/machine/path-probe-process.js', import.meta.url)
     const started = fork(file, [], { cwd: sep, execArgv: [], stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
     // A probe process that was given up may still send an answer; it belongs to an earlier question and is ignored.
-    started.on('message', (message: FromProcess) => this.#process === started && this.#hear(message))
-    started.on('error', () => this.#lost(started))
-    started.on('exit', () => this.#lost(started))
+    started.on('message', (message: FromProcess) => this.#process === started && this.#onMessage(message))
+    started.on('error', () => this.#onProcessEnd(started))
+    started.on('exit', () => this.#onProcessEnd(started))
     // An idle probe must not keep a daemon alive that has nothing else to do.
     started.unref()
     this.#process = started
-    this.#hold()
-    this.#wake(startMs, () => started.kill('SIGKILL'))
+    this.#keepAlive()
+    this.#setAlarm(startMs, () => started.kill('SIGKILL'))
     return started
   }
 
-  #hear(message: FromProcess): void {
+  #onMessage(message: FromProcess): void {
     if ('isReady' in message) this.#isReady = true
     else this.#answer(message.looked)
-    this.#wake(idleMs, () => this.#dismiss())
+    this.#setAlarm(idleMs, () => this.#dismiss())
     this.#next()
-    this.#hold()
+    this.#keepAlive()
   }
 
   /** Keeps the daemon's process alive while a question waits for its answer. */
-  #hold(): void {
+  #keepAlive(): void {
     const channel = this.#process?.channel
     if (this.#asked || this.#count > 0) channel?.ref()
     else channel?.unref()
@@ -156,13 +156,13 @@ export class PathProbe {
     process?.disconnect()
   }
 
-  #answer(looked: Looked | undefined): void {
+  #answer(looked: PathAnswer | undefined): void {
     const asked = this.#asked
     this.#asked = undefined
     asked?.done(looked)
   }
 
-  #lost(process: ChildProcess | undefined): void {
+  #onProcessEnd(process: ChildProcess | undefined): void {
     if (process === undefined || process !== this.#process) return
     const hadBegun = this.#isReady
     this.#process = undefined
@@ -172,14 +172,14 @@ export class PathProbe {
     this.#asked = undefined
     // If the probe process was ended from outside, its question goes to the next probe process, once.
     if (asked?.isAgain) asked.done(undefined)
-    else if (asked) this.#wait({ ...asked, isAgain: true })
+    else if (asked) this.#enqueue({ ...asked, isAgain: true })
     // If the probe process failed to start, all waiting questions get undefined, instead of one failing start after another.
-    if (!hadBegun) while (this.#count > 0) this.#take()?.done(undefined)
+    if (!hadBegun) while (this.#count > 0) this.#dequeue()?.done(undefined)
     this.#next()
   }
 }
 
-function directoriesOf({ cwd, files, trees = [], directory }: Question): string[] {
+function directoriesOf({ cwd, files, trees = [], directory }: PathQuestion): string[] {
   if (!isAbsolute(cwd)) return []
   const above = [...files, ...trees].map((file) => dirname(resolve(cwd, file)))
   return [...new Set(directory === undefined ? above : [...above, resolve(cwd, directory)])]

@@ -9,45 +9,45 @@ import { promisify } from 'node:util'
 
 export interface ProcessPlace {
   /** Process ids: the process itself, its parent, and so on upward. */
-  line: number[]
+  ancestry: number[]
   hasTerminal: boolean
   /** Whether the process has cut itself off from its parents: the leader of its Unix session is not among them. */
   isDetached: boolean
 }
 
-interface Known {
+interface KnownProcess {
   parent: number
   leader: number
   terminal: boolean
 }
 
 /** Maximum number of processes from a process up to its furthest known ancestor: more than any person's nested shells. */
-const lineMax = 100
+const ancestryMax = 100
 
 /** Returns the process title by which a client proves which process it is. The title has to fit into the space of the process's arguments. */
-export function titleOf(ticket: string): string {
+export function proofTitle(ticket: string): string {
   return `relay-${createHash('sha256').update(`title of ${ticket}`).digest('hex').slice(0, 18)}`
 }
 
 /** Returns the ancestors and the terminal of a process; undefined if the process does not have the expected title, or nothing can be read about it. */
 export async function placeOfProcess(pid: number, ticket: string): Promise<ProcessPlace | undefined> {
   const read = process.platform === 'linux' ? fromProc() : await fromPs()
-  if (read === undefined || (await read.title(pid)) !== titleOf(ticket)) return undefined
+  if (read === undefined || (await read.title(pid)) !== proofTitle(ticket)) return undefined
   const line: number[] = []
   const own = await read.known(pid)
   if (!own) return undefined
-  for (let at = pid; at > 1 && line.length < lineMax && !line.includes(at); ) {
+  for (let at = pid; at > 1 && line.length < ancestryMax && !line.includes(at); ) {
     line.push(at)
     // A process that cannot be read belongs to another user; the chain of ancestors ends there.
     at = (await read.known(at))?.parent ?? 0
   }
   const isDetached = own.leader !== 0 && !line.includes(own.leader)
-  return { line, hasTerminal: own.terminal, isDetached }
+  return { ancestry: line, hasTerminal: own.terminal, isDetached }
 }
 
 interface ProcessReader {
   title(pid: number): Promise<string | undefined>
-  known(pid: number): Promise<Known | undefined>
+  known(pid: number): Promise<KnownProcess | undefined>
 }
 
 function fromProc(): ProcessReader {
@@ -69,7 +69,7 @@ async function fromPs(): Promise<ProcessReader | undefined> {
   if (process.platform === 'win32') return undefined
   const ps = promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,tty=,command='], { maxBuffer: 16 * 1024 * 1024 })
   const { stdout } = await ps.catch(() => ({ stdout: '' }))
-  const rows = new Map<number, Known & { title: string }>()
+  const rows = new Map<number, KnownProcess & { title: string }>()
   for (const line of stdout.split('\n')) {
     const [, pid, parent, tty, title = ''] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*?)\s*$/.exec(line) ?? []
     if (pid === undefined) continue

@@ -68,7 +68,7 @@ export interface ProjectConfigFile {
 
 /** Reads the nearest project configuration, upward from `directory`. The file is read once, so that the hashed content is the content used. */
 export function projectConfig(directory: string, dataDir: string): ProjectConfigFile | undefined {
-  const file = find(directory)
+  const file = findFile(directory)
   if (file === undefined) return undefined
   // The real path gives the configuration file one name, whichever path led to its directory.
   const real = realpathSync(file.directory)
@@ -80,7 +80,7 @@ export function projectConfig(directory: string, dataDir: string): ProjectConfig
   return { path, directory: real, sha256, isTrusted, settings: settings.data }
 }
 
-export function trust({ path, sha256 }: Pick<ProjectConfigFile, 'path' | 'sha256'>, dataDir: string): void {
+export function trustConfig({ path, sha256 }: Pick<ProjectConfigFile, 'path' | 'sha256'>, dataDir: string): void {
   write(dataDir, { ...read(dataDir), [path]: sha256 })
 }
 
@@ -92,12 +92,12 @@ export function withdrawTrust(path: string, dataDir: string): boolean {
 }
 
 /** Whether the project's settings contain nothing that needs trust. */
-export function isEmpty({ llm, mcpServers = {}, harness = {}, worktree = {} }: ProjectSettings): boolean {
+export function needsNoTrust({ llm, mcpServers = {}, harness = {}, worktree = {} }: ProjectSettings): boolean {
   if (Object.keys(worktree).length > 0) return false
   return llm === undefined && Object.keys(mcpServers).length === 0 && Object.keys(harness).length === 0
 }
 
-function find(directory: string): ProjectFile | undefined {
+function findFile(directory: string): ProjectFile | undefined {
   try {
     return findProjectFile(directory)
   } catch (error) {

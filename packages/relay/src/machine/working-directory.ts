@@ -5,19 +5,19 @@ import { realpathSync, statSync } from 'node:fs'
 import { isAbsolute, relative, resolve } from 'node:path'
 import { RefusalError } from '../core/refusal-error.ts'
 
-export interface Whereabouts {
+export interface WantedDirectory {
   /** The relay's own data directory. */
   dataDir: string
   /** The directory that the caller asked for; a relative path starts at the program's default directory. Unset if the default is meant. */
   wanted?: string
   /** Possible default directories, the best first; unknown and relative ones are skipped. */
-  known: readonly (string | undefined)[]
+  defaults: readonly (string | undefined)[]
   /** Limits the program to a directory, given as a real path; if the path is unknown, no directory is allowed. Unset if any directory is allowed. */
   within?: { directory?: string }
 }
 
 /** Returns the real path of the program's working directory, or throws a refusal that says the fix. */
-export function allowedDirectory({ dataDir, wanted, known, within }: Whereabouts): string {
+export function allowedDirectory({ dataDir, wanted, defaults: known, within }: WantedDirectory): string {
   const base = known.find((directory) => directory !== undefined && isAbsolute(directory))
   if (base === undefined && (wanted === undefined || !isAbsolute(wanted))) throw new RefusalError('directory.required')
   const path = resolve(base ?? '/', wanted ?? '.')

@@ -35,4 +35,4 @@ export const runLimits: Readonly<RunLimits> = {
 }
 
 /** How long the loops of running runs may take to end when the daemon stops. */
-export const closeMs = 1_000
+export const loopsCloseMs = 1_000

@@ -22,12 +22,12 @@ export interface ToolResult {
 export interface RunAgentCalls {
   takeMail(): Promise<InboxMessage[]>
   /** Marks all messages handed out so far as read: the model has answered after seeing them. */
-  received(): Promise<void>
+  markRead(): Promise<void>
   /** Resolves with true once messages wait in the inbox, with false if none has come within `ms`. */
-  mailCame(ms: number): Promise<boolean>
+  waitForMail(ms: number): Promise<boolean>
   complete(summary: string): Promise<void>
   /** Records the tokens used by the model's answer number `n`. */
-  spent(n: number, tokens: Tokens): Promise<void>
+  recordSpend(n: number, tokens: Tokens): Promise<void>
   callTool(name: string, input: unknown): Promise<ToolResult>
 }
 
@@ -41,16 +41,16 @@ export interface LoopTask {
   servers: Record<string, McpServerSettings>
   limits: RunLimits
   /** Memory shared with the thread: its first number becomes 1 once the run is over, which the thread sees even before the `over` message arrives. */
-  flag: Int32Array
+  overFlag: Int32Array
 }
 
-export type ToThread =
+export type MessageToThread =
   | { type: 'begin'; task: LoopTask }
   | { type: 'over'; run: string }
   | { type: 'answer'; n: number; value?: unknown; error?: string }
   | { type: 'close' }
 
-export type ToDaemon =
+export type MessageToDaemon =
   | { type: 'ask'; run: string; n: number; method: keyof RunAgentCalls; args: unknown[] }
   | { type: 'note'; run: string; text: string }
   | { type: 'ended'; run: string; reason?: string }

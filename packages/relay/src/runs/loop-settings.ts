@@ -21,20 +21,20 @@ export class ProjectLoopSettings implements LoopSettings {
   }
 
   /** Reads the project configuration of the wanted directory, otherwise of the workspace's own directory. */
-  of(wanted: string | undefined): ProjectConfigFile | undefined {
+  configFor(wanted: string | undefined): ProjectConfigFile | undefined {
     const { dataDir, directory } = this.#options
     const cwd = wanted ?? directory()
     return cwd === undefined ? undefined : projectConfig(cwd, dataDir)
   }
 
   startsServers(cwd: string | undefined): boolean {
-    const config = this.of(cwd)
+    const config = this.configFor(cwd)
     return config?.isTrusted === true && Object.keys(config.settings.mcpServers ?? {}).length > 0
   }
 
   namesModel(cwd: string | undefined): boolean {
     try {
-      return namesModel(this.#options.env, this.of(cwd))
+      return namesModel(this.#options.env, this.configFor(cwd))
     } catch {
       // The project's file is invalid: the loop reports that as the reason why the run stopped.
       return true

@@ -5,9 +5,9 @@ import { setMaxListeners } from 'node:events'
 import { setPriority } from 'node:os'
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { Loop } from './loop.ts'
-import type { LoopTask, RunAgentCalls, ToDaemon, ToThread } from './loop-protocol.ts'
+import type { LoopTask, MessageToDaemon, MessageToThread, RunAgentCalls } from './loop-protocol.ts'
 import { openModel } from './model.ts'
-import { openServers, toolsFor } from './tools.ts'
+import { combineTools, openProjectServers } from './tools.ts'
 
 /** Interval at which a model's output, which arrives in pieces of a few letters, is passed on together. */
 const noteMs = 100
@@ -29,24 +29,24 @@ class LoopThread {
   constructor(port: MessagePort) {
     this.#port = port
     setMaxListeners(0, this.#closing.signal)
-    port.on('message', (message: ToThread) => this.#hear(message))
+    port.on('message', (message: MessageToThread) => this.#onMessage(message))
   }
 
-  #hear(message: ToThread): void {
+  #onMessage(message: MessageToThread): void {
     if (message.type === 'begin') void this.#begin(message.task)
     if (message.type === 'over') this.#active.get(message.run)?.abort()
-    if (message.type === 'answer') this.#settle(message)
+    if (message.type === 'answer') this.#onAnswer(message)
     if (message.type === 'close') {
       this.#closing.abort()
       for (const over of this.#active.values()) over.abort()
     }
   }
 
-  #say(message: ToDaemon): void {
+  #post(message: MessageToDaemon): void {
     this.#port.postMessage(message)
   }
 
-  #settle({ n, value, error }: Extract<ToThread, { type: 'answer' }>): void {
+  #onAnswer({ n, value, error }: Extract<MessageToThread, { type: 'answer' }>): void {
     const call = this.#unanswered.get(n)
     this.#unanswered.delete(n)
     if (error === undefined) call?.resolve(value)
@@ -56,17 +56,17 @@ class LoopThread {
   #ask(run: string, method: keyof RunAgentCalls, ...args: unknown[]): Promise<never> {
     return new Promise((resolve, reject) => {
       this.#unanswered.set(++this.#calls, { resolve: resolve as (value: unknown) => void, reject })
-      this.#say({ type: 'ask', run, n: this.#calls, method, args })
+      this.#post({ type: 'ask', run, n: this.#calls, method, args })
     })
   }
 
   #agentOf(run: string): RunAgentCalls {
     return {
       takeMail: () => this.#ask(run, 'takeMail'),
-      received: () => this.#ask(run, 'received'),
-      mailCame: (ms) => this.#ask(run, 'mailCame', ms),
+      markRead: () => this.#ask(run, 'markRead'),
+      waitForMail: (ms) => this.#ask(run, 'waitForMail', ms),
       complete: (summary) => this.#ask(run, 'complete', summary),
-      spent: (n, tokens) => this.#ask(run, 'spent', n, tokens),
+      recordSpend: (n, tokens) => this.#ask(run, 'recordSpend', n, tokens),
       callTool: (name, input) => this.#ask(run, 'callTool', name, input),
     }
   }
@@ -76,16 +76,16 @@ class LoopThread {
     const over = new AbortController()
     setMaxListeners(0, over.signal)
     this.#active.set(id, over)
-    if (Atomics.load(task.flag, 0) === 1) over.abort()
-    const notes = new Notes((text) => this.#say({ type: 'note', run: id, text }))
+    if (Atomics.load(task.overFlag, 0) === 1) over.abort()
+    const notes = new Notes((text) => this.#post({ type: 'note', run: id, text }))
     const reason = await this.#loop(task, over.signal, notes).catch((error: Error) => `It failed: ${error.message}`)
     this.#active.delete(id)
     notes.flush()
-    this.#say({ type: 'ended', run: id, reason })
+    this.#post({ type: 'ended', run: id, reason })
   }
 
   async #loop(task: LoopTask, over: AbortSignal, notes: Notes): Promise<string | undefined> {
-    const { run, contract, limits, flag } = task
+    const { run, contract, limits, overFlag: flag } = task
     const agent = this.#agentOf(run.id)
     const closing = this.#closing.signal
     // The last check before a request to the model leaves: no request may leave once the run is over.
@@ -93,10 +93,10 @@ class LoopThread {
       if (Atomics.load(flag, 0) === 1) throw new Error('the run is over')
       return fetch(input, init)
     })
-    const servers = await openServers(task.servers, limits.serverStartMs)
+    const servers = await openProjectServers(task.servers, limits.serverStartMs)
     for (const trouble of servers.troubles) notes.add(`${trouble}\n`)
     try {
-      const tools = await toolsFor(task.tools, agent, servers)
+      const tools = await combineTools(task.tools, agent, servers)
       const note = (text: string) => notes.add(text)
       return await new Loop({ run, contract, model, agent, tools, limits, over, closing, note }).run()
     } finally {

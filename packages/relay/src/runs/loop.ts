@@ -5,8 +5,8 @@ import type { LanguageModel, ModelMessage } from 'ai'
 import type { RunRow } from '../core/view.ts'
 import type { RunLimits } from './limits.ts'
 import type { RunAgentCalls } from './loop-protocol.ts'
-import { ask, type ModelAnswer } from './model-request.ts'
-import { firstWords, mailText, nudge, saysComplete, systemPrompt } from './prompt.ts'
+import { askModel, type ModelAnswer } from './model-request.ts'
+import { continuePrompt, firstPrompt, mailText, saysComplete, systemPrompt } from './prompt.ts'
 import type { RunTools } from './tools.ts'
 
 export interface LoopOptions {
@@ -25,7 +25,7 @@ export interface LoopOptions {
 
 export class Loop {
   readonly #options: LoopOptions
-  readonly #messages: ModelMessage[] = [{ role: 'user', content: firstWords }]
+  readonly #messages: ModelMessage[] = [{ role: 'user', content: firstPrompt }]
   #tokens = 0
   #answers = 0
   /** Number of consecutive answers of the model without a tool call. */
@@ -60,7 +60,7 @@ export class Loop {
     }
     if (!answer || over.aborted) return undefined
     // The model has answered, so it has read the messages that were handed to it before.
-    void agent.received()
+    void agent.markRead()
     this.#tokens += answer.tokens.input + answer.tokens.output
     this.#messages.push(...answer.messages.filter(({ content }) => content.length > 0))
     if (saysComplete(answer.text, contract)) return this.#complete(answer.text)
@@ -71,8 +71,8 @@ export class Loop {
   #ask(): Promise<ModelAnswer | undefined> {
     const { run, contract, model, agent, tools, limits, over, closing, note } = this.#options
     const question = { model, system: systemPrompt(run, contract), messages: this.#messages, tools: tools.definitions }
-    const onTokens = (tokens: Tokens) => void agent.spent(++this.#answers, tokens).catch(() => {})
-    return ask(question, { limits, over, closing, onText: note, onTokens })
+    const onTokens = (tokens: Tokens) => void agent.recordSpend(++this.#answers, tokens).catch(() => {})
+    return askModel(question, { limits, over, closing, onText: note, onTokens })
   }
 
   async #callTools({ calls, messages }: ModelAnswer): Promise<undefined> {
@@ -96,12 +96,12 @@ export class Loop {
     if (this.#nudges >= limits.nudgesMax)
       return `The model ended its turn ${this.#nudges + 1} times without completing its contract.`
     const ms = limits.nudgeMs * 2 ** this.#nudges
-    const hasMail = await agent.mailCame(ms)
+    const hasMail = await agent.waitForMail(ms)
     if (over.aborted) return undefined
     if (hasMail) this.#nudges = 0
     else {
       this.#nudges++
-      this.#messages.push({ role: 'user', content: nudge })
+      this.#messages.push({ role: 'user', content: continuePrompt })
     }
     return undefined
   }

@@ -7,30 +7,30 @@ import type { RunLedger } from '../broker/runs/run-runtime.ts'
 import type { RunRow } from '../core/view.ts'
 import type { McpServerSettings, ProjectConfigFile } from '../machine/trust.ts'
 import { allowedDirectory } from '../machine/working-directory.ts'
-import { closeMs, type RunLimits } from './limits.ts'
-import type { LoopTask, RunAgentCalls, ToDaemon, ToThread } from './loop-protocol.ts'
+import { loopsCloseMs, type RunLimits } from './limits.ts'
+import type { LoopTask, MessageToDaemon, MessageToThread, RunAgentCalls } from './loop-protocol.ts'
 import { modelSettings } from './model.ts'
 import { relayTools } from './relay-tools.ts'
-import { type Dial, RunAgent } from './run-agent.ts'
+import { type OpenRunSession, RunAgent } from './run-agent.ts'
 
 /** How long an idle worker thread is kept, so that the next run starts at once. Then its memory is freed. */
 const idleThreadMs = 60_000
 
-interface Active {
+interface ActiveLoop {
   agent: RunAgentCalls
   note(text: string): void
   end(reason: string | undefined): void
 }
 
 export class Loops {
-  readonly #active = new Map<string, Active>()
+  readonly #active = new Map<string, ActiveLoop>()
   #thread: Worker | undefined
   #idle: NodeJS.Timeout | undefined
   #isClosing = false
 
   /** Runs a loop in the worker thread. Resolves when the loop has ended, with a reason if nobody asked it to end. */
   run(
-    task: Omit<LoopTask, 'flag'>,
+    task: Omit<LoopTask, 'overFlag'>,
     agent: RunAgentCalls,
     over: AbortSignal,
     note: (text: string) => void,
@@ -41,13 +41,13 @@ export class Loops {
       this.#active.set(id, { agent, note, end })
       const tell = () => {
         Atomics.store(flag, 0, 1)
-        this.#say({ type: 'over', run: id })
+        this.#post({ type: 'over', run: id })
       }
       if (over.aborted) Atomics.store(flag, 0, 1)
       over.addEventListener('abort', tell, { once: true })
       this.#thread ??= this.#start()
       clearTimeout(this.#idle)
-      this.#say({ type: 'begin', task: { ...task, flag } })
+      this.#post({ type: 'begin', task: { ...task, overFlag: flag } })
     })
   }
 
@@ -55,8 +55,8 @@ export class Loops {
   async close(): Promise<void> {
     this.#isClosing = true
     clearTimeout(this.#idle)
-    this.#say({ type: 'close' })
-    for (let waited = 0; this.#active.size > 0 && waited < closeMs; waited += 10)
+    this.#post({ type: 'close' })
+    for (let waited = 0; this.#active.size > 0 && waited < loopsCloseMs; waited += 10)
       await new Promise((resolve) => setTimeout(resolve, 10))
     await this.#thread?.terminate()
   }
@@ -64,19 +64,19 @@ export class Loops {
   /** Starts the worker thread from the package's own `dist`, even if this file runs as TypeScript: a thread loads only JavaScript. */
   #start(): Worker {
     const thread = new Worker(new URL('../../dist/runs/loop-thread.js', import.meta.url), { execArgv: [] })
-    thread.on('message', (message: ToDaemon) => void this.#hear(message))
-    thread.on('error', (error: Error) => this.#lost(thread, error.message))
-    thread.on('exit', () => this.#lost(thread, 'its thread ended'))
+    thread.on('message', (message: MessageToDaemon) => void this.#onMessage(message))
+    thread.on('error', (error: Error) => this.#onThreadEnd(thread, error.message))
+    thread.on('exit', () => this.#onThreadEnd(thread, 'its thread ended'))
     // The thread must not keep alive a daemon that has nothing else to do.
     thread.unref()
     return thread
   }
 
-  #say(message: ToThread): void {
+  #post(message: MessageToThread): void {
     this.#thread?.postMessage(message)
   }
 
-  async #hear(message: ToDaemon): Promise<void> {
+  async #onMessage(message: MessageToDaemon): Promise<void> {
     const active = this.#active.get(message.run)
     if (message.type === 'ended') return this.#end(message.run, message.reason)
     if (message.type === 'note') return active?.note(message.text)
@@ -84,9 +84,9 @@ export class Loops {
     try {
       if (!active) throw new Error('the run is over')
       const value = await (active.agent[method] as (...given: unknown[]) => Promise<unknown>)(...args)
-      this.#say({ type: 'answer', n, value })
+      this.#post({ type: 'answer', n, value })
     } catch (error) {
-      this.#say({ type: 'answer', n, error: (error as Error).message })
+      this.#post({ type: 'answer', n, error: (error as Error).message })
     }
   }
 
@@ -99,7 +99,7 @@ export class Loops {
     this.#idle.unref()
   }
 
-  #lost(thread: Worker, why: string): void {
+  #onThreadEnd(thread: Worker, why: string): void {
     if (this.#thread !== thread) return
     this.#thread = undefined
     for (const run of [...this.#active.keys()]) this.#end(run, `The loop failed: ${why}`)
@@ -113,7 +113,7 @@ export interface LoopRunOptions {
   config: ProjectConfigFile | undefined
   /** The daemon's data directory; no program of a run may work inside it. */
   dataDir: string
-  dial: Dial
+  openSession: OpenRunSession
   loops: Loops
   limits: RunLimits
   over: AbortSignal
@@ -121,24 +121,24 @@ export interface LoopRunOptions {
 
 /** Carries out one run with the built-in loop. Resolves when the run is over, with a reason if the loop ended by itself. */
 export async function runLoop(options: LoopRunOptions): Promise<string | undefined> {
-  const { ledger, run, env, config, dataDir, dial, loops, limits, over } = options
+  const { ledger, run, env, config, dataDir, openSession: dial, loops, limits, over } = options
   const model = modelSettings(env, run.model, config)
   if (typeof model === 'string') return model
-  const note = (text: string) => ledger.note(run.id, text)
-  const mayStart = ledger.mayStart(run.id)
+  const note = (text: string) => ledger.recordOutput(run.id, text)
+  const mayStart = ledger.mayStartPrograms(run.id)
   const trusted = config?.isTrusted ? config : undefined
   if (config?.settings.mcpServers !== undefined && !trusted)
     note(`${config.path} names MCP servers, but is not trusted: agent-relay trust\n`)
-  const agent = await RunAgent.enter(run.id, ledger, dial)
+  const agent = await RunAgent.open(run.id, ledger, dial)
   if (!agent) return undefined
   try {
-    const tools = await relayTools(() => agent.turn(), mayStart)
+    const tools = await relayTools(() => agent.openTurn(), mayStart)
     const asked: RunAgentCalls = {
       takeMail: () => agent.takeMail(),
-      received: async () => agent.received(),
-      mailCame: (ms) => agent.mailCame(AbortSignal.any([over, AbortSignal.timeout(ms)])),
+      markRead: async () => agent.markRead(),
+      waitForMail: (ms) => agent.waitForMail(AbortSignal.any([over, AbortSignal.timeout(ms)])),
       complete: (summary) => agent.complete(summary),
-      spent: (n, tokens) => ledger.spent(run.id, n, { model: model.model, tokens }),
+      recordSpend: (n, tokens) => ledger.recordSpend(run.id, n, { model: model.model, tokens }),
       callTool: (name, input) => tools.call(name, input, over),
     }
     const task = {
@@ -165,7 +165,7 @@ function placedServers(
   const placed = (server: McpServerSettings): McpServerSettings => {
     if ('url' in server) return server
     const known = server.cwd === undefined ? [runCwd, directory] : [directory]
-    return { ...server, cwd: allowedDirectory({ dataDir, wanted: server.cwd, known }) }
+    return { ...server, cwd: allowedDirectory({ dataDir, wanted: server.cwd, defaults: known }) }
   }
   return Object.fromEntries(
     Object.entries(settings.mcpServers ?? {}).flatMap(([name, server]) => {

@@ -36,23 +36,26 @@ export interface RequestControls {
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
 
 /** Asks the model, with retries. Throws the error of the last attempt; returns undefined if the run has ended meanwhile. */
-export async function ask(question: ModelQuestion, controls: RequestControls): Promise<ModelAnswer | undefined> {
+export async function askModel(question: ModelQuestion, controls: RequestControls): Promise<ModelAnswer | undefined> {
   const { limits, over } = controls
   for (let tries = 1; ; tries++) {
     if (over.aborted) return undefined
     try {
-      const answer = await askOnce(question, controls)
+      const answer = await askModelOnce(question, controls)
       controls.onTokens(answer.tokens)
       return over.aborted ? undefined : answer
     } catch (error) {
       if (over.aborted) return undefined
-      if (tries >= limits.triesMax || !mayPass(error)) throw error
+      if (tries >= limits.triesMax || !mayRetry(error)) throw error
       await sleep(limits.retryMs * 2 ** (tries - 1), undefined, { signal: over }).catch(() => {})
     }
   }
 }
 
-async function askOnce(question: ModelQuestion, { limits, closing, onText }: RequestControls): Promise<ModelAnswer> {
+async function askModelOnce(
+  question: ModelQuestion,
+  { limits, closing, onText }: RequestControls,
+): Promise<ModelAnswer> {
   const { streamText } = await import('./libraries.ts')
   const late = AbortSignal.timeout(limits.requestMsMax)
   const abortSignal = AbortSignal.any([closing, late])
@@ -75,7 +78,7 @@ async function askOnce(question: ModelQuestion, { limits, closing, onText }: Req
 }
 
 /** Whether a retry may succeed: a wrong key or an unknown model stays wrong; a busy or broken server may recover. */
-function mayPass(error: unknown): boolean {
+function mayRetry(error: unknown): boolean {
   const { isRetryable, statusCode } = (error ?? {}) as { isRetryable?: boolean; statusCode?: number }
   return isRetryable === true || statusCode === undefined || statusCode < 400 || statusCode >= 500
 }

@@ -15,25 +15,27 @@ type Mcp = typeof import('@agent-relay/mcp')
 
 const toolsets = 'relay,agents'
 /** The loop needs the toolset `agents` to complete its run, but may not start runs: runs that start further runs without end would cost somebody money. */
-const withheld = new Set(['agent_start', 'agent_stop'])
-const hiring = new Set(['relay_spawn', 'relay_release'])
+const withheldTools = new Set(['agent_start', 'agent_stop'])
+const hiringTools = new Set(['relay_spawn', 'relay_release'])
 
 /** Returns the relay's tools for one run. The MCP package is loaded with the first run, as with the first MCP session. */
 export async function relayTools(openTurn: () => Turn, mayHire: boolean): Promise<RelayTools> {
   const mcp = await import('@agent-relay/mcp')
-  const tools = mcp.toolsOf(toolsets).filter(({ name }) => !withheld.has(name) && (mayHire || !hiring.has(name)))
+  const tools = mcp
+    .toolsOf(toolsets)
+    .filter(({ name }) => !withheldTools.has(name) && (mayHire || !hiringTools.has(name)))
   const names = new Map(tools.map((tool) => [tool.name, tool]))
-  const reader = mcp.readerWith(tools)
+  const reader = mcp.refusalReaderFor(tools)
   return {
     definitions: tools.map((tool) => {
-      const { name, description, inputSchema } = mcp.listed(tool)
+      const { name, description, inputSchema } = mcp.toolListing(tool)
       return { name, description, inputSchema }
     }),
     call: async (name, input, signal) => {
       const tool = names.get(name)
       if (!tool) return { text: `Error: Unknown tool: ${name}`, isError: true }
       try {
-        return await called(mcp, tool, new mcp.TurnClient(openTurn(), signal, reader), input)
+        return await runRelayTool(mcp, tool, new mcp.TurnClient(openTurn(), signal, reader), input)
       } catch (error) {
         return { text: cleanForModel(`Error: ${messageFor(reader, error as Error)}`), isError: true }
       }
@@ -41,7 +43,7 @@ export async function relayTools(openTurn: () => Turn, mayHire: boolean): Promis
   }
 }
 
-async function called(mcp: Mcp, tool: Tool, client: TurnClient, args: unknown): Promise<ToolResult> {
+async function runRelayTool(mcp: Mcp, tool: Tool, client: TurnClient, args: unknown): Promise<ToolResult> {
   const input = tool.input.safeParse(args ?? {})
   if (!input.success) {
     return { text: `Error: Invalid input for ${tool.name}: ${issuesText(input.error.issues)}`, isError: true }

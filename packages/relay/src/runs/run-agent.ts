@@ -9,7 +9,9 @@ import type { RunLedger } from '../broker/runs/run-runtime.ts'
  * Opens the session in which a run's loop acts: with the agent's own token, as any MCP session does, and with no more rights than whoever asked for the run.
  * Works once for each run; undefined afterwards.
  */
-export type Dial = (run: string) => Promise<{ client: WorkspaceClient; link: { turn(id: string): Turn } } | undefined>
+export type OpenRunSession = (
+  run: string,
+) => Promise<{ client: WorkspaceClient; link: { turn(id: string): Turn } } | undefined>
 
 export class RunAgent {
   readonly #client: WorkspaceClient
@@ -27,30 +29,30 @@ export class RunAgent {
     this.#openTurn = openTurn
   }
 
-  static async enter(run: string, ledger: RunLedger, dial: Dial): Promise<RunAgent | undefined> {
+  static async open(run: string, ledger: RunLedger, dial: OpenRunSession): Promise<RunAgent | undefined> {
     const dialled = await dial(run)
     return dialled && new RunAgent(run, ledger, dialled.client, (id) => dialled.link.turn(id))
   }
 
   /** Opens a turn, a group of calls. Messages that these calls hand out count as read at the model's next answer. */
-  turn(): Turn {
+  openTurn(): Turn {
     const turn = this.#openTurn(`${this.#run}/${++this.#turns}`)
     this.#open.push(turn)
     return turn
   }
 
   /** Closes all open turns: the model has answered, so it has seen everything before. */
-  received(): void {
+  markRead(): void {
     for (const turn of this.#open.splice(0)) turn.answered()
   }
 
   async takeMail(): Promise<InboxMessage[]> {
     const { total } = await this.#client.call('inbox.count', {})
-    return total === 0 ? [] : (await this.turn().call('inbox.take', {})).messages
+    return total === 0 ? [] : (await this.openTurn().call('inbox.take', {})).messages
   }
 
   /** Resolves with true once messages wait in the inbox, and with false when `given` aborts. */
-  mailCame(given: AbortSignal): Promise<boolean> {
+  waitForMail(given: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const look = async () => {
         const { total } = await this.#client.call('inbox.count', {}).catch(() => ({ total: 0 }))
@@ -68,7 +70,7 @@ export class RunAgent {
   }
 
   async complete(summary: string): Promise<void> {
-    await this.turn().call('run.complete', { run: this.#run, summary: fitting(summary) })
+    await this.openTurn().call('run.complete', { run: this.#run, summary: fitting(summary) })
   }
 
   async leave(): Promise<void> {

@@ -6,17 +6,17 @@ import type { Env } from '@agent-relay/sdk/internal/discover'
 import type { RunLedger } from '../broker/runs/run-runtime.ts'
 import type { RunRow } from '../core/view.ts'
 import type { Clock } from '../machine/clock.ts'
-import { closeMs, type RunLimits, runLimits } from './limits.ts'
+import { loopsCloseMs, type RunLimits, runLimits } from './limits.ts'
 import type { ProjectLoopSettings } from './loop-settings.ts'
 import { Loops, runLoop } from './loops.ts'
-import type { Dial } from './run-agent.ts'
+import type { OpenRunSession } from './run-agent.ts'
 import { runByWorker } from './worker-run.ts'
 
-export type { Dial }
+export type { OpenRunSession }
 
 export interface RunnerOptions {
   ledger: RunLedger
-  dial: Dial
+  openSession: OpenRunSession
   clock: Clock
   env: Env
   dataDir: string
@@ -49,7 +49,7 @@ export class Runner {
     for (const { over } of this.#active.values()) over.abort()
     await this.#loops.close()
     const ended = Promise.all([...this.#active.values()].map(({ done }) => done))
-    await Promise.race([ended, sleep(closeMs, undefined, { ref: false })])
+    await Promise.race([ended, sleep(loopsCloseMs, undefined, { ref: false })])
   }
 
   #begin(run: RunRow): void {
@@ -59,11 +59,11 @@ export class Runner {
     setMaxListeners(0, over.signal)
     const active: { over: AbortController; done?: Promise<void> } = { over }
     this.#active.set(id, active)
-    active.done = this.#see(run, over.signal).finally(() => this.#active.delete(id))
+    active.done = this.#follow(run, over.signal).finally(() => this.#active.delete(id))
   }
 
   /** Follows a run to its end, and reports the reason if the run was given up. */
-  async #see(run: RunRow, over: AbortSignal): Promise<void> {
+  async #follow(run: RunRow, over: AbortSignal): Promise<void> {
     const { ledger, clock } = this.#options
     const { msMax } = this.#limits
     const tooLong = `It has run for ${msMax / 1000} s, which is its limit.`
@@ -78,9 +78,19 @@ export class Runner {
 
   /** Resolves when the run is no longer carried out, with the reason if nobody asked it to end. */
   async #carryOut(run: RunRow, over: AbortSignal): Promise<string | undefined> {
-    const { ledger, dial, env, dataDir, settings } = this.#options
+    const { ledger, openSession: dial, env, dataDir, settings } = this.#options
     if (run.harness !== 'loop') return runByWorker(ledger, run, over)
-    const config = settings.of(run.cwd)
-    return runLoop({ ledger, run, env, config, dataDir, dial, loops: this.#loops, limits: this.#limits, over })
+    const config = settings.configFor(run.cwd)
+    return runLoop({
+      ledger,
+      run,
+      env,
+      config,
+      dataDir,
+      openSession: dial,
+      loops: this.#loops,
+      limits: this.#limits,
+      over,
+    })
   }
 }

@@ -19,7 +19,7 @@ export interface ProjectServers {
 /** Makes a tool name that models accept: only letters, digits, `_` and `-`, at most 64 characters. */
 const nameOf = (server: string, tool: string) => `${server}_${tool}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64)
 
-export async function openServers(
+export async function openProjectServers(
   settings: Record<string, McpServerSettings>,
   startMs: number,
 ): Promise<ProjectServers> {
@@ -89,7 +89,7 @@ export interface RunTools {
   call(name: string, input: unknown, signal: AbortSignal): Promise<ToolResult>
 }
 
-export async function toolsFor(
+export async function combineTools(
   own: ToolDefinition[],
   agent: RunAgentCalls,
   servers: ProjectServers,

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RunLedger } from '../broker/runs/run-runtime.ts'
 import type { RunRow } from '../core/view.ts'
-import { marker, taskText } from './prompt.ts'
+import { completionMarker, taskText } from './prompt.ts'
 
 /** Interval between two reads of the worker's screen. The output bytes are not followed, since they are not what a person sees. */
 const screenLookMs = 2_000
@@ -17,23 +17,23 @@ const completionMs = 2_000
 /** Carries out a run with a worker. Resolves when the run is over, with a reason if the worker ended by itself or never began. */
 export async function runByWorker(ledger: RunLedger, run: RunRow, over: AbortSignal): Promise<string | undefined> {
   try {
-    await ledger.hire(run, taskText(run.id, ledger.contractOf(run.id)), over)
+    await ledger.hireWorker(run, taskText(run.id, ledger.contractOf(run.id)), over)
   } catch (error) {
     return (error as Error).message
   }
   try {
-    return await watch(ledger, run, over)
+    return await followWorker(ledger, run, over)
   } finally {
     await sleep(completionMs, undefined, { ref: false })
     // A worker that has exited by itself needs no release.
-    await ledger.dismiss(run).catch(() => {})
+    await ledger.dismissWorker(run).catch(() => {})
   }
 }
 
-async function watch(ledger: RunLedger, run: RunRow, over: AbortSignal): Promise<string | undefined> {
+async function followWorker(ledger: RunLedger, run: RunRow, over: AbortSignal): Promise<string | undefined> {
   const { id, agent } = run
   // A screen also shows what was typed into it, wrapped and framed: if the contract contains the marker, only agent_complete counts.
-  const canSay = !ledger.contractOf(id).includes(marker)
+  const canSay = !ledger.contractOf(id).includes(completionMarker)
   let ended: string | undefined
   const exit = new AbortController()
   const stop = ledger.listen({
@@ -50,9 +50,9 @@ async function watch(ledger: RunLedger, run: RunRow, over: AbortSignal): Promise
       // The worker may have exited before the listener for exits was added.
       if (!worker) return ended ?? 'The worker exited.'
       const screen = (await worker.terminal?.screen(screenLines).catch(() => '')) ?? ''
-      if (screen !== '') ledger.show(id, screen)
-      if (canSay && worker.terminal?.activity() !== 'busy' && screen.includes(marker)) {
-        await ledger.fulfil(id, wordsOf(screen))
+      if (screen !== '') ledger.recordScreen(id, screen)
+      if (canSay && worker.terminal?.activity() !== 'busy' && screen.includes(completionMarker)) {
+        await ledger.complete(id, summaryOf(screen))
         return undefined
       }
       await sleep(screenLookMs, undefined, { signal: done, ref: false }).catch(() => {})
@@ -63,9 +63,9 @@ async function watch(ledger: RunLedger, run: RunRow, over: AbortSignal): Promise
   }
 }
 
-function wordsOf(screen: string): string {
+function summaryOf(screen: string): string {
   return screen
-    .slice(0, screen.lastIndexOf(marker) + marker.length)
+    .slice(0, screen.lastIndexOf(completionMarker) + completionMarker.length)
     .slice(-summaryCharsMax)
     .trim()
 }

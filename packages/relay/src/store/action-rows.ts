@@ -1,10 +1,10 @@
 // Actions and their calls (invocations) as rows: how rules and answers read them, and how facts write them.
 
 import { type ActionErrorCode, toolNameOf } from '@agent-relay/sdk/protocol'
-import { unaskedAuthorities } from '../core/actions.ts'
+import { autoListedAuthorities } from '../core/actions.ts'
 import { machineOf } from '../core/journal.ts'
 import type { ActionRow, InvocationRow } from '../core/view.ts'
-import type { Appliers, BodyKeeper } from './appliers.ts'
+import type { BodyKeeper, FactAppliers } from './appliers.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 
@@ -14,7 +14,7 @@ const invocationColumns = 'id, action, caller, provider, session, at, until, ok 
 
 const statements = {
   all: `SELECT ${actionColumns} FROM actions WHERE name > ? ORDER BY name LIMIT (? + 0)`,
-  unasked: `SELECT ${actionColumns} FROM actions WHERE name > ? AND authority IN (${unaskedAuthorities.map((each) => `'${each}'`)})
+  unasked: `SELECT ${actionColumns} FROM actions WHERE name > ? AND authority IN (${autoListedAuthorities.map((each) => `'${each}'`)})
     ORDER BY name LIMIT (? + 0)`,
   byName: `SELECT ${actionColumns} FROM actions WHERE name = ?`,
   byTool: `SELECT ${actionColumns} FROM actions WHERE tool = ?`,
@@ -26,7 +26,7 @@ const statements = {
 }
 
 /** A call of an action, with its result if it has ended. */
-export interface OutcomeRow {
+export interface InvocationOutcome {
   action: string
   caller: string
   isDone: boolean
@@ -39,12 +39,12 @@ export interface OutcomeRow {
 /** Number of actions read at once when all of them are listed. */
 const actionsPerStep = 16
 
-type Known = Map<string, { row: Row; action: ActionRow }>
+type KnownActions = Map<string, { row: Row; action: ActionRow }>
 
 export class ActionRows {
   readonly #sql: Record<keyof typeof statements, Statement>
   /** Parsed actions by name, each with the row it was made from: parsing two hundred schemas for every list would cost more than reading the rows. */
-  #known: Known = new Map()
+  #known: KnownActions = new Map()
 
   constructor(database: Database) {
     this.#sql = database.prepareAll(statements)
@@ -52,7 +52,7 @@ export class ActionRows {
 
   /** Yields the actions in the order of their names, read a few at a time since schemas are long. An unchanged row gives the same object again. */
   *all(which: 'all' | 'unasked' = 'all'): Generator<ActionRow, void, void> {
-    const known: Known = new Map()
+    const known: KnownActions = new Map()
     for (let [after, isMore] = ['', true]; isMore; ) {
       const rows = this.#sql[which].all(after, actionsPerStep)
       for (const row of rows) {
@@ -94,12 +94,12 @@ export class ActionRows {
     return this.#sql.input.get(id)?.[0] as string
   }
 
-  outcome(id: string): OutcomeRow | undefined {
+  outcome(id: string): InvocationOutcome | undefined {
     const row = this.#sql.outcome.get(id)
     if (!row) return undefined
     const [action, caller, ok, code, message, outputJson] = row
     const rest = withoutNulls({ code, message, outputJson })
-    return { action, caller, isDone: ok !== null, ok: ok === 1, ...rest } as OutcomeRow
+    return { action, caller, isDone: ok !== null, ok: ok === 1, ...rest } as InvocationOutcome
   }
 }
 
@@ -144,7 +144,7 @@ const writes = {
   completed: 'UPDATE invocations SET ok = ?, code = ?, message = ?, output = ?, duration_ms = ? WHERE id = ?',
 }
 
-export function actionAppliers(database: Database, keep: BodyKeeper): Appliers<`action.${string}`> {
+export function actionAppliers(database: Database, keep: BodyKeeper): FactAppliers<`action.${string}`> {
   const sql = database.prepareWhenUsed(writes)
   return {
     'action.registered': (fact, entry) => {

@@ -2,15 +2,15 @@
 // joins the writers.
 
 import type { Entry, Fact } from '@agent-relay/sdk/protocol'
-import type { JournalEntry, Origin } from '../core/journal.ts'
+import type { EntryOrigin, JournalEntry } from '../core/journal.ts'
 import type { Database } from './database.ts'
 
 /** An entry to apply. While the journal is replayed it has facts alone: its body and payload are stored already. */
-export type Applied = Entry & Pick<JournalEntry, 'body' | 'payload'> & Partial<Origin>
+export type EntryToApply = Entry & Pick<JournalEntry, 'body' | 'payload'> & Partial<EntryOrigin>
 
 /** For each fact whose type fits, such as `run.${string}`, the function that changes the rows. */
-export type Appliers<Types extends string = string> = {
-  readonly [T in Extract<Fact['type'], Types>]: (fact: Extract<Fact, { type: T }>, entry: Applied) => void
+export type FactAppliers<Types extends string = string> = {
+  readonly [T in Extract<Fact['type'], Types>]: (fact: Extract<Fact, { type: T }>, entry: EntryToApply) => void
 }
 
 /** Stores the body of an entry, unless it is the text of a message. */

@@ -3,7 +3,7 @@
 import type { ApprovalOpened } from '@agent-relay/sdk/protocol'
 import { machineOf } from '../core/journal.ts'
 import type { ApprovalRow, ApprovalView } from '../core/view.ts'
-import type { Appliers, BodyKeeper } from './appliers.ts'
+import type { BodyKeeper, FactAppliers } from './appliers.ts'
 import type { Database, Row, Statement } from './database.ts'
 
 const columns =
@@ -53,11 +53,11 @@ export class ApprovalRows implements ApprovalView {
     return this.#sql.lastAnswered.all(most).map(([id]) => id as string)
   }
 
-  whole(id: string): string | undefined {
+  wholeInput(id: string): string | undefined {
     return this.#sql.whole.get(id)?.[0] as string | undefined
   }
 
-  last(): number {
+  lastOpenedNumber(): number {
     return (this.#sql.last.get()?.[0] as number | null) ?? 0
   }
 }
@@ -99,7 +99,7 @@ const writes = {
     'UPDATE approvals SET closed_at = ?, how = ?, kind = ?, closed_by = ?, given = ? WHERE id = ? AND closed_at IS NULL',
 }
 
-export function approvalAppliers(database: Database, keep: BodyKeeper): Appliers<`approval.${string}`> {
+export function approvalAppliers(database: Database, keep: BodyKeeper): FactAppliers<`approval.${string}`> {
   const sql = database.prepareWhenUsed(writes)
   return {
     'approval.opened': (fact, entry) => {

@@ -4,7 +4,7 @@
 // told.
 
 import type { Fact, Route } from '@agent-relay/sdk/protocol'
-import type { Draft } from '../core/journal.ts'
+import type { EntryDraft } from '../core/journal.ts'
 import type { Row, Statement } from './database.ts'
 import type { Store } from './store.ts'
 
@@ -50,7 +50,7 @@ export class AwaitedReceipts {
   }
 
   /** Takes over the receipts of this machine's agents that another copy of the workspace has and this copy lacks. */
-  takeFrom({ database: { path } }: Store): void {
+  copyFrom({ database: { path } }: Store): void {
     const { database, machine } = this.#store
     if (machine === undefined) return
     database.exec(`ATTACH '${path.replaceAll("'", "''")}' AS former`)
@@ -69,7 +69,7 @@ export class AwaitedReceipts {
    * Stores the awaited receipts of messages and agents that have come with these facts, inside the transaction that writes the facts. Returns whether there
    * were any.
    */
-  settle(facts: Iterable<Fact>): boolean {
+  storeArrived(facts: Iterable<Fact>): boolean {
     const { machine } = this.#store
     if (!this.#isAny || machine === undefined) return false
     let isTold = false
@@ -102,7 +102,7 @@ export class AwaitedReceipts {
     // No caller gave this command an id, and the same message may be lost and come again. The last number of the local journal is never used twice, so it
     // makes the id.
     const cause = `returned ${this.#store.local?.lastSeq}`
-    const draft: Draft = { at, by, cause, rule, facts: [fact], outcome: {} }
+    const draft: EntryDraft = { at, by, cause, rule, facts: [fact], outcome: {} }
     if (!this.#store.appendLocal(draft)) throw new Error(`${cause} has an entry already`)
   }
 }

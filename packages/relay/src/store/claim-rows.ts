@@ -2,8 +2,8 @@
 
 import { limits } from '@agent-relay/sdk/protocol'
 import { machineOf } from '../core/journal.ts'
-import type { Asker, ClaimRow, ClaimView } from '../core/view.ts'
-import type { Appliers } from './appliers.ts'
+import type { ClaimReader, ClaimRow, ClaimView } from '../core/view.ts'
+import type { FactAppliers } from './appliers.ts'
 import type { Database, Row, Statement } from './database.ts'
 
 const names = ['path', 'machine', 'root', 'file', 'repository', 'agent', 'how', 'since', 'edited_at', 'until']
@@ -47,13 +47,16 @@ export class ClaimRows implements ClaimView {
     return this.#sql.inCheckout.all(root).map(claimOf)
   }
 
-  among(paths: readonly string[], machine = ''): ClaimRow[] {
+  onPaths(paths: readonly string[], machine = ''): ClaimRow[] {
     if (paths.length === 0) return []
     const text = this.#sql.among.get(JSON.stringify(paths), machine)?.[0] as string
     return (JSON.parse(text) as Row[]).map(claimOf)
   }
 
-  othersAmong(paths: readonly string[], { agent, machine = '', at }: Asker): { first: ClaimRow[]; count: number } {
+  othersOnPaths(
+    paths: readonly string[],
+    { agent, machine = '', at }: ClaimReader,
+  ): { first: ClaimRow[]; count: number } {
     if (paths.length === 0) return { first: [], count: 0 }
     const asked = [JSON.stringify(paths), machine, agent, at, at + limits.claimMs]
     const count = this.#sql.countOthers.get(...asked)?.[0] as number
@@ -105,7 +108,7 @@ const writes = {
   claimEnded: 'DELETE FROM claims WHERE path = ? AND machine = ?',
 }
 
-export function claimAppliers(database: Database): Appliers<`claim.${string}`> {
+export function claimAppliers(database: Database): FactAppliers<`claim.${string}`> {
   const sql = database.prepareWhenUsed(writes)
   return {
     'claim.made': (fact, entry) => {

@@ -17,7 +17,7 @@ import {
 import { factTypes, malformedField } from '../core/facts/table.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { Database } from './database.ts'
-import { beginWith } from './migrating.ts'
+import { prepareDatabase } from './migrating.ts'
 
 /** A condition on a column: in words, and in SQL. */
 interface Expected {
@@ -104,7 +104,7 @@ export function columnFault(path: string): string | undefined {
   let database: Database | undefined
   try {
     database = new Database(path)
-    return beginWith(database, faultIn)
+    return prepareDatabase(database, findColumnFault)
   } catch (error) {
     if (error instanceof RefusalError) throw error
     // The steps that migrate the tables read the columns too, and may fail on wrong values.
@@ -114,7 +114,7 @@ export function columnFault(path: string): string | undefined {
   }
 }
 
-export function faultIn(database: Database): string | undefined {
+export function findColumnFault(database: Database): string | undefined {
   const names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
   for (const [table] of database.prepare(names).all()) {
     const checks = checksOf(database, table as string)

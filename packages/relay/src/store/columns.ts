@@ -9,11 +9,11 @@ export const headColumns = 'm.seq, m.id, m.at, m.conversation, m.n, m.sender, m.
 export const receiptColumns = 'r.route, r.session, r.until, r.offered_at, r.read_at'
 
 /** Makes the condition that a stay covers the message with this number: the stay's agent was in the conversation when the message was sent. */
-export const covers = (n: string, stay = 's'): string =>
+export const stayCovers = (n: string, stay = 's'): string =>
   `${stay}.joined_n < ${n} AND (${stay}.left_n IS NULL OR ${stay}.left_n >= ${n})`
 
 /** Reads the receipt from a row whose columns `receiptColumns` begin at `from`. */
-export function receiptOf(row: Row | undefined, from = 0): ReceiptRow | undefined {
+export function receiptFromRow(row: Row | undefined, from = 0): ReceiptRow | undefined {
   if (!row || (row[from + 2] === null && row[from + 3] === null && row[from + 4] === null)) return undefined
   return {
     route: (row[from] ?? undefined) as Route | undefined,
@@ -25,7 +25,7 @@ export function receiptOf(row: Row | undefined, from = 0): ReceiptRow | undefine
 }
 
 /** Returns the state of a receipt. A message that is only held has neither been shown to anybody nor read. */
-export function stateOf(receipt: ReceiptRow | undefined): Receipt['state'] {
+export function receiptStateOf(receipt: ReceiptRow | undefined): Receipt['state'] {
   if (receipt?.readAt !== undefined) return 'read'
   return (receipt?.route ?? receipt?.offeredAt) === undefined ? 'stored' : 'offered'
 }

@@ -7,7 +7,7 @@ export class CommitTimes {
   readonly counts = new Array<number>(this.bounds.length + 1).fill(0)
   sumSeconds = 0
 
-  note(ms: number): void {
+  addCommit(ms: number): void {
     const seconds = ms / 1_000
     let at = 0
     while (at < this.bounds.length && seconds > (this.bounds[at] as number)) at++

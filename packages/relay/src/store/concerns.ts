@@ -3,13 +3,13 @@
 // reader sees.
 
 import type { Entry, Fact } from '@agent-relay/sdk/protocol'
-import type { Known } from '../core/facts/row.ts'
-import { rowOf } from '../core/facts/table.ts'
+import type { AudienceLookups } from '../core/facts/row.ts'
+import { factRowOf } from '../core/facts/table.ts'
 import type { Database, Row, Statement } from './database.ts'
 
 /** Values of the column `who`: an agent's key, the negative of a conversation's key, or 0 for everyone. */
-export const everyone = 0
-export const whoOfConversation = (key: number): number => -key
+export const concernsKeyOfEveryone = 0
+export const concernsKeyOfConversation = (key: number): number => -key
 
 const statements = {
   insert: 'INSERT INTO concerns (who, seq) VALUES (?, ?)',
@@ -18,10 +18,10 @@ const statements = {
   parent: 'SELECT parent FROM runs WHERE id = ?',
 }
 
-export class Concerns {
+export class ConcernRows {
   readonly #sql: Record<keyof typeof statements, Statement>
   readonly #keyOf: (agent: string) => number | undefined
-  readonly #known: Known
+  readonly #known: AudienceLookups
   readonly #who = new Set<number>()
 
   constructor(database: Database, keyOf: (agent: string) => number | undefined) {
@@ -43,14 +43,14 @@ export class Concerns {
   }
 
   #add(fact: Fact): void {
-    const audience = rowOf(fact).seen
-    if (audience.to === 'everyone') this.#who.add(everyone)
-    else if (audience.to === 'agents') this.#addAgents(audience.who(fact, this.#known))
+    const audience = factRowOf(fact).audience
+    if (audience.to === 'everyone') this.#who.add(concernsKeyOfEveryone)
+    else if (audience.to === 'agents') this.#addAgents(audience.agentNames(fact, this.#known))
     // Readers find a message by its conversation, so later facts about it are stored under the conversation.
     else if (audience.to === 'readers' && fact.type !== 'message.created') {
-      const conversation = this.#sql.place.get(audience.of(fact))?.[1]
+      const conversation = this.#sql.place.get(audience.messageId(fact))?.[1]
       // A message that was pruned has no readers.
-      if (conversation !== undefined) this.#who.add(whoOfConversation(conversation as number))
+      if (conversation !== undefined) this.#who.add(concernsKeyOfConversation(conversation as number))
     }
   }
 
@@ -70,7 +70,7 @@ const chunk = 1_000
 /** Fills the table `concerns` for a journal from before the table existed. A million entries, half of them plain sends, take about ten seconds. */
 export function fillConcerns(database: Database): void {
   const agents = new Map(database.prepare('SELECT name, key FROM agents').all() as [string, number][])
-  const concerns = new Concerns(database, (name) => agents.get(name))
+  const concerns = new ConcernRows(database, (name) => agents.get(name))
   const read = database.prepare(others)
   for (let since = 0; ; ) {
     const rows = read.all(since, chunk) as [number, string][]

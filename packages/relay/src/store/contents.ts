@@ -4,7 +4,7 @@ import { statSync } from 'node:fs'
 import { daemonName } from '@agent-relay/sdk/protocol'
 import { Database } from './database.ts'
 import { knownVersion } from './migrating.ts'
-import { busyMs } from './soundness.ts'
+import { busyTimeoutMs } from './soundness.ts'
 
 export interface DatabaseContents {
   /** The workspace's id. Unset in a file in which no workspace was begun. */
@@ -16,7 +16,7 @@ export interface DatabaseContents {
   messages: number
 }
 
-export function contentsOf(path: string): DatabaseContents {
+export function readDatabaseContents(path: string): DatabaseContents {
   return reading(path, (database) => {
     const number = (sql: string) => Number(database.prepare(sql).get()?.[0] ?? 0)
     return {
@@ -29,7 +29,7 @@ export function contentsOf(path: string): DatabaseContents {
 }
 
 /** Returns the workspace's id; undefined for a file in which no workspace was begun. */
-export function idOf(path: string): string | undefined {
+export function readWorkspaceId(path: string): string | undefined {
   return reading(path, idIn)
 }
 
@@ -38,18 +38,18 @@ function idIn(database: Database): string | undefined {
 }
 
 /** Throws if this program does not know the version of the file's tables. */
-export function mustBeKnown(path: string): void {
+export function assertKnownVersion(path: string): void {
   reading(path, knownVersion)
 }
 
 /** Returns the sizes in bytes. `log`: the write-ahead log, with what is not in the database file yet. */
-export function sizesOf(path: string): { database: number; log: number } {
+export function databaseSizes(path: string): { database: number; log: number } {
   const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
   return { database: size(path), log: size(`${path}-wal`) }
 }
 
 /** Whether a workspace was never used: nobody was in it, nothing was said, and nothing ran. */
-export function isBlank(path: string): boolean {
+export function isUnusedWorkspace(path: string): boolean {
   return reading(path, (database) => {
     const isEmpty = (sql: string, ...values: string[]) => database.prepare(sql).get(...values) === undefined
     return (
@@ -63,7 +63,7 @@ export function isBlank(path: string): boolean {
 function reading<T>(path: string, read: (database: Database) => T): T {
   const database = new Database(path)
   try {
-    database.exec(`PRAGMA busy_timeout = ${busyMs}`)
+    database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
     return read(database)
   } finally {
     database.close()

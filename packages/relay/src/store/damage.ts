@@ -1,5 +1,5 @@
 // Refusals for a file that is not the database that we wrote, with the commands that help. The faults are found in database.ts, soundness.ts,
-// same-files.ts, migrating.ts and daemon/known-workspaces.ts.
+// opened-files.ts, migrating.ts and daemon/known-workspaces.ts.
 
 import { statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -7,31 +7,37 @@ import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import type { Refusal } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
 
-export function damaged(path: string, reason: string): RefusalError {
-  return new RefusalError('workspace.damaged', { path, reason, ...fixesOf(path) })
+export function damagedFileRefusal(path: string, reason: string): RefusalError {
+  return new RefusalError('workspace.damaged', { path, reason, ...repairCommands(path) })
 }
 
 /** An entry of a journal, by its number, and the time at which it was stored. */
-interface Stored {
+interface StoredEntry {
   seq: number
   at: number
 }
 
-/** Entries that were stored and are missing from their journal: see Gap in journal-end.ts. */
-interface Lack {
+/** Entries that were stored and are missing from their journal: see JournalGap in journal-end.ts. */
+interface MissingEntries {
   isLocal: boolean
-  expected: Stored
-  found: Stored
+  expected: StoredEntry
+  found: StoredEntry
 }
 
 /** Makes the refusal of a database that is whole but lacks entries. Its command `recover` lets a person go on with the entries that are left. */
-export function cut(path: string, lack: Lack): RefusalError {
+export function missingEntriesRefusal(path: string, lack: MissingEntries): RefusalError {
   const recover = `agent-relay workspace recover ${shellQuote(workspaceOf(path))}`
-  return new RefusalError('workspace.damaged', { path, reason: lackText(lack), lack, recover, ...fixesOf(path) })
+  return new RefusalError('workspace.damaged', {
+    path,
+    reason: missingEntriesText(lack),
+    lack,
+    recover,
+    ...repairCommands(path),
+  })
 }
 
-function lackText({ isLocal, expected, found }: Lack): string {
-  const told = ({ seq, at }: Stored) => `entry ${seq} of ${new Date(at).toISOString()}`
+function missingEntriesText({ isLocal, expected, found }: MissingEntries): string {
+  const told = ({ seq, at }: StoredEntry) => `entry ${seq} of ${new Date(at).toISOString()}`
   const journal = isLocal ? 'what this machine has decided by itself' : 'its journal'
   if (found.seq >= expected.seq)
     return `${told(expected)} was stored, and is not in ${journal}: this is an older copy that has gone on, or another one`
@@ -41,24 +47,24 @@ function lackText({ isLocal, expected, found }: Lack): string {
 }
 
 /** Makes the refusal of a file that is another workspace's database. `found` and `own` are the names of the two workspaces, if known. */
-export function swapped(path: string, found: string, own: string): RefusalError {
-  return lost(path, `${path} is the database of ${found}, and its own is ${own}`)
+export function otherWorkspaceRefusal(path: string, found: string, own: string): RefusalError {
+  return lostWorkspaceRefusal(path, `${path} is the database of ${found}, and its own is ${own}`)
 }
 
 /** Makes the refusal after a database file was removed, replaced or cut while the daemon was writing it. */
-export function replaced(path: string, reason: string): RefusalError {
-  return new RefusalError('store.replaced', { path, reason, workspace: workspaceOf(path), ...fixesOf(path) })
+export function changedFileRefusal(path: string, reason: string): RefusalError {
+  return new RefusalError('store.replaced', { path, reason, workspace: workspaceOf(path), ...repairCommands(path) })
 }
 
-export function lost(path: string, reason: string): RefusalError {
-  return new RefusalError('workspace.lost', { path, reason, workspace: workspaceOf(path), ...fixesOf(path) })
+export function lostWorkspaceRefusal(path: string, reason: string): RefusalError {
+  return new RefusalError('workspace.lost', { path, reason, workspace: workspaceOf(path), ...repairCommands(path) })
 }
 
 /**
  * Says what is missing where a database should be; undefined if a database may be made or opened there. Call this function before opening: SQLite would
  * make a missing database again, and delete the log beside an empty one. `isKnown`: whether there was a workspace of this name before.
  */
-export function lossOf(path: string, isKnown: boolean): string | undefined {
+export function missingDatabaseText(path: string, isKnown: boolean): string | undefined {
   const size = statSync(path, { throwIfNoEntry: false })?.size
   if (size !== undefined && size > 0) return undefined
   const found = size === undefined ? `${path} is missing` : `${path} has 0 bytes`
@@ -68,13 +74,13 @@ export function lossOf(path: string, isKnown: boolean): string | undefined {
 }
 
 /** Returns the refusal, if the error says that a workspace's files keep it from being opened. */
-export function fileFaultOf(error: unknown): Refusal | undefined {
+export function fileRefusalOf(error: unknown): Refusal | undefined {
   if (!(error instanceof RefusalError)) return undefined
   return /^workspace\.(?:damaged|lost|newer)$/.test(error.refusal.code) ? error.refusal : undefined
 }
 
 /** Whether the error says that the file at this path is damaged. */
-export function isDamage(error: unknown, path: string): boolean {
+export function isDamageError(error: unknown, path: string): boolean {
   return (
     error instanceof RefusalError && error.refusal.code === 'workspace.damaged' && error.refusal.details.path === path
   )
@@ -85,7 +91,7 @@ export function isDamage(error: unknown, path: string): boolean {
  * since it would go on with the file that it has open, and the log is moved too, since SQLite would play the log into the copy. `startOver` needs no copy:
  * the damaged files are kept, in case somebody can read them.
  */
-export function fixesOf(path: string): { copy: string; startOver: string } {
+export function repairCommands(path: string): { copy: string; startOver: string } {
   const folder = dirname(path)
   const workspace = shellQuote(workspaceOf(path))
   const away = shellQuote(join(dirname(dirname(folder)), 'damaged', workspaceOf(path)))

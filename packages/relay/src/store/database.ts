@@ -4,10 +4,10 @@ import { createRequire } from 'node:module'
 import type { DatabaseSync } from '@photostructure/sqlite'
 import { RefusalError } from '../core/refusal-error.ts'
 import { collectGarbage } from '../machine/idle-memory.ts'
-import { damaged } from './damage.ts'
+import { damagedFileRefusal } from './damage.ts'
 
-export type Value = string | number | null | Uint8Array
-export type Row = Value[]
+export type SqlValue = string | number | null | Uint8Array
+export type Row = SqlValue[]
 
 const require = createRequire(import.meta.url)
 const { DatabaseSync: Driver } = chooseDriver()
@@ -28,15 +28,15 @@ function chooseDriver(): { DatabaseSync: typeof DatabaseSync } {
  * Frees the files of databases that were closed. The replacement driver keeps a file open until all statements of its database were collected as garbage,
  * which may never happen in a quiet daemon. Freeing takes about ten milliseconds: call this once in a while, not for every database.
  */
-export async function freeClosed(): Promise<void> {
+export async function freeClosedFiles(): Promise<void> {
   if (!hasOwnDriver()) await collectGarbage()
 }
 
 /** A prepared statement with positional parameters. Rows are arrays, which keeps the hot path cheap. */
 export interface Statement {
-  run(...values: Value[]): void
-  get(...values: Value[]): Row | undefined
-  all(...values: Value[]): Row[]
+  run(...values: SqlValue[]): void
+  get(...values: SqlValue[]): Row | undefined
+  all(...values: SqlValue[]): Row[]
 }
 
 export class Database {
@@ -54,7 +54,7 @@ export class Database {
     try {
       this.#driver.exec(sql)
     } catch (error) {
-      throw told(error, this.path)
+      throw withRefusal(error, this.path)
     }
   }
 
@@ -62,9 +62,9 @@ export class Database {
     try {
       const statement = this.#driver.prepare(sql)
       statement.setReturnArrays(true)
-      return new TellingStatement(statement as unknown as Statement, this.path)
+      return new PathNamingStatement(statement as unknown as Statement, this.path)
     } catch (error) {
-      throw told(error, this.path)
+      throw withRefusal(error, this.path)
     }
   }
 
@@ -75,7 +75,7 @@ export class Database {
 
   /** Makes statements that are prepared at their first use: many workspaces never need them, and each open workspace would keep them in memory. */
   prepareWhenUsed<Name extends string>(statements: Record<Name, string>): Record<Name, Statement> {
-    const entries = Object.entries<string>(statements).map(([name, sql]) => [name, new LaterStatement(this, sql)])
+    const entries = Object.entries<string>(statements).map(([name, sql]) => [name, new LazyStatement(this, sql)])
     return Object.fromEntries(entries) as Record<Name, Statement>
   }
 
@@ -105,7 +105,7 @@ export class Database {
  * Wraps the driver's statement, so that errors name the file. The same code stands three times, since one more function per call would cost a tenth of its
  * time.
  */
-class TellingStatement implements Statement {
+class PathNamingStatement implements Statement {
   readonly #statement: Statement
   readonly #path: string
 
@@ -114,39 +114,39 @@ class TellingStatement implements Statement {
     this.#path = path
   }
 
-  run(...values: Value[]): void {
+  run(...values: SqlValue[]): void {
     try {
       this.#statement.run(...values)
     } catch (error) {
-      throw told(error, this.#path)
+      throw withRefusal(error, this.#path)
     }
   }
 
-  get(...values: Value[]): Row | undefined {
+  get(...values: SqlValue[]): Row | undefined {
     try {
       return this.#statement.get(...values)
     } catch (error) {
-      throw told(error, this.#path)
+      throw withRefusal(error, this.#path)
     }
   }
 
-  all(...values: Value[]): Row[] {
+  all(...values: SqlValue[]): Row[] {
     try {
       return this.#statement.all(...values)
     } catch (error) {
-      throw told(error, this.#path)
+      throw withRefusal(error, this.#path)
     }
   }
 }
 
 /** Returns the first row of `SELECT columns FROM rest`; undefined if there is no row, or no such table. */
-export type First = (columns: string, rest: string) => Row | undefined
+export type ReadFirstRow = (columns: string, rest: string) => Row | undefined
 
 /**
  * Reads from a database file without changing the file or its log: a connection that may write removes the log when it is closed. Rows come through an
  * SQL function, since the replacement driver would keep the file open until prepared statements were collected as garbage.
  */
-export function lookInto<T>(path: string, work: (first: First) => T): T {
+export function readDatabaseFile<T>(path: string, work: (first: ReadFirstRow) => T): T {
   let row: Row | undefined
   const driver = new Driver(path, { readOnly: true })
   try {
@@ -165,13 +165,13 @@ export function lookInto<T>(path: string, work: (first: First) => T): T {
       return row
     })
   } catch (error) {
-    throw told(error, path)
+    throw withRefusal(error, path)
   } finally {
     driver.close()
   }
 }
 
-class LaterStatement implements Statement {
+class LazyStatement implements Statement {
   readonly #database: Database
   readonly #sql: string
   #prepared: Statement | undefined
@@ -181,15 +181,15 @@ class LaterStatement implements Statement {
     this.#sql = sql
   }
 
-  run(...values: Value[]): void {
+  run(...values: SqlValue[]): void {
     this.#statement.run(...values)
   }
 
-  get(...values: Value[]): Row | undefined {
+  get(...values: SqlValue[]): Row | undefined {
     return this.#statement.get(...values)
   }
 
-  all(...values: Value[]): Row[] {
+  all(...values: SqlValue[]): Row[] {
     return this.#statement.all(...values)
   }
 
@@ -200,10 +200,10 @@ class LaterStatement implements Statement {
 }
 
 /** Turns a failure of SQLite into a refusal. No other place does this, because the file's path is known here. */
-function told(error: unknown, path: string): unknown {
+function withRefusal(error: unknown, path: string): unknown {
   if (isSqliteError(error, 'full') || isIndexFull(error)) return new RefusalError('store.full')
   if (isSqliteError(error, 'notADatabase') || isSqliteError(error, 'corrupt'))
-    return damaged(path, (error as Error).message)
+    return damagedFileRefusal(path, (error as Error).message)
   return error
 }
 
@@ -225,7 +225,7 @@ function isIndexFull(error: unknown): boolean {
 }
 
 /** Whether the error is a failure of SQLite itself. */
-export function isFailure(error: unknown): boolean {
+export function isSqliteFailure(error: unknown): boolean {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
   return typeof errcode === 'number' || code === 'ERR_SQLITE_ERROR'
 }

@@ -5,10 +5,10 @@ import type { Fact } from '@agent-relay/sdk/protocol'
 import type { AgentRow } from '../core/view.ts'
 import { backupMachine } from '../core/world.ts'
 import { actionAppliers } from './action-rows.ts'
-import { type Applied, type Appliers, bodyKeeper } from './appliers.ts'
+import { bodyKeeper, type EntryToApply, type FactAppliers } from './appliers.ts'
 import { approvalAppliers } from './approval-rows.ts'
 import { claimAppliers } from './claim-rows.ts'
-import { Concerns } from './concerns.ts'
+import { ConcernRows } from './concerns.ts'
 import type { Database, Statement } from './database.ts'
 import { derivedTables } from './migrations.ts'
 import { needAppliers } from './need-rows.ts'
@@ -16,7 +16,7 @@ import { NotedReceipts } from './noted-receipts.ts'
 import { noticeAppliers } from './notice-rows.ts'
 import { runAppliers } from './run-rows.ts'
 import { spendAppliers } from './spend-rows.ts'
-import type { KnownAgent, KnownConversation, Tables } from './tables.ts'
+import type { KnownAgent, KnownConversation, TablesMirror } from './tables.ts'
 import { workerAppliers } from './worker-rows.ts'
 
 /** The facts that change the tables mirrored in memory (tables.ts), on which all other tables build. */
@@ -85,20 +85,20 @@ const rareStatements = {
 
 export class Evolve {
   readonly #database: Database
-  readonly #tables: Tables
-  readonly #concerns: Concerns
+  readonly #tables: TablesMirror
+  readonly #concerns: ConcernRows
   readonly #noted: NotedReceipts
   readonly #sql: Record<keyof typeof statements | keyof typeof rareStatements, Statement>
   readonly #offered: Statement
-  readonly #appliers: Appliers
+  readonly #appliers: FactAppliers
   /** Agents in conversations whose read cursors may move once all facts of the entry are applied. */
   readonly #touched = new Map<string, [KnownAgent, KnownConversation]>()
 
   /** `machine`: the name of this machine, if the workspace is shared with others. */
-  constructor(database: Database, tables: Tables, machine?: string) {
+  constructor(database: Database, tables: TablesMirror, machine?: string) {
     this.#database = database
     this.#tables = tables
-    this.#concerns = new Concerns(database, (name) => tables.agents.get(name)?.key)
+    this.#concerns = new ConcernRows(database, (name) => tables.agents.get(name)?.key)
     this.#noted = new NotedReceipts(database, tables, machine)
     this.#sql = { ...database.prepareAll(statements), ...database.prepareWhenUsed(rareStatements) }
     this.#offered = machine === undefined ? this.#sql.offered : this.#sql.offeredAtHome
@@ -116,16 +116,16 @@ export class Evolve {
     }
   }
 
-  apply(entry: Applied): void {
+  apply(entry: EntryToApply): void {
     this.applyLocal(entry)
     this.#concerns.write(entry)
   }
 
   /** Applies an entry of this machine's own journal. Readers of events see its deliveries later, when this machine's report of them comes back. */
-  applyLocal(entry: Applied): void {
+  applyLocal(entry: EntryToApply): void {
     // An entry that was rolled back may have left agents and conversations in the map, with message numbers that were never stored.
     this.#touched.clear()
-    for (const fact of entry.facts) (this.#appliers[fact.type] as (f: Fact, e: Applied) => void)(fact, entry)
+    for (const fact of entry.facts) (this.#appliers[fact.type] as (f: Fact, e: EntryToApply) => void)(fact, entry)
     if (this.#touched.size > 0) this.#moveCursors()
   }
 
@@ -151,7 +151,7 @@ export class Evolve {
     this.#tables.reload()
   }
 
-  readonly #ownAppliers: Appliers<Own> = {
+  readonly #ownAppliers: FactAppliers<Own> = {
     'workspace.began': ({ id }) => this.#sql.meta.run('id', id),
     'workspace.key-issued': ({ hash }) => this.#sql.meta.run('key', hash),
     'workspace.restored': () => {
@@ -279,7 +279,7 @@ export class Evolve {
   }
 
   #conversation(name: string): KnownConversation {
-    const conversation = this.#tables.changing(name)
+    const conversation = this.#tables.conversationToChange(name)
     if (!conversation) throw new Error(`a fact names the conversation ${name}, which was never opened`)
     return conversation
   }

@@ -1,14 +1,14 @@
 // Finds how much of a workspace is over and old: up to which journal entry, and in each conversation up to which message. Nothing is changed here;
 // pruning.ts deletes what may go.
 
-import { isOpen } from '../core/open-questions.ts'
+import { isQuestionOpen } from '../core/open-questions.ts'
 import type { Steps } from '../core/steps.ts'
 import { headColumns } from './columns.ts'
 import type { Database, Statement } from './database.ts'
-import type { Tables } from './tables.ts'
+import type { TablesMirror } from './tables.ts'
 import type { SqliteView } from './view.ts'
 
-export interface Horizon {
+export interface PruningHorizon {
   /** The time from which on everything stays. */
   at: number
   now: number
@@ -18,7 +18,7 @@ export interface Horizon {
 
 type IsOld = (time: number) => boolean
 
-interface Limits {
+interface AgeLimits {
   isOld: IsOld
   /** The span of times that do not count as old. */
   young: { after: number; to: number }
@@ -26,17 +26,17 @@ interface Limits {
   asked: number | undefined
 }
 
-export interface Finished {
+export interface FinishedParts {
   horizon: number
   /** The number of the last old journal entry. */
-  through: number
+  throughSeq: number
   /** For the key of each conversation, the number of the message up to which all messages are over. */
-  upTo: ReadonlyMap<number, number>
-  held: Held[]
+  lastFinishedNumbers: ReadonlyMap<number, number>
+  held: HeldConversation[]
 }
 
 /** A conversation in which old messages stay, and why they stay. */
-export interface Held {
+export interface HeldConversation {
   conversation: string
   /** The number of the first message that stays. */
   n: number
@@ -70,16 +70,16 @@ const namesMax = 5
 
 export class FinishedRows {
   readonly #sql: Record<keyof typeof statements, Statement>
-  readonly #tables: Tables
+  readonly #tables: TablesMirror
   readonly #view: SqliteView
 
-  constructor(database: Database, tables: Tables, view: SqliteView) {
+  constructor(database: Database, tables: TablesMirror, view: SqliteView) {
     this.#sql = database.prepareWhenUsed(statements)
     this.#tables = tables
     this.#view = view
   }
 
-  *find({ at, now, awaited }: Horizon, lastSeq: number): Steps<Finished> {
+  *find({ at, now, awaited }: PruningHorizon, lastSeq: number): Steps<FinishedParts> {
     const through = yield* this.#through(at, lastSeq)
     // Times in the future, left by a clock that was ahead, count as old.
     const isOld: IsOld = (time) => time <= at || time > now
@@ -89,7 +89,7 @@ export class FinishedRows {
       const key = this.#view.conversationKey(conversation) as number
       asked.set(key, Math.min(n, asked.get(key) ?? n))
     }
-    const [upTo, held]: [Map<number, number>, Held[]] = [new Map(), []]
+    const [upTo, held]: [Map<number, number>, HeldConversation[]] = [new Map(), []]
     for (let after = 0, isMore = true; isMore; ) {
       const rows = this.#sql.conversations.all(after, conversationsPerStep) as [number, string][]
       for (const [key, name] of rows) {
@@ -101,7 +101,7 @@ export class FinishedRows {
       after = rows.at(-1)?.[0] ?? 0
       isMore = rows.length === conversationsPerStep
     }
-    return { horizon: at, through, upTo, held }
+    return { horizon: at, throughSeq: through, lastFinishedNumbers: upTo, held }
   }
 
   /**
@@ -118,7 +118,11 @@ export class FinishedRows {
   }
 
   /** Finds the last message of a conversation that may go. The conversation's very last message always stays: the next message gets its number from it. */
-  *#conversation(key: number, name: string, { isOld, young, asked }: Limits): Steps<{ n: number; held?: Held }> {
+  *#conversation(
+    key: number,
+    name: string,
+    { isOld, young, asked }: AgeLimits,
+  ): Steps<{ n: number; held?: HeldConversation }> {
     const [first, last] = [this.#sql.first, this.#sql.last].map((sql) => Number(sql.get(key)?.[0] ?? 0))
     const said = Math.min(this.#lastOld(key, Number(first), Number(last), isOld), Number(last) - 1)
     const old = yield* this.#beforeYoung(key, Number(first), said, young)
@@ -151,7 +155,7 @@ export class FinishedRows {
   }
 
   /** Finds the last message before the first one that was read since the horizon. */
-  *#beforeYoung(key: number, first: number, said: number, { after, to }: Limits['young']): Steps<number> {
+  *#beforeYoung(key: number, first: number, said: number, { after, to }: AgeLimits['young']): Steps<number> {
     for (let n = first; n <= said; n += messagesPerStep) {
       const found = this.#sql.fresh.get(key, n, Math.min(said + 1, n + messagesPerStep), after, to)?.[0]
       if (typeof found === 'number') return found - 1
@@ -163,8 +167,8 @@ export class FinishedRows {
   /** Returns the number of the first message up to `old` that waits for an answer; a number above `old` if there is none. */
   #question(key: number, name: string, old: number, asked = old + 1): number {
     const isDirect = name.startsWith('@')
-    const heads = isDirect ? this.#sql.questions.all(key).map((row) => this.#view.head(row)) : []
-    const open = heads.filter((head) => head.n < asked && isOpen(this.#view, head))
+    const heads = isDirect ? this.#sql.questions.all(key).map((row) => this.#view.messageHead(row)) : []
+    const open = heads.filter((head) => head.n < asked && isQuestionOpen(this.#view, head))
     return Math.min(asked, ...open.map(({ n }) => n))
   }
 

@@ -2,11 +2,11 @@
 
 import type { HistoryMessage } from '@agent-relay/sdk/protocol'
 import type { Steps } from '../core/steps.ts'
-import type { MessageHead, Waiting } from '../core/view.ts'
-import { headColumns, stateOf } from './columns.ts'
+import type { MessageHead, WaitingMessage } from '../core/view.ts'
+import { headColumns, receiptStateOf } from './columns.ts'
 import type { Database, Statement } from './database.ts'
 import type { Queries } from './queries.ts'
-import type { Tables } from './tables.ts'
+import type { TablesMirror } from './tables.ts'
 import type { SqliteView } from './view.ts'
 
 /** Selects the messages of a reader's stays (times in the conversation), in order: two stays in one conversation never overlap. */
@@ -37,7 +37,7 @@ const [lookBackMax, lookBackStep] = [50_000, 1_000]
 /** Number of conversations that one step looks at. */
 const conversationsPerStep = 200
 
-export interface Span {
+export interface MessageSpan {
   after: number
   before: number
   limit: number
@@ -49,12 +49,12 @@ export interface Span {
 }
 
 export class History {
-  readonly #tables: Tables
+  readonly #tables: TablesMirror
   readonly #view: SqliteView
   readonly #queries: Queries
   readonly #sql: Record<keyof typeof statements, Statement>
 
-  constructor(database: Database, tables: Tables, view: SqliteView, queries: Queries) {
+  constructor(database: Database, tables: TablesMirror, view: SqliteView, queries: Queries) {
     this.#tables = tables
     this.#view = view
     this.#queries = queries
@@ -62,7 +62,7 @@ export class History {
   }
 
   /** Returns conversations with the entry of their last message, newest first: all, or those named. */
-  *latest(names?: Iterable<string>): Steps<{ name: string; seq: number }[]> {
+  *latestConversations(names?: Iterable<string>): Steps<{ name: string; seq: number }[]> {
     const found: { name: string; seq: number }[] = []
     for (const each of names === undefined ? this.#all() : this.#named(names)) {
       if (each) found.push({ name: each.name, seq: each.lastSeq })
@@ -90,12 +90,15 @@ export class History {
     }
   }
 
-  preview(seq: number, chars: number): string {
+  bodyPreview(seq: number, chars: number): string {
     return this.#sql.preview.get(seq, chars)?.[0] as string
   }
 
   /** Returns the heads of messages in the order of their numbers, as many as fit but at least one: all of the span, or those that the reader may see. */
-  span(conversation: string, { after, before, limit, bytesMax, isUpward, reader }: Span): MessageHead[] {
+  messagesInSpan(
+    conversation: string,
+    { after, before, limit, bytesMax, isUpward, reader }: MessageSpan,
+  ): MessageHead[] {
     const key = this.#tables.conversation(conversation)?.key ?? -1
     const which = isUpward ? 'upward' : 'downward'
     const rows =
@@ -107,29 +110,29 @@ export class History {
     for (const row of rows) {
       bytes += row[9] as number
       if (heads.length > 0 && bytes > bytesMax) break
-      heads.push(this.#view.head(row))
+      heads.push(this.#view.messageHead(row))
     }
     return isUpward ? heads : heads.reverse()
   }
 
   /** Yields the messages that an agent has sent in the entries after a number, newest first, and undefined where the caller may pause. */
-  *sent(agent: string, after: number, lastSeq: number): Generator<Waiting | undefined, void, void> {
+  *messagesSentBy(agent: string, after: number, lastSeq: number): Generator<WaitingMessage | undefined, void, void> {
     for (let to = lastSeq; to > Math.max(after, lastSeq - lookBackMax); to -= lookBackStep) {
       for (const row of this.#sql.sent.all(agent, to - lookBackStep, to))
-        yield { head: this.#view.head(row), bodyBytes: row[9] as number, receipt: undefined }
+        yield { head: this.#view.messageHead(row), bodyBytes: row[9] as number, receipt: undefined }
       yield undefined
     }
   }
 
   /** Returns a message with its body, receipts and reactions; `reader` is the agent whose own receipt is shown. */
-  whole(head: MessageHead, reader: string): HistoryMessage {
+  wholeMessage(head: MessageHead, reader: string): HistoryMessage {
     const [offered, read] = this.#sql.counts.get(head.seq) as [number, number]
-    const shown: HistoryMessage = { ...this.#queries.whole(head), n: head.n, offered, read }
+    const shown: HistoryMessage = { ...this.#queries.messageWithBody(head), n: head.n, offered, read }
     const reactions = new Map<string, string[]>()
     for (const [emoji, by] of this.#sql.reactions.all(head.seq) as [string, string][])
       reactions.set(emoji, [...(reactions.get(emoji) ?? []), by])
     if (reactions.size > 0) shown.reactions = [...reactions].map(([emoji, agents]) => ({ emoji, agents }))
-    if (this.#view.isRecipient(reader, head)) shown.receipt = stateOf(this.#view.receipt(reader, head))
+    if (this.#view.isRecipient(reader, head)) shown.receipt = receiptStateOf(this.#view.receipt(reader, head))
     return shown
   }
 }

@@ -2,10 +2,10 @@
 // number of rows, however many are already read or do not fit the filter; an undefined item marks where the caller may pause to let others go on.
 
 import type { Steps } from '../core/steps.ts'
-import type { InboxFilter, Look, MessageHead, Waiting } from '../core/view.ts'
-import { headColumns, receiptColumns, receiptOf } from './columns.ts'
+import type { InboxFilter, MessageHead, ScanProgress, WaitingMessage } from '../core/view.ts'
+import { headColumns, receiptColumns, receiptFromRow } from './columns.ts'
 import type { Database, Row, Statement } from './database.ts'
-import type { KnownAgent, Tables } from './tables.ts'
+import type { KnownAgent, TablesMirror } from './tables.ts'
 
 /** The longest body that is read together with its row: up to 256 rows are read at once, often only to count them. */
 const shortBodyBytes = 2_048
@@ -44,7 +44,7 @@ const windowN = 1_024
 /** The fixed cost of a statement, counted in rows that are passed over. */
 const statementRows = 8
 
-type Which = 'unread' | 'received'
+type InboxKind = 'unread' | 'received'
 
 /** The part of a stay (an agent's time in a conversation) that can be read: message numbers above `from`, up to `to`. */
 interface StaySpan {
@@ -54,27 +54,27 @@ interface StaySpan {
 }
 
 /** Messages of one stay in order; an undefined item marks where the caller may pause. */
-type Walk = Iterator<Waiting | undefined>
+type Walk = Iterator<WaitingMessage | undefined>
 
 export class InboxRows {
-  readonly #tables: Tables
+  readonly #tables: TablesMirror
   readonly #headOf: (row: Row) => MessageHead
   readonly #sql: Record<keyof typeof statements, Statement>
 
-  constructor(database: Database, tables: Tables, headOf: (row: Row) => MessageHead) {
+  constructor(database: Database, tables: TablesMirror, headOf: (row: Row) => MessageHead) {
     this.#tables = tables
     this.#headOf = headOf
     this.#sql = database.prepareAll(statements)
   }
 
   /** Yields the agent's unread messages, oldest first. */
-  unread(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined> {
-    return mergeBySeq(this.#walks(agent, filter, 'unread', look), 1)
+  unread(agent: string, filter: InboxFilter, progress?: ScanProgress): Iterable<WaitingMessage | undefined> {
+    return mergeBySeq(this.#walks(agent, filter, 'unread', progress), 1)
   }
 
   /** Yields the messages that the agent has received, newest first. */
-  received(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined> {
-    return mergeBySeq(this.#walks(agent, filter, 'received', look), -1)
+  received(agent: string, filter: InboxFilter, progress?: ScanProgress): Iterable<WaitingMessage | undefined> {
+    return mergeBySeq(this.#walks(agent, filter, 'received', progress), -1)
   }
 
   /** Counts unread messages up to `max`. SQLite counts: fetching the rows would cost ten times as much. */
@@ -94,13 +94,13 @@ export class InboxRows {
   }
 
   /** Makes one lazy walk for each of the agent's stays that can hold something. */
-  #walks(agent: string, filter: InboxFilter, which: Which, look: Look = { passed: 0 }): Walk[] {
+  #walks(agent: string, filter: InboxFilter, which: InboxKind, progress: ScanProgress = { rowsPassed: 0 }): Walk[] {
     const reader = this.#tables.agents.get(agent) as KnownAgent
     const stays = this.#stays(reader, filter, which)
     const isPlain = which === 'unread' && (filter.from ?? filter.thread ?? filter.afterSeq) === undefined
     if (!isPlain || stays.length < togetherMin || stays.length > togetherMax)
       return stays.map((stay) =>
-        this.#walk(reader, stay, filter, { which, look }, stays.length > togetherMax ? togetherN : chunkFirst),
+        this.#walk(reader, stay, filter, { which, progress }, stays.length > togetherMax ? togetherN : chunkFirst),
       )
     const first = new Map<number, Row[]>()
     for (const row of this.#sql.firstUnread.all(reader.key, togetherN, agent)) {
@@ -108,25 +108,25 @@ export class InboxRows {
       if (rows) rows.push(row)
       else first.set(row[3] as number, [row])
     }
-    return stays.map((stay) => this.#walkOn(reader, stay, look, first.get(stay.conversation)))
+    return stays.map((stay) => this.#walkOn(reader, stay, progress, first.get(stay.conversation)))
   }
 
   /** Walks through one stay, beginning with rows that were read already. Two stays in one conversation never overlap. */
   *#walkOn(
     reader: KnownAgent,
     { conversation, from, to }: StaySpan,
-    look: Look,
+    progress: ScanProgress,
     first: Row[] = [],
-  ): Walk & Iterable<Waiting | undefined> {
+  ): Walk & Iterable<WaitingMessage | undefined> {
     const known = Math.min(from + togetherN, to)
     for (const row of first) {
       const n = row[4] as number
       if (n > from && n <= known) yield this.#waiting(row)
     }
-    if (known < to) yield* this.#walk(reader, { conversation, from: known, to }, {}, { which: 'unread', look })
+    if (known < to) yield* this.#walk(reader, { conversation, from: known, to }, {}, { which: 'unread', progress })
   }
 
-  #stays(reader: KnownAgent | undefined, filter: InboxFilter, which: Which): StaySpan[] {
+  #stays(reader: KnownAgent | undefined, filter: InboxFilter, which: InboxKind): StaySpan[] {
     if (!reader) return []
     const rows =
       filter.conversation === undefined
@@ -159,13 +159,13 @@ export class InboxRows {
       beforeSeq,
       afterSeq,
     }: { from?: string | null; thread?: string | null; beforeSeq?: number; afterSeq?: number },
-    { which, look }: { which: Which; look: Look },
+    { which, progress }: { which: InboxKind; progress: ScanProgress },
     chunkSize = chunkFirst,
-  ): Generator<Waiting | undefined, void, void> {
+  ): Generator<WaitingMessage | undefined, void, void> {
     const isUpward = which === 'unread'
     let chunk = chunkSize
-    const last = beforeSeq === undefined ? to : this.#lastBefore(beforeSeq, { conversation, from, to }, look)
-    const first = afterSeq === undefined ? from : this.#lastBefore(afterSeq + 1, { conversation, from, to }, look)
+    const last = beforeSeq === undefined ? to : this.#lastBefore(beforeSeq, { conversation, from, to }, progress)
+    const first = afterSeq === undefined ? from : this.#lastBefore(afterSeq + 1, { conversation, from, to }, progress)
     for (let [low, high] = [first, last]; low < high; chunk = Math.min(chunk * 4, chunkMax)) {
       const bottom = isUpward ? low : Math.max(low, high - windowN)
       const top = isUpward ? Math.min(high, low + windowN) : high
@@ -177,18 +177,18 @@ export class InboxRows {
       const before = high - low
       if (isUpward) low = rows.length < chunk ? top : lastN
       else high = rows.length < chunk ? bottom : lastN - 1
-      look.passed += statementRows + before - (high - low) - rows.length
+      progress.rowsPassed += statementRows + before - (high - low) - rows.length
       yield undefined
     }
   }
 
   /** Returns the number of the stay's last message before an entry. Message numbers and entries grow together, so halving finds it. */
-  #lastBefore(seq: number, { conversation, from, to }: StaySpan, look: Look): number {
+  #lastBefore(seq: number, { conversation, from, to }: StaySpan, progress: ScanProgress): number {
     const isBefore = (n: number) => (this.#sql.seqOf.get(conversation, n)?.[0] as number) < seq
-    look.passed++
+    progress.rowsPassed++
     if (isBefore(to)) return to
     let [low, high] = [from, to - 1]
-    for (; low < high; look.passed++) {
+    for (; low < high; progress.rowsPassed++) {
       const middle = Math.ceil((low + high) / 2)
       if (isBefore(middle)) low = middle
       else high = middle - 1
@@ -196,16 +196,16 @@ export class InboxRows {
     return low
   }
 
-  #waiting(row: Row): Waiting {
-    const [head, receipt, short] = [this.#headOf(row), receiptOf(row, 10), row[9] as string | number]
+  #waiting(row: Row): WaitingMessage {
+    const [head, receipt, short] = [this.#headOf(row), receiptFromRow(row, 10), row[9] as string | number]
     if (typeof short === 'number') return { head, bodyBytes: short, receipt }
     return { head, bodyBytes: Buffer.byteLength(short), body: short, receipt }
   }
 }
 
 /** Merges walks that are each in order. Few walks have any message, so comparing the heads of all of them is cheap. */
-function* mergeBySeq(walks: Walk[], direction: 1 | -1): Iterable<Waiting | undefined> {
-  const heads: { next: Waiting; walk: Walk }[] = []
+function* mergeBySeq(walks: Walk[], direction: 1 | -1): Iterable<WaitingMessage | undefined> {
+  const heads: { next: WaitingMessage; walk: Walk }[] = []
   for (const walk of walks) {
     yield undefined
     const next = yield* following(walk)
@@ -216,7 +216,7 @@ function* mergeBySeq(walks: Walk[], direction: 1 | -1): Iterable<Waiting | undef
     for (let i = 1; i < heads.length; i++) {
       if (((heads[i]?.next.head.seq as number) - (heads[best]?.next.head.seq as number)) * direction < 0) best = i
     }
-    const head = heads[best] as { next: Waiting; walk: Walk }
+    const head = heads[best] as { next: WaitingMessage; walk: Walk }
     yield head.next
     const next = yield* following(head.walk)
     if (next) head.next = next
@@ -225,7 +225,7 @@ function* mergeBySeq(walks: Walk[], direction: 1 | -1): Iterable<Waiting | undef
 }
 
 /** Returns the next message of the walk, or undefined at its end. Pauses where the walk pauses. */
-function* following(walk: Walk): Steps<Waiting | undefined> {
+function* following(walk: Walk): Steps<WaitingMessage | undefined> {
   for (;;) {
     const { done, value } = walk.next()
     if (done || value) return done ? undefined : value

@@ -6,7 +6,7 @@
 
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
-import { type Database, lookInto, type Row, type Statement } from './database.ts'
+import { type Database, type Row, readDatabaseFile, type Statement } from './database.ts'
 
 /** The last entry of a journal. Number 0 means that the journal is empty. */
 export interface LastEntry {
@@ -24,7 +24,7 @@ export interface JournalEnd {
   local: LastEntry
 }
 
-export function endPathOf(databasePath: string): string {
+export function endFilePath(databasePath: string): string {
   return `${databasePath}.end`
 }
 
@@ -33,7 +33,7 @@ const slotBytes = 512
 const slots = [0, 1] as const
 /** The format of a record in the end file; a record of another format counts for nothing. */
 const format = 1
-const nothing: LastEntry = { seq: 0, at: 0, check: '' }
+const emptyJournal: LastEntry = { seq: 0, at: 0, check: '' }
 const columns = 'seq, at, by, cause, rule'
 
 /** Writes the end file of one open database. */
@@ -52,7 +52,7 @@ export class EndFile {
       journal: `SELECT ${columns} FROM journal ORDER BY seq DESC LIMIT 1`,
       local: `SELECT ${columns} FROM local_journal ORDER BY seq DESC LIMIT 1`,
     })
-    const path = endPathOf(database.path)
+    const path = endFilePath(database.path)
     const found = recordsOf(path).at(-1)
     this.#turn = found?.turn ?? 0
     this.#written = found?.end
@@ -67,12 +67,12 @@ export class EndFile {
    * Returns the journals' last entries as the database has them. Undefined if the end file names them already, or cannot be written. Call it inside the
    * transaction.
    */
-  next(lastSeq: number, lastLocal: number): JournalEnd | undefined {
+  nextRecord(lastSeq: number, lastLocal: number): JournalEnd | undefined {
     if (this.#file === undefined) return undefined
     if (this.#written?.journal.seq === lastSeq && this.#written.local.seq === lastLocal) return undefined
     this.#workspace ??= this.#id.get()?.[0] as string | undefined
     if (this.#workspace === undefined) return undefined
-    const local = lastLocal === 0 ? nothing : lastOf(this.#last.local.get())
+    const local = lastLocal === 0 ? emptyJournal : lastOf(this.#last.local.get())
     return { workspace: this.#workspace, journal: lastOf(this.#last.journal.get()), local }
   }
 
@@ -91,7 +91,7 @@ export class EndFile {
   }
 
   /** Empties the end file before the journal is shortened on purpose. The file is synced, since a power cut may come after the database was changed. */
-  forget(): void {
+  clear(): void {
     if (this.#file === undefined) return
     this.#written = undefined
     ftruncateSync(this.#file)
@@ -115,8 +115,8 @@ function openedFile(path: string, isThere: boolean): number | undefined {
 }
 
 /** Reads the content of the end file; undefined if there is none, or no record in it is whole. */
-export function readEnd(databasePath: string): JournalEnd | undefined {
-  return recordsOf(endPathOf(databasePath)).at(-1)?.end
+export function readEndFile(databasePath: string): JournalEnd | undefined {
+  return recordsOf(endFilePath(databasePath)).at(-1)?.end
 }
 
 /** Returns the whole records of an end file, the older one first. */
@@ -148,7 +148,7 @@ function lineOf(turn: number, end: JournalEnd): string {
 }
 
 function lastOf(row: Row | undefined): LastEntry {
-  return row ? { seq: row[0] as number, at: row[1] as number, check: digestOf(JSON.stringify(row)) } : nothing
+  return row ? { seq: row[0] as number, at: row[1] as number, check: digestOf(JSON.stringify(row)) } : emptyJournal
 }
 
 function digestOf(text: string): string {
@@ -156,7 +156,7 @@ function digestOf(text: string): string {
 }
 
 /** An entry that was stored and is missing from the database. */
-export interface Gap {
+export interface JournalGap {
   /** Whether the entry is missing in this machine's own journal. */
   isLocal: boolean
   /** The last entry as the end file names it. */
@@ -166,13 +166,13 @@ export interface Gap {
 }
 
 /** Reads which workspace's database lies at this path, and which entry it lacks. The end file is read first: a daemon may be writing both files. */
-export function lookAtEnd(databasePath: string): { workspace?: string; expected?: JournalEnd; gap?: Gap } {
-  const expected = readEnd(databasePath)
-  return lookInto(databasePath, (first) => {
+export function checkJournalEnd(databasePath: string): { workspace?: string; expected?: JournalEnd; gap?: JournalGap } {
+  const expected = readEndFile(databasePath)
+  return readDatabaseFile(databasePath, (first) => {
     const workspace = first('value', "meta WHERE name = 'id'")?.[0] as string | undefined
     // The end file of another workspace says nothing about this database.
     const isItsOwn = workspace === undefined || workspace === expected?.workspace
-    const gapIn = (table: string, isLocal: boolean, end: LastEntry = nothing): Gap[] => {
+    const gapIn = (table: string, isLocal: boolean, end: LastEntry = emptyJournal): JournalGap[] => {
       if (!isItsOwn || end.seq === 0 || lastOf(first(columns, `${table} WHERE seq = ${end.seq}`)).check === end.check)
         return []
       return [{ isLocal, expected: end, found: lastOf(first(columns, `${table} ORDER BY seq DESC LIMIT 1`)) }]

@@ -2,7 +2,7 @@
 // stand in tables of their own, which evolve.ts writes.
 
 import type { Entry } from '@agent-relay/sdk/protocol'
-import type { Answered, Journal, JournalEntry, Origin, VoidEntry } from '../core/journal.ts'
+import type { EntryOrigin, Journal, JournalEntry, RecordedAnswer, VoidEntry } from '../core/journal.ts'
 import { type Database, isSqliteError, type Row, type Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 import type { EntryNumbers, EntryRange } from './visible.ts'
@@ -72,12 +72,12 @@ export class SqliteJournal implements Journal {
     machine,
     mark,
     voidFor,
-  }: JournalEntry & Partial<Origin>): boolean {
+  }: JournalEntry & Partial<EntryOrigin>): boolean {
     if (seq !== this.#lastSeq + 1) throw new Error(`entry ${seq} cannot follow entry ${this.#lastSeq}`)
     try {
       this.#sql.insert.run(seq, at, by, cause, rule, digest ?? null, JSON.stringify(facts), JSON.stringify(outcome))
     } catch (error) {
-      if (isSqliteError(error, 'constraint') && this.answered(by, cause)) return false
+      if (isSqliteError(error, 'constraint') && this.recordedAnswer(by, cause)) return false
       throw error
     }
     if (mark !== undefined) this.#sql.origin.run(seq, machine as string, mark, voidFor ?? null)
@@ -91,24 +91,24 @@ export class SqliteJournal implements Journal {
   }
 
   /** Returns the origin of an entry: its machine and mark. Undefined if the entry did not come from a cluster. */
-  originOf(seq: number): Origin | undefined {
+  originOf(seq: number): EntryOrigin | undefined {
     const [machine, mark, voidFor] = (this.#sql.originOf.get(seq) ?? []) as (string | null)[]
     return machine == null || mark == null ? undefined : { machine, mark, ...(voidFor == null ? {} : { voidFor }) }
   }
 
   /** Returns void entries, which every machine ignores, newest first, with the machine that appended each and the reason. */
-  voids(limit = voidsShown): VoidEntry[] {
+  voidEntries(limit = voidsShown): VoidEntry[] {
     return this.#sql.voids.all(limit).map(([seq, machine, why]) => ({ seq, machine, why }) as VoidEntry)
   }
 
   /** Gives the entries an origin after they were copied into a cluster; `mark` is the prefix of the marks that the cluster has given them. */
-  adopt(machine: string, mark: string, through: number): void {
-    this.disown()
+  setOrigins(machine: string, mark: string, through: number): void {
+    this.removeOrigins()
     this.#sql.adopt.run(machine, mark, through)
   }
 
   /** Removes the origins of all entries, after the workspace has left its cluster. */
-  disown(): void {
+  removeOrigins(): void {
     this.#sql.disown.run()
   }
 
@@ -117,7 +117,7 @@ export class SqliteJournal implements Journal {
     this.#sql.keepPayload.run(seq, payload)
   }
 
-  answered(by: string, cause: string): Answered | undefined {
+  recordedAnswer(by: string, cause: string): RecordedAnswer | undefined {
     const row = this.#sql.answered.get(cause, by)
     if (!row) return undefined
     const [seq, rule, digest, outcome] = row
@@ -129,7 +129,7 @@ export class SqliteJournal implements Journal {
     }
   }
 
-  follow(since: number, limit: number): JournalEntry[] {
+  entriesAfter(since: number, limit: number): JournalEntry[] {
     return this.#sql.follow.all(since, limit).map(wholeEntryOf)
   }
 
@@ -140,9 +140,9 @@ export class SqliteJournal implements Journal {
   // The methods below read entries without rule, answer and body, which costs much less, for callers that look for facts.
 
   /** Reads entries for a replay of the journal, each with its origin. */
-  replay(since: number, limit: number): (Entry & Partial<Origin>)[] {
+  entriesForReplay(since: number, limit: number): (Entry & Partial<EntryOrigin>)[] {
     return this.#sql.replay.all(since, limit).map((row) => {
-      return { ...entryOf(row), ...(withoutNulls({ machine: row[5], mark: row[6] }) as Partial<Origin>) }
+      return { ...entryOf(row), ...(withoutNulls({ machine: row[5], mark: row[6] }) as Partial<EntryOrigin>) }
     })
   }
 
@@ -155,7 +155,7 @@ export class SqliteJournal implements Journal {
    * Yields the numbers of the entries in the range that may hold a fact of these types (`run.*` is a family), in order, and undefined where the caller may
    * pause. The stored text is searched without parsing it: words that look like a type are found too, but no type is missed.
    */
-  *holding(types: readonly string[], { after, to, isUpward }: EntryRange): EntryNumbers {
+  *entryNumbersHolding(types: readonly string[], { after, to, isUpward }: EntryRange): EntryNumbers {
     const width = Math.ceil(entriesPerScan / Math.max(1, types.length))
     const texts = JSON.stringify(types.map(textOf))
     for (let [low, high] = [after, to]; low < high; ) {
@@ -170,7 +170,7 @@ export class SqliteJournal implements Journal {
   }
 
   /** Reads the entry with this number. */
-  at(seq: number): Entry | undefined {
+  entryAt(seq: number): Entry | undefined {
     const row = this.#sql.at.get(seq)
     return row && entryOf(row)
   }

@@ -1,11 +1,11 @@
 // The journal of what one machine has decided by itself in a workspace that several machines share: entries of its own, in order, which no other machine
 // has. Each entry names the entry of the shared journal that it follows, so that the rows can be made again from both journals.
 
-import type { Answered, Draft } from '../core/journal.ts'
+import type { EntryDraft, RecordedAnswer } from '../core/journal.ts'
 import { type Database, isSqliteError, type Row, type Statement } from './database.ts'
 
 /** An entry of the local journal; its number has nothing to do with the numbers of the shared journal. */
-export type LocalEntry = Draft & { seq: number; afterSeq: number }
+export type LocalEntry = EntryDraft & { seq: number; afterSeq: number }
 
 const statements = {
   insert:
@@ -32,13 +32,13 @@ export class LocalJournal {
   }
 
   /** Empties the local journal, once all of its entries stand in the journal of the workspace. */
-  empty(): void {
+  clear(): void {
     this.#sql.empty.run()
     this.#lastSeq = 0
   }
 
   /** Stores an entry of another copy of this journal, with the number that the entry had in that copy. */
-  keep({ seq, at, by, cause, rule, digest, facts, outcome }: LocalEntry, afterSeq: number): void {
+  copyEntry({ seq, at, by, cause, rule, digest, facts, outcome }: LocalEntry, afterSeq: number): void {
     const texts = [rule, digest ?? null, JSON.stringify(facts), JSON.stringify(outcome)]
     this.#sql.insert.run(seq, afterSeq, at, by, cause, ...texts)
     this.#lastSeq = seq
@@ -53,21 +53,21 @@ export class LocalJournal {
    * Writes an entry. Undefined if the entry's command has one already. The number is the time, or one above the last: should this file be lost or cut and
    * the machine go on, its new numbers must lie above those that it has told other machines before.
    */
-  write(draft: Draft, afterSeq: number): LocalEntry | undefined {
+  write(draft: EntryDraft, afterSeq: number): LocalEntry | undefined {
     const { at, by, cause, rule, digest, facts, outcome } = draft
     const seq = Math.max(at, this.#lastSeq) + 1
     const texts = [rule, digest ?? null, JSON.stringify(facts), JSON.stringify(outcome)]
     try {
       this.#sql.insert.run(seq, afterSeq, at, by, cause, ...texts)
     } catch (error) {
-      if (isSqliteError(error, 'constraint') && this.answered(by, cause)) return undefined
+      if (isSqliteError(error, 'constraint') && this.recordedAnswer(by, cause)) return undefined
       throw error
     }
     this.#lastSeq = seq
     return { ...draft, seq, afterSeq }
   }
 
-  answered(by: string, cause: string): (Answered & { seq: number }) | undefined {
+  recordedAnswer(by: string, cause: string): (RecordedAnswer & { seq: number }) | undefined {
     const row = this.#sql.answered.get(cause, by)
     if (!row) return undefined
     const [seq, rule, digest, outcome] = row as [number, string, string | null, string]
@@ -75,7 +75,7 @@ export class LocalJournal {
   }
 
   /** Yields the entries after a number, oldest first, read in pages as the caller asks for them. */
-  *after(seq: number): Generator<LocalEntry, undefined> {
+  *entriesAfter(seq: number): Generator<LocalEntry, undefined> {
     for (let since = seq; ; ) {
       const rows = this.#sql.read.all(since, entriesPerRead)
       for (const row of rows) yield entryOf(row)

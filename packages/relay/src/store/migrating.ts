@@ -1,12 +1,12 @@
 // Brings a workspace's database to the settings and tables of this version, or refuses a file whose version is unknown.
 
 import { RefusalError } from '../core/refusal-error.ts'
-import { damaged } from './damage.ts'
+import { damagedFileRefusal } from './damage.ts'
 import type { Database } from './database.ts'
-import { type Step, steps } from './migrations.ts'
+import { type MigrationStep, migrationSteps } from './migrations.ts'
 
 /** Sets up a connection that writes: a commit that was acknowledged is on the disk, on macOS too. */
-export function tune(database: Database): void {
+export function configureConnection(database: Database): void {
   // The timeout comes first: another process that looked at the file, such as `agent-relay doctor`, may be removing the file's log.
   database.exec('PRAGMA busy_timeout = 2000')
   database.exec('PRAGMA journal_mode = WAL')
@@ -29,19 +29,22 @@ function versionOf(database: Database): number {
 /** Returns the version of the file's tables. Throws if this program does not know the version. */
 export function knownVersion(database: Database): number {
   const fault = versionFault(database)
-  if (fault !== undefined) throw damaged(database.path, fault)
+  if (fault !== undefined) throw damagedFileRefusal(database.path, fault)
   const found = versionOf(database)
-  if (found <= steps.length) return found
-  throw new RefusalError('workspace.newer', { path: database.path, found, known: steps.length })
+  if (found <= migrationSteps.length) return found
+  throw new RefusalError('workspace.newer', { path: database.path, found, known: migrationSteps.length })
 }
 
 /** Migrates the tables to the newest version, or to the version `to`: see schema.ts. */
-export function migrate(database: Database, to: number = steps.length): void {
+export function migrate(database: Database, to: number = migrationSteps.length): void {
   const found = knownVersion(database)
   for (let version = found; version < to; version++) {
     try {
       database.transact(() => {
-        const [sql, after] = [steps[version] as Step].flat() as [string, ((database: Database) => void)?]
+        const [sql, after] = [migrationSteps[version] as MigrationStep].flat() as [
+          string,
+          ((database: Database) => void)?,
+        ]
         database.exec(sql)
         after?.(database)
         database.exec(`PRAGMA user_version = ${version + 1}`)
@@ -50,15 +53,15 @@ export function migrate(database: Database, to: number = steps.length): void {
       // A migration step always succeeds on the tables of the version before it, so an error of this kind means damage.
       const { message } = error as Error
       if (!/already exists|no such|duplicate column/.test(message)) throw error
-      throw damaged(database.path, `its schema version is ${found}, which its tables are not: ${message}`)
+      throw damagedFileRefusal(database.path, `its schema version is ${found}, which its tables are not: ${message}`)
     }
   }
 }
 
 /** Tunes and migrates the database, and runs `read` for what is needed at the start. After a failure the database is closed and left as it is. */
-export function beginWith<T>(database: Database, read: (database: Database) => T): T {
+export function prepareDatabase<T>(database: Database, read: (database: Database) => T): T {
   try {
-    tune(database)
+    configureConnection(database)
     migrate(database)
     return read(database)
   } catch (error) {

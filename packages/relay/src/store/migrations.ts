@@ -4,9 +4,9 @@ import { fillConcerns } from './concerns.ts'
 import type { Database } from './database.ts'
 
 /** A migration step: SQL, and a function for what SQL alone cannot do. */
-export type Step = string | [sql: string, after: (database: Database) => void]
+export type MigrationStep = string | [sql: string, after: (database: Database) => void]
 
-export const steps: Step[] = [
+export const migrationSteps: MigrationStep[] = [
   `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   -- (cause, by) is the idempotency record; cause first, since it is time-ordered and so is appended at the index's end.

@@ -3,10 +3,10 @@
 
 import type { Steps } from '../core/steps.ts'
 import type { MessageHead } from '../core/view.ts'
-import type { Appliers } from './appliers.ts'
+import type { FactAppliers } from './appliers.ts'
 import { headColumns } from './columns.ts'
 import type { Database, Statement } from './database.ts'
-import type { Tables } from './tables.ts'
+import type { TablesMirror } from './tables.ts'
 import type { SqliteView } from './view.ts'
 
 const statements = {
@@ -28,22 +28,22 @@ const lookedAtMax = 4_096
 const directMax = 200
 
 /** A conversation in which something may have been said to a person. */
-export interface Place {
+export interface ConversationToSearch {
   key: number
   name: string
   /** The number above which messages were sent since the person last wrote. */
-  above: number
+  afterNumber: number
   /** The number up to which no messages are looked at, whoever asks. */
-  first: number
+  searchedAfter: number
   lastN: number
 }
 
 export class NeedRows {
   readonly #sql: Record<keyof typeof statements, Statement>
-  readonly #tables: Tables
+  readonly #tables: TablesMirror
   readonly #view: SqliteView
 
-  constructor(database: Database, tables: Tables, view: SqliteView) {
+  constructor(database: Database, tables: TablesMirror, view: SqliteView) {
     this.#sql = database.prepareWhenUsed(statements)
     this.#tables = tables
     this.#view = view
@@ -59,9 +59,9 @@ export class NeedRows {
   }
 
   /** Returns the conversations to look at. `isEverywhere`: also channels that the agent is not in, and messages from before it was in them. */
-  *places(name: string, isEverywhere: boolean): Steps<Place[]> {
+  *conversationsToSearch(name: string, isEverywhere: boolean): Steps<ConversationToSearch[]> {
     const agent = this.#tables.agents.get(name)?.key ?? -1
-    const places = new Map<number, Place>()
+    const places = new Map<number, ConversationToSearch>()
     for (const channel of isEverywhere ? this.#tables.channels() : []) {
       const known = this.#tables.conversation(channel)
       if (known) places.set(known.key, this.#place(known.key, name, 0))
@@ -77,27 +77,27 @@ export class NeedRows {
     return [...places.values()]
   }
 
-  #place(key: number, agent: string, joined: number): Place {
+  #place(key: number, agent: string, joined: number): ConversationToSearch {
     const { name, lastN } = this.#tables.conversationOf(key)
     const first = Math.max(0, lastN - lookedAtMax)
     const oldest = Math.max(joined, first)
     const above = Number(this.#sql.lastOwn.get(key, oldest, agent)?.[0] ?? oldest)
-    return { key, name, above, first, lastN }
+    return { key, name, afterNumber: above, searchedAfter: first, lastN }
   }
 
   /** Returns messages of others in a pair or group, newest first. */
-  direct({ key, above }: Place, agent: string): MessageHead[] {
-    return this.#sql.direct.all(key, above, agent, directMax).map((row) => this.#view.head(row))
+  directMessages({ key, afterNumber: above }: ConversationToSearch, agent: string): MessageHead[] {
+    return this.#sql.direct.all(key, above, agent, directMax).map((row) => this.#view.messageHead(row))
   }
 
   /** Returns messages of others above `low` and up to `high` that have the agent's name in them. Reads all bodies in that range. */
-  naming({ key }: Place, agent: string, low: number, high: number): MessageHead[] {
-    return this.#sql.naming.all(key, low, agent, high).map((row) => this.#view.head(row))
+  messagesNaming({ key }: ConversationToSearch, agent: string, low: number, high: number): MessageHead[] {
+    return this.#sql.naming.all(key, low, agent, high).map((row) => this.#view.messageHead(row))
   }
 
-  at({ key }: Place, n: number): MessageHead | undefined {
+  messageAt({ key }: ConversationToSearch, n: number): MessageHead | undefined {
     const row = this.#sql.at.get(key, n)
-    return row && this.#view.head(row)
+    return row && this.#view.messageHead(row)
   }
 }
 
@@ -107,7 +107,7 @@ const writes = {
     'INSERT INTO dismissals VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET through = max(through, excluded.through)',
 }
 
-export function needAppliers(database: Database): Appliers<`need.${string}`> {
+export function needAppliers(database: Database): FactAppliers<`need.${string}`> {
   const sql = database.prepareWhenUsed(writes)
   return {
     'need.dismissed': ({ agent, key, through }) => sql.dismissed.run(agent, key, through),

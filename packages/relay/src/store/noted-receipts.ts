@@ -3,7 +3,7 @@
 
 import type { DeliveriesNoted } from '@agent-relay/sdk/protocol'
 import type { Database, Statement } from './database.ts'
-import type { KnownAgent, Tables } from './tables.ts'
+import type { KnownAgent, TablesMirror } from './tables.ts'
 
 const ofMessage = 'SELECT seq, ?1, ?2, ?3 FROM messages WHERE id = ?4'
 
@@ -24,11 +24,11 @@ const statements = {
 
 export class NotedReceipts {
   readonly #sql: Record<keyof typeof statements, Statement>
-  readonly #tables: Tables
+  readonly #tables: TablesMirror
   readonly #machine: string | undefined
 
   /** `machine`: the machine that has this copy of the workspace. */
-  constructor(database: Database, tables: Tables, machine: string | undefined) {
+  constructor(database: Database, tables: TablesMirror, machine: string | undefined) {
     this.#sql = database.prepareWhenUsed(statements)
     this.#tables = tables
     this.#machine = machine

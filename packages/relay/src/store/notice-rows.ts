@@ -1,7 +1,7 @@
 // Notices that agents have asked for, as rows: how the rules, the asker and the watch for their occasions read them, and how facts write them.
 
 import type { NoticeKey, NoticeRow, NoticeView } from '../core/view.ts'
-import type { Appliers } from './appliers.ts'
+import type { FactAppliers } from './appliers.ts'
 import type { Database, Row, Statement } from './database.ts'
 
 const columns = 'asker, agent, occasion, message, after_n, at'
@@ -30,7 +30,7 @@ export class NoticeRows implements NoticeView {
     return this.#sql.of.all(asker).map(noticeOf)
   }
 
-  about(agent: string): boolean {
+  hasAnyAbout(agent: string): boolean {
     return this.#sql.about.get(agent) !== undefined
   }
 
@@ -53,7 +53,7 @@ const writes = {
   noticeEnded: 'DELETE FROM notices WHERE asker = ? AND agent = ? AND occasion = ? AND message = ?',
 }
 
-export function noticeAppliers(database: Database): Appliers<`notice.${string}`> {
+export function noticeAppliers(database: Database): FactAppliers<`notice.${string}`> {
   const sql = database.prepareWhenUsed(writes)
   return {
     'notice.asked': ({ asker, agent, when, message = '', after }, { at }) =>

@@ -27,7 +27,7 @@ export interface QueuedHead extends Pick<QueuedSend, 'id' | 'at' | 'by'> {
 }
 
 /** The number of queued sends, and the bytes of their inputs. */
-interface Waiting {
+interface QueuedCounts {
   messages: number
   bytes: number
 }
@@ -56,24 +56,24 @@ export class OutboxRows {
   }
 
   /** Counts the queued sends of one sender, or of all. */
-  waiting(by?: string): Waiting {
+  countQueued(by?: string): QueuedCounts {
     const row = by === undefined ? this.#sql.waiting.get() : this.#sql.waitingOf.get(by)
     const [messages, bytes] = row as [number, number]
     return { messages, bytes }
   }
 
   /** Counts the sends that are queued before this one. */
-  before(n: number): number {
+  countBefore(n: number): number {
     return Number(this.#sql.before.get(n)?.[0])
   }
 
   /** Queues a message to be sent; call it inside a transaction. Returns the row of the same call if it was queued before. */
   put({ id, at, by, cause, digest, input }: Omit<QueuedSend, 'n'>): QueuedSend {
     this.#sql.put.run(id, at, by, cause, digest ?? null, input)
-    return this.of(by, cause) as QueuedSend
+    return this.findByCall(by, cause) as QueuedSend
   }
 
-  of(by: string, cause: string): QueuedSend | undefined {
+  findByCall(by: string, cause: string): QueuedSend | undefined {
     const row = this.#sql.of.get(cause, by)
     return row && queued(row)
   }
@@ -84,7 +84,7 @@ export class OutboxRows {
   }
 
   /** Returns the oldest queued send, or the next one after `n`. */
-  next(n = 0): QueuedSend | undefined {
+  oldestAfter(n = 0): QueuedSend | undefined {
     const row = this.#sql.after.get(n)
     return row && queued(row)
   }
@@ -101,8 +101,8 @@ export class OutboxRows {
   }
 
   /** Queues the unsent messages of another copy of this workspace; call it inside a transaction. */
-  takeFrom(other: OutboxRows): void {
-    for (let row = other.next(); row; row = other.next(row.n)) this.put(row)
+  copyFrom(other: OutboxRows): void {
+    for (let row = other.oldestAfter(); row; row = other.oldestAfter(row.n)) this.put(row)
   }
 }
 

@@ -3,15 +3,15 @@
 // same rows again. finished.ts and the rows in core/facts say what is over; daemon/archive.ts stores what was deleted.
 
 import type { Entry, Fact, Message } from '@agent-relay/sdk/protocol'
-import type { Remains } from '../core/facts/row.ts'
-import { rowOf } from '../core/facts/table.ts'
+import type { PruneLookups } from '../core/facts/row.ts'
+import { factRowOf } from '../core/facts/table.ts'
 import type { Steps } from '../core/steps.ts'
 import type { Database, Row, Statement } from './database.ts'
-import type { Finished } from './finished.ts'
+import type { FinishedParts } from './finished.ts'
 import type { Queries } from './queries.ts'
 
 /** A fact that is deleted, or that stays and loses its body or payload. */
-export interface Gone {
+export interface PrunedFact {
   entry: Entry
   fact: Fact
   message?: Message
@@ -21,17 +21,17 @@ export interface Gone {
   payload?: Uint8Array
 }
 
-export interface Slice {
+export interface PruningSlice {
   /** The number of the last entry that was looked at. */
-  to: number
-  gone: Gone[]
+  throughSeq: number
+  prunedFacts: PrunedFact[]
   chars: number
   /** The facts that each changed entry keeps, by its number. */
-  left: Map<number, Fact[]>
+  keptFacts: Map<number, Fact[]>
 }
 
 /** One pruning, as the workspace records it. */
-export interface Prune {
+export interface PruneRecord {
   id: number
   at: number
   horizon: number
@@ -83,7 +83,7 @@ const statements = {
 export class Pruning {
   readonly #sql: Record<keyof typeof statements, Statement>
   readonly #queries: Queries
-  #finished: Finished = { horizon: 0, through: 0, upTo: new Map(), held: [] }
+  #finished: FinishedParts = { horizon: 0, throughSeq: 0, lastFinishedNumbers: new Map(), held: [] }
 
   constructor(database: Database, queries: Queries) {
     this.#sql = database.prepareWhenUsed(statements)
@@ -91,7 +91,7 @@ export class Pruning {
   }
 
   /** Returns all prunings of this workspace, oldest first. */
-  all(): Prune[] {
+  pruneRecords(): PruneRecord[] {
     return this.#sql.prunes.all().map(pruneOf)
   }
 
@@ -101,20 +101,20 @@ export class Pruning {
   }
 
   /** Finds the next slice after an entry. */
-  *next(after: number, finished: Finished): Steps<Slice> {
+  *nextSlice(after: number, finished: FinishedParts): Steps<PruningSlice> {
     this.#finished = finished
-    const slice: Slice = { to: after, gone: [], chars: 0, left: new Map() }
-    const end = Math.min(finished.through, after + scanned)
-    while (slice.to < end && slice.gone.length < goneMax && slice.chars < charsMax) {
-      const rows = this.#sql.entries.all(slice.to, end, entriesPerStep)
+    const slice: PruningSlice = { throughSeq: after, prunedFacts: [], chars: 0, keptFacts: new Map() }
+    const end = Math.min(finished.throughSeq, after + scanned)
+    while (slice.throughSeq < end && slice.prunedFacts.length < goneMax && slice.chars < charsMax) {
+      const rows = this.#sql.entries.all(slice.throughSeq, end, entriesPerStep)
       for (const row of rows) this.#split(row, slice)
-      slice.to = rows.length < entriesPerStep ? end : (rows.at(-1)?.[0] as number)
+      slice.throughSeq = rows.length < entriesPerStep ? end : (rows.at(-1)?.[0] as number)
       yield
     }
     return slice
   }
 
-  #split([seq, at, by, cause, facts]: Row, slice: Slice): void {
+  #split([seq, at, by, cause, facts]: Row, slice: PruningSlice): void {
     const entry = { seq, at, by, cause, facts: JSON.parse(facts as string) } as Entry
     const left: Fact[] = []
     let found = 0
@@ -123,40 +123,41 @@ export class Pruning {
       const gone = { entry, fact, ...this.#belongings(entry, fact, isOver) }
       if (!isOver) left.push(fact)
       if (!isOver && gone.body === undefined && gone.payload === undefined) continue
-      slice.gone.push(gone)
+      slice.prunedFacts.push(gone)
       slice.chars += 200 + (gone.message?.body.length ?? 0) + (gone.body?.length ?? 0) + (gone.payload?.length ?? 0)
       found++
     }
-    if (found > 0) slice.left.set(entry.seq, left)
+    if (found > 0) slice.keptFacts.set(entry.seq, left)
   }
 
   /** Whether a fact changes nothing any more, because the thing that it is about is gone or goes with this pruning. */
   #isOver(fact: Fact, at: number): boolean {
-    const { over } = rowOf(fact)
-    if (over === 'never') return false
-    if (typeof over === 'object' && 'with' in over) return this.#goes(over.with(fact))
-    return at <= this.#finished.horizon && (over === 'old' || over.once(fact, this.#remains))
+    const { prunableWhen } = factRowOf(fact)
+    if (prunableWhen === 'never') return false
+    if (typeof prunableWhen === 'object' && 'withMessage' in prunableWhen)
+      return this.#isMessagePruned(prunableWhen.withMessage(fact))
+    return at <= this.#finished.horizon && (prunableWhen === 'old' || prunableWhen.oldAnd(fact, this.#lookups))
   }
 
-  readonly #remains: Remains = {
+  readonly #lookups: PruneLookups = {
     hasClaim: (path, machine = '') => this.#sql.claim.get(path, machine) !== undefined,
-    offering: (action) => this.#sql.action.get(action)?.[0] as string | undefined,
+    sessionOffering: (action) => this.#sql.action.get(action)?.[0] as string | undefined,
     isCallOver: (id) => (this.#sql.call.get(id, this.#finished.horizon)?.[0] ?? 1) === 1,
     isApprovalOver: (id) => (this.#sql.approval.get(id, this.#finished.horizon)?.[0] ?? 1) === 1,
-    isAwaited: ({ asker, agent, when, message = '' }) =>
+    isNoticeAwaited: ({ asker, agent, when, message = '' }) =>
       this.#sql.notice.get(asker, agent, when, message) !== undefined,
   }
 
-  #goes(message: string): boolean {
+  #isMessagePruned(message: string): boolean {
     const [conversation, n] = (this.#sql.place.get(message) ?? []) as number[]
-    return conversation === undefined || (n as number) <= (this.#finished.upTo.get(conversation) ?? 0)
+    return conversation === undefined || (n as number) <= (this.#finished.lastFinishedNumbers.get(conversation) ?? 0)
   }
 
   /**
    * Returns the message, body or payload that goes with a fact. Tasks and contracts stay, since they can be given again; screens, payloads, the input and
    * output of calls and the whole input of approvals go.
    */
-  #belongings(entry: Entry, fact: Fact, isOver: boolean): Pick<Gone, 'message' | 'body' | 'payload'> {
+  #belongings(entry: Entry, fact: Fact, isOver: boolean): Pick<PrunedFact, 'message' | 'body' | 'payload'> {
     const { seq, at } = entry
     if (fact.type === 'message.created') return isOver ? { message: this.#queries.message(fact.id) } : {}
     if (at > this.#finished.horizon || (!isOver && this.#isTold(entry))) return {}
@@ -168,11 +169,11 @@ export class Pruning {
 
   /** Whether a message in the same entry stays. Then the payload or screen stays too, since the message tells its reader where to find it. */
   #isTold({ facts }: Entry): boolean {
-    return facts.some((fact) => fact.type === 'message.created' && !this.#goes(fact.id))
+    return facts.some((fact) => fact.type === 'message.created' && !this.#isMessagePruned(fact.id))
   }
 
   /** Deletes a slice, inside a transaction, once all of it is kept in an archive or may be lost. */
-  remove({ gone, left }: Slice, prune: Prune): void {
+  deleteSlice({ prunedFacts: gone, keptFacts: left }: PruningSlice, prune: PruneRecord): void {
     const stubs = [...left.keys()].map((seq) => [seq, ...(this.#sql.stub.get(seq) as Row)])
     // All entries are deleted before the first is written again, so that emptied pages become free.
     for (const seq of left.keys()) this.#sql.entryGone.run(seq)
@@ -203,7 +204,7 @@ export class Pruning {
   }
 }
 
-function pruneOf([id, at, horizon, through, file, bytes, messages, events]: Row): Prune {
+function pruneOf([id, at, horizon, through, file, bytes, messages, events]: Row): PruneRecord {
   const prune = { id, at, horizon, through, bytes, messages, events }
-  return (file === null ? prune : { ...prune, file }) as Prune
+  return (file === null ? prune : { ...prune, file }) as PruneRecord
 }

@@ -2,12 +2,12 @@
 
 import type { InboxMessage, Message, OutputOf, ParsedInputOf, Receipt, Route } from '@agent-relay/sdk/protocol'
 import { addressOf, directMembers, isChannel } from '../core/conversations.ts'
-import { filterOf, looksBack, pageSteps } from '../core/inbox.ts'
-import { atOnce, type Steps } from '../core/steps.ts'
-import type { MessageHead, ReceiptRow, Waiting } from '../core/view.ts'
-import { covers, headColumns, receiptColumns, receiptOf, stateOf } from './columns.ts'
+import { inboxFilterOf, includesReadMessages, pickPage } from '../core/inbox.ts'
+import { runAllSteps, type Steps } from '../core/steps.ts'
+import type { MessageHead, ReceiptRow, WaitingMessage } from '../core/view.ts'
+import { headColumns, receiptColumns, receiptFromRow, receiptStateOf, stayCovers } from './columns.ts'
 import type { Database, Row, Statement } from './database.ts'
-import { type Tables, withoutNulls } from './tables.ts'
+import { type TablesMirror, withoutNulls } from './tables.ts'
 import type { SqliteView } from './view.ts'
 
 const statements = {
@@ -18,14 +18,14 @@ const statements = {
   // The last column tells whether the reader was in the conversation: a message that the reader may not see is passed over without reading it. If the reader
   // is null, every message is seen.
   thread: `SELECT ${headColumns}, octet_length(m.body), ?4 IS NULL OR EXISTS (SELECT 1 FROM members s WHERE s.agent = ?4
-      AND s.conversation = m.conversation AND ${covers('m.n')})
+      AND s.conversation = m.conversation AND ${stayCovers('m.n')})
     FROM messages m WHERE m.thread = ?1 AND m.seq > ?2 ORDER BY m.seq LIMIT (?3 + 0)`,
   threadRoot: `SELECT ${headColumns}, octet_length(m.body), ?2 IS NULL OR EXISTS (SELECT 1 FROM members s WHERE s.agent = ?2
-      AND s.conversation = m.conversation AND ${covers('m.n')})
+      AND s.conversation = m.conversation AND ${stayCovers('m.n')})
     FROM messages m WHERE m.id = ?1`,
   homeAt: 'SELECT machine FROM homes WHERE agent = ? AND epoch = ?',
   lastEpoch: 'SELECT max(epoch) FROM homes WHERE agent = ? AND machine = ?',
-  recipients: `SELECT s.agent FROM members s WHERE s.conversation = ?1 AND ${covers('?2')} AND s.agent > ?3
+  recipients: `SELECT s.agent FROM members s WHERE s.conversation = ?1 AND ${stayCovers('?2')} AND s.agent > ?3
     ORDER BY s.agent LIMIT (?4 + 0)`,
   memberCount: 'SELECT count(*) FROM members WHERE conversation = ? AND left_n IS NULL',
   conversations: 'SELECT DISTINCT conversation FROM members WHERE agent = ? AND left_n IS NULL',
@@ -38,7 +38,7 @@ const statements = {
 /** One message of a thread; only its number, if the reader may not see the message. */
 export interface ThreadStep {
   seq: number
-  waiting?: Waiting
+  waiting?: WaitingMessage
 }
 
 /** The highest count of unread messages: "1000" means "1000 or more". Counting further is not worth its cost. */
@@ -49,14 +49,14 @@ const rowsPerStep = 256
 const countedPerStep = 10_000
 
 export class Queries {
-  readonly #tables: Tables
+  readonly #tables: TablesMirror
   readonly #view: SqliteView
   readonly #sql: Record<keyof typeof statements, Statement>
   isRecounting = false
   #counted = 0
   #countedTo = 0
 
-  constructor(database: Database, tables: Tables, view: SqliteView) {
+  constructor(database: Database, tables: TablesMirror, view: SqliteView) {
     this.#tables = tables
     this.#view = view
     this.#sql = database.prepareAll(statements)
@@ -64,12 +64,12 @@ export class Queries {
 
   message(id: string): Message | undefined {
     const head = this.#view.message(id)
-    return head && this.whole(head)
+    return head && this.messageWithBody(head)
   }
 
   headAt(seq: number): MessageHead | undefined {
     const row = this.#sql.head.get(seq)
-    return row && this.#view.head(row)
+    return row && this.#view.messageHead(row)
   }
 
   /** Returns the number of members, kept in memory until somebody enters or leaves: counting ten thousand takes milliseconds. */
@@ -86,22 +86,22 @@ export class Queries {
     const found: InboxMessage[] = []
     for (const id of ids) {
       const row = this.#sql.inboxMessage.get(key, id)
-      if (row) found.push(inState(this.#fromRow(row), receiptOf(row, 10)))
+      if (row) found.push(inState(this.#fromRow(row), receiptFromRow(row, 10)))
     }
     return found
   }
 
   /** Returns the messages that `inbox.take` has just handed out by this route; without a route the messages are only held. */
-  offered(found: Waiting[], route: Route | undefined): InboxMessage[] {
+  offeredMessages(found: WaitingMessage[], route: Route | undefined): InboxMessage[] {
     return found.map((waiting) => inState(this.#whole(waiting), { route }))
   }
 
   *peek(agent: string, input: ParsedInputOf<'inbox.peek'>): Steps<OutputOf<'inbox.peek'>> {
     const { inbox } = this.#view
-    const newestFirst = looksBack(input)
-    const filter = filterOf(this.#view, input)
+    const newestFirst = includesReadMessages(input)
+    const filter = inboxFilterOf(this.#view, input)
     const source = newestFirst ? inbox.received(agent, filter) : inbox.unread(agent, filter)
-    const { waiting, more } = yield* pageSteps(source, input, () => true)
+    const { waiting, more } = yield* pickPage(source, input, () => true)
     const messages = waiting.map((each) => inState(this.#whole(each), each.receipt))
     return { messages: newestFirst ? messages.reverse() : messages, more }
   }
@@ -111,7 +111,7 @@ export class Queries {
   }
 
   /** Counts the unread messages that are free to be handed out, by kind and by source. */
-  *waiting(agent: string, isFree: (receipt: ReceiptRow | undefined) => boolean): Steps<OutputOf<'inbox.count'>> {
+  *countWaiting(agent: string, isFree: (receipt: ReceiptRow | undefined) => boolean): Steps<OutputOf<'inbox.count'>> {
     const kinds: Record<string, number> = Object.create(null)
     const sources: Record<string, number> = Object.create(null)
     let [total, newest] = [0, 0]
@@ -129,7 +129,7 @@ export class Queries {
   }
 
   newestWaiting(agent: string, isFree: (receipt: ReceiptRow | undefined) => boolean): number {
-    return atOnce(this.waiting(agent, isFree)).newest
+    return runAllSteps(this.countWaiting(agent, isFree)).newest
   }
 
   /** Yields the messages of a thread after an entry: those that the reader may see, or all. Only heads: a thread may be longer than an answer. */
@@ -147,7 +147,9 @@ export class Queries {
 
   #inThread(row: Row): ThreadStep {
     const [seq, bodyBytes] = [row[0] as number, row[9] as number]
-    return row[10] === 1 ? { seq, waiting: { head: this.#view.head(row), bodyBytes, receipt: undefined } } : { seq }
+    return row[10] === 1
+      ? { seq, waiting: { head: this.#view.messageHead(row), bodyBytes, receipt: undefined } }
+      : { seq }
   }
 
   /** Returns the machine on which the agent of this name was at home in this epoch. */
@@ -167,7 +169,7 @@ export class Queries {
       yield
       if (name === undefined) continue
       const row = this.#view.receipt(name, head)
-      const state = stateOf(row)
+      const state = receiptStateOf(row)
       const heldUntil = state === 'stored' && isHeld(name, row) ? isoTime(row?.until) : undefined
       const [offeredAt, readAt] = [isoTime(row?.offeredAt), isoTime(row?.readAt)]
       receipts.push({
@@ -230,7 +232,7 @@ export class Queries {
   }
 
   /** Returns the agent of a token, and the time at which the token ends, which the caller checks. */
-  token(hash: string): { agent: string; until?: number } | undefined {
+  tokenOwner(hash: string): { agent: string; until?: number } | undefined {
     const row = this.#sql.token.get(hash)
     const agent = row && this.#tables.agentsByKey.get(row[0] as number)?.name
     return agent === undefined ? undefined : { agent, until: (row?.[1] ?? undefined) as number | undefined }
@@ -253,16 +255,16 @@ export class Queries {
     return [...this.#tables.agents.values()].filter(({ isRetired }) => !isRetired).length
   }
 
-  whole(head: MessageHead): Message {
+  messageWithBody(head: MessageHead): Message {
     return toMessage(head, this.#sql.body.get(head.seq)?.[0] as string)
   }
 
-  #whole({ head, body }: Waiting): Message {
-    return body === undefined ? this.whole(head) : toMessage(head, body)
+  #whole({ head, body }: WaitingMessage): Message {
+    return body === undefined ? this.messageWithBody(head) : toMessage(head, body)
   }
 
   #fromRow(row: Row): Message {
-    return toMessage(this.#view.head(row), row[9] as string)
+    return toMessage(this.#view.messageHead(row), row[9] as string)
   }
 }
 
@@ -277,7 +279,7 @@ function toMessage({ id, seq, at, conversation, from, kind, thread, replyTo }: M
 /** Adds the receipt's state to the message object itself: a copy would cost as much as reading the message. */
 function inState(message: Message, receipt: ReceiptRow | undefined): InboxMessage {
   const shown = message as InboxMessage
-  shown.receipt = stateOf(receipt)
+  shown.receipt = receiptStateOf(receipt)
   if (receipt?.route) shown.route = receipt.route
   return shown
 }

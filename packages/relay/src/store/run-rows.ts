@@ -4,7 +4,7 @@ import type { HarnessName, RunState } from '@agent-relay/sdk/protocol'
 import { machineOf } from '../core/journal.ts'
 import type { Steps } from '../core/steps.ts'
 import type { RunRow, RunView } from '../core/view.ts'
-import type { Appliers, BodyKeeper } from './appliers.ts'
+import type { BodyKeeper, FactAppliers } from './appliers.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 
@@ -91,7 +91,7 @@ export class RunRows implements RunView {
     }
   }
 
-  busyWith(agent: string): RunRow | undefined {
+  currentRunOf(agent: string): RunRow | undefined {
     const row = this.#sql.busyWith.get(agent)
     return row && runOf(row)
   }
@@ -110,7 +110,7 @@ export class RunRows implements RunView {
   }
 
   /** Returns the numbers of other machines' entries whose payloads nobody on this machine has asked for. */
-  unfetched(): number[] {
+  unfetchedPayloads(): number[] {
     return this.#sql.unfetched.all().map(([seq]) => seq as number)
   }
 
@@ -156,7 +156,7 @@ const writes = {
   runStopped: `UPDATE runs SET status = 'stopped', ended_at = ?, reason = ? WHERE id = ?`,
 }
 
-export function runAppliers(database: Database, keep: BodyKeeper): Appliers<`run.${string}`> {
+export function runAppliers(database: Database, keep: BodyKeeper): FactAppliers<`run.${string}`> {
   const sql = database.prepareWhenUsed(writes)
   return {
     'run.started': (fact, entry) => {

@@ -11,7 +11,7 @@ const wordsTogether = 4
  * Splits a search text into queries, all of which a message must match. The text has words, all of which must occur; "two words" as a phrase; a star
  * at a word's end for its beginning. Nothing else is syntax. Each query alone is cheap.
  */
-export function questionsOf(text: string): string[] {
+export function searchQueriesOf(text: string): string[] {
   // FTS5 ends a query at U+0000 and then misses the closing quote.
   const parts = new Set(text.replaceAll('\0', ' ').match(/"[^"]*"|\S+/g) ?? [])
   const [words, beginnings]: [string[], string[]] = [[], []]
@@ -26,8 +26,8 @@ export function questionsOf(text: string): string[] {
   return [...questions, ...beginnings]
 }
 
-/** Limits one query of `questionsOf` to messages that carry all marks of `every` and one of `some`. */
-export function queryOf(question: string, every: string[], some: string[]): string {
+/** Limits one query of `searchQueriesOf` to messages that carry all marks of `every` and one of `some`. */
+export function queryWithMarks(question: string, every: string[], some: string[]): string {
   const marks = [...every, ...(some.length > 0 ? [`(${some.join(' OR ')})`] : [])]
   const where = marks.length > 0 ? ` AND marks : (${marks.join(' AND ')})` : ''
   return `body : (${question})${where}`

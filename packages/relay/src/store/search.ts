@@ -3,7 +3,7 @@
 // can be searched while older ones are still empty.
 
 import { existsSync, rmSync } from 'node:fs'
-import { isDamage } from './damage.ts'
+import { isDamageError } from './damage.ts'
 import { Database, type Statement } from './database.ts'
 import { conversationMark, senderMark } from './search-query.ts'
 
@@ -19,7 +19,7 @@ const shape = 2
 const progress = 'SELECT part, seq FROM progress'
 
 /** Marks an index as outdated after the messages of its workspace were replaced: the next process to open the index makes it again. */
-export function outdate(path: string): void {
+export function markIndexOutdated(path: string): void {
   if (!existsSync(path)) return
   const index = new Database(path)
   try {
@@ -67,23 +67,23 @@ export class SearchIndex {
   }
 
   /** Returns the number of the entry before the first one of a part of the index. */
-  before(part: number): number {
+  lastEntryBefore(part: number): number {
     return part * this.#partEntries
   }
 
   /** Indexes the next few messages of a part of the index. Returns false if all of them are indexed already. */
-  fill(part: number): boolean {
+  fillPart(part: number): boolean {
     return this.#repairing(() => this.#fill(part)) ?? true
   }
 
   /** The newest part of the index that is not complete; undefined if all parts are. */
-  get unfilled(): number | undefined {
+  get newestUnfilledPart(): number | undefined {
     for (let part = this.partOf(this.#lastSeq()); part >= 0; part--) if (!this.#isWhole(part)) return part
     return undefined
   }
 
   /** Searches one part of the index and returns the entries that match. Undefined if the index was found damaged: it is empty then and must be filled again. */
-  find(part: number, query: string): number[] | undefined {
+  findInPart(part: number, query: string): number[] | undefined {
     return this.#repairing(() =>
       this.#part(part)
         .find.all(query)
@@ -92,12 +92,12 @@ export class SearchIndex {
   }
 
   /** Returns the parts of the index that were begun and lie wholly below an entry. */
-  begunBelow(seq: number): number[] {
-    return [...this.#filled.keys()].filter((part) => this.before(part + 1) <= seq)
+  partsBelow(seq: number): number[] {
+    return [...this.#filled.keys()].filter((part) => this.lastEntryBefore(part + 1) <= seq)
   }
 
   /** Empties a part of the index whose messages were pruned; the part is filled again with the messages that are left. */
-  forget(part: number): void {
+  emptyPart(part: number): void {
     this.#repairing(() =>
       this.#index.transact(() => {
         this.#index.exec(`DROP TABLE IF EXISTS part_${part}`)
@@ -113,13 +113,13 @@ export class SearchIndex {
   }
 
   #isWhole(part: number): boolean {
-    return (this.#filled.get(part) ?? 0) >= Math.min(this.before(part + 1), this.#lastSeq())
+    return (this.#filled.get(part) ?? 0) >= Math.min(this.lastEntryBefore(part + 1), this.#lastSeq())
   }
 
   #fill(part: number): boolean {
     if (this.#isWhole(part)) return false
-    const end = Math.min(this.before(part + 1), this.#lastSeq())
-    const rows = this.#next.all(this.#filled.get(part) ?? this.before(part), end, sliceRows) as [
+    const end = Math.min(this.lastEntryBefore(part + 1), this.#lastSeq())
+    const rows = this.#next.all(this.#filled.get(part) ?? this.lastEntryBefore(part), end, sliceRows) as [
       number,
       number,
       number,
@@ -165,7 +165,7 @@ export class SearchIndex {
     try {
       return work()
     } catch (error) {
-      if (!isDamage(error, this.#path)) throw error
+      if (!isDamageError(error, this.#path)) throw error
       this.#startAfresh()
       return undefined
     }
@@ -179,7 +179,7 @@ export class SearchIndex {
         return database
       }
     } catch (error) {
-      if (!isDamage(error, this.#path)) {
+      if (!isDamageError(error, this.#path)) {
         database.close()
         throw error
       }

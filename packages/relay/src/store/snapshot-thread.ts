@@ -2,7 +2,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Refusal } from '@agent-relay/sdk/protocol'
-import { refusalOf } from '../core/refusal-error.ts'
+import { toRefusal } from '../core/refusal-error.ts'
 import { copyDatabase } from './snapshot.ts'
 
 function copied({ from, to }: { from: string; to: string }): Refusal | undefined {
@@ -10,7 +10,7 @@ function copied({ from, to }: { from: string; to: string }): Refusal | undefined
     copyDatabase(from, to)
     return undefined
   } catch (error) {
-    return refusalOf(error)
+    return toRefusal(error)
   }
 }
 

@@ -4,9 +4,9 @@ import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { Refusal } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
-import { damaged } from './damage.ts'
+import { damagedFileRefusal } from './damage.ts'
 import { Database } from './database.ts'
-import { busyMs, soundnessOf } from './soundness.ts'
+import { busyTimeoutMs, checkSoundness } from './soundness.ts'
 
 /** SQLite's default for the pages of a log: the next commit copies a longer log into the database. */
 const checkpointPages = 1_000
@@ -23,7 +23,7 @@ export function copyDatabase(from: string, to: string): void {
     chmodSync(to, 0o600)
     const database = new Database(from)
     try {
-      database.exec(`PRAGMA busy_timeout = ${busyMs}`)
+      database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
       database.exec('PRAGMA synchronous = OFF')
       database.prepare('VACUUM INTO ?').run(to)
       // `putLogAway` writes to the database itself, so its writes are synced again.
@@ -32,8 +32,8 @@ export function copyDatabase(from: string, to: string): void {
     } finally {
       database.close()
     }
-    const found = soundnessOf(to)
-    if (found !== 'ok') throw damaged(from, found)
+    const found = checkSoundness(to)
+    if (found !== 'ok') throw damagedFileRefusal(from, found)
   } catch (error) {
     rmSync(to, { force: true })
     throw error

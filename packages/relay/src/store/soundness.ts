@@ -5,15 +5,15 @@ import { Database } from './database.ts'
 import { versionFault } from './migrating.ts'
 
 /** How long a check from outside waits for the process that has the file open. */
-export const busyMs = 5_000
+export const busyTimeoutMs = 5_000
 
 /** Returns `ok`, or what is wrong with the file. A daemon may have the file open. */
-export function soundnessOf(path: string): string {
+export function checkSoundness(path: string): string {
   let database: Database | undefined
   try {
     database = new Database(path)
     // A daemon that ends removes the file's log after it has let go of its lock: a log that disappears is no damage.
-    database.exec(`PRAGMA busy_timeout = ${busyMs}`)
+    database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
     const found = String(database.prepare('PRAGMA integrity_check(1)').get()?.[0])
     return found === 'ok' ? (versionFault(database) ?? found) : found
   } catch (error) {
@@ -24,8 +24,8 @@ export function soundnessOf(path: string): string {
 }
 
 /** Whether nothing is missing in the midst of a file, which is a database or the log of one. Reads the whole file. */
-export function isWhole(path: string): boolean {
-  return path.endsWith('-wal') ? hasEveryFrame(path) : soundnessOf(path) === 'ok'
+export function isFileWhole(path: string): boolean {
+  return path.endsWith('-wal') ? hasEveryFrame(path) : checkSoundness(path) === 'ok'
 }
 
 const [logHeader, frameHeader] = [32, 24]

@@ -1,9 +1,9 @@
 // Spend (the tokens and cost of models) as rows, read for lists: one row is what an agent has used of one model on one day, as one worker or in one run.
 
 import type { Spend, SpendLine } from '@agent-relay/sdk/protocol'
-import { usdParts } from '../core/spend.ts'
+import { usdPartsPerDollar } from '../core/spend.ts'
 import type { Steps } from '../core/steps.ts'
-import type { Appliers } from './appliers.ts'
+import type { FactAppliers } from './appliers.ts'
 import type { Database, Row, Statement } from './database.ts'
 
 const counts = 'input, output, cached, usd_parts, turns'
@@ -47,7 +47,7 @@ export class SpendRows {
   }
 
   /** Reads all rows of spend, in steps. */
-  *all(each: (row: SpendRow) => void): Steps<void> {
+  *forEachRow(each: (row: SpendRow) => void): Steps<void> {
     for (let place = ['', '', '', '', '']; ; ) {
       const rows = this.#sql.page.all(...place, spendRowsPerStep)
       for (const row of rows) each(rowOf(row))
@@ -67,7 +67,7 @@ function spendOf(row: Row | undefined): Spend | undefined {
 function countsOf(row: Row): Counts {
   const [input, output, cached, parts, turns] = row as [number, number, number, number | null, number]
   const counts = { tokens: { input, output, cached }, turns }
-  return parts === null ? counts : { ...counts, usd: parts / usdParts }
+  return parts === null ? counts : { ...counts, usd: parts / usdPartsPerDollar }
 }
 
 function rowOf(row: Row): SpendRow {
@@ -81,12 +81,12 @@ const writes = {
       usd_parts = coalesce(usd_parts + excluded.usd_parts, usd_parts, excluded.usd_parts)`,
 }
 
-export function spendAppliers(database: Database): Appliers<`spend.${string}`> {
+export function spendAppliers(database: Database): FactAppliers<`spend.${string}`> {
   const sql = database.prepareWhenUsed(writes)
   return {
     'spend.noted': ({ agent, worker = '', run = '', model = '', tokens, usd }, { at }) => {
       const day = new Date(at).toISOString().slice(0, 10)
-      const parts = usd === undefined ? null : Math.round(usd * usdParts)
+      const parts = usd === undefined ? null : Math.round(usd * usdPartsPerDollar)
       sql.spent.run(agent, worker, run, model, day, tokens.input, tokens.output, tokens.cached, parts)
     },
   }

@@ -1,30 +1,30 @@
 // One workspace's database as a whole: opening it, the transaction that every change goes through, the one way in which rows are written, and their
 // rebuilding from the journal.
 
-import type { Answered, Draft, JournalEntry, Origin } from '../core/journal.ts'
+import type { EntryDraft, EntryOrigin, JournalEntry, RecordedAnswer } from '../core/journal.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { CommitTimes } from './commit-times.ts'
-import { sizesOf } from './contents.ts'
-import { replaced } from './damage.ts'
-import { Database, isFailure, isSqliteError, type Statement } from './database.ts'
+import { databaseSizes } from './contents.ts'
+import { changedFileRefusal } from './damage.ts'
+import { Database, isSqliteError, isSqliteFailure, type Statement } from './database.ts'
 import { Evolve } from './evolve.ts'
 import { FinishedRows } from './finished.ts'
 import { History } from './history.ts'
 import { type ReadJournal, SqliteJournal } from './journal.ts'
 import { EndFile, type JournalEnd } from './journal-end.ts'
 import { type LocalEntry, LocalJournal } from './local-journal.ts'
-import { beginWith, replaceRows } from './migrating.ts'
+import { prepareDatabase, replaceRows } from './migrating.ts'
 import { NeedRows } from './need-rows.ts'
+import { OpenedFiles } from './opened-files.ts'
 import { OutboxRows } from './outbox-rows.ts'
 import { Pruning } from './pruning.ts'
 import { Queries } from './queries.ts'
-import { SameFiles } from './same-files.ts'
 import { copyWhileWritten } from './snapshot.ts'
-import { isWhole } from './soundness.ts'
+import { isFileWhole } from './soundness.ts'
 import { SpendRows } from './spend-rows.ts'
-import { Tables } from './tables.ts'
+import { TablesMirror } from './tables.ts'
 import { SqliteView } from './view.ts'
-import { Visible } from './visible.ts'
+import { VisibleEntries } from './visible.ts'
 
 const rebuildChunk = 1_000
 const undone = new Error('undone on purpose')
@@ -35,7 +35,7 @@ export class Store {
   readonly journal: ReadJournal
   readonly queries: Queries
   readonly history: History
-  readonly visible: Visible
+  readonly visible: VisibleEntries
   readonly needs: NeedRows
   readonly outbox: OutboxRows
   readonly spend: SpendRows
@@ -46,12 +46,12 @@ export class Store {
   /** The name of this machine. Unset if the workspace is not shared with other machines. */
   readonly machine: string | undefined
   readonly #database: Database
-  readonly #tables: Tables
+  readonly #tables: TablesMirror
   readonly #journal: SqliteJournal
   readonly #evolve: Evolve
   readonly #local: LocalJournal | undefined
   readonly #meta: Statement
-  readonly #files: SameFiles
+  readonly #files: OpenedFiles
   readonly #end: EndFile
   #copying: Promise<void> = Promise.resolve()
 
@@ -63,8 +63,8 @@ export class Store {
     this.#database = typeof place === 'string' ? new Database(place) : place
     this.machine = machine
     const { path } = this.#database
-    const { tables, journal } = beginWith(this.#database, (database) => ({
-      tables: new Tables(database),
+    const { tables, journal } = prepareDatabase(this.#database, (database) => ({
+      tables: new TablesMirror(database),
       journal: new SqliteJournal(database),
     }))
     this.#tables = tables
@@ -73,7 +73,7 @@ export class Store {
     this.view = new SqliteView(this.#database, this.#tables)
     this.queries = new Queries(this.#database, this.#tables, this.view)
     this.history = new History(this.#database, this.#tables, this.view, this.queries)
-    this.visible = new Visible(this.#database, this.#tables)
+    this.visible = new VisibleEntries(this.#database, this.#tables)
     this.needs = new NeedRows(this.#database, this.#tables, this.view)
     this.spend = new SpendRows(this.#database)
     this.outbox = new OutboxRows(this.#database)
@@ -82,7 +82,10 @@ export class Store {
     this.#evolve = new Evolve(this.#database, this.#tables, machine)
     if (machine !== undefined) this.#local = new LocalJournal(this.#database)
     this.#meta = this.#database.prepare('SELECT value FROM meta WHERE name = ?')
-    this.#files = new SameFiles([path, `${path}-wal`, ...beside], (file) => beside.includes(file) || isWhole(file))
+    this.#files = new OpenedFiles(
+      [path, `${path}-wal`, ...beside],
+      (file) => beside.includes(file) || isFileWhole(file),
+    )
     this.#end = new EndFile(this.#database)
     if (!this.#end.isBegun) this.#end.write(this.#nextEnd())
   }
@@ -93,8 +96,8 @@ export class Store {
   }
 
   /** Returns the recorded answer to a command, whether the shared journal has it or this machine's own. */
-  answered(by: string, cause: string): Answered | undefined {
-    return this.#journal.answered(by, cause) ?? this.#local?.answered(by, cause)
+  recordedAnswer(by: string, cause: string): RecordedAnswer | undefined {
+    return this.#journal.recordedAnswer(by, cause) ?? this.#local?.recordedAnswer(by, cause)
   }
 
   get database(): Database {
@@ -119,20 +122,20 @@ export class Store {
         return done
       })
     } catch (error) {
-      this.#tables.undo()
+      this.#tables.undoChanges()
       this.#journal.rewind(lastSeq)
       this.#local?.rewind(lastLocal)
       throw error
     }
-    this.#tables.keep()
+    this.#tables.keepChanges()
     this.#mustBeSame()
     this.#end.write(end)
-    this.commitTimes.note(performance.now() - from)
+    this.commitTimes.addCommit(performance.now() - from)
     return result
   }
 
   #nextEnd(): JournalEnd | undefined {
-    return this.#end.next(this.#journal.lastSeq, this.#local?.lastSeq ?? 0)
+    return this.#end.nextRecord(this.#journal.lastSeq, this.#local?.lastSeq ?? 0)
   }
 
   /** Does the work, returns its result, and undoes every change that the work made: for commands that see each other's changes before any is stored. */
@@ -150,17 +153,17 @@ export class Store {
   }
 
   #mustBeSame(): void {
-    const change = this.#files.look()
+    const change = this.#files.findChanged()
     if (change === undefined) return
     const { path, reason, isCut } = change
     const log = `${this.#database.path}-wal`
     // A log that was removed is still whole for the process that has it open, and the database is in its place: copying the log saves what was acknowledged.
     if (path === log && !isCut) this.#database.exec('PRAGMA wal_checkpoint(FULL)')
-    throw replaced(this.#database.path, reason)
+    throw changedFileRefusal(this.#database.path, reason)
   }
 
   /** Gives an entry its number and writes it, inside `transact`. Undefined if the entry's command has an entry already. */
-  append({ at, by, cause, facts, rule, digest, outcome, body, payload }: Draft): JournalEntry | undefined {
+  append({ at, by, cause, facts, rule, digest, outcome, body, payload }: EntryDraft): JournalEntry | undefined {
     // Every field is named, since spreading the draft would take a twentieth of the time of a send.
     const entry = { seq: this.#journal.lastSeq + 1, at, by, cause, facts, rule, digest, outcome, body, payload }
     return this.apply([entry]) ? entry : undefined
@@ -171,7 +174,7 @@ export class Store {
    * another
    * entry already, and writes nothing of that first one.
    */
-  apply(entries: readonly (JournalEntry & Partial<Origin>)[]): boolean {
+  apply(entries: readonly (JournalEntry & Partial<EntryOrigin>)[]): boolean {
     for (const entry of entries) {
       if (!this.#journal.write(entry)) return false
       this.#evolve.apply(entry)
@@ -180,44 +183,44 @@ export class Store {
   }
 
   /** Writes an entry as `append` does, but into the journal of this machine alone. */
-  appendLocal(draft: Draft): LocalEntry | undefined {
+  appendLocal(draft: EntryDraft): LocalEntry | undefined {
     const entry = this.#local?.write(draft, this.#journal.lastSeq)
     if (entry) this.#evolve.applyLocal(entry)
     return entry
   }
 
   /** Marks the entries up to `through` as copied into the cluster, which shares the workspace from now on; `mark` is the prefix of the entries' marks. */
-  adopt(machine: string, mark: string, through: number): void {
-    this.transact(() => this.#journal.adopt(machine, mark, through))
+  markAsShared(machine: string, mark: string, through: number): void {
+    this.transact(() => this.#journal.setOrigins(machine, mark, through))
   }
 
   /** Ends the sharing of a workspace: entries of this machine alone are added after all shared ones. The rows of those entries are there already. */
-  takeBack(): void {
-    this.#end.forget()
+  endSharing(): void {
+    this.#end.clear()
     this.transact(() => {
       const local = this.#local ?? new LocalJournal(this.#database)
-      for (const { seq: _, afterSeq: __, ...draft } of local.after(0)) {
+      for (const { seq: _, afterSeq: __, ...draft } of local.entriesAfter(0)) {
         const entry = { ...draft, seq: this.#journal.lastSeq + 1 }
         // Both journals may have the command's id: then the added entry gets another.
         if (!this.#journal.write(entry)) this.#journal.write({ ...entry, cause: `${entry.cause} ${entry.seq}` })
       }
-      local.empty()
-      this.#journal.disown()
+      local.clear()
+      this.#journal.removeOrigins()
     })
   }
 
   /** Takes over this machine's own entries from another copy of the workspace, which had the same shared entries up to `common`. */
-  takeLocal(entries: Iterable<LocalEntry>, common: number): void {
+  copyLocalEntries(entries: Iterable<LocalEntry>, common: number): void {
     const { lastSeq } = this.#journal
     this.transact(() => {
-      for (const entry of entries) this.#local?.keep(entry, entry.afterSeq <= common ? entry.afterSeq : lastSeq)
+      for (const entry of entries) this.#local?.copyEntry(entry, entry.afterSeq <= common ? entry.afterSeq : lastSeq)
     })
     this.rebuild()
   }
 
   /** Replaces all rows by those of another file of the same schema, in one transaction. After that this store can only be closed. */
   replaceWith(path: string): void {
-    this.#end.forget()
+    this.#end.clear()
     replaceRows(this.#database, path)
   }
 
@@ -247,10 +250,10 @@ export class Store {
     try {
       this.transact(() => {
         this.#evolve.forgetAll()
-        const locals = this.#local?.after(0)
+        const locals = this.#local?.entriesAfter(0)
         let local = locals?.next().value
         for (let since = 0; ; ) {
-          const entries = this.#journal.replay(since, rebuildChunk)
+          const entries = this.#journal.entriesForReplay(since, rebuildChunk)
           for (const entry of entries) {
             this.#evolve.apply(entry)
             for (; local?.afterSeq === entry.seq; local = locals?.next().value) this.#evolve.applyLocal(local)
@@ -275,7 +278,7 @@ export class Store {
 
   /** Returns the sizes on the disk, in bytes. */
   sizes(): { database: number; log: number } {
-    return sizesOf(this.#database.path)
+    return databaseSizes(this.#database.path)
   }
 
   isSound(): boolean {
@@ -292,16 +295,16 @@ export class Store {
   /** Closes the store, which copies the log into the database. If a file was cut, closing the database is left to the end of the process. */
   close(): void {
     this.#end.close()
-    if (!this.#files.look()?.isCut) this.#database.close()
+    if (!this.#files.findChanged()?.isCut) this.#database.close()
   }
 }
 
 /** Whether an entry itself cannot be applied, because its facts contradict the tables. Every other copy of the workspace finds the same. */
-export function isUnfit(error: unknown): boolean {
-  return isSqliteError(error, 'constraint') || !(error instanceof RefusalError || isFailure(error))
+export function isContradiction(error: unknown): boolean {
+  return isSqliteError(error, 'constraint') || !(error instanceof RefusalError || isSqliteFailure(error))
 }
 
 /** Whether a failure leaves it unknown what the disk holds, or shows that it is not what was written: nothing may be acknowledged afterwards. */
-export function isFatal(error: unknown): boolean {
+export function isFatalStoreError(error: unknown): boolean {
   return isSqliteError(error, 'ioError') || (error instanceof RefusalError && error.refusal.code === 'store.replaced')
 }

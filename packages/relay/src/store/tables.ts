@@ -34,7 +34,7 @@ const statements = {
   channels: "SELECT name FROM conversations WHERE name >= '#' AND name < '$' ORDER BY name",
 }
 
-export class Tables {
+export class TablesMirror {
   readonly agents = new Map<string, KnownAgent>()
   readonly agentsByKey = new Map<number, KnownAgent>()
   /** The last home machine of each agent's name. */
@@ -78,17 +78,17 @@ export class Tables {
   }
 
   /** Keeps the changes of a transaction that was committed. */
-  keep(): void {
+  keepChanges(): void {
     this.#isChanging = false
     this.#undo.length = 0
     this.#changed.clear()
   }
 
   /** Undoes the changes of a transaction that was rolled back. */
-  undo(): void {
+  undoChanges(): void {
     for (const conversation of this.#changed) this.dropConversation(conversation)
     while (this.#undo.length > 0) this.#undo.pop()?.()
-    this.keep()
+    this.keepChanges()
   }
 
   putAgent(agent: KnownAgent): void {
@@ -124,7 +124,7 @@ export class Tables {
     put(map, key, value)
   }
 
-  called(text: string): KnownAgent[] {
+  agentsNamedLike(text: string): KnownAgent[] {
     const alike = this.#alike(text).map((name) => this.agents.get(name))
     const all = new Set([this.agents.get(text), ...alike, this.#handles.get(handleKey(text))])
     return [...all].filter((agent) => agent !== undefined).filter(({ isRetired }) => !isRetired)
@@ -155,7 +155,7 @@ export class Tables {
   }
 
   /** Returns a conversation for changing it, and remembers it for a rollback. */
-  changing(name: string): KnownConversation | undefined {
+  conversationToChange(name: string): KnownConversation | undefined {
     const conversation = this.conversation(name)
     if (conversation && this.#isChanging) this.#changed.add(conversation)
     return conversation

@@ -9,22 +9,22 @@ import type {
   HomeRow,
   InboxFilter,
   InvocationRow,
-  Look,
   MessageHead,
   ReceiptRow,
+  ScanProgress,
   View,
-  Waiting,
+  WaitingMessage,
 } from '../core/view.ts'
-import { firstPolicy } from '../core/workspaces.ts'
+import { defaultPolicy } from '../core/workspaces.ts'
 import { ActionRows } from './action-rows.ts'
 import { ApprovalRows } from './approval-rows.ts'
 import { ClaimRows } from './claim-rows.ts'
-import { covers, headColumns, receiptOf } from './columns.ts'
+import { headColumns, receiptFromRow, stayCovers } from './columns.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { InboxRows } from './inbox-rows.ts'
 import { NoticeRows } from './notice-rows.ts'
 import { RunRows } from './run-rows.ts'
-import type { Tables } from './tables.ts'
+import type { TablesMirror } from './tables.ts'
 import { WorkerRows } from './worker-rows.ts'
 
 // `LIMIT (? + 0)`, in all statements: SQLite 3.53 plans by the value of a bare limit, and so prepares the statement again at every run (50 µs).
@@ -46,7 +46,7 @@ const statements = {
   sentAt: 'SELECT at FROM messages WHERE conversation = ? AND n = ?',
   isMember: 'SELECT 1 FROM members WHERE agent = ? AND conversation = ? AND left_n IS NULL',
   otherIn: 'SELECT agent FROM members WHERE conversation = ? AND agent <> ? LIMIT 1',
-  wasMember: `SELECT 1 FROM members s WHERE s.agent = ?1 AND s.conversation = ?2 AND ${covers('?3')}`,
+  wasMember: `SELECT 1 FROM members s WHERE s.agent = ?1 AND s.conversation = ?2 AND ${stayCovers('?3')}`,
   receipt: 'SELECT route, session, until, offered_at, read_at FROM receipts WHERE message = ? AND agent = ?',
   isNamed: `SELECT EXISTS (SELECT 1 FROM members s WHERE s.agent = ?1 AND (s.left_n IS NULL OR s.left_n > s.joined_n)
       AND (SELECT n FROM messages WHERE conversation = s.conversation ORDER BY n DESC LIMIT 1) > s.joined_n)
@@ -63,7 +63,7 @@ const [directsPerStep, questionsMax] = [64, 16]
 
 export class SqliteView implements View {
   /** Reads rows of actions and of their calls. */
-  readonly rows: ActionRows
+  readonly actionRows: ActionRows
   readonly workers: WorkerRows
   readonly runs: RunRows
   readonly claims: ClaimRows
@@ -71,13 +71,13 @@ export class SqliteView implements View {
   readonly notices: NoticeRows
   /** Reads the messages that wait for an agent, and all that the agent ever received. */
   readonly inbox: InboxRows
-  readonly #tables: Tables
+  readonly #tables: TablesMirror
   readonly #sql: Record<keyof typeof statements, Statement>
 
-  constructor(database: Database, tables: Tables) {
+  constructor(database: Database, tables: TablesMirror) {
     this.#tables = tables
-    this.inbox = new InboxRows(database, tables, (row) => this.head(row))
-    this.rows = new ActionRows(database)
+    this.inbox = new InboxRows(database, tables, (row) => this.messageHead(row))
+    this.actionRows = new ActionRows(database)
     this.workers = new WorkerRows(database)
     this.runs = new RunRows(database)
     this.claims = new ClaimRows(database)
@@ -89,7 +89,7 @@ export class SqliteView implements View {
   /** Returns the policy. By default nobody sees the terminal of another agent, and nobody from another workspace writes here. */
   policy(): Policy {
     const stored = this.#sql.policy.get()?.[0]
-    return stored === undefined ? firstPolicy : { ...firstPolicy, ...JSON.parse(stored as string) }
+    return stored === undefined ? defaultPolicy : { ...defaultPolicy, ...JSON.parse(stored as string) }
   }
 
   format(): number {
@@ -105,7 +105,7 @@ export class SqliteView implements View {
   }
 
   /** Returns the names of the machines that were removed from the cluster. */
-  revoked(): string[] {
+  revokedMachines(): string[] {
     return this.#sql.revoked.all().map(([name]) => name as string)
   }
 
@@ -122,12 +122,12 @@ export class SqliteView implements View {
     return this.#tables.homes.get(name)
   }
 
-  isNamed(agent: string): boolean {
+  isReferenced(agent: string): boolean {
     return this.#sql.isNamed.get(this.#tables.agents.get(agent)?.key ?? -1, agent)?.[0] === 1
   }
 
-  agentsCalled(text: string): AgentRow[] {
-    return this.#tables.called(text)
+  agentsNamedLike(text: string): AgentRow[] {
+    return this.#tables.agentsNamedLike(text)
   }
 
   *agents(): Generator<AgentRow, void, void> {
@@ -151,7 +151,7 @@ export class SqliteView implements View {
     return a !== undefined && c !== undefined && this.#sql.isMember.get(a.key, c.key) !== undefined
   }
 
-  otherIn(agent: string, conversation: string): string | undefined {
+  otherMember(agent: string, conversation: string): string | undefined {
     const [a, c] = [this.#tables.agents.get(agent), this.#tables.conversation(conversation)]
     const key = c && this.#sql.otherIn.get(c.key, a?.key ?? -1)?.[0]
     return this.#tables.agentsByKey.get(key as number)?.name
@@ -159,10 +159,10 @@ export class SqliteView implements View {
 
   message(id: string): MessageHead | undefined {
     const row = this.#sql.message.get(id)
-    return row && this.head(row)
+    return row && this.messageHead(row)
   }
 
-  beginning({ seq }: MessageHead, chars: number): string {
+  bodyStart({ seq }: MessageHead, chars: number): string {
     return this.#sql.beginning.get(chars, seq)?.[0] as string
   }
 
@@ -171,21 +171,21 @@ export class SqliteView implements View {
     for (let after = 0; ; ) {
       const rows = this.#sql.directs.all(key, after, directsPerStep) as [number][]
       for (const [conversation] of rows)
-        for (const row of this.#sql.questions.all(conversation, questionsMax)) yield this.head(row)
+        for (const row of this.#sql.questions.all(conversation, questionsMax)) yield this.messageHead(row)
       yield
       if (rows.length < directsPerStep) return
       after = rows[rows.length - 1]?.[0] as number
     }
   }
 
-  saidAfter(
+  messagesAfter(
     place: AnswerPlace,
     { conversation, n, seq, from }: Pick<MessageHead, 'conversation' | 'n' | 'seq' | 'from'>,
   ): MessageHead[] {
     if (place !== 'pair')
-      return this.#sql.inThread.all(place.thread, seq, from, place.replyTo ?? null).map((row) => this.head(row))
+      return this.#sql.inThread.all(place.thread, seq, from, place.replyTo ?? null).map((row) => this.messageHead(row))
     const key = this.#tables.conversation(conversation)?.key ?? -1
-    return this.#sql.inPair.all(key, n, from).map((row) => this.head(row))
+    return this.#sql.inPair.all(key, n, from).map((row) => this.messageHead(row))
   }
 
   sentAt(conversation: string, n: number): number | undefined {
@@ -204,7 +204,7 @@ export class SqliteView implements View {
 
   receipt(agent: string, message: MessageHead): ReceiptRow | undefined {
     const reader = this.#tables.agents.get(agent)
-    return reader && receiptOf(this.#sql.receipt.get(message.seq, reader.key))
+    return reader && receiptFromRow(this.#sql.receipt.get(message.seq, reader.key))
   }
 
   hasReacted(agent: string, message: MessageHead, emoji: string): boolean {
@@ -212,34 +212,34 @@ export class SqliteView implements View {
   }
 
   actions(): Iterable<ActionRow> {
-    return this.rows.all()
+    return this.actionRows.all()
   }
 
   action(name: string): ActionRow | undefined {
-    return this.rows.byName(name)
+    return this.actionRows.byName(name)
   }
 
   actionOfTool(tool: string): ActionRow | undefined {
-    return this.rows.byTool(tool)
+    return this.actionRows.byTool(tool)
   }
 
   invocation(id: string): InvocationRow | undefined {
-    return this.rows.invocation(id)
+    return this.actionRows.invocation(id)
   }
 
   runningInvocations(): InvocationRow[] {
-    return this.rows.running()
+    return this.actionRows.running()
   }
 
-  unread(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined> {
-    return this.inbox.unread(agent, filter, look)
+  unread(agent: string, filter: InboxFilter, progress?: ScanProgress): Iterable<WaitingMessage | undefined> {
+    return this.inbox.unread(agent, filter, progress)
   }
 
-  received(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined> {
-    return this.inbox.received(agent, filter, look)
+  received(agent: string, filter: InboxFilter, progress?: ScanProgress): Iterable<WaitingMessage | undefined> {
+    return this.inbox.received(agent, filter, progress)
   }
 
-  head(row: Row): MessageHead {
+  messageHead(row: Row): MessageHead {
     const [seq, id, at, conversation, n, from, kind, thread, replyTo] = row
     const { name } = this.#tables.conversationOf(conversation as number)
     const head = { seq, id, at, conversation: name, n, from, kind } as MessageHead

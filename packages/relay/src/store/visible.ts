@@ -1,9 +1,9 @@
 // Finds by index what a reader can see: its stays in conversations as spans of the journal, and the entries that can hold something for it. The cost
 // depends on what is found, not on how much others have said. core/sight.ts decides what of an entry is shown.
 
-import { everyone, whoOfConversation } from './concerns.ts'
+import { concernsKeyOfConversation, concernsKeyOfEveryone } from './concerns.ts'
 import type { Database, Statement } from './database.ts'
-import type { Tables } from './tables.ts'
+import type { TablesMirror } from './tables.ts'
 
 /** One stay (an agent's time in a conversation) that holds messages: their numbers, and the entries of the first and the last. */
 export interface VisibleSpan {
@@ -48,11 +48,11 @@ export interface EntryKinds {
   conversations: boolean
 }
 
-export class Visible {
-  readonly #tables: Tables
+export class VisibleEntries {
+  readonly #tables: TablesMirror
   readonly #sql: Record<keyof typeof statements, Statement>
 
-  constructor(database: Database, tables: Tables) {
+  constructor(database: Database, tables: TablesMirror) {
     this.#tables = tables
     this.#sql = database.prepareAll(statements)
   }
@@ -87,7 +87,7 @@ export class Visible {
       if (source.next !== undefined) sources.push(source)
     }
     const key = agent === undefined ? undefined : this.#tables.agents.get(agent)?.key
-    if (kinds.everyone) add(this.#concerned(everyone, range))
+    if (kinds.everyone) add(this.#concerned(concernsKeyOfEveryone, range))
     if (kinds.own && key !== undefined) add(this.#concerned(key, range))
     const heard = new Set<number>()
     const isInSpans = kinds.messages || kinds.conversations
@@ -95,7 +95,7 @@ export class Visible {
       if (span && kinds.messages) add(this.#said(span, range))
       if (span && kinds.conversations && !heard.has(span.conversation)) {
         heard.add(span.conversation)
-        add(this.#concerned(whoOfConversation(span.conversation), range))
+        add(this.#concerned(concernsKeyOfConversation(span.conversation), range))
       }
       yield undefined
     }

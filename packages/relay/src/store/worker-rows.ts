@@ -2,7 +2,7 @@
 
 import { machineOf } from '../core/journal.ts'
 import type { WorkerRow, WorkerView } from '../core/view.ts'
-import type { Appliers, BodyKeeper } from './appliers.ts'
+import type { BodyKeeper, FactAppliers } from './appliers.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 
@@ -98,7 +98,7 @@ const writes = {
   worktreeRemoved: 'UPDATE workers SET worktree = NULL WHERE id = ?',
 }
 
-export function workerAppliers(database: Database, keep: BodyKeeper): Appliers<`worker.${string}`> {
+export function workerAppliers(database: Database, keep: BodyKeeper): FactAppliers<`worker.${string}`> {
   const sql = database.prepareWhenUsed(writes)
   return {
     'worker.wished': (fact, entry) => {

@@ -1,28 +1,28 @@
 // The checks of a start before anything is written, and how the program would be started: harness, control, command and arguments.
 
 import { basename } from 'node:path'
-import type { Checked, WorkerRequest } from '../broker/workers/worker-runtime.ts'
+import type { CheckedWorker, WorkerRequest } from '../broker/workers/worker-runtime.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { type ProjectConfigFile, projectConfig } from '../machine/trust.ts'
 import type { Harness } from './harness/harness.ts'
-import { programOf } from './launching.ts'
+import { programFileOf } from './launching.ts'
 
-export interface CheckOptions {
+export interface StartCheckOptions {
   harnesses: readonly Harness[]
   env: Readonly<Record<string, string | undefined>>
   dataDir: string
-  /** The daemon serves HTTP. */
+  /** Whether the daemon serves HTTP. */
   hasHttp: boolean
 }
 
-export function checkStart(request: WorkerRequest, options: CheckOptions): Checked {
+export function checkWorkerStart(request: WorkerRequest, options: StartCheckOptions): CheckedWorker {
   const { args: given = [], cwd, model } = request
   const { env, dataDir, hasHttp } = options
   const config = projectConfig(cwd, dataDir)
-  const { harness, cli, command, control } = chosen(request, config, options)
+  const { harness, cli, command, control } = chooseHarness(request, config, options)
   const program = command[0] ?? harness.program
-  if (program === undefined) throw invalid(`${cli} needs a command to run`)
-  if (programOf(harness, command, env, cwd) === undefined)
+  if (program === undefined) throw invalidSpawn(`${cli} needs a command to run`)
+  if (programFileOf(harness, command, env, cwd) === undefined)
     throw new RefusalError('cli.not-installed', { program, install: harness.install })
   const added = config?.settings.harness?.[cli]?.args ?? []
   const args = [...(config?.isTrusted ? added : []), ...given]
@@ -43,7 +43,7 @@ export function checkStart(request: WorkerRequest, options: CheckOptions): Check
   return { cli, command: command.length > 0 ? command : undefined, control, cwd, args, isInjected, note }
 }
 
-interface Chosen {
+interface ChosenHarness {
   harness: Harness
   cli: string
   command: string[]
@@ -51,29 +51,31 @@ interface Chosen {
 }
 
 /** Chooses harness and control. A command over ACP comes from the request itself, or from a configuration that the user trusts. */
-function chosen(
+function chooseHarness(
   { cli, command = [], control }: WorkerRequest,
   config: ProjectConfigFile | undefined,
-  { harnesses }: CheckOptions,
-): Chosen {
+  { harnesses }: StartCheckOptions,
+): ChosenHarness {
   const named = harnesses.find(({ name }) => name === cli)
   const set = control === 'pty' || command.length > 0 ? undefined : config?.settings.harness?.[cli]?.acp
   if (set && config?.isTrusted)
-    return { harness: named?.acp ? named : acpOf(harnesses, set), cli, command: set, control: 'acp' }
-  if (!named && set) throw invalid(`${config?.path} says how ${cli} is started, but is not trusted: agent-relay trust`)
+    return { harness: named?.acp ? named : acpHarnessOf(harnesses, set), cli, command: set, control: 'acp' }
+  if (!named && set)
+    throw invalidSpawn(`${config?.path} says how ${cli} is started, but is not trusted: agent-relay trust`)
   if (!named) throw new RefusalError('cli.unknown', { cli, clis: harnesses.map(({ name }) => name) })
   if (control === 'pty' && named.isAcpOnly)
-    throw invalid(`the relay speaks with ${cli} over ACP alone, and not in a terminal`)
+    throw invalidSpawn(`the relay speaks with ${cli} over ACP alone, and not in a terminal`)
   const isAcp = control === 'acp' || named.isAcpOnly || (named.acp !== undefined && command.length === 0)
   if (!isAcp || control === 'pty') return { harness: named, cli, command, control: 'pty' }
-  if (!named.acp && command.length === 0) throw invalid(`${cli} needs a command that speaks ACP`)
-  if (cli !== 'acp') return { harness: named.acp ? named : acpOf(harnesses, command), cli, command, control: 'acp' }
-  const harness = acpOf(harnesses, command)
+  if (!named.acp && command.length === 0) throw invalidSpawn(`${cli} needs a command that speaks ACP`)
+  if (cli !== 'acp')
+    return { harness: named.acp ? named : acpHarnessOf(harnesses, command), cli, command, control: 'acp' }
+  const harness = acpHarnessOf(harnesses, command)
   return { harness, cli: harness.name, command, control: 'acp' }
 }
 
 /** The harness of a program that speaks ACP: the one that knows the program by name, such as Copilot's, else the general one. */
-function acpOf(harnesses: readonly Harness[], [program = '']: readonly string[]): Harness {
+function acpHarnessOf(harnesses: readonly Harness[], [program = '']: readonly string[]): Harness {
   const speaking = harnesses.filter(({ acp }) => acp !== undefined)
   const known = speaking.find((harness) => harness.program === basename(program))
   const any = speaking.find(({ name }) => name === 'acp')
@@ -81,6 +83,6 @@ function acpOf(harnesses: readonly Harness[], [program = '']: readonly string[])
   return (known ?? any) as Harness
 }
 
-function invalid(why: string): RefusalError {
+function invalidSpawn(why: string): RefusalError {
   return new RefusalError('input.invalid', { operation: 'worker.spawn', why })
 }

@@ -6,22 +6,22 @@ import type { Dialog } from './dialog.ts'
 /** Interval between two attempts to reach a server, which its program needs a moment to start. */
 export const reconnectMs = 1_000
 /** Maximum delay before a program begins with a message that it has taken. */
-export const beginMs = 5_000
+export const turnStartMs = 5_000
 
 export interface CliServer {
   /** Sends a message. True: the server has it. False: use keystrokes. */
   send?(text: string): Promise<boolean>
-  /** The question that the program waits for. Undefined: none that the server knows of. Rejects where the server does not answer. */
-  asked?(): Promise<Dialog | undefined>
+  /** Returns the question that the program waits for; undefined if the server knows of none. Rejects if the server does not answer. */
+  readDialog?(): Promise<Dialog | undefined>
   /** Follows the program, which has started: its state and usage are reported from now on. */
-  follow?(listener: CliListener): Following
+  follow?(listener: CliListener): CliFollower
 }
 
-export interface Following {
+export interface CliFollower {
   /** The program's state, as the server reports it. Undefined: the server is silent, and the screen has to be read. */
   readonly doing: CliState | undefined
-  /** Called when the program is given a message, with which it may begin a little later. */
-  given(): void
+  /** Called when the program is given a message; the program may begin its turn a little later. */
+  onMessageGiven(): void
   end(): void
 }
 

@@ -34,7 +34,7 @@ export async function startCompanion(options: CompanionOptions): Promise<Compani
   }
   const deadline = performance.now() + waitLimitMs('cliDaemon')
   while (isAlive(server) && performance.now() < deadline) {
-    if (await answers(socket)) return companion
+    if (await isListening(socket)) return companion
     await sleep(lookMs)
   }
   companion.signal('SIGKILL')
@@ -45,7 +45,7 @@ function isAlive({ pid, exitCode, signalCode }: ChildProcess): boolean {
   return pid !== undefined && exitCode === null && signalCode === null
 }
 
-function answers(path: string): Promise<boolean> {
+function isListening(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path)
     const end = (is: boolean) => {

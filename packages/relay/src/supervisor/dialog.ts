@@ -4,15 +4,15 @@
 import {
   type ApprovalEnd,
   type ApprovalQueue,
-  type AskedApproval,
-  markOf,
+  approvalMark,
+  type NewApproval,
 } from '../broker/approvals/approval-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
 
 export interface Dialog
-  extends Pick<AskedApproval, 'tool' | 'input' | 'isCut' | 'choices' | 'questions' | 'passesWords'> {
-  /** Identity of the dialog: equal values mean the same dialog. */
-  same: string
+  extends Pick<NewApproval, 'tool' | 'input' | 'isCut' | 'choices' | 'questions' | 'passesWords'> {
+  /** Identifies the dialog: equal values mean the same dialog. */
+  identity: string
   /** The program's own id of the question, the same for every daemon that reads it. */
   key?: string
   answer(end: Extract<ApprovalEnd, { how: 'answered' }>): Promise<unknown>
@@ -20,8 +20,8 @@ export interface Dialog
 
 /** A worker, or a program that a person started. */
 interface Asker extends Pick<WorkerRow, 'id' | 'name' | 'cli' | 'cwd'> {
-  /** The program goes on without the daemon, and the next daemon finds its question still open. */
-  livesOn?: boolean
+  /** Whether the program goes on without the daemon, so that the next daemon finds its question still open. */
+  outlivesDaemon?: boolean
 }
 
 /** Reads the dialog that is open now; undefined where none is. Rejects where that cannot be found out. */
@@ -33,7 +33,7 @@ export class DialogQuestions {
   readonly #read: ReadDialog
   #open: { source: string; same: string; isTyped: boolean } | undefined
   #count = 0
-  /** Grows when a dialog goes, so that a dialog that was read before is not asked about any more. */
+  /** Counts the dialogs that have gone, so that a dialog that was read before such a change is not asked about. */
   #gone = 0
 
   constructor(row: Asker, queue: ApprovalQueue, read: ReadDialog) {
@@ -46,27 +46,36 @@ export class DialogQuestions {
   async look(): Promise<void> {
     const gone = this.#gone
     const dialog = await this.#read().catch(() => undefined)
-    if (dialog && gone === this.#gone && this.#open?.same !== dialog.same) this.#ask(dialog)
+    if (dialog && gone === this.#gone && this.#open?.same !== dialog.identity) this.#ask(dialog)
   }
 
-  #ask({ same, key, answer, ...asked }: Dialog): void {
-    this.gone()
+  #ask({ identity, key, answer, ...asked }: Dialog): void {
+    this.onDialogGone()
     // The CLI may have asked by a hook already, or the answer may be on its way to the screen.
-    const { id, name, cli, cwd, livesOn } = this.#row
-    const mark = livesOn && key !== undefined ? markOf(name, key) : undefined
-    if (this.#queue.isOpen(name, mark) || this.#queue.isJustOver(name)) return
+    const { id, name, cli, cwd, outlivesDaemon } = this.#row
+    const mark = outlivesDaemon && key !== undefined ? approvalMark(name, key) : undefined
+    if (this.#queue.hasOpen(name, mark) || this.#queue.hasJustEnded(name)) return
     const source = `${id}/dialog/${++this.#count}`
-    this.#open = { source, same, isTyped: false }
+    this.#open = { source, same: identity, isTyped: false }
     const check = async () => {
-      if (!(await this.#stands(same)) && this.#open?.source === source) this.gone()
+      if (!(await this.#isStillOpen(identity)) && this.#open?.source === source) this.onDialogGone()
     }
-    const about = { ...asked, source, mark, agent: name, vendor: cli, directory: cwd, isTold: true, check }
+    const about = {
+      ...asked,
+      source,
+      mark,
+      agent: name,
+      vendor: cli,
+      directory: cwd,
+      isHirerTold: true,
+      closeIfGone: check,
+    }
     void this.#queue.open(about).then(async (end) => {
       // Another dialog may be open by now.
       const isStill = this.#open?.source === source
       if (isStill) this.#open = undefined
-      // The screen is read again before the answer is typed: it would go to whatever is open now.
-      if (isStill && end.how === 'answered' && (await this.#stands(same))) await answer(end).catch(() => {})
+      // The screen is read again before the answer is typed: the keys would go to whatever dialog is open.
+      if (isStill && end.how === 'answered' && (await this.#isStillOpen(identity))) await answer(end).catch(() => {})
     })
   }
 
@@ -75,12 +84,12 @@ export class DialogQuestions {
   }
 
   /** Somebody types into the terminal, and may be answering the open dialog. */
-  typed(): void {
+  onTyped(): void {
     if (this.#open) this.#open.isTyped = true
   }
 
   /** Closes the dialog, which is not open any more: answered if somebody has typed, else taken back by its program. */
-  gone(): void {
+  onDialogGone(): void {
     const open = this.#open
     this.#gone++
     this.#open = undefined
@@ -88,7 +97,7 @@ export class DialogQuestions {
   }
 
   /** Forgets the dialog without closing it: the daemon ends, and nobody has answered. */
-  letGo(): void {
+  forget(): void {
     this.#gone++
     this.#open = undefined
   }
@@ -101,9 +110,9 @@ export class DialogQuestions {
     if (open) this.#queue.close(open.source, 'gone')
   }
 
-  async #stands(same: string): Promise<boolean> {
+  async #isStillOpen(same: string): Promise<boolean> {
     return this.#read().then(
-      (dialog) => dialog?.same === same,
+      (dialog) => dialog?.identity === same,
       () => true,
     )
   }

@@ -6,45 +6,57 @@ import type { WorkerLedger, WorkerReport, WorktreeKeeper } from '../broker/worke
 import type { WorkerRow } from '../core/view.ts'
 import { isInside } from '../machine/working-directory.ts'
 import { workerMarker } from './launching.ts'
-import { carrying, descendants, isLinux, leftOfGroup, signalGroup, signalProcess, signalQuietly } from './processes.ts'
-import type { Exit } from './pty.ts'
+import {
+  descendantsOf,
+  isLinux,
+  orphanedGroupMembers,
+  processesWithVariable,
+  signalGroup,
+  signalIfAlive,
+  signalProcess,
+} from './processes.ts'
+import type { ProgramExit } from './pty.ts'
 
-export interface Ending {
+export interface EndProgramOptions {
   id: string
   pid: number
   /** Ways to ask the program politely, one after the other. */
-  leave: readonly (() => unknown)[]
+  exitSteps: readonly (() => unknown)[]
   /** Resolves true when the program has exited, false after so many milliseconds. */
   exited(ms: number): Promise<boolean>
 }
 
-const askGapMs = 150
-/** How long the program may take to exit by itself, and then again after SIGTERM. */
+const exitStepMs = 150
+/** Time that the program gets to exit by itself, and again after SIGTERM. */
 const politeMs = 2_000
 /** Time after SIGTERM for processes that the program left behind, for example to end children or close a file. */
 const sweepGraceMs = 200
-/** How long to wait for processes that the kernel does not end. */
+/** Maximum time to wait for processes that the kernel does not end. */
 const sweepMs = 10_000
 
 /** Resolves when no process of the worker is left. */
-export async function endProgram({ id, pid, leave, exited }: Ending): Promise<void> {
+export async function endProgram({ id, pid, exitSteps, exited }: EndProgramOptions): Promise<void> {
   // A stopped process handles no other signal, so it is continued first.
   signalGroup(pid, 'SIGCONT')
-  const below = isLinux ? [] : await descendants(pid)
-  if (!(await endLeader(leave, exited, pid))) {
+  const below = isLinux ? [] : await descendantsOf(pid)
+  if (!(await endLeader(exitSteps, exited, pid))) {
     // The group's number cannot belong to others: it is not free while the group has a member.
     signalGroup(pid, 'SIGKILL')
     await exited(politeMs)
   }
-  for (const each of below) signalQuietly(each, 'SIGKILL')
-  await sweep(id, pid)
+  for (const each of below) signalIfAlive(each, 'SIGKILL')
+  await sweepWorkerProcesses(id, pid)
 }
 
-async function endLeader(leave: Ending['leave'], exited: Ending['exited'], pid: number): Promise<boolean> {
+async function endLeader(
+  leave: EndProgramOptions['exitSteps'],
+  exited: EndProgramOptions['exited'],
+  pid: number,
+): Promise<boolean> {
   for (const ask of leave) {
     // A program that does not read must not delay its own end.
     void ask()
-    if (await exited(askGapMs)) return true
+    if (await exited(exitStepMs)) return true
   }
   if (await exited(politeMs)) return true
   signalGroup(pid, 'SIGTERM')
@@ -55,13 +67,13 @@ async function endLeader(leave: Ending['leave'], exited: Ending['exited'], pid: 
  * Ends everything that carries the worker's marker, and the rest of its program's group. Repeats until nothing is found, since a process may
  * fork meanwhile. Resolves to the number of processes found.
  */
-export async function sweep(id: string, leader?: number): Promise<number> {
+export async function sweepWorkerProcesses(id: string, leader?: number): Promise<number> {
   if (!isLinux) return 0
   const swept = new Set<string>()
   const deadline = performance.now() + sweepMs
   for (let signal: NodeJS.Signals = 'SIGTERM'; performance.now() < deadline; signal = 'SIGKILL') {
-    const group = leader === undefined ? [] : await leftOfGroup(leader)
-    const found = [...(await carrying(workerMarker, id)), ...group]
+    const group = leader === undefined ? [] : await orphanedGroupMembers(leader)
+    const found = [...(await processesWithVariable(workerMarker, id)), ...group]
     if (found.length === 0) break
     for (const each of found) {
       swept.add(`${each.pid} ${each.startedAt}`)
@@ -74,7 +86,7 @@ export async function sweep(id: string, leader?: number): Promise<number> {
   return swept.size
 }
 
-interface Exits {
+interface ExitRecorders {
   ledger: WorkerLedger
   worktrees: WorktreeKeeper
 }
@@ -83,46 +95,46 @@ interface Exits {
  * Records that a worker is gone. Its worktree is removed first, unless it holds work or others still work in it: a daemon that dies in between
  * finds the worker as it was, and ends it again.
  */
-export async function reportExit(
-  { ledger, worktrees }: Exits,
+export async function reportWorkerExit(
+  { ledger, worktrees }: ExitRecorders,
   row: WorkerRow,
   exit: Omit<WorkerReport, 'id' | 'status'>,
 ): Promise<void> {
   const { id, worktree, cwd } = row
   const hasRun = (exit.pid ?? row.pid) !== undefined
   const leave = (tree: Worktree) =>
-    isShared(ledger, id, tree)
+    isWorktreeInUse(ledger, id, tree)
       ? { kept: 'others still work in it' }
-      : worktrees.leave(tree, { worker: id, hasRun, cwd })
+      : worktrees.removeIfClean(tree, { worker: id, hasRun, cwd })
   const left = worktree && (await leave(worktree))
   const isWorktreeRemoved = left !== undefined && left.kept === undefined
   await ledger.report({ ...exit, id, status: 'exited', isWorktreeRemoved, kept: left?.kept })
   // This worker may have been the last one in the worktree of a parent that ended before it.
-  for (const other of ledger.left())
+  for (const other of ledger.exitedWithWorktree())
     if (other.id !== id && other.worktree && isInside(cwd, other.worktree.path))
-      await leaveWorktree({ ledger, worktrees }, other)
+      await removeUnneededWorktree({ ledger, worktrees }, other)
 }
 
 /** Removes the worktree of a worker whose exit is recorded already, unless it holds work or others still work in it. */
-export async function leaveWorktree(
-  { ledger, worktrees }: Exits,
+export async function removeUnneededWorktree(
+  { ledger, worktrees }: ExitRecorders,
   { id, worktree, pid, cwd }: Pick<WorkerRow, 'id' | 'worktree' | 'pid' | 'cwd'>,
 ): Promise<void> {
-  if (!worktree || isShared(ledger, id, worktree)) return
-  const { kept } = await worktrees.leave(worktree, { worker: id, hasRun: pid !== undefined, cwd })
+  if (!worktree || isWorktreeInUse(ledger, id, worktree)) return
+  const { kept } = await worktrees.removeIfClean(worktree, { worker: id, hasRun: pid !== undefined, cwd })
   if (kept === undefined) await ledger.forgetWorktree(id)
 }
 
-function isShared(ledger: WorkerLedger, id: string, { path }: Worktree): boolean {
-  return ledger.wished().some((other) => other.id !== id && isInside(other.cwd, path))
+function isWorktreeInUse(ledger: WorkerLedger, id: string, { path }: Worktree): boolean {
+  return ledger.wishedWorkers().some((other) => other.id !== id && isInside(other.cwd, path))
 }
 
 /** The exit code. Undefined where a signal ended the program: the code is 0 then, which would read as success. */
-export function codeOf(exit: Exit | undefined): number | undefined {
+export function exitCodeOf(exit: ProgramExit | undefined): number | undefined {
   return exit?.signal === undefined ? exit?.code : undefined
 }
 
-export function reasonOf({ code, signal }: Exit): string {
+export function exitReasonOf({ code, signal }: ProgramExit): string {
   if (signal !== undefined) return `its program was ended by signal ${signal}`
   return code === 0 ? 'its program ended' : `its program ended with code ${code}`
 }

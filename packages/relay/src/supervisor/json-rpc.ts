@@ -9,31 +9,31 @@ const errorCharsMax = 500
 
 export interface RpcListener {
   /** A request may be answered at once or later. `id` is as the program wrote it. */
-  onRequest(method: string, params: unknown, reply: Reply, id: unknown): void
-  onNote(method: string, params: unknown): void
+  onRequest(method: string, params: unknown, reply: RpcReply, id: unknown): void
+  onNotification(method: string, params: unknown): void
   /** Called with a text that is no message. */
   onStray?(text: string): void
 }
 
 /** Answers a request; only the first answer is sent. */
-export interface Reply {
+export interface RpcReply {
   result(value: object): void
   error(code: number, message: string): void
 }
 
-interface Pending {
+interface PendingCall {
   resolve(result: unknown): void
   reject(error: Error): void
   timer: NodeJS.Timeout | undefined
 }
 
-/** The program has answered with an error. */
-export class Refused extends Error {}
+/** An error with which the program has answered a call. */
+export class RpcError extends Error {}
 
 export class JsonRpc {
   readonly #send: (message: object) => void
   readonly #listener: RpcListener
-  readonly #pending = new Map<number, Pending>()
+  readonly #pending = new Map<number, PendingCall>()
   #calls = 0
   isOver = false
 
@@ -42,7 +42,7 @@ export class JsonRpc {
     this.#listener = listener
   }
 
-  /** `withinMs` left out: no time limit, since the call may take hours. */
+  /** Makes a call. Without `withinMs` there is no time limit, since the call may take hours. */
   call(method: string, params: object, withinMs?: number): Promise<unknown> {
     const id = this.#calls++
     return new Promise((resolve, reject) => {
@@ -54,7 +54,7 @@ export class JsonRpc {
     })
   }
 
-  note(method: string, params?: object): void {
+  notify(method: string, params?: object): void {
     this.#send({ method, params })
   }
 
@@ -64,17 +64,17 @@ export class JsonRpc {
     for (const id of [...this.#pending.keys()]) this.#settle(id, ({ reject }) => reject(new Error('it has ended')))
   }
 
-  hear(text: string): void {
+  receive(text: string): void {
     const message = messageIn(text)
     if (!message) return this.#listener.onStray?.(text.slice(0, strayCharsMax))
     const { id, method, params, result, error } = message
-    if (typeof method === 'string' && id === undefined) this.#listener.onNote(method, params)
-    else if (typeof method === 'string') this.#listener.onRequest(method, params, this.reply(id), id)
+    if (typeof method === 'string' && id === undefined) this.#listener.onNotification(method, params)
+    else if (typeof method === 'string') this.#listener.onRequest(method, params, this.replyTo(id), id)
     else if (typeof id === 'number')
-      this.#settle(id, ({ resolve, reject }) => (error ? reject(new Refused(errorText(error))) : resolve(result)))
+      this.#settle(id, ({ resolve, reject }) => (error ? reject(new RpcError(errorText(error))) : resolve(result)))
   }
 
-  reply(id: unknown): Reply {
+  replyTo(id: unknown): RpcReply {
     let isAnswered = false
     const once = (answer: object) => {
       if (!isAnswered) this.#send({ id, ...answer })
@@ -86,7 +86,7 @@ export class JsonRpc {
     }
   }
 
-  #settle(id: number, settle: (pending: Pending) => void): void {
+  #settle(id: number, settle: (pending: PendingCall) => void): void {
     const pending = this.#pending.get(id)
     if (!pending) return
     this.#pending.delete(id)

@@ -11,14 +11,14 @@ import { fileURLToPath } from 'node:url'
 import type { WorkerRow } from '../core/view.ts'
 import type { CliServer } from './cli-server.ts'
 import type { CompanionOptions } from './companion-server.ts'
-import { acp } from './harness/acp.ts'
+import { acpHarness } from './harness/acp.ts'
 import {
   type AcpHarness,
+  type AcpMcpServer,
   type Harness,
   type LaunchContext,
-  type McpServer,
-  type Program,
-  serverEnvironment,
+  mcpServerEnvironment,
+  type ProgramCommand,
   serverName,
 } from './harness/harness.ts'
 import { harnesses } from './harness/index.ts'
@@ -32,7 +32,7 @@ export interface LaunchOptions {
   /** Private to this worker; made here, removed when it ends. */
   directory: string
   /** The command that starts a hook without a Node; undefined where that is impossible. */
-  launchHook?(): Program | undefined
+  launchHook?(): ProgramCommand | undefined
   socketPath: string
   /** The daemon's HTTP address, if it serves HTTP. */
   url?(): string | undefined
@@ -44,21 +44,21 @@ export interface LaunchOptions {
   isAcp: boolean
 }
 
-export interface Launched {
+export interface PreparedLaunch {
   options: Omit<TerminalOptions, 'cols' | 'rows'>
   cliServer?: CliServer
   /** A server to be started before the program. */
   companion?: CompanionOptions
-  acp?: { harness: AcpHarness; mcpServers: McpServer[] }
+  acp?: { harness: AcpHarness; mcpServers: AcpMcpServer[] }
 }
 
 /** Time limit of the CLI's own set-up command: its `mcp add` may take long, since it loads much of the CLI. */
-const beforeMs = 60_000
+const setupCommandMs = 60_000
 
-export async function prepare(launching: LaunchOptions): Promise<Launched> {
+export async function prepareLaunch(launching: LaunchOptions): Promise<PreparedLaunch> {
   const { row, harness, directory, launchHook, socketPath, token, env, setups, isAcp } = launching
   const { id, name, cwd, command = [], model, args = [], isInjected } = row
-  const file = programOf(harness, command, env, cwd)
+  const file = programFileOf(harness, command, env, cwd)
   if (file === undefined) throw new Error(`${command[0] ?? harness.program} is not there any more`)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const identity = {
@@ -72,17 +72,19 @@ export async function prepare(launching: LaunchOptions): Promise<Launched> {
   const port = harness.needsPort && !isAcp ? await freePort() : undefined
   const allowed = allowedEnvironment(env)
   const context: LaunchContext = {
-    ...{ directory, server: mcpProgram('serve'), hook: launchHook?.() ?? mcpProgram('hook'), identity },
+    ...{ directory, server: mcpCommand('serve'), hook: launchHook?.() ?? mcpCommand('hook'), identity },
     ...{ model, args, cwd, env: allowed, port, isInjected },
   }
-  const speaks = isAcp ? (harness.acp ?? acp.acp) : undefined
+  const speaks = isAcp ? (harness.acp ?? acpHarness.acp) : undefined
   // A command that the user gives has the arguments for ACP already.
   const launch = speaks ? speaks.launch(context) : harness.launch(context)
   if (speaks && command.length > 0) launch.args = [...args]
   for (const { path, text } of launch.files ?? []) writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
-  const environment = workerEnvironment(env, identity, isInjected ? {} : withCommand(directory, env), launch.env)
-  for (const before of launch.before ?? [])
-    await setups.once(harness.name, [file, before.args, env.HOME], () => runBefore(file, before.args, cwd, environment))
+  const environment = workerEnvironment(env, identity, isInjected ? {} : pathWithOurCommand(directory, env), launch.env)
+  for (const before of launch.setupRuns ?? [])
+    await setups.runOnce(harness.name, [file, before.args, env.HOME], () =>
+      runSetupCommand(file, before.args, cwd, environment),
+    )
   const options = { file, args: [...command.slice(1), ...launch.args], cwd, env: environment }
   if (!speaks) {
     const companion = launch.companion && { ...options, ...launch.companion }
@@ -92,16 +94,25 @@ export async function prepare(launching: LaunchOptions): Promise<Launched> {
 }
 
 /** Our MCP server in the form of ACP's `session/new`: over a pipe, so that its token stands in no argument. */
-function mcpServer({ mcp }: AcpHarness, { server, identity }: LaunchContext, { url, token }: LaunchOptions): McpServer {
+function mcpServer(
+  { mcp }: AcpHarness,
+  { server, identity }: LaunchContext,
+  { url, token }: LaunchOptions,
+): AcpMcpServer {
   const listed = (values: Record<string, string>) => Object.entries(values).map(([name, value]) => ({ name, value }))
   if (mcp === 'stdio')
-    return { name: serverName, ...server, args: [...server.args], env: listed({ ...identity, ...serverEnvironment }) }
+    return {
+      name: serverName,
+      ...server,
+      args: [...server.args],
+      env: listed({ ...identity, ...mcpServerEnvironment }),
+    }
   const headers = listed({ Authorization: `Bearer ${token}` })
   return { type: 'http', name: serverName, url: `${url?.()}/mcp`, headers }
 }
 
 /** Puts our command on PATH: a program without our tools answers with `agent-relay send` of this installation, whatever else is on PATH. */
-function withCommand(directory: string, env: Env): { PATH: string } {
+function pathWithOurCommand(directory: string, env: Env): { PATH: string } {
   const folder = join(directory, 'bin')
   // The folder is there already where a program that speaks no ACP is started in a terminal instead.
   rmSync(folder, { recursive: true, force: true })
@@ -110,22 +121,22 @@ function withCommand(directory: string, env: Env): { PATH: string } {
   return { PATH: [folder, env.PATH ?? ''].join(delimiter) }
 }
 
-/** The file that would be run; undefined where there is none. */
-export function programOf(harness: Harness, command: readonly string[], env: Env, cwd: string): string | undefined {
+/** Returns the executable file that would be run; undefined if there is none. */
+export function programFileOf(harness: Harness, command: readonly string[], env: Env, cwd: string): string | undefined {
   const name = command[0] ?? harness.program
   if (name === undefined) return undefined
-  if (name.includes('/')) return isProgram(resolve(cwd, name)) ? resolve(cwd, name) : undefined
+  if (name.includes('/')) return isExecutableFile(resolve(cwd, name)) ? resolve(cwd, name) : undefined
   const folders = (env.PATH ?? '').split(delimiter).filter(isAbsolute)
-  return folders.map((folder) => join(folder, name)).find(isProgram)
+  return folders.map((folder) => join(folder, name)).find(isExecutableFile)
 }
 
-/** A CLI to be asked something about itself, with the environment it may see. Undefined where it is not installed. */
-export function commandOf(harness: Harness, env: Env): { file: string; env: Record<string, string> } | undefined {
-  const file = programOf(harness, [], env, '/')
+/** Returns the command for asking a CLI about itself, with the environment it may see; undefined if the CLI is not installed. */
+export function cliCommandOf(harness: Harness, env: Env): { file: string; env: Record<string, string> } | undefined {
+  const file = programFileOf(harness, [], env, '/')
   return file === undefined ? undefined : { file, env: allowedEnvironment(env) }
 }
 
-function isProgram(path: string): boolean {
+function isExecutableFile(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)
     return statSync(path).isFile()
@@ -134,16 +145,16 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** The daemon's own Node and package, so that a worker's server has the version of its daemon. */
-export function mcpProgram(verb: string): Program {
+/** Returns a command of our MCP package, run by the daemon's own Node, so that a worker's server has its daemon's version. */
+export function mcpCommand(verb: string): ProgramCommand {
   const serve = createRequire(import.meta.url).resolve('@agent-relay/mcp/serve')
   return { command: process.execPath, args: [join(dirname(dirname(serve)), 'bin', 'agent-relay-mcp.cjs'), verb] }
 }
 
 /** Runs a set-up command of the CLI itself before its start. */
-export function runBefore(file: string, args: string[], cwd: string, env: Record<string, string>): Promise<void> {
+export function runSetupCommand(file: string, args: string[], cwd: string, env: Record<string, string>): Promise<void> {
   return new Promise((done, fail) => {
-    execFile(file, args, { cwd, env, timeout: beforeMs }, (error, _stdout, stderr) =>
+    execFile(file, args, { cwd, env, timeout: setupCommandMs }, (error, _stdout, stderr) =>
       error
         ? fail(new Error(`${file} ${args.slice(0, 2).join(' ')} failed: ${stderr.trim() || error.message}`))
         : done(),
@@ -166,10 +177,10 @@ function freePort(): Promise<number> {
 export const workerMarker = 'RELAY_WORKER'
 
 /**
- * The variables of the daemon's environment that a worker's program may see: the names on this list, with those of all CLIs, and nothing else. No workspace key, nothing
+ * The variables of the daemon's environment that a worker's program may see: this list with the variables of all CLIs. No workspace key, nothing
  * that makes a program load other code (NODE_OPTIONS, LD_PRELOAD), no credentials but those of models.
  */
-const allowed = [
+const allowedVariables = [
   // terminal, locale, paths
   ...['COLORTERM', 'NO_COLOR', 'FORCE_COLOR', 'LANG', 'LANGUAGE', 'TZ', 'PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL'],
   ...['TMPDIR', 'EDITOR', 'VISUAL', 'PAGER'],
@@ -183,7 +194,7 @@ const allowed = [
   ...harnesses.flatMap(({ variables = [] }) => variables),
 ]
 
-const allowedNames = new Set(allowed)
+const allowedNames = new Set(allowedVariables)
 const isAllowed = (name: string) => allowedNames.has(name) || name.startsWith('LC_') || name.startsWith('XDG_')
 
 export function allowedEnvironment(env: Env): Record<string, string> {
@@ -205,13 +216,13 @@ export class HarnessSetups {
   /** Runs by harness: two workers that start together must not make one CLI write its file twice at once. */
   readonly #underWay = new Map<string, Promise<void>>()
 
-  /** `directory` outlives the workers. All workspaces of a daemon share one. */
+  /** `directory`: the folder of the marks, which outlives the workers and is shared by all workspaces of a daemon. */
   constructor(directory: string) {
     this.#directory = directory
   }
 
-  /** `about` is everything that the work depends on: with another `about` it is done again. */
-  async once(harness: string, about: unknown, work: () => Promise<void>): Promise<void> {
+  /** Runs the work unless it was done before. `about` is everything that the work depends on: another `about` runs it again. */
+  async runOnce(harness: string, about: unknown, work: () => Promise<void>): Promise<void> {
     const mark = createHash('sha256').update(JSON.stringify(about)).digest('hex')
     const before = this.#underWay.get(harness)?.catch(() => {}) ?? Promise.resolve()
     const mine = before.then(async () => {
@@ -224,7 +235,7 @@ export class HarnessSetups {
     return mine
   }
 
-  /** Forgets the run, so that it is done again next time: the owner may have removed its result. */
+  /** Forgets the setup, so that the next start repeats it: the user may have removed its result. */
   forget(harness: string): void {
     rmSync(join(this.#directory, harness), { force: true })
   }

@@ -8,14 +8,14 @@ import { Screen } from './screen.ts'
 /** Drawing is slower than printing: a screen that is this far behind is dropped and drawn again when somebody looks. */
 const undrawnBytesMax = 256 * 1024
 /** A screen that nobody has looked at for this long is dropped. */
-const lookedMs = 10_000
+const unwatchedScreenMs = 10_000
 /** A screen is drawn from this much of the past, which is enough since programs repaint theirs often. Drawing megabytes takes a second. */
 const drawnBytes = 256 * 1024
 const itemBytesMax = 64 * 1024
 
-export class Output {
+export class ProgramOutput {
   readonly #scrollback = new Scrollback()
-  readonly #marks = new Marks()
+  readonly #marks = new TerminalSettings()
   readonly #followers = new Set<Follower>()
   readonly #answer: (data: string) => void
   #size: { cols: number; rows: number }
@@ -23,7 +23,7 @@ export class Output {
   #drawn: Screen | undefined
   #forget: NodeJS.Timeout | undefined
   /** Time of the last output, in milliseconds of the process's own clock; 0: never. */
-  lastAt = 0
+  lastOutputAt = 0
 
   constructor(size: { cols: number; rows: number }, answer: (data: string) => void) {
     this.#size = size
@@ -35,13 +35,13 @@ export class Output {
   }
 
   /** A counter that grows with every change of the title. */
-  get titles(): number {
-    return this.#marks.titles
+  get titleChanges(): number {
+    return this.#marks.titleChanges
   }
 
   /** Whether the program understands the marks around a paste. */
-  get isPasteMarked(): boolean {
-    return this.#marks.isPasteMarked
+  get supportsPasteMarks(): boolean {
+    return this.#marks.supportsPasteMarks
   }
 
   /** A counter that grows with every byte: between two equal positions nothing was printed. */
@@ -50,7 +50,7 @@ export class Output {
   }
 
   push(data: Uint8Array): void {
-    this.lastAt = performance.now()
+    this.lastOutputAt = performance.now()
     this.#scrollback.push(data)
     this.#marks.follow(data)
     this.#drawn?.write(data)
@@ -61,14 +61,14 @@ export class Output {
   /** The visible lines at the bottom of the screen; more than a screen, if more lines are asked for. */
   async lines(lines?: number): Promise<string[]> {
     clearTimeout(this.#forget)
-    this.#forget = setTimeout(() => this.#dropScreen(), lookedMs)
+    this.#forget = setTimeout(() => this.#dropScreen(), unwatchedScreenMs)
     this.#forget.unref()
     this.#screen ??= this.#openScreen()
     return (await this.#screen).lines(lines)
   }
 
   /** Stops drawing until somebody looks. */
-  rest(): void {
+  stopDrawing(): void {
     this.#dropScreen()
   }
 
@@ -111,7 +111,7 @@ export class Output {
     this.#drawn = undefined
     // A pending reader of the screen gets its lines first.
     void dropped?.then(async (screen) => {
-      // It may have been dropped while it was being opened.
+      // The screen may have been dropped while it was being opened.
       if (this.#drawn === screen) this.#drawn = undefined
       await screen.lines()
       screen.dispose()
@@ -119,7 +119,7 @@ export class Output {
   }
 }
 
-/** One watcher. It reads the scrollback at its own pace, and misses output that has left the scrollback by then. */
+/** One watcher, who reads the scrollback at a pace of their own, and misses output that has left the scrollback by then. */
 class Follower {
   readonly #scrollback: Scrollback
   readonly #sink: Sink
@@ -218,20 +218,20 @@ export class Scrollback {
 }
 
 const esc = '\x1b'
-const mark = new RegExp(
+const settingSequence = new RegExp(
   [`${esc}\\](?:0|2);([^\x07${esc}]*)(?:\x07|${esc}\\\\)`, `${esc}\\[\\?([\\d;]*)([hl])`, `${esc}c`].join('|'),
   'g',
 )
 /** Longest escape sequence that sets a title or a mode; longer ones are invalid. */
-const markCharsMax = 1_024
+const settingCharsMax = 1_024
 const bracketedPaste = '2004'
 
 /** Two settings that a program sends to its terminal and that must be known without drawing a screen: its title, and whether a paste may be marked. */
-export class Marks {
+export class TerminalSettings {
   title = ''
   /** How many times the title has changed, so that a title that came and went is noticed. */
-  titles = 0
-  isPasteMarked = false
+  titleChanges = 0
+  supportsPasteMarks = false
   #rest = ''
 
   follow(data: Uint8Array): void {
@@ -239,20 +239,20 @@ export class Marks {
     if (this.#rest === '' && data.indexOf(0x1b) < 0) return
     const text = this.#rest + Buffer.from(data.buffer, data.byteOffset, data.length).toString('latin1')
     let end = 0
-    for (const found of text.matchAll(mark)) {
+    for (const found of text.matchAll(settingSequence)) {
       end = found.index + found[0].length
       const [whole, title, modes, set] = found
       if (title !== undefined) this.#entitle(Buffer.from(title, 'latin1').toString('utf8'))
-      else if (modes?.split(';').includes(bracketedPaste)) this.isPasteMarked = set === 'h'
-      else if (whole === `${esc}c`) this.isPasteMarked = false
+      else if (modes?.split(';').includes(bracketedPaste)) this.supportsPasteMarks = set === 'h'
+      else if (whole === `${esc}c`) this.supportsPasteMarks = false
     }
     // An escape sequence may have been cut in two.
-    const open = text.indexOf(esc, Math.max(end, text.length - markCharsMax))
+    const open = text.indexOf(esc, Math.max(end, text.length - settingCharsMax))
     this.#rest = open < 0 ? '' : text.slice(open)
   }
 
   #entitle(title: string): void {
-    if (title !== this.title) this.titles++
+    if (title !== this.title) this.titleChanges++
     this.title = title
   }
 }

@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
-/** Process ids are reused; with its start time an id names one process. */
-export interface Process {
+/** A process id with the process's start time: ids are reused, but both together name one process. */
+export interface ProcessIdentity {
   pid: number
   startedAt: string
 }
@@ -15,9 +15,9 @@ export interface Process {
 export const isLinux = process.platform === 'linux'
 
 /** All processes of this user that have `NAME=value` in their environment, except this one. */
-export async function carrying(name: string, value: string): Promise<Process[]> {
+export async function processesWithVariable(name: string, value: string): Promise<ProcessIdentity[]> {
   const wanted = Buffer.from(`\0${name}=${value}\0`)
-  const found: Process[] = []
+  const found: ProcessIdentity[] = []
   const look = async (pid: number) => {
     const startedAt = statOf(pid)?.startedAt
     if (startedAt === undefined || pid === process.pid) return
@@ -32,7 +32,7 @@ export async function carrying(name: string, value: string): Promise<Process[]> 
 }
 
 /** Whether a process of this user has `NAME=` in its environment; true where that cannot be read. */
-export function carries(pid: number, name: string): boolean {
+export function mayHaveVariable(pid: number, name: string): boolean {
   try {
     return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${name}=`)
   } catch {
@@ -41,7 +41,7 @@ export function carries(pid: number, name: string): boolean {
 }
 
 /** The command line of a process; empty where it cannot be read. */
-export function wordsOf(pid: number): string[] {
+export function commandLineOf(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
   } catch {
@@ -50,7 +50,7 @@ export function wordsOf(pid: number): string[] {
 }
 
 /** The members of a group whose leader is gone. The number cannot belong to another group while this one has a member. */
-export async function leftOfGroup(leader: number): Promise<Process[]> {
+export async function orphanedGroupMembers(leader: number): Promise<ProcessIdentity[]> {
   if (statOf(leader)) return []
   const pids = (await readdir('/proc')).map(Number).filter(Number.isInteger)
   return pids.flatMap((pid) => {
@@ -60,16 +60,16 @@ export async function leftOfGroup(leader: number): Promise<Process[]> {
 }
 
 /** Signals a process only if its number still means the same process. */
-export function signalProcess({ pid, startedAt }: Process, signal: NodeJS.Signals): void {
-  if (statOf(pid)?.startedAt === startedAt) signalQuietly(pid, signal)
+export function signalProcess({ pid, startedAt }: ProcessIdentity, signal: NodeJS.Signals): void {
+  if (statOf(pid)?.startedAt === startedAt) signalIfAlive(pid, signal)
 }
 
 export function signalGroup(pid: number, signal: NodeJS.Signals): void {
-  signalQuietly(-pid, signal)
+  signalIfAlive(-pid, signal)
 }
 
 /** All descendants of a process, from the list of parents, where there is no /proc. */
-export async function descendants(root: number): Promise<number[]> {
+export async function descendantsOf(root: number): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,ppid='])
   const rows = stdout
     .trim()
@@ -85,7 +85,7 @@ export async function descendants(root: number): Promise<number[]> {
 }
 
 /** Sends a signal, but never to 0, 1 or -1, which are whole groups, or everything: no program of a worker has such a number. */
-export function signalQuietly(pid: number, signal: NodeJS.Signals): void {
+export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   if (!(Math.abs(pid) > 1)) return
   try {
     process.kill(pid, signal)
@@ -107,7 +107,7 @@ function statOf(pid: number): { group: number; startedAt: string } | undefined {
 }
 
 /** The start time of a process, which with its number names one process as long as the machine runs. Undefined: there is no such process. */
-export function startOf(pid: number): string | undefined {
+export function startTimeOf(pid: number): string | undefined {
   if (isLinux) return statOf(pid)?.startedAt
   try {
     if (process.platform === 'win32') return process.kill(pid, 0) ? '' : undefined

@@ -2,16 +2,16 @@
 // somebody. Talking to the program and observing it is the job of its control (control/control.ts).
 
 import { cleanForModel, cleanLineForModel } from '@agent-relay/sdk/internal/clean'
-import { howTo, type InjectionOptions, injectionText } from '@agent-relay/sdk/internal/injection'
-import type { HeldMail } from '../broker/waking/own-session-runtime.ts'
+import { answerInstruction, type InjectionOptions, injectionText } from '@agent-relay/sdk/internal/injection'
+import type { HeldMail } from '../broker/waking/user-session-runtime.ts'
 import type { WorkerLedger } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
 import { CoalescedCheck } from '../machine/coalesced-check.ts'
-import type { ControlLook, PromptChannel, PromptListener, Unfinished } from './control/control.ts'
+import type { ControlState, PromptChannel, PromptListener, UnfinishedPrompt } from './control/control.ts'
 import type { Harness } from './harness/harness.ts'
 import { deliverMail } from './mail-delivery.ts'
 
-export interface AttentionOptions {
+export interface PromptSchedulerOptions {
   row: WorkerRow
   harness: Harness
   ledger: WorkerLedger
@@ -20,7 +20,7 @@ export interface AttentionOptions {
 }
 
 /** Delay after a prompt before the next look: by then most programs show that they are at work. */
-const takeUpMs = 60
+const afterPromptMs = 60
 /** A worker counts as blocked only after this long; a shorter wait is not reported. */
 const blockedMs = 700
 /** Interval between looks for a message that a hook may still take. */
@@ -32,20 +32,20 @@ const taskRefusalsMax = 3
  * The worker's task. `given`: sent in a prompt that the model may not have yet. `over`: given up, and its parent was told that the model does not
  * have it.
  */
-interface Task {
+interface WorkerTask {
   text: string
   state: 'waits' | 'given' | 'taken' | 'over'
   refusals: number
 }
 
 export class PromptScheduler {
-  readonly #options: AttentionOptions
+  readonly #options: PromptSchedulerOptions
   readonly #injection: InjectionOptions
   #control: PromptChannel | undefined
-  readonly #task: Task | undefined
+  readonly #task: WorkerTask | undefined
   /** The mail in the prompt that is under way. */
   #mail: HeldMail | undefined
-  #hasMail = false
+  #hasGivenMail = false
   #activity: 'busy' | 'idle' | undefined
   #isLive = false
   #isReady = false
@@ -53,12 +53,12 @@ export class PromptScheduler {
   #isOver = false
   #blockedSince: number | undefined
   #isBlocked = false
-  #unfinished: Unfinished | undefined
+  #unfinished: UnfinishedPrompt | undefined
   #isWanted = false
   #working: Promise<void> | undefined
   readonly #next = new CoalescedCheck(() => this.wake())
 
-  constructor(options: AttentionOptions) {
+  constructor(options: PromptSchedulerOptions) {
     this.#options = options
     const { harness, row, ledger } = options
     this.#injection = { toolPrefix: harness.hasMcp && row.isInjected ? harness.toolPrefix : undefined }
@@ -79,13 +79,13 @@ export class PromptScheduler {
     return this.#isReady ? 'ready' : 'starting'
   }
 
-  /** Mail was put before the model in this conversation; another conversation would not know of it. */
-  get hasMail(): boolean {
-    return this.#hasMail
+  /** Whether mail was put before the model in this conversation; another conversation would not know of the mail. */
+  get hasGivenMail(): boolean {
+    return this.#hasGivenMail
   }
 
-  /** The worker still has to be given its task. */
-  get hasTask(): boolean {
+  /** Whether the worker still has to be given its task. */
+  get hasWaitingTask(): boolean {
     return this.#task?.state === 'waits'
   }
 
@@ -93,20 +93,20 @@ export class PromptScheduler {
   begin(control: PromptChannel): void {
     this.#control = control
     this.#unfinished = undefined
-    this.#giveBack()
+    this.#releaseMail()
     this.#isReady = false
     if (this.#task && this.#task.state !== 'over') this.#task.state = 'waits'
   }
 
   /** The program has lived long enough to count as started. */
-  live(): void {
+  markLive(): void {
     this.#isLive = true
     this.wake()
   }
 
-  /** Looks again after `ms` at the latest. */
-  later(ms: number): void {
-    this.#next.within(ms)
+  /** Checks the worker again after `ms` at the latest. */
+  lookWithin(ms: number): void {
+    this.#next.runWithin(ms)
   }
 
   wake(): void {
@@ -119,8 +119,8 @@ export class PromptScheduler {
       })
   }
 
-  /** While held, the worker is given nothing; once this resolves, no prompt is under way either. */
-  async hold(isHeld: boolean): Promise<void> {
+  /** Holds back or releases prompts. Once a hold resolves, no prompt is under way either. */
+  async setHeld(isHeld: boolean): Promise<void> {
     this.#isHeld = isHeld
     if (isHeld) await this.#working
     else this.wake()
@@ -131,7 +131,7 @@ export class PromptScheduler {
     this.#activity = undefined
     this.#next.end()
     this.#control?.end()
-    this.#giveBack()
+    this.#releaseMail()
   }
 
   async #work(): Promise<void> {
@@ -140,28 +140,28 @@ export class PromptScheduler {
       const control = this.#control
       const ms = control && (await this.#step(control))
       // An earlier look may have been scheduled meanwhile.
-      if (ms !== undefined) this.later(ms)
+      if (ms !== undefined) this.lookWithin(ms)
     }
   }
 
-  /** One look and what follows from it. Returns milliseconds until the next look; undefined: look when something happens. */
+  /** Reads the program's state and acts on it. Returns milliseconds until the next step; undefined: the next step waits for a change. */
   async #step(control: PromptChannel): Promise<number | undefined> {
     const look = await control.look()
-    const { state, againMs, typingMs = 0 } = look
+    const { state, lookAgainMs, typingMs = 0 } = look
     await this.#tellBlocked(look)
     if (state === 'blocked') {
-      if (this.#isBlocked) control.told?.()
+      if (this.#isBlocked) control.onBlockedReported?.()
       this.#activity = undefined
-      return this.#isBlocked ? againMs : blockedMs
+      return this.#isBlocked ? lookAgainMs : blockedMs
     }
     const isIdle = state === 'idle'
     this.#activity = isIdle ? 'idle' : 'busy'
     await this.#becomeReady(control, isIdle)
-    if (!isIdle || !this.#isReady || this.#isHeld) return againMs
+    if (!isIdle || !this.#isReady || this.#isHeld) return lookAgainMs
     return typingMs > 0 ? typingMs : this.#give(control)
   }
 
-  async #tellBlocked({ state, reason, isAnswered }: ControlLook): Promise<void> {
+  async #tellBlocked({ state, reason, isAnswered }: ControlState): Promise<void> {
     if (state !== 'blocked') {
       this.#blockedSince = undefined
       if (this.#isBlocked) {
@@ -191,12 +191,12 @@ export class PromptScheduler {
     if (unfinished) this.#unfinished = await unfinished()
     else if (task?.state === 'waits') await this.#giveTask(control, task)
     else return this.#deliverMail(control)
-    return takeUpMs
+    return afterPromptMs
   }
 
-  async #giveTask(control: PromptChannel, task: Task): Promise<void> {
+  async #giveTask(control: PromptChannel, task: WorkerTask): Promise<void> {
     task.state = 'given'
-    this.#unfinished = await control.prompt(taskInjection(this.#options.row, task.text, this.#injection), {
+    this.#unfinished = await control.prompt(taskPrompt(this.#options.row, task.text, this.#injection), {
       onTaken: async () => {
         task.state = 'taken'
       },
@@ -208,54 +208,54 @@ export class PromptScheduler {
     })
   }
 
-  #onTaskRefused(task: Task, why: string): void {
+  #onTaskRefused(task: WorkerTask, why: string): void {
     const { row, ledger, onTrouble } = this.#options
     if (++task.refusals < taskRefusalsMax) return
     task.state = 'over'
-    ledger.taskRefused(row, task.refusals, why).catch(onTrouble)
+    ledger.reportTaskRefused(row, task.refusals, why).catch(onTrouble)
   }
 
   async #deliverMail(control: PromptChannel): Promise<number | undefined> {
     const { row, ledger } = this.#options
     const given = await deliverMail<HeldMail>({
-      isOpen: () => !this.#isOver && !this.#isHeld && this.#control === control,
-      hold: () => ledger.hold(row, control.mail),
+      canTakeText: () => !this.#isOver && !this.#isHeld && this.#control === control,
+      hold: () => ledger.holdMail(row, control.mailRoom),
       give: (held) => this.#prompt(control, held),
     })
-    if (given === 'young') return Math.min(control.mail.graceMs ?? graceLookMs, graceLookMs)
-    return given && takeUpMs
+    if (given === 'young') return Math.min(control.mailRoom.graceMs ?? graceLookMs, graceLookMs)
+    return given && afterPromptMs
   }
 
   async #prompt(control: PromptChannel, held: HeldMail): Promise<void> {
     this.#mail = held
     const listener: PromptListener = {
       onTaken: (route) => {
-        this.#hasMail = true
+        this.#hasGivenMail = true
         this.#mail = undefined
-        return held.offered(route)
+        return held.markOffered(route)
       },
-      onRefused: () => this.#giveBack(),
+      onRefused: () => this.#releaseMail(),
     }
     this.#unfinished = await control.prompt(injectionText(held.messages, this.#injection), listener)
   }
 
   /** Releases the mail of the last prompt, which the program does not have and will not get by that prompt. */
-  #giveBack(): void {
+  #releaseMail(): void {
     this.#mail?.release()
     this.#mail = undefined
   }
 }
 
 /**
- * The task with a block about the relay before it. The block goes first: in many CLIs the first character of a prompt decides what it is, and a
+ * Returns the worker's task after a block about the relay. The block goes first: in many CLIs a prompt's first character decides its meaning, and a
  * task may start with `/` or `!`.
  */
-export function taskInjection(
+export function taskPrompt(
   { name, parent }: Pick<WorkerRow, 'name' | 'parent'>,
   task: string,
   { toolPrefix }: InjectionOptions,
 ): string {
   const [who, whose] = [cleanLineForModel(name), cleanLineForModel(parent)]
-  const report = `You are ${who}, a worker of ${whose} over Agent Relay. Report ${howTo([whose], toolPrefix)}`
+  const report = `You are ${who}, a worker of ${whose} over Agent Relay. Report ${answerInstruction([whose], toolPrefix)}`
   return `<system-reminder>\n${report}\n</system-reminder>\n${cleanForModel(task)}`
 }

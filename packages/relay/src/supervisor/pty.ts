@@ -15,17 +15,17 @@ export interface Terminal {
   readonly waitingBytes: number
   resize(cols: number, rows: number): void
   onData(listener: (data: Uint8Array) => void): void
-  /** The listener is called after all data. */
-  onExit(listener: (exit: Exit) => void): void
+  /** Calls the listener when the program has exited, after all data. */
+  onExit(listener: (exit: ProgramExit) => void): void
 }
 
-export interface Exit {
+export interface ProgramExit {
   code: number
   signal?: number
 }
 
 /** An exit from the arguments of Node's `exit` event. */
-export function exitOf(code: number | null, signal: NodeJS.Signals | null): Exit {
+export function programExitOf(code: number | null, signal: NodeJS.Signals | null): ProgramExit {
   return signal === null ? { code: code ?? 0 } : { code: 0, signal: constants.signals[signal] }
 }
 
@@ -41,8 +41,8 @@ export interface TerminalOptions {
 
 export type OpenTerminal = (options: TerminalOptions) => Promise<Terminal>
 
-/** Fields that the library has and its types do not tell. */
-interface Inside {
+/** Fields that the PTY library's objects have, and that its types do not declare. */
+interface PtyInternals {
   fd?: number
   _socket?: { readonly destroyed: boolean }
 }
@@ -58,7 +58,7 @@ export async function openPty({ file, args, cwd, env, cols, rows }: TerminalOpti
   const { default: library } = await import('@lydell/node-pty')
   // Output comes as bytes, not as text: most of it is only kept.
   const pty = library.spawn(file, [...args], { name: env.TERM, cwd, env: { ...env }, cols, rows, encoding: null })
-  const inside = pty as unknown as Inside
+  const inside = pty as unknown as PtyInternals
   const isOpen = () => inside._socket?.destroyed !== true
   const queue = new WriteQueue((data) => {
     if (inside.fd !== undefined) return writeSync(inside.fd, data, 0, Math.min(data.length, sliceBytes))
@@ -80,7 +80,9 @@ export async function openPty({ file, args, cwd, env, cols, rows }: TerminalOpti
     },
     onData: (listener) => void pty.onData((data) => listener(data as unknown as Uint8Array)),
     onExit: (listener) =>
-      void pty.onExit(({ exitCode, signal }) => listener({ code: exitCode, signal: signal || undefined } as Exit)),
+      void pty.onExit(({ exitCode, signal }) =>
+        listener({ code: exitCode, signal: signal || undefined } as ProgramExit),
+      ),
   }
 }
 

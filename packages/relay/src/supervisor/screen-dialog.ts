@@ -12,12 +12,12 @@ export interface ScreenDialog {
 }
 
 /** The dialog on the screen. `press`: types the key that chooses an answer. */
-export function screenDialog(lines: readonly string[], press: (key: string) => Promise<void>): Dialog {
-  const dialog = dialogOf(lines)
+export function readScreenDialog(lines: readonly string[], press: (key: string) => Promise<void>): Dialog {
+  const dialog = parseScreenDialog(lines)
   const { text, choices, command } = dialog
   const what = command === undefined ? { tool: 'dialog', input: text } : { tool: 'shell', input: command }
   const isCut = cutMark.test(text) || changesElsewhere.test(text)
-  return { same: sameOf(dialog), ...what, isCut, choices, answer: ({ choice }) => press(choice) }
+  return { identity: identityOf(dialog), ...what, isCut, choices, answer: ({ choice }) => press(choice) }
 }
 
 /** A choice, such as `❯ 1. Yes` or `  2) No`: the number is the key that chooses it. */
@@ -27,20 +27,20 @@ const frame = /^[\s─━│┃╭╮╰╯┌┐└┘╌═║>❯-]*$/u
 /** Most lines of the question, and how far above the choices its beginning is looked for. */
 const [textLinesMax, linesMax] = [40, 200]
 /** Signs and seconds that a program moves to show that it is at work. They are no part of the question. */
-const moving = [/^[●⏺○◦•∙·✻✽✶✳✢⠀-⣿◐◓◑◒\s]+/gmu, /(?<=\()(?:\d+[hm] ?)*\d+s\b/gu]
+const workSigns = [/^[●⏺○◦•∙·✻✽✶✳✢⠀-⣿◐◓◑◒\s]+/gmu, /(?<=\()(?:\d+[hm] ?)*\d+s\b/gu]
 
 /** The dialog in these lines. Where no choices can be read, the question is asked all the same, and answered at the terminal. */
-export function dialogOf(lines: readonly string[]): ScreenDialog {
+export function parseScreenDialog(lines: readonly string[]): ScreenDialog {
   const written = lines.map((line) => line.trimEnd())
   const at = written.findLastIndex((line) => choiceLine.exec(line)?.[1] === '1')
   const choices = at < 0 ? [] : choicesFrom(written.slice(at))
-  const above = (at < 0 ? written : written.slice(0, at)).slice(-linesMax).map(bare)
+  const above = (at < 0 ? written : written.slice(0, at)).slice(-linesMax).map(withoutFrame)
   const asked = above.slice(beginOf(above))
   const text = asked.filter((line) => !frame.test(line)).slice(-textLinesMax)
   return { text: text.join('\n'), choices, command: commandIn(asked) }
 }
 
-function bare(line: string): string {
+function withoutFrame(line: string): string {
   return line.replace(/^[\s│┃|]+|[\s│┃|]+$/gu, '')
 }
 
@@ -114,7 +114,7 @@ function kindOf(label: string): ApprovalChoice['kind'] {
 }
 
 /** The dialog's identity. Spaces are left out: in a terminal of another width the same words stand in other lines. */
-function sameOf({ text, choices }: ScreenDialog): string {
-  const still = moving.reduce((left, each) => left.replace(each, ''), text)
+function identityOf({ text, choices }: ScreenDialog): string {
+  const still = workSigns.reduce((left, each) => left.replace(each, ''), text)
   return [still, ...choices.map(({ label }) => label)].map((each) => each?.replace(/\s+/gu, '')).join('\n')
 }

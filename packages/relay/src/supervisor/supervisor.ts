@@ -3,9 +3,9 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ApprovalQueue } from '../broker/approvals/approval-runtime.ts'
-import type { EditDesk } from '../broker/claims/claim-runtime.ts'
+import type { EditChecker } from '../broker/claims/claim-runtime.ts'
 import type {
-  Checked,
+  CheckedWorker,
   PlaceRequest,
   SpawnPlace,
   WorkerLedger,
@@ -14,22 +14,22 @@ import type {
   WorkerTerminal,
   WorktreeKeeper,
 } from '../broker/workers/worker-runtime.ts'
-import { withDaemon } from '../core/needs.ts'
+import { daemonEndReasons } from '../core/needs.ts'
 import type { WorkerRow } from '../core/view.ts'
 import { allowedDirectory, realDirectory } from '../machine/working-directory.ts'
-import { checkStart } from './checking.ts'
-import { leaveWorktree, reportExit, sweep } from './ending.ts'
-import { acp } from './harness/acp.ts'
+import { checkWorkerStart } from './checking.ts'
+import { removeUnneededWorktree, reportWorkerExit, sweepWorkerProcesses } from './ending.ts'
+import { acpHarness } from './harness/acp.ts'
 import type { Harness } from './harness/harness.ts'
 import { harnesses as allHarnesses } from './harness/index.ts'
-import { type HarnessSetups, type LaunchOptions, programOf } from './launching.ts'
+import { type HarnessSetups, type LaunchOptions, programFileOf } from './launching.ts'
 import { openPty } from './pty.ts'
 import { SupervisedWorker } from './worker.ts'
 
 export interface SupervisorOptions {
   ledger: WorkerLedger
   approvals: ApprovalQueue
-  edits: EditDesk
+  edits: EditChecker
   worktrees: WorktreeKeeper
   /** The directory that the workspace is named after. */
   project(): string | undefined
@@ -46,7 +46,7 @@ export interface SupervisorOptions {
   setups: HarnessSetups
   launchHook?: LaunchOptions['launchHook']
   /** Resolves when a workspace that several machines share can be written to. */
-  reached?(): Promise<void>
+  whenWritable?(): Promise<void>
   onTrouble(error: Error): void
 }
 
@@ -54,10 +54,10 @@ export class Supervisor implements WorkerRuntime {
   readonly #options: SupervisorOptions
   readonly #harnesses: readonly Harness[]
   readonly #workers = new Map<string, SupervisedWorker>()
-  readonly #names = new Map<string, SupervisedWorker>()
+  readonly #workersByName = new Map<string, SupervisedWorker>()
   #stopListening = () => {}
   /** Removes or keeps the worktrees that the workers of an earlier daemon left. */
-  #clearing: Promise<void> | undefined
+  #removingWorktrees: Promise<void> | undefined
   #state: 'new' | 'open' | 'closed' = 'new'
 
   constructor(options: SupervisorOptions) {
@@ -70,14 +70,14 @@ export class Supervisor implements WorkerRuntime {
    * written. Worktrees are looked at afterwards, so that nobody waits for git; those that a dying daemon does not get to are left for
    * `agent-relay sweep`.
    */
-  async begin(): Promise<void> {
+  async start(): Promise<void> {
     const { ledger, directory, onTrouble } = this.#options
-    const reached = this.#options.reached?.()
-    const ended = ledger.wished()
-    await Promise.all(ended.map(({ id }) => sweep(id)))
+    const reached = this.#options.whenWritable?.()
+    const ended = ledger.wishedWorkers()
+    await Promise.all(ended.map(({ id }) => sweepWorkerProcesses(id)))
     const report = ({ id, worktree }: WorkerRow) =>
       ledger.report({
-        ...{ id, status: 'exited', reason: withDaemon.restarted },
+        ...{ id, status: 'exited', reason: daemonEndReasons.restarted },
         kept: worktree && 'it stays if it holds any',
       })
     const told = (reached ?? Promise.resolve()).then(() => Promise.all(ended.map(report)))
@@ -87,43 +87,43 @@ export class Supervisor implements WorkerRuntime {
     if (this.#state === 'closed') return
     this.#state = 'open'
     this.#stopListening = ledger.listen({
-      onWish: (id, wish, reason) => this.#workers.get(id)?.wish(wish, reason),
+      onWish: (id, wish, reason) => this.#workers.get(id)?.carryOutWish(wish, reason),
       onMessage: (to) => this.#wakeFor(to),
-      onPresence: (agent) => this.#names.get(agent)?.wake(),
+      onPresence: (agent) => this.#workersByName.get(agent)?.wake(),
     })
-    this.#clearing = this.#clear(ended).catch(onTrouble)
+    this.#removingWorktrees = this.#removeLeftWorktrees(ended).catch(onTrouble)
   }
 
   /** The parent's directory, if the parent is a worker or carries out a run; else the project's directory, else that of the parent's host. */
-  place({ parent, cwd, isConfined }: PlaceRequest): SpawnPlace {
+  findPlace({ parent, cwd, isConfined }: PlaceRequest): SpawnPlace {
     const { ledger, dataDir } = this.#options
     const project = realDirectory(this.#options.project())
     const { own, host } = ledger.directoriesOf(parent)
     const within = isConfined ? { directory: project } : undefined
-    return { directory: allowedDirectory({ dataDir, wanted: cwd, known: [own, project, host], within }), project }
+    return { directory: allowedDirectory({ dataDir, wanted: cwd, defaults: [own, project, host], within }), project }
   }
 
-  async check(request: WorkerRequest): Promise<Checked> {
+  async check(request: WorkerRequest): Promise<CheckedWorker> {
     const { env, dataDir, url } = this.#options
-    return checkStart(request, { harnesses: this.#harnesses, env, dataDir, hasHttp: url?.() !== undefined })
+    return checkWorkerStart(request, { harnesses: this.#harnesses, env, dataDir, hasHttp: url?.() !== undefined })
   }
 
-  installed<C extends string>(clis: readonly C[]): C | undefined {
+  firstInstalled<C extends string>(clis: readonly C[]): C | undefined {
     return clis.find((cli) => {
       const harness = this.#harnessOf(cli)
-      return harness && programOf(harness, [], this.#options.env, '/') !== undefined
+      return harness && programFileOf(harness, [], this.#options.env, '/') !== undefined
     })
   }
 
   wake(): void {
     if (this.#state !== 'open') return
-    for (const row of this.#options.ledger.wished()) {
+    for (const row of this.#options.ledger.wishedWorkers()) {
       const worker = this.#workers.get(row.id) ?? this.#begin(row)
-      worker?.wish(row.wish)
+      worker?.carryOutWish(row.wish)
     }
   }
 
-  terminal(id: string): WorkerTerminal | undefined {
+  terminalOf(id: string): WorkerTerminal | undefined {
     return this.#workers.get(id)?.terminal
   }
 
@@ -132,20 +132,20 @@ export class Supervisor implements WorkerRuntime {
     this.#state = 'closed'
     this.#stopListening()
     const workers = [...this.#workers.values()]
-    for (const worker of workers) worker.release(withDaemon.stopped)
-    await Promise.all([this.#clearing, ...workers.map(({ over }) => over)])
+    for (const worker of workers) worker.release(daemonEndReasons.stopped)
+    await Promise.all([this.#removingWorktrees, ...workers.map(({ whenEnded }) => whenEnded)])
   }
 
-  async #clear(ended: readonly WorkerRow[]): Promise<void> {
-    for (const row of ended) if (this.#state !== 'closed') await leaveWorktree(this.#options, row)
+  async #removeLeftWorktrees(ended: readonly WorkerRow[]): Promise<void> {
+    for (const row of ended) if (this.#state !== 'closed') await removeUnneededWorktree(this.#options, row)
   }
 
   #begin(row: WorkerRow): SupervisedWorker | undefined {
     const { ledger, directory } = this.#options
     const { id, name, cli } = row
-    const harness = this.#harnessOf(cli) ?? (row.control === 'acp' ? acp : undefined)
+    const harness = this.#harnessOf(cli) ?? (row.control === 'acp' ? acpHarness : undefined)
     if (!harness || row.wish === 'gone') {
-      void reportExit(this.#options, row, { reason: 'it was never started' })
+      void reportWorkerExit(this.#options, row, { reason: 'it was never started' })
       return undefined
     }
     const worker = new SupervisedWorker(row, {
@@ -153,18 +153,18 @@ export class Supervisor implements WorkerRuntime {
       directory: join(directory, id),
     })
     this.#workers.set(id, worker)
-    this.#names.set(name, worker)
-    void worker.over.then(() => {
+    this.#workersByName.set(name, worker)
+    void worker.whenEnded.then(() => {
       if (this.#state === 'open') void ledger.releaseHiredBy(name)
       this.#workers.delete(id)
-      if (this.#names.get(name) === worker) this.#names.delete(name)
+      if (this.#workersByName.get(name) === worker) this.#workersByName.delete(name)
     })
     return worker
   }
 
   /** Wakes these agents, which have mail; without names, a channel has mail for anybody. */
   #wakeFor(to: readonly string[]): void {
-    for (const [name, worker] of this.#names) if (to.length === 0 || to.includes(name)) worker.wake()
+    for (const [name, worker] of this.#workersByName) if (to.length === 0 || to.includes(name)) worker.wake()
   }
 
   #harnessOf(cli: string): Harness | undefined {

@@ -1,24 +1,24 @@
 // Puts a text into a program's prompt as a person would: paste it, pause, press Enter, and look whether it was accepted.
 
-import type { Sign } from './harness/harness.ts'
+import type { ScreenSign } from './harness/harness.ts'
 
 export interface Keyboard {
   write(data: string): Promise<void>
   /** Whether the program understands the marks around a paste. */
-  isPasteMarked(): boolean
-  /** Reads the screen as it is now. */
-  look(): Promise<Look>
+  supportsPasteMarks(): boolean
+  /** Reads the screen's present state. */
+  look(): Promise<ScreenState>
   /** Resolves when the program has printed something beyond a position, or after so many milliseconds. */
-  printed(position: number, ms: number): Promise<void>
+  whenPrinted(position: number, ms: number): Promise<void>
   isEnded(): boolean
 }
 
-export interface Look {
-  sign: Sign | undefined
+export interface ScreenState {
+  sign: ScreenSign | undefined
   /** A counter that grows with every byte of output. */
   position: number
   /** A counter that grows with every change of the title. */
-  titles: number
+  titleChanges: number
 }
 
 export interface TypingOptions {
@@ -28,21 +28,21 @@ export interface TypingOptions {
 const [pasteBegin, pasteEnd] = ['\x1b[200~', '\x1b[201~']
 /** The least time between a paste and Enter, whatever a harness says: every CLI needs this much. */
 const enterDelayMsMin = 100
-/** Without a sign within this time that Enter was accepted, it is pressed again. An Enter on an empty prompt does nothing. */
+/** Time to wait for a sign that Enter was accepted; then Enter is pressed again. An Enter on an empty prompt does nothing. */
 const confirmMs = 1_500
 const entersMax = 3
 const typedLineBytesMax = 3_900
 
 /** Pastes a text that is cleaned already. Resolves when the program's terminal has taken it. */
-export async function paste(keyboard: Keyboard, text: string): Promise<void> {
+export async function pasteText(keyboard: Keyboard, text: string): Promise<void> {
   // Without the marks each newline would count as Enter, and a tab would ask for completions.
-  const isMarked = keyboard.isPasteMarked()
+  const isMarked = keyboard.supportsPasteMarks()
   const plain = isMarked ? text : text.replace(/\s*\n\s*/g, ' ').replaceAll('\t', ' ')
-  await keyboard.write(isMarked ? `${pasteBegin}${plain}${pasteEnd}` : inLines(plain))
+  await keyboard.write(isMarked ? `${pasteBegin}${plain}${pasteEnd}` : splitIntoLines(plain))
 }
 
-/** Splits a text into lines: a terminal that reads lines silently cuts each off at 4,096 bytes. */
-function inLines(text: string): string {
+/** Splits a text into lines: a terminal in line mode cuts each line off at 4,096 bytes without an error. */
+function splitIntoLines(text: string): string {
   const lines: string[] = []
   let rest = Buffer.from(text)
   while (rest.length > typedLineBytesMax) {
@@ -60,7 +60,7 @@ function inLines(text: string): string {
  * Presses Enter. True: the text was submitted, as far as can be seen. False: a dialog came in between, and nothing was pressed. `onPressed` is
  * called at the first Enter and not at its confirmation, since a quick agent may have answered by then.
  */
-export async function enter(keyboard: Keyboard, typing: TypingOptions, onPressed: () => void): Promise<boolean> {
+export async function pressEnter(keyboard: Keyboard, typing: TypingOptions, onPressed: () => void): Promise<boolean> {
   for (let enters = 0; enters < entersMax && !keyboard.isEnded(); enters++) {
     await wait(Math.max(typing.enterDelayMs, enterDelayMsMin))
     const before = await keyboard.look()
@@ -69,21 +69,21 @@ export async function enter(keyboard: Keyboard, typing: TypingOptions, onPressed
     if (enters > 0 && (before.sign === 'busy' || before.sign === 'blocked')) return true
     await keyboard.write('\r')
     if (enters === 0) onPressed()
-    if (await isTaken(keyboard, before)) return true
+    if (await isEnterAccepted(keyboard, before)) return true
   }
   return true
 }
 
 /** Whether Enter was accepted: a busy sign, a dialog, or a title that changed; for a program without signs, any output. */
-async function isTaken(keyboard: Keyboard, before: Look): Promise<boolean> {
+async function isEnterAccepted(keyboard: Keyboard, before: ScreenState): Promise<boolean> {
   const deadline = performance.now() + confirmMs
   while (!keyboard.isEnded()) {
-    const { sign, position, titles } = await keyboard.look()
-    if (sign === 'busy' || sign === 'blocked' || titles !== before.titles) return true
+    const { sign, position, titleChanges } = await keyboard.look()
+    if (sign === 'busy' || sign === 'blocked' || titleChanges !== before.titleChanges) return true
     if (sign === undefined && position !== before.position) return true
     const left = deadline - performance.now()
     if (left <= 0) return false
-    await keyboard.printed(position, left)
+    await keyboard.whenPrinted(position, left)
   }
   return true
 }

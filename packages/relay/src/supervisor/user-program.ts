@@ -3,7 +3,7 @@
 
 import type { CliName } from '@agent-relay/sdk/internal/clis'
 import type { Agent } from '@agent-relay/sdk/protocol'
-import type { OpenedMail, OwnSession } from '../broker/waking/own-session-runtime.ts'
+import type { MailWithBrief, UserSession } from '../broker/waking/user-session-runtime.ts'
 import type { Dialog } from './dialog.ts'
 
 export interface UserProgram {
@@ -23,24 +23,24 @@ export interface UserProgram {
   readonly asksPerson?: boolean
   /** Whether messages can be given at all. */
   readonly isReachable: boolean
-  /** Whether a text may be put before the model now: never while the program waits for its person. */
-  readonly isOpen: boolean
-  /** Most messages in one text. */
-  readonly mailMax?: number
+  /** Whether a text may be put before the model at this moment: never while the program waits for its person. */
+  readonly canTakeText: boolean
+  /** Maximum number of messages in one text. */
+  readonly messagesMax?: number
   /** Reads the program's state again: a dialog may have come since the last look. */
   look?(): void
-  /** Whether the model's memory was cut since the last call of this. */
-  wasCut?(): boolean
+  /** Whether the model's memory was compacted since the last call of this method. */
+  wasCompacted?(): boolean
   /** Gives the mail and settles it once its outcome is known, perhaps much later. */
-  give(mail: OpenedMail, answering: Answering): Promise<void>
+  give(mail: MailWithBrief, answering: AnswerPath): Promise<void>
   /** The model's last words in a turn that a text began; undefined while they cannot be known. Left out: the model answers in another way. */
   lastWords?(turn: string): Promise<LastWords | undefined>
   /** The open question of the program, if it can be answered from elsewhere. */
-  asked?(): Promise<Dialog | undefined>
+  readDialog?(): Promise<Dialog | undefined>
 }
 
 /** The way in which the program's model answers: a tool of ours, else a tool of its CLI, else the last words of its turn. */
-export interface Answering {
+export interface AnswerPath {
   hasOurTools: boolean
   sendTool?: string
   /** The agents that are sent the model's last words. */
@@ -58,22 +58,22 @@ export interface LastWords {
 export interface ProgramSource {
   readonly cli: CliName
   /** Matches these MCP sessions with the programs to which they belong. */
-  match(sessions: readonly OwnSession[]): Matches
+  matchSessions(sessions: readonly UserSession[]): SessionMatches
   /** Programs that a person uses, and programs with a session of ours, by their keys. */
   programs(): ReadonlyMap<string, UserProgram>
-  /** Called when a program has become this agent; undefined: it is no agent any more. */
-  onPlace?(program: UserProgram, place: ProgramMembership | undefined): void
+  /** Called when a program has become an agent; `place` is undefined when the program has ceased to be one. */
+  onMembership?(program: UserProgram, place: ProgramMembership | undefined): void
   /** Called after all programs were looked through. */
-  onLooked?(): void
+  onProgramsChecked?(): void
   close(): void | Promise<void>
 }
 
-/** Events that a vendor reports. */
+/** Receives a vendor's events about its programs. */
 export interface ProgramListener {
   /** Programs may have come, gone or changed. */
   onChange(): void
-  /** The program's model has said this to somebody. Resolves to the reason where it could not be sent. */
-  onSaid(program: UserProgram, said: ProgramMessage): Promise<string | undefined>
+  /** The program's model has written a message to an agent. Resolves to the reason if the message could not be sent. */
+  onMessage(program: UserProgram, said: ProgramMessage): Promise<string | undefined>
   onTrouble(error: Error): void
 }
 
@@ -84,12 +84,12 @@ export interface ProgramMessage {
   body: string
 }
 
-export interface Matches {
+export interface SessionMatches {
   /** Matched sessions by the key of the program. */
-  sessions: ReadonlyMap<string, OwnSession>
+  sessions: ReadonlyMap<string, UserSession>
   /** Keys of programs that one of the other sessions may belong to: nobody can tell yet. */
   undecided: ReadonlySet<string>
-  /** Why a session belongs to none, by the session's id. */
+  /** Why a session belongs to no program, by the session's id. */
   notes: ReadonlyMap<string, string>
 }
 
@@ -100,6 +100,6 @@ export interface ProgramMembership {
   /** The session by which the program acts: of our MCP server, or one that the daemon has opened for it. */
   session: string
   hasOurTools: boolean
-  /** Messages wake the program. */
+  /** Whether messages wake the program. */
   isWoken: boolean
 }

@@ -10,15 +10,15 @@ import { type CompanionServer, startCompanion } from './companion-server.ts'
 import { AcpControl, type AcpControlOptions } from './control/acp-control.ts'
 import type { Control, ControlListener } from './control/control.ts'
 import { PtyControl } from './control/pty-control.ts'
-import { codeOf, endProgram, reasonOf, reportExit, sweep } from './ending.ts'
+import { endProgram, exitCodeOf, exitReasonOf, reportWorkerExit, sweepWorkerProcesses } from './ending.ts'
 import type { Harness } from './harness/harness.ts'
-import { type HarnessSetups, type LaunchOptions, prepare, workerEnvironment, workerMarker } from './launching.ts'
-import { Output } from './output.ts'
+import { type HarnessSetups, type LaunchOptions, prepareLaunch, workerEnvironment, workerMarker } from './launching.ts'
+import { ProgramOutput } from './output.ts'
 import { signalGroup } from './processes.ts'
 import { PromptScheduler } from './prompt-scheduler.ts'
-import type { Exit, OpenTerminal, Terminal } from './pty.ts'
+import type { OpenTerminal, ProgramExit, Terminal } from './pty.ts'
 
-export interface WorkerOptions extends Pick<AcpControlOptions, 'approvals' | 'edits'> {
+export interface SupervisedWorkerOptions extends Pick<AcpControlOptions, 'approvals' | 'edits'> {
   ledger: WorkerLedger
   worktrees: WorktreeKeeper
   harness: Harness
@@ -37,22 +37,22 @@ export interface WorkerOptions extends Pick<AcpControlOptions, 'approvals' | 'ed
 
 const size = { cols: 120, rows: 40 }
 /** Lines of the last screen that the worker's parent is shown. */
-const lastLines = 20
+const lastScreenLines = 20
 /** Characters of the last screen that the parent is shown, since somebody may have made the terminal very wide. */
-const lastCharsMax = 16_000
+const lastScreenCharsMax = 16_000
 /** The time that a program gets to read the text that is being typed into its terminal, before it is paused. */
-const holdMs = 5_000
+const typingHoldMs = 5_000
 
 export class SupervisedWorker {
   readonly #row: WorkerRow
-  readonly #options: WorkerOptions
-  readonly #output: Output
+  readonly #options: SupervisedWorkerOptions
+  readonly #output: ProgramOutput
   readonly #scheduler: PromptScheduler
-  readonly #exited: Promise<Exit>
-  #setExit!: (exit: Exit) => void
+  readonly #exited: Promise<ProgramExit>
+  #resolveExited!: (exit: ProgramExit) => void
   /** Resolves when no process of the worker is left and its exit is recorded. */
-  readonly over: Promise<void>
-  #setOver!: () => void
+  readonly whenEnded: Promise<void>
+  #resolveEnded!: () => void
   #control: Control | undefined
   #terminal: Terminal | undefined
   #companion: CompanionServer | undefined
@@ -62,27 +62,27 @@ export class SupervisedWorker {
   #isPaused = false
   #isOver = false
   /** Stops the making of the worktree. */
-  readonly #giveUp = new AbortController()
+  readonly #worktreeAbort = new AbortController()
   /** Why the worker was released; undefined while it may stay. */
-  #leaving: string | undefined
+  #releaseReason: string | undefined
   /** The queue of changes, which are carried out one after the other. */
-  #doing: Promise<void> = Promise.resolve()
+  #queue: Promise<void> = Promise.resolve()
 
-  constructor(row: WorkerRow, options: WorkerOptions) {
+  constructor(row: WorkerRow, options: SupervisedWorkerOptions) {
     this.#row = row
     this.#options = options
     this.#exited = new Promise((resolve) => {
-      this.#setExit = resolve
+      this.#resolveExited = resolve
     })
-    this.over = new Promise((resolve) => {
-      this.#setOver = resolve
+    this.whenEnded = new Promise((resolve) => {
+      this.#resolveEnded = resolve
     })
-    this.#output = new Output(size, (data) => this.#terminal?.answer(data))
+    this.#output = new ProgramOutput(size, (data) => this.#terminal?.answer(data))
     this.#scheduler = new PromptScheduler({
       ...{ row, harness: options.harness, ledger: options.ledger, onTrouble: options.onTrouble },
       report: (status, more) => this.#report(status, more),
     })
-    this.#doing = this.#start().catch((error: Error) => this.#finish(`it could not be started: ${error.message}`))
+    this.#queue = this.#start().catch((error: Error) => this.#finish(`it could not be started: ${error.message}`))
   }
 
   get terminal(): WorkerTerminal | undefined {
@@ -101,28 +101,28 @@ export class SupervisedWorker {
     }
   }
 
-  /** Looks again: mail may have arrived, or the worker's MCP session may have connected. */
+  /** Checks the worker again: mail may have arrived, or the worker's MCP session may have connected. */
   wake(): void {
     this.#scheduler.wake()
   }
 
   /** Carries out the wish of the worker's row; a repeat changes nothing. */
-  wish(wish: WorkerRow['wish'], reason?: string): void {
+  carryOutWish(wish: WorkerRow['wish'], reason?: string): void {
     if (wish === 'gone') return this.release(reason === undefined ? 'released' : `released: ${reason}`)
-    this.#then(async () => {
+    this.#enqueue(async () => {
       if ((wish === 'paused') === this.#isPaused || this.#isOver || !this.#control) return
       this.#isPaused = wish === 'paused'
-      await within(this.#scheduler.hold(this.#isPaused), holdMs)
+      await resolvesWithin(this.#scheduler.setHeld(this.#isPaused), typingHoldMs)
       this.#signal(this.#isPaused ? 'SIGSTOP' : 'SIGCONT')
       await this.#report(this.#isPaused ? 'paused' : this.#scheduler.status)
     })
   }
 
   release(reason: string): void {
-    if (this.#leaving !== undefined || this.#isOver) return
-    this.#leaving = reason
-    this.#giveUp.abort()
-    this.#then(async () => {
+    if (this.#releaseReason !== undefined || this.#isOver) return
+    this.#releaseReason = reason
+    this.#worktreeAbort.abort()
+    this.#enqueue(async () => {
       if (this.#isOver) return
       // The end does not wait for typing, which may wait for a program that does not read.
       this.#scheduler.end()
@@ -131,8 +131,8 @@ export class SupervisedWorker {
         await endProgram({
           id: this.#row.id,
           pid: control.pid,
-          leave: control.leave(),
-          exited: (ms) => within(this.#exited, ms),
+          exitSteps: control.exitSteps(),
+          exited: (ms) => resolvesWithin(this.#exited, ms),
         })
       await this.#finish(reason)
     })
@@ -143,11 +143,11 @@ export class SupervisedWorker {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     this.#token = await ledger.issueToken(this.#row.id)
     await this.#makeWorktree()
-    if (this.#leaving !== undefined) return
+    if (this.#releaseReason !== undefined) return
     await this.#open(this.#row.control)
     if (!this.#control) return
-    setTimeout(() => this.#then(() => this.#lived()), limits.spawnLiveMs).unref()
-    this.#notReady = setTimeout(() => this.#then(() => this.#tellNotReady()), waitLimitMs('workerStart'))
+    setTimeout(() => this.#enqueue(() => this.#markLive()), limits.spawnLiveMs).unref()
+    this.#notReady = setTimeout(() => this.#enqueue(() => this.#tellNotReady()), waitLimitMs('workerStart'))
     this.#notReady.unref()
   }
 
@@ -155,17 +155,17 @@ export class SupervisedWorker {
     const { harness, directory, launchHook, socketPath, url, env, setups, openTerminal } = this.#options
     const { approvals, edits, ledger } = this.#options
     const [row, output, token] = [this.#row, this.#output, this.#token]
-    const { options, cliServer, companion, acp } = await prepare({
+    const { options, cliServer, companion, acp } = await prepareLaunch({
       ...{ row, harness, directory, launchHook, socketPath, url, token, env, setups },
       isAcp: name === 'acp',
     })
-    if (this.#leaving !== undefined) return
+    if (this.#releaseReason !== undefined) return
     let control: Control | undefined
     const listener: ControlListener = {
-      onChange: (ms) => (ms === undefined ? this.#scheduler.wake() : this.#scheduler.later(ms)),
+      onChange: (ms) => (ms === undefined ? this.#scheduler.wake() : this.#scheduler.lookWithin(ms)),
       onExit: (exit) => control === this.#control && this.#onExit(exit),
-      onBroken: (why, hasTalked) => control === this.#control && this.#then(() => this.#fallBack(why, hasTalked)),
-      onSpent: (n, spend) => void ledger.spent(row, n, spend).catch(this.#options.onTrouble),
+      onBroken: (why, hasTalked) => control === this.#control && this.#enqueue(() => this.#fallBack(why, hasTalked)),
+      onSpent: (n, spend) => void ledger.recordSpend(row, n, spend).catch(this.#options.onTrouble),
       onTrouble: this.#options.onTrouble,
     }
     this.#companion = companion && (await startCompanion(companion))
@@ -182,24 +182,24 @@ export class SupervisedWorker {
     this.#scheduler.begin(control)
   }
 
-  #onExit(exit: Exit): void {
-    this.#setExit(exit)
-    if (this.#leaving === undefined) void this.#finish(reasonOf(exit), exit)
+  #onExit(exit: ProgramExit): void {
+    this.#resolveExited(exit)
+    if (this.#releaseReason === undefined) void this.#finish(exitReasonOf(exit), exit)
   }
 
   /**
-   * Starts the program in a terminal, if it can, since it cannot be talked to over ACP, and tells its parent. That is a new conversation, which can
-   * be given the task, but knows nothing of anything else that was said.
+   * Starts the program in a terminal, if possible, after ACP has failed, and tells the worker's parent. The terminal begins a new conversation, which can
+   * be given the task, but does not know earlier mail and turns.
    */
   async #fallBack(why: string, hasTalked: boolean): Promise<void> {
     const { harness, ledger } = this.#options
     const { id, command } = this.#row
     const control = this.#control
-    if (this.#isOver || this.#leaving !== undefined || !control) return
+    if (this.#isOver || this.#releaseReason !== undefined || !control) return
     control.end()
     signalGroup(control.pid, 'SIGKILL')
-    await sweep(id, control.pid)
-    const isLost = hasTalked || this.#scheduler.hasMail
+    await sweepWorkerProcesses(id, control.pid)
+    const isLost = hasTalked || this.#scheduler.hasGivenMail
     if (harness.isAcpOnly || command !== undefined || isLost)
       return this.#finish(`it cannot be spoken to over ACP: ${why}`)
     try {
@@ -209,7 +209,7 @@ export class SupervisedWorker {
         `it cannot be spoken to over ACP (${why}), nor be started in a terminal: ${(error as Error).message}`,
       )
     }
-    await ledger.fellBack(this.#row, why, this.#scheduler.hasTask)
+    await ledger.reportFallback(this.#row, why, this.#scheduler.hasWaitingTask)
   }
 
   async #makeWorktree(): Promise<void> {
@@ -218,27 +218,34 @@ export class SupervisedWorker {
     if (!worktree) return
     const marker = { [workerMarker]: id }
     const environment = workerEnvironment(env, marker)
-    // The spawn is answered now, since the setup of a worktree may take minutes.
+    // The report answers the spawn before the worktree is set up, which may take minutes.
     const onSetup = (reason: string) => ledger.report({ id, status: 'starting', reason })
-    await worktrees.make(worktree, { worker: id, cwd, marker, environment, signal: this.#giveUp.signal, onSetup })
+    await worktrees.make(worktree, {
+      worker: id,
+      cwd,
+      marker,
+      environment,
+      signal: this.#worktreeAbort.signal,
+      onSetup,
+    })
   }
 
-  async #lived(): Promise<void> {
-    if (this.#isOver || this.#leaving !== undefined) return
+  async #markLive(): Promise<void> {
+    if (this.#isOver || this.#releaseReason !== undefined) return
     this.#isLive = true
     await this.#report(this.#isPaused ? 'paused' : 'starting')
-    this.#scheduler.live()
+    this.#scheduler.markLive()
   }
 
   async #tellNotReady(): Promise<void> {
     if (this.#isOver || this.#scheduler.isReady) return
-    // Perhaps the CLI has lost its one-time setup, so it is repeated at the next start.
+    // The CLI may have lost its one-time setup, so the next start repeats the setup.
     this.#options.setups.forget(this.#options.harness.name)
-    await this.#options.ledger.notReady(this.#row, waitLimitMs('workerStart'), await this.#lastScreen())
+    await this.#options.ledger.reportNotReady(this.#row, waitLimitMs('workerStart'), await this.#lastScreen())
   }
 
-  /** Ends the worker. Its exit is recorded when no process of it is left. */
-  async #finish(reason: string, exit?: Exit): Promise<void> {
+  /** Ends the worker. The worker's exit is recorded when none of its processes is left. */
+  async #finish(reason: string, exit?: ProgramExit): Promise<void> {
     if (this.#isOver) return
     this.#isOver = true
     clearTimeout(this.#notReady)
@@ -247,16 +254,16 @@ export class SupervisedWorker {
     try {
       const screen = await this.#lastScreen()
       this.#companion?.signal('SIGKILL')
-      await sweep(id, this.#control?.pid)
+      await sweepWorkerProcesses(id, this.#control?.pid)
       this.#output.end(refusal('worker.exited', { name, reason }))
       rmSync(this.#options.directory, { recursive: true, force: true })
-      const code = codeOf(exit ?? (await settled(this.#exited)))
+      const code = exitCodeOf(exit ?? (await valueIfResolved(this.#exited)))
       const pid = this.#control?.pid
-      await reportExit(this.#options, this.#row, { pid, code, reason, screen })
+      await reportWorkerExit(this.#options, this.#row, { pid, code, reason, screen })
     } catch (error) {
       this.#options.onTrouble(error as Error)
     }
-    this.#setOver()
+    this.#resolveEnded()
   }
 
   async #report(status: WorkerRow['status'], more: { reason?: string } = {}): Promise<void> {
@@ -269,7 +276,7 @@ export class SupervisedWorker {
   }
 
   async #lastScreen(): Promise<string> {
-    return (await this.#output.lines()).slice(-lastLines).join('\n').slice(-lastCharsMax)
+    return (await this.#output.lines()).slice(-lastScreenLines).join('\n').slice(-lastScreenCharsMax)
   }
 
   #signal(signal: NodeJS.Signals): void {
@@ -277,12 +284,12 @@ export class SupervisedWorker {
     this.#companion?.signal(signal)
   }
 
-  #then(work: () => Promise<void>): void {
-    this.#doing = this.#doing.then(work).catch((error: Error) => this.#options.onTrouble(error))
+  #enqueue(work: () => Promise<void>): void {
+    this.#queue = this.#queue.then(work).catch((error: Error) => this.#options.onTrouble(error))
   }
 }
 
-async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
+async function resolvesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), ms)
@@ -292,7 +299,7 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   return isThere
 }
 
-/** The value of a promise, if it has resolved by now. */
-function settled<T>(promise: Promise<T>): Promise<T | undefined> {
+/** Returns the promise's value, if the promise has resolved already. */
+function valueIfResolved<T>(promise: Promise<T>): Promise<T | undefined> {
   return Promise.race([promise, Promise.resolve(undefined)])
 }

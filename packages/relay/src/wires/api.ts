@@ -16,10 +16,10 @@ import type { Context, Hono } from 'hono'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { workspaceOfRight } from '../broker/runs/payload-links.ts'
 import type { Session } from '../broker/sessions/session.ts'
-import { RefusalError, refusalOf } from '../core/refusal-error.ts'
+import { RefusalError, toRefusal } from '../core/refusal-error.ts'
 import type { Callers, Principal } from './callers.ts'
 import type { PortConnections } from './port-connections.ts'
-import { failed, type HttpAnswer, type HttpEnv, jsonBody } from './requests.ts'
+import { type HttpAnswer, type HttpEnv, jsonBody, refusalAnswer } from './requests.ts'
 
 export interface ApiLimits {
   /** Time without a call after which an agent counts as gone. */
@@ -44,13 +44,13 @@ function needsOwnSession({ operation }: ApiCall): boolean {
   return isOperation(operation) && (operations[operation] as OperationRule).ownSession === true
 }
 
-interface Kept {
+interface KeptSession {
   dispatch: Dispatch
   opening: Promise<Session>
 }
 
 export class Api {
-  readonly #sessions: Keeper<Kept>
+  readonly #sessions: Keeper<KeptSession>
   pending = 0
 
   constructor({ idleMs, sessionsMax }: ApiLimits = apiLimits) {
@@ -65,10 +65,10 @@ export class Api {
       const proof = principal.token !== undefined ? 'token' : principal.key !== undefined ? 'key' : 'open'
       const key = `${principal.dispatch.workspace.id}/${proof}/${principal.agent ?? ''}`
       const kept = this.#sessions.get(key) ?? this.#open(key, principal)
-      void call.left.then(this.#sessions.use(key))
-      return await answer(principal.dispatch, await kept.opening, call)
+      void call.left.then(this.#sessions.markInUse(key))
+      return await answerCall(principal.dispatch, await kept.opening, call)
     } catch (error) {
-      return failed(refusalOf(error))
+      return refusalAnswer(toRefusal(error))
     } finally {
       this.pending--
     }
@@ -78,13 +78,13 @@ export class Api {
     this.#sessions.clear()
   }
 
-  #open(key: string, principal: Principal): Kept {
+  #open(key: string, principal: Principal): KeptSession {
     const kept = { dispatch: principal.dispatch, opening: open(principal) }
     if (!this.#sessions.put(key, kept)) {
       end(kept)
       throw new RefusalError('fault', { why: 'too many callers at once; try again.' })
     }
-    const drop = () => this.#sessions.drop(key, kept)
+    const drop = () => this.#sessions.endNow(key, kept)
     kept.opening.then(({ ended }) => ended.addEventListener('abort', drop), drop)
     return kept
   }
@@ -92,7 +92,7 @@ export class Api {
   async #callOnce(principal: Principal, call: ApiCall): Promise<HttpAnswer> {
     const session = await open(principal)
     try {
-      return await answer(principal.dispatch, session, call)
+      return await answerCall(principal.dispatch, session, call)
     } finally {
       principal.dispatch.workspace.sessions.end(session)
     }
@@ -100,7 +100,7 @@ export class Api {
 }
 
 /** Ends a session, once it is open. */
-function end({ dispatch, opening }: Kept): void {
+function end({ dispatch, opening }: KeptSession): void {
   const { sessions } = dispatch.workspace
   void opening.then(
     (session) => sessions.end(session),
@@ -114,10 +114,10 @@ function end({ dispatch, opening }: Kept): void {
  */
 async function open({ dispatch, door, agent, key, token }: Principal): Promise<Session> {
   const hello: Hello = { name: agent, key, token }
-  return (await dispatch.hello({ door, kind: 'program', isStateless: true }, hello)).session
+  return (await dispatch.openSession({ door, kind: 'program', isStateless: true }, hello)).session
 }
 
-async function answer(dispatch: Dispatch, session: Session, call: ApiCall): Promise<HttpAnswer> {
+async function answerCall(dispatch: Dispatch, session: Session, call: ApiCall): Promise<HttpAnswer> {
   const { operation, input, abandoned, left } = call
   const id = call.id ?? dispatch.workspace.ids('c')
   if (!/^[\x21-\x7e]+$/.test(id) || id.length > limits.idCharsMax)
@@ -126,9 +126,11 @@ async function answer(dispatch: Dispatch, session: Session, call: ApiCall): Prom
       why: `an id is 1 to ${limits.idCharsMax} characters`,
     })
   const signal = AbortSignal.any([session.ended, abandoned])
-  const { output, handed } = await dispatch.call(session, operation, input, id, signal)
+  const { output, handedMessages: handed } = await dispatch.call(session, operation, input, id, signal)
   if (handed)
-    void left.then((hasLeft) => (hasLeft ? dispatch.received(session, handed) : dispatch.lost(session, handed)))
+    void left.then((hasLeft) =>
+      hasLeft ? dispatch.markReceived(session, handed) : dispatch.releaseLost(session, handed),
+    )
   return { status: 200, body: output as object }
 }
 
@@ -169,7 +171,7 @@ function mountAgents(app: Hono<HttpEnv>, ask: AskApi): void {
     const id = c.req.param('id')
     const answer = await ask(c, 'run.status', { runs: [id] })
     const [run] = (answer.body as { runs?: (Run | { id: string; error: string })[] }).runs ?? []
-    if (run && 'error' in run) return reply(failed(refusal('run.unknown', { run: id })), (body: object) => body)
+    if (run && 'error' in run) return reply(refusalAnswer(refusal('run.unknown', { run: id })), (body: object) => body)
     return reply(answer, () => agentStatusOf(run as Run))
   })
   app.post('/api/agents/:id/stop', async (c) => {
@@ -195,7 +197,7 @@ export function mountPayloadLinks(app: Hono<HttpEnv>, callers: Callers, connecti
     const { runs } = callers.openById(workspaceOfRight(right))?.workspace ?? {}
     if (!runs) throw new RefusalError('payload.link')
     const bytes = await runs.payloads.byLink(c.req.param('id'), right)
-    connections.know(c.env.incoming.socket)
+    connections.markAuthenticated(c.env.incoming.socket)
     if (!takesGzip(c.req.header('accept-encoding'))) throw new RefusalError('encoding.refused')
     return payloadResponse(bytes)
   })

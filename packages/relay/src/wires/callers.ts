@@ -16,11 +16,11 @@ export interface ServedWorkspaces {
   /** Opens the workspaces that a credential may belong to, or, without one, the workspace of this name, until the returned function is called. */
   openForCredential(credential: string | undefined, name: string | undefined): Promise<() => void>
   /** Finds a workspace by its id or its name and opens it if it is at rest. The workspace stays open until `release` is called. */
-  named(which: { id: string } | { name: string }): Promise<{ dispatch: Dispatch; release(): void } | undefined>
+  find(which: { id: string } | { name: string }): Promise<{ dispatch: Dispatch; release(): void } | undefined>
   /** Keeps a workspace from being put to rest until the returned function is called. */
-  pin(dispatch: Dispatch): () => void
+  keepOpen(dispatch: Dispatch): () => void
   /** Returns the name of the workspace that a caller without a credential means. */
-  home(): string | undefined
+  defaultName(): string | undefined
 }
 
 export interface Credential {
@@ -39,7 +39,7 @@ export interface Principal extends Credential {
 }
 
 /** A result with which its workspace stays open, until `release` is called. */
-export type Held<T> = T & { release(): void }
+export type Releasable<T> = T & { release(): void }
 
 export class Callers {
   readonly #served: ServedWorkspaces
@@ -56,7 +56,7 @@ export class Callers {
   }
 
   /** Identifies the caller of a request, or throws the refusal. An unknown key and an unknown workspace cannot be told apart. */
-  async identify(headers: IncomingHttpHeaders, url: string): Promise<Held<Principal>> {
+  async identify(headers: IncomingHttpHeaders, url: string): Promise<Releasable<Principal>> {
     const query = queryOf(url)
     const wanted = header(headers, 'x-relay-workspace') ?? query.get('workspace') ?? undefined
     const found = await this.find(bearerOf(headers), wanted)
@@ -74,13 +74,13 @@ export class Callers {
   }
 
   /** Finds and opens the workspace of a credential, which belongs to exactly one workspace. Without a credential, only an open relay answers. */
-  async find(credential: string | undefined, wanted?: string): Promise<Held<Credential>> {
+  async find(credential: string | undefined, wanted?: string): Promise<Releasable<Credential>> {
     // Without a credential nothing but the workspace that is open to everybody is opened.
     if (credential === undefined && !this.isOpen) throw new RefusalError('auth.required')
     const opened = await this.#served.openForCredential(credential, credential === undefined ? this.#home : wanted)
     try {
       const found = this.findOpen(credential, wanted)
-      return { ...found, release: this.#served.pin(found.dispatch) }
+      return { ...found, release: this.#served.keepOpen(found.dispatch) }
     } finally {
       opened()
     }
@@ -94,24 +94,24 @@ export class Callers {
   /** Finds the workspace of a credential among those that are not at rest. */
   findOpen(credential: string | undefined, wanted?: string): Credential {
     const all = this.#served.all().filter(({ workspace }) => wanted === undefined || workspace.name === wanted)
-    if (credential === undefined) return this.#cameTo(this.#withoutCredential(all))
+    if (credential === undefined) return this.#withDoor(this.#withoutCredential(all))
     for (const dispatch of all) {
       const { workspace } = dispatch
-      if (workspace.credentials.isKey(credential)) return { ...this.#cameTo(dispatch), key: credential }
+      if (workspace.credentials.isKey(credential)) return { ...this.#withDoor(dispatch), key: credential }
       const owner = workspace.credentials.agentOfToken(credential)
-      if (owner !== undefined) return { ...this.#cameTo(dispatch), token: credential, owner }
+      if (owner !== undefined) return { ...this.#withDoor(dispatch), token: credential, owner }
     }
     throw new RefusalError('auth.required')
   }
 
-  #cameTo(dispatch: Dispatch): { dispatch: Dispatch; door: Door } {
+  #withDoor(dispatch: Dispatch): { dispatch: Dispatch; door: Door } {
     return { dispatch, door: dispatch.daemon.roles ? 'lift' : this.isOpen ? 'open' : 'network' }
   }
 
   /** The name of the one workspace that is open to everybody; undefined if that is not clear. */
   get #home(): string | undefined {
     const [only, ...others] = this.#served.names()
-    return this.#served.home() ?? (others.length === 0 ? only : undefined)
+    return this.#served.defaultName() ?? (others.length === 0 ? only : undefined)
   }
 
   /** Returns the workspace that is open to everybody. Other workspaces of this daemon require their keys, whatever the request names. */

@@ -4,10 +4,10 @@ import { type Call, type Envelope, isOperation, operations } from '@agent-relay/
 
 /** Whether a call is a query or asks to wait. Other calls are answered before a client could give them up. */
 export function mayTakeLong(op: string, input: unknown): boolean {
-  return isPage(op) || (typeof input === 'object' && input !== null && 'wait' in input)
+  return isPageCall(op) || (typeof input === 'object' && input !== null && 'wait' in input)
 }
 
-export function isPage(op: string): boolean {
+export function isPageCall(op: string): boolean {
   return op === 'inbox.take' || (isOperation(op) && operations[op].kind === 'query')
 }
 

@@ -17,29 +17,29 @@ import {
   type RefusalDetails,
   refusal,
 } from '@agent-relay/sdk/protocol'
-import { helloOf } from '../broker/admission.ts'
-import type { Service, Sink, Watch } from '../broker/call.ts'
-import { RefusalError, refusalOf } from '../core/refusal-error.ts'
-import { callOf, isPage, mayTakeLong } from './calls.ts'
+import { checkHello } from '../broker/admission.ts'
+import type { SessionService, Sink, Watch } from '../broker/call.ts'
+import { RefusalError, toRefusal } from '../core/refusal-error.ts'
+import { callOf, isPageCall, mayTakeLong } from './calls.ts'
 import {
+  currentWording,
   FlatMail,
   type FrameWriter,
   firstCallOf,
   firstWording,
   isFirstFrame,
-  plain,
   takesFlatMail,
 } from './first-protocol.ts'
 
 /** Handles the requests of a connection: a workspace's dispatch, or the daemon's own control. */
 export interface ConnectionHandler {
-  hello(hello: Hello): Promise<Service>
+  hello(hello: Hello): Promise<SessionService>
   /** Takes over a socket whose HELLO frame says that MCP lines follow. */
-  pipe?(socket: Socket, hello: unknown, early: Uint8Array): Promise<{ readonly pending: number; close(): void }>
+  servePipe?(socket: Socket, hello: unknown, early: Uint8Array): Promise<{ readonly pending: number; close(): void }>
 }
 
 /** Carries the connection's lines to the client. */
-export interface Carrier {
+export interface LineCarrier {
   write(line: string, flushed?: () => void): void
   /** Whether more may be sent; false while the client has too much left to read. */
   isReady(): boolean
@@ -72,7 +72,7 @@ interface Abandonable {
 
 export class Connection {
   readonly #handler: ConnectionHandler
-  readonly #carrier: Carrier
+  readonly #carrier: LineCarrier
   readonly #source: PausableSource
   readonly #parser = new FrameParser(limits.lineBytesMax, limits.jsonDepthMax)
   readonly #watches = new Map<string, Watch>()
@@ -82,7 +82,7 @@ export class Connection {
     isReady: () => !this.#isOver && this.#carrier.isReady(),
     write: (...frame) => this.#write(...frame),
   }
-  #service: Service | undefined
+  #service: SessionService | undefined
   /** The client's HELLO that was answered, as JSON text. */
   #hello = ''
   /** The messages of a client of the protocol's first version, which is sent messages without asking for them. */
@@ -96,7 +96,7 @@ export class Connection {
   pending = 0
   #pages = 0
 
-  constructor(handler: ConnectionHandler, carrier: Carrier, source: PausableSource) {
+  constructor(handler: ConnectionHandler, carrier: LineCarrier, source: PausableSource) {
     this.#handler = handler
     this.#carrier = carrier
     this.#source = source
@@ -120,7 +120,7 @@ export class Connection {
     if (!this.#service) return this.close('frame.invalid', { why: 'HELLO comes first' })
     if (frame.type === 'BYE') return this.#bye(frame.payload)
     if (isFirstFrame(frame)) {
-      this.#mail?.cameBack()
+      this.#mail?.markRead()
       return void this.#call(this.#service, frame.id, firstCallOf(frame), firstWording(frame, this.#mail))
     }
     if (frame.type !== 'CALL')
@@ -142,7 +142,7 @@ export class Connection {
 
   /** Goes on with frames, watches and messages after the client has read what waited for it. */
   drained(): void {
-    this.#goOn()
+    this.#continueReading()
     for (const watch of this.#watches.values()) watch.drained()
     this.#mail?.drained()
   }
@@ -152,11 +152,11 @@ export class Connection {
     if (this.#isOver) return
     this.#write('BYE', '-', { refusal: refusal(code, details) })
     this.#carrier.end()
-    this.gone()
+    this.cleanUp()
   }
 
   /** Cleans up after the client has gone, when nothing more can be sent. */
-  gone(): void {
+  cleanUp(): void {
     this.#isOver = true
     for (const watch of this.#watches.values()) watch.stop()
     this.#watches.clear()
@@ -174,20 +174,20 @@ export class Connection {
     this.#isGreeting = true
     this.#hello = hello
     try {
-      const service = await this.#handler.hello(helloOf(frame.payload))
+      const service = await this.#handler.hello(checkHello(frame.payload))
       if (this.#isOver) return service.leave()
       this.#service = service
-      service.ended?.addEventListener('abort', () => this.#endedBy(service.ended?.reason))
+      service.ended?.addEventListener('abort', () => this.#closeWithReason(service.ended?.reason))
       this.#write('WELCOME', frame.id, service.welcome)
       if (takesFlatMail(frame.payload)) this.#mail = FlatMail.start(service, this.#writer)
     } catch (error) {
       if (this.#isOver) return
-      this.#refuse(frame.id, refusalOf(error))
+      this.#refuse(frame.id, toRefusal(error))
       this.#carrier.end()
-      this.gone()
+      this.cleanUp()
     } finally {
       this.#isGreeting = false
-      this.#goOn()
+      this.#continueReading()
     }
   }
 
@@ -196,28 +196,28 @@ export class Connection {
     this.#mail = undefined
   }
 
-  #endedBy(reason: unknown): void {
+  #closeWithReason(reason: unknown): void {
     if (reason instanceof RefusalError) this.close(reason.refusal.code, reason.refusal.details)
   }
 
-  async #call(service: Service, id: string, { op, input }: Call, wording = plain): Promise<void> {
-    const pages = isPage(op) ? 1 : 0
+  async #call(service: SessionService, id: string, { op, input }: Call, wording = currentWording): Promise<void> {
+    const pages = isPageCall(op) ? 1 : 0
     this.#pages += pages
     this.#count(1)
     const waiting = mayTakeLong(op, input) ? { id, abort: new AbortController() } : undefined
     if (waiting) this.#waiting.add(waiting)
     try {
-      const { output, handed } = await service.call(op, input, id, waiting?.abort.signal)
-      if (!this.#isOver) this.#write('ACK', id, wording.done(output), handed && (() => service.received?.(handed)))
+      const { output, handedMessages: handed } = await service.call(op, input, id, waiting?.abort.signal)
+      if (!this.#isOver) this.#write('ACK', id, wording.done(output), handed && (() => service.markReceived?.(handed)))
     } catch (error) {
-      if (!this.#isOver) this.#refuse(id, refusalOf(error), wording)
+      if (!this.#isOver) this.#refuse(id, toRefusal(error), wording)
     }
     if (waiting) this.#waiting.delete(waiting)
     this.#pages -= pages
     this.#count(-1)
   }
 
-  #watch(service: Service, id: string, { op, input }: Call): void {
+  #watch(service: SessionService, id: string, { op, input }: Call): void {
     if (this.#watches.has(id))
       return this.#refuse(id, refusal('frame.invalid', { why: 'this id is being watched already' }))
     if (this.#watches.size >= watchesMax)
@@ -236,7 +236,7 @@ export class Connection {
       this.#watches.set(id, watch)
       this.#write('ACK', id, { seq: watch.seq })
     } catch (error) {
-      this.#refuse(id, refusalOf(error))
+      this.#refuse(id, toRefusal(error))
     }
   }
 
@@ -249,15 +249,15 @@ export class Connection {
       return
     }
     this.#carrier.end()
-    this.gone()
+    this.cleanUp()
   }
 
   #count(change: 1 | -1): void {
     this.pending += change
-    this.#goOn()
+    this.#continueReading()
   }
 
-  #goOn(): void {
+  #continueReading(): void {
     if (this.#isPaused && !this.#isReading) this.#read()
   }
 
@@ -293,7 +293,7 @@ export class Connection {
     return frame !== undefined
   }
 
-  #refuse(id: string, refused: Refusal, wording = plain): void {
+  #refuse(id: string, refused: Refusal, wording = currentWording): void {
     const { type, payload } = wording.refused(refused)
     this.#write(type, id, payload)
   }

@@ -11,8 +11,8 @@ import {
   type Refusal,
   type Welcome,
 } from '@agent-relay/sdk/protocol'
-import type { Service, Sink, Watch } from '../broker/call.ts'
-import { readMax } from '../core/inbox.ts'
+import type { SessionService, Sink, Watch } from '../broker/call.ts'
+import { markReadMax } from '../core/inbox.ts'
 
 /** Maximum number of messages sent to a client that has answered none of them with a frame. Further messages wait in the inbox. */
 const unreadMax = 10_000
@@ -28,13 +28,16 @@ export interface FrameWriter {
 }
 
 /** Puts the answer to a frame into the form of the client's protocol version. */
-export interface Wording {
+export interface AnswerWording {
   done(output: unknown): unknown
   refused(refusal: Refusal): { type: 'ACK' | 'ERROR'; payload: unknown }
 }
 
-/** The form of answers in the current protocol. */
-export const plain: Wording = { done: (output) => output, refused: (payload) => ({ type: 'ERROR', payload }) }
+/** The shape of answers in the current protocol, which every client but those of the first protocol speaks. */
+export const currentWording: AnswerWording = {
+  done: (output) => output,
+  refused: (payload) => ({ type: 'ERROR', payload }),
+}
 
 export function isFirstFrame(frame: Envelope): frame is FirstFrame {
   return Object.hasOwn(callSpellings, frame.type)
@@ -61,10 +64,10 @@ export function firstCallOf({ type, payload }: FirstFrame): Call {
  * Returns the form of answers to this frame. `id` is the frame's own, so that a client finds its question. A client does not wait for the answer to SEND, so
  * its refusal is sent as an ERROR.
  */
-export function firstWording(frame: FirstFrame, mail: FlatMail | undefined): Wording {
+export function firstWording(frame: FirstFrame, mail: FlatMail | undefined): AnswerWording {
   const { type, id } = frame
   return {
-    done: (output) => ({ ...worded(frame, output, mail), id, success: true }),
+    done: (output) => ({ ...inFirstForm(frame, output, mail), id, success: true }),
     refused: (refusal) =>
       type === 'SEND'
         ? { type: 'ERROR', payload: { ...refusal, id, success: false, error: refusal.message } }
@@ -72,7 +75,7 @@ export function firstWording(frame: FirstFrame, mail: FlatMail | undefined): Wor
   }
 }
 
-function worded({ type, payload }: FirstFrame, output: unknown, mail: FlatMail | undefined): object {
+function inFirstForm({ type, payload }: FirstFrame, output: unknown, mail: FlatMail | undefined): object {
   if (type === 'SEND') {
     const { id: message, ...rest } = output as OutputOf<'message.send'>
     return { ...rest, message }
@@ -88,17 +91,17 @@ function worded({ type, payload }: FirstFrame, output: unknown, mail: FlatMail |
   }
   if (type !== 'INBOX') return output as object
   const { messages, more } = output as OutputOf<'inbox.take'>
-  const page = { messages: messages.map(flat), more }
-  return mail ? mail.fill(page, (payload ?? {}) as Filter) : page
+  const page = { messages: messages.map(flatMessage), more }
+  return mail ? mail.addTo(page, (payload ?? {}) as Filter) : page
 }
 
-type FlatMessage = ReturnType<typeof flat>
+type FlatMessage = ReturnType<typeof flatMessage>
 
 /**
  * Puts a message into the first version's form. `thread` is `null` and not left out: a client that waits for one agent without a thread compares threads, too,
  * and would take anybody's message for the agent's answer.
  */
-function flat({ id, seq, ts, from, to, channel, thread, replyTo, kind, body }: InboxMessage) {
+function flatMessage({ id, seq, ts, from, to, channel, thread, replyTo, kind, body }: InboxMessage) {
   return { id, seq, ts, from, to, channel, thread: thread ?? null, replyTo, kind, content: body }
 }
 
@@ -124,16 +127,16 @@ interface Page {
  * seen them, so the next INBOX returns them once more. For a client that never sends INBOX, the oldest messages are forgotten here; they are in its history.
  */
 export class FlatMail {
-  readonly #service: Service
+  readonly #service: SessionService
   readonly #watch: Watch
   readonly #unread = new Set<string>()
   #unasked: FlatMessage[] = []
   #chars = 0
 
-  private constructor(service: Service, since: number, { isReady, write }: FrameWriter) {
+  private constructor(service: SessionService, since: number, { isReady, write }: FrameWriter) {
     this.#service = service
     const item = (received: unknown) => {
-      const message = flat(received as InboxMessage)
+      const message = flatMessage(received as InboxMessage)
       // The message is offered again because the client was silent for long; the client has it already.
       if (this.#unread.has(message.id)) return
       // The message is kept before it has left: an INBOX that arrives meanwhile is answered after this DELIVER, and must return the message.
@@ -151,7 +154,7 @@ export class FlatMail {
   /**
    * Starts to send messages that arrive from now on. Earlier messages are left to INBOX: one of them would pass for the answer to the client's first question.
    */
-  static start(service: Service, writer: FrameWriter): FlatMail | undefined {
+  static start(service: SessionService, writer: FrameWriter): FlatMail | undefined {
     const { agent, seq } = service.welcome as Welcome
     if (agent === undefined) return undefined
     try {
@@ -180,16 +183,16 @@ export class FlatMail {
   /**
    * Called when the client has sent a frame: the messages sent to it count as read. Messages beyond what one command may mark as read wait for the next frames.
    */
-  cameBack(): void {
-    const read = [...this.#unread].slice(0, readMax)
-    this.#service.received?.(read)
+  markRead(): void {
+    const read = [...this.#unread].slice(0, markReadMax)
+    this.#service.markReceived?.(read)
     const isFull = this.#unread.size >= unreadMax
     for (const id of read) this.#unread.delete(id)
     if (isFull) this.#watch.drained()
   }
 
   /** Adds delivered messages to a page of INBOX, as many as fit, oldest first. A page of older messages already contains them. */
-  fill({ messages, more }: Page, filter: Filter): Page {
+  addTo({ messages, more }: Page, filter: Filter): Page {
     const { from, channel, limit = limits.pageMessagesMax, unread_only, before } = filter
     const isMeant = (message: FlatMessage) =>
       (from === undefined || message.from === from) &&

@@ -13,7 +13,7 @@ const corsHeaders =
   'authorization, content-type, x-relay-agent, x-relay-workspace, x-relay-call-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, last-event-id'
 const corsSeconds = 600
 
-export class Guard {
+export class RequestGuard {
   readonly #hosts: ReadonlySet<string>
   readonly #origins: ReadonlySet<string>
   readonly #url: string
@@ -30,8 +30,8 @@ export class Guard {
   }
 
   /** Returns why the request is refused; decided before a byte of its body is read. Undefined if the request is admitted. */
-  refuse(request: IncomingMessage): Refusal | undefined {
-    const host = single(request, 'host')
+  refusalFor(request: IncomingMessage): Refusal | undefined {
+    const host = singleValue(request, 'host')
     if (host === undefined || !this.#hosts.has(host)) return this.#denied('Host', host)
     const origins = valuesOf(request, 'origin')
     const stranger = origins.find((origin) => !this.#origins.has(origin))
@@ -42,7 +42,7 @@ export class Guard {
   }
 
   /** Returns CORS headers for a page of a listed origin; none for everyone else. */
-  corsFor({ headers, method }: IncomingMessage): Record<string, string> {
+  corsHeadersFor({ headers, method }: IncomingMessage): Record<string, string> {
     const { origin } = headers
     if (origin === undefined || !this.#origins.has(origin)) return {}
     const answer = {
@@ -69,7 +69,7 @@ function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
   return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name)
 }
 
-function single(request: IncomingMessage, name: string): string | undefined {
+function singleValue(request: IncomingMessage, name: string): string | undefined {
   const values = valuesOf(request, name)
   return values.length === 1 ? values[0] : undefined
 }

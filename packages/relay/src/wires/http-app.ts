@@ -1,19 +1,19 @@
 // The routes of the HTTP port, mounted with Hono and loaded with the first request that needs one. guard.ts has checked each request before.
 
-import type { Exchange, McpHttpLimits, RelaySession } from '@agent-relay/mcp/http'
+import type { HttpExchange, McpHttpLimits, RelaySession } from '@agent-relay/mcp/http'
 import { refusal } from '@agent-relay/sdk/protocol'
 import { getRequestListener } from '@hono/node-server'
 import { type Context, Hono, type Next } from 'hono'
-import { RefusalError, refusalOf } from '../core/refusal-error.ts'
+import { RefusalError, toRefusal } from '../core/refusal-error.ts'
 import { Api, type ApiLimits, mountApi, mountPayloadLinks } from './api.ts'
 import type { Callers, Principal } from './callers.ts'
 import type { InProcessLink } from './in-process.ts'
-import { openMcpSession, toolsetOf } from './mcp-session.ts'
+import { defaultToolset, openMcpSession } from './mcp-session.ts'
 import { metricsText, metricsType } from './metrics.ts'
 import { mountPage, type PageOptions } from './page.ts'
-import { type HttpEnv, isJson, refused, whenLeft } from './requests.ts'
+import { type HttpEnv, isJsonType, refusalResponse, whenAnswerLeft } from './requests.ts'
 
-export interface AppOptions extends PageOptions {
+export interface HttpAppOptions extends PageOptions {
   mcpLimits?: Partial<McpHttpLimits>
   apiLimits?: ApiLimits
   /** Whether this is the port of `agent-relay lift`, which serves only MCP, and the page to its owner. */
@@ -21,14 +21,14 @@ export interface AppOptions extends PageOptions {
   onFault(error: Error): void
 }
 
-export interface App {
+export interface HttpApp {
   listener: ReturnType<typeof getRequestListener>
   readonly pending: number
   close(): void
 }
 
 const liftRoutes = ['/', '/mcp', '/sse', '/messages', '/pipe', '/healthz', '/readyz']
-export const routes = [
+export const httpRoutes = [
   ...['/', '/mcp', '/sse', '/messages', '/api/<operation>', '/api/agents', '/ws', '/pipe'],
   ...['/healthz', '/readyz', '/metrics'],
 ]
@@ -48,41 +48,42 @@ const methods = {
   '/demo': ['POST'],
 }
 
-export function createApp(options: AppOptions): App {
+export function createHttpApp(options: HttpAppOptions): HttpApp {
   const { callers, connections, mcpLimits, apiLimits, isLift = false, onFault } = options
   const app = new Hono<HttpEnv>()
   const api = new Api(apiLimits)
   const links = new Set<InProcessLink>()
   const mcp = lazily(async () => new (await import('@agent-relay/mcp/http')).McpHttp(mcpLimits))
   const identify = async (c: Context<HttpEnv>, next: Next) => {
-    c.set('left', whenLeft(c))
+    c.set('left', whenAnswerLeft(c))
     const { release, ...principal } = await callers.identify(c.env.incoming.headers, c.env.incoming.url ?? '/')
     // A stream continues after `next`, so the workspace is released only when the whole answer has left.
     void c.var.left.then(release)
     c.set('principal', principal)
-    connections.know(c.env.incoming.socket)
-    if (c.req.method === 'POST' && !isJson(c.req.header('content-type'))) throw new RefusalError('media.unsupported')
+    connections.markAuthenticated(c.env.incoming.socket)
+    if (c.req.method === 'POST' && !isJsonType(c.req.header('content-type')))
+      throw new RefusalError('media.unsupported')
     await next()
   }
   if (!isLift) mountPayloadLinks(app, callers, connections)
   // Only these paths require a credential. Any other path must answer 404: a client that looks for an OAuth login page must not be asked to log in.
   for (const path of ['/mcp', '/sse', '/messages', ...(isLift ? [] : ['/api/*', '/metrics'])]) app.use(path, identify)
   const exchange = (c: Context<HttpEnv>) => exchangeOf(c, callers, links)
-  app.on(methods['/mcp'], '/mcp', async (c) => (await mcp()).mcp(exchange(c)))
-  app.get('/sse', async (c) => (await mcp()).sse(exchange(c)))
-  app.post('/messages', async (c) => (await mcp()).messages(exchange(c)))
+  app.on(methods['/mcp'], '/mcp', async (c) => (await mcp()).serveMcp(exchange(c)))
+  app.get('/sse', async (c) => (await mcp()).openSse(exchange(c)))
+  app.post('/messages', async (c) => (await mcp()).receiveMessages(exchange(c)))
   if (!isLift) mountApi(app, api)
-  if (!isLift) app.get('/metrics', metrics)
+  if (!isLift) app.get('/metrics', serveMetrics)
   mountPage(app as never, options)
-  const served = isLift ? liftRoutes : routes
+  const served = isLift ? liftRoutes : httpRoutes
   for (const [path, allowed] of Object.entries(methods))
-    if (!isLift || path === '/session' || liftRoutes.includes(path)) app.all(path, (c) => otherMethod(c, allowed))
-  app.notFound((c) => refused(refusal('route.unknown', { path: c.req.path, routes: served })))
+    if (!isLift || path === '/session' || liftRoutes.includes(path)) app.all(path, (c) => refuseMethod(c, allowed))
+  app.notFound((c) => refusalResponse(refusal('route.unknown', { path: c.req.path, routes: served })))
   app.onError((error, { env: { incoming } }) => {
     // Reading a body fails when its sender is gone: that is not a failure of the daemon, and must not fill the log.
     const hasLeft = incoming.destroyed && !incoming.complete
     if (!(error instanceof RefusalError) && !hasLeft) onFault(error)
-    return refused(refusalOf(error))
+    return refusalResponse(toRefusal(error))
   })
   return {
     listener: getRequestListener(app.fetch, { overrideGlobalObjects: false }),
@@ -96,12 +97,12 @@ export function createApp(options: AppOptions): App {
   }
 }
 
-function exchangeOf(c: Context<HttpEnv>, callers: Callers, links: Set<InProcessLink>): Exchange {
+function exchangeOf(c: Context<HttpEnv>, callers: Callers, links: Set<InProcessLink>): HttpExchange {
   const { principal, left } = c.var
-  return { request: c.req.raw, caller: callerOf(principal, callers, links), left }
+  return { request: c.req.raw, caller: callerOf(principal, callers, links), answerLeft: left }
 }
 
-function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLink>): Exchange['caller'] {
+function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLink>): HttpExchange['caller'] {
   const { dispatch, door, agent, key, token } = principal
   const { id, name } = dispatch.workspace
   const proof = token !== undefined ? 'token' : key !== undefined ? 'key' : 'open'
@@ -109,7 +110,7 @@ function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLi
     principal: JSON.stringify([id, proof, agent]),
     // The caller's identity contains the kind of credential, since a session opened with the workspace's key ends with that key.
     identity: JSON.stringify([id, proof, agent]),
-    onlyTools: toolsetOf(dispatch),
+    onlyTools: defaultToolset(dispatch),
     open: async (era: 'session' | 'stateless'): Promise<RelaySession> => {
       // The credential is passed even if no agent is named: the session ends when the credential is revoked.
       const hello = { name: agent, key, token }
@@ -120,7 +121,7 @@ function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLi
       void link.closed.then(() => links.delete(link))
       return session
     },
-    as: (shown) => {
+    withAgentToken: (shown) => {
       const found = callers.findOpen(shown, name)
       if (found.owner === undefined) throw new RefusalError('auth.required')
       return callerOf({ ...found, agent: found.owner }, callers, links)
@@ -129,7 +130,7 @@ function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLi
 }
 
 /** Serves metrics to the holder of the workspace's key only, since they are about every agent. */
-async function metrics(c: Context<HttpEnv>): Promise<Response> {
+async function serveMetrics(c: Context<HttpEnv>): Promise<Response> {
   const { dispatch, key } = c.var.principal
   if (key === undefined) throw new RefusalError('auth.denied', { why: 'the metrics take the key of the workspace.' })
   return new Response(await metricsText(dispatch), {
@@ -137,9 +138,9 @@ async function metrics(c: Context<HttpEnv>): Promise<Response> {
   })
 }
 
-function otherMethod(c: Context<HttpEnv>, allowed: string[]): Response {
+function refuseMethod(c: Context<HttpEnv>, allowed: string[]): Response {
   const { method, path } = c.req
-  const answer = refused(refusal('method.unsupported', { method, path, allowed }))
+  const answer = refusalResponse(refusal('method.unsupported', { method, path, allowed }))
   answer.headers.set('allow', allowed.join(', '))
   return answer
 }

@@ -5,14 +5,14 @@ import type { Duplex } from 'node:stream'
 import type { McpHttpLimits } from '@agent-relay/mcp/http'
 import { limits, type Refusal, refusals } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
-import { isAbsent, loopbackAddresses } from '../machine/http-port.ts'
+import { lacksIpv6, loopbackAddresses } from '../machine/http-port.ts'
 import { isLoopback } from '../machine/loopback.ts'
 import { portOwner } from '../machine/port-owner.ts'
 import { version } from '../machine/version.ts'
 import type { ApiLimits } from './api.ts'
 import { Callers, type ServedWorkspaces } from './callers.ts'
-import { Guard } from './guard.ts'
-import type { App } from './http-app.ts'
+import { RequestGuard } from './guard.ts'
+import type { HttpApp } from './http-app.ts'
 import type { PageLogin } from './page-login.ts'
 import { type ConnectionLimits, farewellMs, PortConnections } from './port-connections.ts'
 import { Upgrades } from './upgrades.ts'
@@ -66,20 +66,20 @@ export class HttpWire {
   readonly url: string
   readonly port: number
   readonly #servers: Server[]
-  readonly #guard: Guard
+  readonly #guard: RequestGuard
   readonly #callers: Callers
   readonly #options: HttpOptions
   readonly #upgrades: Upgrades
   readonly #connections: PortConnections
-  #app: Promise<App> | undefined
-  #made: App | undefined
+  #app: Promise<HttpApp> | undefined
+  #made: HttpApp | undefined
 
   private constructor(servers: Server[], port: number, options: HttpOptions, served: ServedWorkspaces) {
     const { host, isOpen = false, allowOrigins, pageUrl } = options
     this.port = port
     this.#servers = servers
     this.#options = options
-    this.#guard = new Guard(port, host, allowOrigins, pageUrl)
+    this.#guard = new RequestGuard(port, host, allowOrigins, pageUrl)
     this.#callers = new Callers(served, isOpen)
     this.#connections = new PortConnections(options.connectionLimits)
     this.#upgrades = new Upgrades(this.#callers, this.#connections, options)
@@ -88,7 +88,7 @@ export class HttpWire {
     for (const server of servers) {
       // Emitted if a connection could not be accepted, for example because no file descriptor is left. Other connections go on.
       server.on('error', () => {})
-      server.on('connection', (socket) => this.#connections.take(socket))
+      server.on('connection', (socket) => this.#connections.add(socket))
       server.on('request', (request, response) => this.#answer(request, response))
       server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head))
     }
@@ -106,14 +106,14 @@ export class HttpWire {
   }
 
   /** Resolves when no call on this port is under way any more. */
-  async quiet(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     while ((this.#made?.pending ?? 0) + this.#upgrades.pending > 0)
       await new Promise((resolve) => setTimeout(resolve, 5))
   }
 
   /** Closes the connections of pages whose login cookie has ended; without a new login code these pages cannot connect again. */
-  endPages(): number {
-    return this.#upgrades.endPages()
+  closeLoggedOutPages(): number {
+    return this.#upgrades.closeLoggedOutPages()
   }
 
   async close(): Promise<void> {
@@ -125,26 +125,26 @@ export class HttpWire {
     const idle = setInterval(() => {
       for (const server of this.#servers) server.closeIdleConnections()
     }, 10)
-    const late = setTimeout(() => this.#connections.end(), farewellMs)
+    const late = setTimeout(() => this.#connections.destroyAll(), farewellMs)
     await closed
     clearInterval(idle)
     clearTimeout(late)
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    response.once('close', this.#connections.use(request.socket))
-    const refused = this.#guard.refuse(request)
+    response.once('close', this.#connections.beginRequest(request.socket))
+    const refused = this.#guard.refusalFor(request)
     if (refused) return sendRefusal(response, refused)
-    for (const [name, value] of Object.entries(this.#guard.corsFor(request))) response.setHeader(name, value)
+    for (const [name, value] of Object.entries(this.#guard.corsHeadersFor(request))) response.setHeader(name, value)
     if (request.method === 'OPTIONS') return void response.writeHead(204).end()
     // Health checks come often, so they are answered without loading the routes.
     const path = request.url?.split('?', 1)[0]
     if (path === '/healthz') return sendJson(response, 200, { ok: true, version })
-    if (path === '/readyz') return void this.#sayReady(response)
+    if (path === '/readyz') return void this.#answerReadiness(response)
     void this.#serve(request, response)
   }
 
-  async #sayReady(response: ServerResponse): Promise<void> {
+  async #answerReadiness(response: ServerResponse): Promise<void> {
     if (await this.#options.isReady()) return sendJson(response, 200, { ok: true, version })
     response.setHeader('retry-after', '1')
     sendJson(response, 503, { ok: false, version, why: 'the workspace is not open yet' })
@@ -152,7 +152,7 @@ export class HttpWire {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { login, mcpLimits, apiLimits, isLift, playDemo, onFault } = this.#options
-    this.#app ??= import('./http-app.ts').then(({ createApp }) => {
+    this.#app ??= import('./http-app.ts').then(({ createHttpApp: createApp }) => {
       const connections = this.#connections
       const page = { callers: this.#callers, connections, login, playDemo }
       this.#made = createApp({ ...page, mcpLimits, apiLimits, isLift, onFault })
@@ -169,11 +169,11 @@ export class HttpWire {
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => socket.destroy())
     // An upgraded connection never counts as idle.
-    this.#connections.use(request.socket)
-    const refused = this.#guard.refuse(request)
-    if (refused) return sendRaw(socket, refused)
-    this.#upgrades.take(request, socket, head).catch((error) => {
-      if (error instanceof RefusalError) return sendRaw(socket, error.refusal)
+    this.#connections.beginRequest(request.socket)
+    const refused = this.#guard.refusalFor(request)
+    if (refused) return sendRawRefusal(socket, refused)
+    this.#upgrades.handle(request, socket, head).catch((error) => {
+      if (error instanceof RefusalError) return sendRawRefusal(socket, error.refusal)
       this.#options.onFault(error)
       socket.destroy()
     })
@@ -190,7 +190,7 @@ function sendRefusal(response: ServerResponse, { code, message, details }: Refus
   sendJson(response, refusals[code].http, { error: { code, message, details } })
 }
 
-function sendRaw(socket: Duplex, { code, message, details }: Refusal): void {
+function sendRawRefusal(socket: Duplex, { code, message, details }: Refusal): void {
   const status = refusals[code].http
   const body = JSON.stringify({ error: { code, message, details } })
   const head = [
@@ -236,7 +236,7 @@ function listenAt(port: number, host: string): Promise<Server | undefined> {
   server.keepAliveTimeout = keepAliveMs
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      if (isAbsent(host, error.code)) resolve(undefined)
+      if (lacksIpv6(host, error.code)) resolve(undefined)
       else reject(error)
     })
     server.listen({ port, host, ipv6Only: host === '::1' }, () => resolve(server))

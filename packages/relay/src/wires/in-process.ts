@@ -4,21 +4,21 @@ import { ConnectionError } from '@agent-relay/sdk'
 import type { Turn } from '@agent-relay/sdk/internal/client'
 import type { CallName, Hello, InputOf, OutputOf, WatchName, Welcome } from '@agent-relay/sdk/protocol'
 import { type Closing, errorFrom, type Link, type WatchSink } from '@agent-relay/sdk/wire'
-import type { Answer, Watch } from '../broker/call.ts'
+import type { CallAnswer, Watch } from '../broker/call.ts'
 import type { Dispatch } from '../broker/dispatch.ts'
-import { settle } from '../broker/presence/provisional-names.ts'
+import { storeProvisionalName } from '../broker/presence/provisional-names.ts'
 import type { Session } from '../broker/sessions/session.ts'
 import type { Door, SessionOrigin } from '../broker/sessions/standing.ts'
-import { RefusalError, refusalOf } from '../core/refusal-error.ts'
+import { RefusalError, toRefusal } from '../core/refusal-error.ts'
 
 /** Returns a `Connector` for clients of the SDK that run in this process. */
-export function inProcess(dispatch: Dispatch, origin: SessionOrigin | Door = 'owner') {
+export function inProcessConnector(dispatch: Dispatch, origin: SessionOrigin | Door = 'owner') {
   return async (hello: Hello): Promise<InProcessLink> => {
     try {
-      const { session, welcome } = await dispatch.hello(origin, hello)
+      const { session, welcome } = await dispatch.openSession(origin, hello)
       return new InProcessLink(dispatch, session, welcome)
     } catch (error) {
-      throw errorFrom(refusalOf(error))
+      throw errorFrom(toRefusal(error))
     }
   }
 }
@@ -48,8 +48,8 @@ export class InProcessLink implements Link {
     const call = new AbortController()
     this.#calls.set(id, call)
     try {
-      const { output, handed } = await this.#call(op, input, id, call.signal)
-      this.#dispatch.received(this.#session, handed)
+      const { output, handedMessages: handed } = await this.#call(op, input, id, call.signal)
+      this.#dispatch.markReceived(this.#session, handed)
       return output
     } finally {
       this.#calls.delete(id)
@@ -61,7 +61,7 @@ export class InProcessLink implements Link {
    * answer has left.
    */
   turn(id: string): Turn {
-    const back = this.#dispatch.comeBack(this.#session, id)
+    const back = this.#dispatch.beginTurn(this.#session, id)
     const handed: string[] = []
     let calls = 0
     return {
@@ -69,11 +69,11 @@ export class InProcessLink implements Link {
         await back
         const name = calls++ === 0 ? id : `${id}.${calls}`
         const answer = await this.#call(op, input, name, signal)
-        handed.push(...(answer.handed ?? []))
+        handed.push(...(answer.handedMessages ?? []))
         return answer.output
       },
-      answered: () => this.#dispatch.received(this.#session, handed),
-      lost: () => void this.#dispatch.lost(this.#session, handed),
+      answered: () => this.#dispatch.markReceived(this.#session, handed),
+      lost: () => void this.#dispatch.releaseLost(this.#session, handed),
     }
   }
 
@@ -82,16 +82,16 @@ export class InProcessLink implements Link {
     input: InputOf<O>,
     id: string,
     signal?: AbortSignal,
-  ): Promise<Answer<OutputOf<O>>> {
+  ): Promise<CallAnswer<OutputOf<O>>> {
     const { ended } = this.#session
     if (ended.aborted) throw hasEnded()
     this.pending++
     try {
       const abandoned = signal ? AbortSignal.any([ended, signal]) : ended
-      return (await this.#dispatch.call(this.#session, op, input, id, abandoned)) as Answer<OutputOf<O>>
+      return (await this.#dispatch.call(this.#session, op, input, id, abandoned)) as CallAnswer<OutputOf<O>>
     } catch (error) {
       // A call that failed because the session ended was not answered: the client may ask again in another session.
-      throw ended.aborted ? hasEnded() : errorFrom(refusalOf(error))
+      throw ended.aborted ? hasEnded() : errorFrom(toRefusal(error))
     } finally {
       this.pending--
     }
@@ -106,7 +106,8 @@ export class InProcessLink implements Link {
     if (this.#session.ended.aborted) throw hasEnded()
     try {
       // The database records by name who gets messages and events, so a provisional name must be stored first.
-      if (this.#session.provisional && op !== 'action.follow') await settle(this.#dispatch.workspace, this.#session)
+      if (this.#session.provisional && op !== 'action.follow')
+        await storeProvisionalName(this.#dispatch.workspace, this.#session)
       const watch = this.#dispatch.watch(this.#session, op, input, {
         isReady: () => this.#watches.has(id),
         item: (item) => sink.item(item as OutputOf<O>),
@@ -118,7 +119,7 @@ export class InProcessLink implements Link {
       this.#watches.set(id, watch)
       return { seq: watch.seq }
     } catch (error) {
-      throw errorFrom(refusalOf(error))
+      throw errorFrom(toRefusal(error))
     }
   }
 

@@ -1,6 +1,6 @@
 // One MCP session inside the daemon: an agent's client in process, and the MCP server on top of that client. The stdio pipe and HTTP both open such sessions.
 
-import type { ClientInfo, Profile, Registered, ServerOptions } from '@agent-relay/mcp'
+import type { ClientInfo, RegisteredAgent, RegistrationProfile, ServerOptions } from '@agent-relay/mcp'
 import { RelayError } from '@agent-relay/sdk'
 import { type Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { clis } from '@agent-relay/sdk/internal/clis'
@@ -8,13 +8,13 @@ import { type Hello, limits, type Welcome } from '@agent-relay/sdk/protocol'
 import { errorFrom } from '@agent-relay/sdk/wire'
 import { register } from '../broker/admission.ts'
 import type { Dispatch } from '../broker/dispatch.ts'
-import { parse } from '../broker/operation-input.ts'
-import { nameProvisionally } from '../broker/presence/provisional-names.ts'
+import { parseInput } from '../broker/operation-input.ts'
+import { giveProvisionalName } from '../broker/presence/provisional-names.ts'
 import { dayTokenMs } from '../broker/sessions/credentials.ts'
 import type { Session } from '../broker/sessions/session.ts'
 import type { SessionOrigin } from '../broker/sessions/standing.ts'
 import type { Workspace } from '../broker/workspace.ts'
-import { refusalOf } from '../core/refusal-error.ts'
+import { toRefusal } from '../core/refusal-error.ts'
 import { version } from '../machine/version.ts'
 import { InProcessLink } from './in-process.ts'
 import { RoleSessions } from './roles.ts'
@@ -31,7 +31,7 @@ export interface McpOrigin extends Omit<SessionOrigin, 'kind'> {
   /** Whether a client without a name is given one that is stored only when that is needed. */
   readonly isProvisional?: boolean
   /** The provisional name that an earlier daemon gave the client. */
-  readonly given?: string
+  readonly givenName?: string
 }
 
 export interface McpSession {
@@ -49,8 +49,8 @@ export interface McpSession {
 }
 
 /** Returns the stored name under which the daemon itself has opened a session for this client's program, and ends that session: one program is one agent. */
-function leftBy({ sessions }: Workspace, session: Session): string | undefined {
-  const opened = sessions.openedFor(session)
+function takeOverName({ sessions }: Workspace, session: Session): string | undefined {
+  const opened = sessions.sessionOpenedFor(session)
   if (!opened) return undefined
   // A provisional name is not stored, and is free again once its session ends.
   const stored = opened.provisional ? undefined : opened.agent
@@ -59,39 +59,39 @@ function leftBy({ sessions }: Workspace, session: Session): string | undefined {
 }
 
 /** Returns the toolset for a client that asks for none: `lift` on the daemon of `agent-relay lift`, otherwise undefined for the default. */
-export function toolsetOf({ daemon }: Dispatch): string | undefined {
+export function defaultToolset({ daemon }: Dispatch): string | undefined {
   return daemon.roles && 'lift'
 }
 
 /**
  * Opens an MCP session. `onAgent` is called with the agent that the session acts as: at once if HELLO named the agent, otherwise when the client has introduced
- * itself. With `given` the name is provisional; `onAgent` is called again when that name is stored.
+ * itself. With `givenName` the name is provisional; `onAgent` is called again when that name is stored.
  */
 export async function openMcpSession(
   dispatch: Dispatch,
-  { isProvisional = false, given, ...origin }: McpOrigin,
+  { isProvisional = false, givenName: given, ...origin }: McpOrigin,
   hello: Hello,
   onAgent: (agent: Pick<Welcome, 'agent' | 'token'> & { given?: string }) => void = () => {},
 ): Promise<McpSession> {
   const { workspace, daemon } = dispatch
-  const { session, welcome } = await dispatch.hello({ ...origin, kind: 'model' }, hello)
+  const { session, welcome } = await dispatch.openSession({ ...origin, kind: 'model' }, hello)
   const link = new InProcessLink(dispatch, session, welcome)
-  const client = new WorkspaceClient(onlyOnce(link), { autoConnect: false })
+  const client = new WorkspaceClient(connectorForOnce(link), { autoConnect: false })
   await client.connect()
   const { agent, token } = link.welcome
   if (agent !== undefined) onAgent({ agent, token })
   const introduce: ServerOptions['introduce'] = async (info) => {
-    if (session.agent !== undefined) return tellCli(workspace, client, info)
-    const wanted = nameAfter(info?.name)
-    const former = leftBy(workspace, session)
+    if (session.agent !== undefined) return recordCli(workspace, client, info)
+    const wanted = agentNameFrom(info?.name)
+    const former = takeOverName(workspace, session)
     if (isProvisional && former === undefined) {
       const name = given ?? wanted.name
-      const named = nameProvisionally(workspace, session, { ...wanted, name }, onAgent)
+      const named = giveProvisionalName(workspace, session, { ...wanted, name }, onAgent)
       onAgent({ given: named })
       return client.actsAs({ agent: named })
     }
     onAgent(await client.call('agent.register', { ...wanted, name: former ?? wanted.name }))
-    workspace.sessions.nameIsGiven(session)
+    workspace.sessions.markNameGiven(session)
   }
   const register: ServerOptions['register'] = async (profile, info) => {
     const cli = cliOf(info)
@@ -107,10 +107,10 @@ export async function openMcpSession(
   // The client's claim about its CLI counts on the owner's own socket only: nobody else starts a CLI on this machine.
   const isOwn = origin.door === 'owner'
   const onInitialized: ServerOptions['onInitialized'] = (info, tools) =>
-    workspace.sessions.initialized(session, isOwn && info ? nameAfter(info.name).cli : undefined, tools)
+    workspace.sessions.markInitialized(session, isOwn && info ? agentNameFrom(info.name).cli : undefined, tools)
   const onCall: ServerOptions['onCall'] = ({ threadId }) => {
     if (isOwn && typeof threadId === 'string' && threadId.length <= limits.idCharsMax)
-      workspace.sessions.calledFrom(session, threadId)
+      workspace.sessions.setCalledThread(session, threadId)
   }
   const own = () => (session.isNameGiven ? undefined : session.agent)
   const roles = daemon.roles && new RoleSessions(dispatch, daemon.roles, own)
@@ -122,7 +122,8 @@ export async function openMcpSession(
     turn: (id) => (roles ? roles.turn(id, link.turn(id)) : link.turn(id)),
     letGo: () => {
       if (session.ended.aborted) return
-      for (const each of [session, ...(roles?.sessions ?? [])]) void dispatch.lost(each, [...each.handed])
+      for (const each of [session, ...(roles?.sessions ?? [])])
+        void dispatch.releaseLost(each, [...each.handedMessages])
     },
   }
 }
@@ -134,14 +135,15 @@ export async function openMcpSession(
 export async function registerForTheDay(
   dispatch: Dispatch,
   session: Session,
-  profile: Profile & { cli?: string },
-): Promise<Registered> {
+  profile: RegistrationProfile & { cli?: string },
+): Promise<RegisteredAgent> {
   const { workspace } = dispatch
   try {
-    const input = parse('agent.register', profile)
+    const input = parseInput('agent.register', profile)
     const { door } = session.standing
     const tokenUntil = workspace.clock.now() + dayTokenMs
-    const named = session.agent === undefined ? (await dispatch.hello({ door, kind: 'model' }, {})).session : session
+    const named =
+      session.agent === undefined ? (await dispatch.openSession({ door, kind: 'model' }, {})).session : session
     try {
       const { agent, id, token } = await register(workspace, named, input, { tokenUntil })
       return { agent, id, agentToken: token }
@@ -149,12 +151,12 @@ export async function registerForTheDay(
       if (named !== session) workspace.sessions.end(named)
     }
   } catch (error) {
-    throw errorFrom(refusalOf(error))
+    throw errorFrom(toRefusal(error))
   }
 }
 
 /** Records the CLI of an agent that came with a name of its own, so that others see which CLI it is. A worker's CLI is known from its start. */
-async function tellCli({ store }: Workspace, client: WorkspaceClient, info: ClientInfo): Promise<void> {
+async function recordCli({ store }: Workspace, client: WorkspaceClient, info: ClientInfo): Promise<void> {
   const name = client.agentName as string
   const cli = cliOf(info)
   if (cli === undefined || store.view.agent(name)?.cli === cli || store.view.workers.byName(name)) return
@@ -163,7 +165,7 @@ async function tellCli({ store }: Workspace, client: WorkspaceClient, info: Clie
 }
 
 /** Makes a connector that works once: the session is the connection, and when it ends, this client does not open another. */
-function onlyOnce(link: InProcessLink) {
+function connectorForOnce(link: InProcessLink) {
   let isUsed = false
   return async () => {
     if (isUsed) throw new RelayError('the session has ended')
@@ -173,11 +175,11 @@ function onlyOnce(link: InProcessLink) {
 }
 
 function cliOf(info: ClientInfo): string | undefined {
-  return info && nameAfter(info.name).cli
+  return info && agentNameFrom(info.name).cli
 }
 
 /** Makes a readable agent name from the MCP client's own name, such as `claude-code` or `codex`. Registration adds a number to a name that is taken. */
-export function nameAfter(clientName = 'agent'): { name: string; cli: string } {
+export function agentNameFrom(clientName = 'agent'): { name: string; cli: string } {
   const plain = clientName
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')

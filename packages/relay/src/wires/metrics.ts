@@ -1,14 +1,14 @@
 // The metrics of one workspace and of its daemon for `/metrics`, in the text format of OpenMetrics 1.0.
 
-import { Budget } from '../broker/long-reads.ts'
-import type { Context } from '../broker/workspace.ts'
+import { ReadTimeBudget } from '../broker/long-reads.ts'
+import type { DaemonCallScope } from '../broker/workspace.ts'
 
 export const metricsType = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
 
 type Labels = Record<string, string>
 type Sample = [suffix: string, labels: Labels, value: number]
 
-interface Family {
+interface MetricFamily {
   name: string
   type: 'counter' | 'gauge' | 'histogram' | 'info'
   help: string
@@ -16,15 +16,18 @@ interface Family {
   samples: Sample[]
 }
 
-export async function metricsText({ workspace, daemon }: Pick<Context, 'workspace' | 'daemon'>): Promise<string> {
+export async function metricsText({
+  workspace,
+  daemon,
+}: Pick<DaemonCallScope, 'workspace' | 'daemon'>): Promise<string> {
   const { store, reads, name } = workspace
   const steps = store.queries.messageCount(store.journal.lastSeq)
-  const messages = await reads.run(steps, new Budget(), new AbortController().signal)
-  const families = [...ofWorkspace(workspace, messages), ...ofDaemon(daemon)]
+  const messages = await reads.run(steps, new ReadTimeBudget(), new AbortController().signal)
+  const families = [...workspaceMetrics(workspace, messages), ...daemonMetrics(daemon)]
   return `${families.map((family) => textOf(family, name)).join('')}# EOF\n`
 }
 
-function ofWorkspace(workspace: Context['workspace'], messages: number): Family[] {
+function workspaceMetrics(workspace: DaemonCallScope['workspace'], messages: number): MetricFamily[] {
   const { store, sessions, workers } = workspace
   const { bounds, counts, sumSeconds } = store.commitTimes
   let below = 0
@@ -33,12 +36,12 @@ function ofWorkspace(workspace: Context['workspace'], messages: number): Family[
     return ['_bucket', { le: String(bounds[at] ?? '+Inf') }, below]
   })
   const states = new Map<string, number>()
-  for (const { status } of workers.reports.wished()) states.set(status, (states.get(status) ?? 0) + 1)
+  for (const { status } of workers.reports.wishedWorkers()) states.set(status, (states.get(status) ?? 0) + 1)
   const runs = store.view.runs.running().length
   const files = Object.entries({ ...store.sizes(), search: workspace.search.bytes })
   return [
-    one('messages', 'counter', 'Messages that were ever stored.', '_total', messages),
-    one(
+    singleSample('messages', 'counter', 'Messages that were ever stored.', '_total', messages),
+    singleSample(
       'entries',
       'counter',
       'Entries of the journal: commands that changed something.',
@@ -49,14 +52,14 @@ function ofWorkspace(workspace: Context['workspace'], messages: number): Family[
       ...{ name: 'commit_seconds', type: 'histogram', unit: 'seconds', help: 'How long a commit took, sync included.' },
       samples: [...buckets, ['_sum', {}, sumSeconds], ['_count', {}, below]],
     },
-    one('agents', 'gauge', 'Agents that are registered.', '', store.queries.agentCount()),
-    one('sessions', 'gauge', 'Connections that act here.', '', sessions.size),
+    singleSample('agents', 'gauge', 'Agents that are registered.', '', store.queries.agentCount()),
+    singleSample('sessions', 'gauge', 'Connections that act here.', '', sessions.size),
     {
       ...{ name: 'workers', type: 'gauge', help: 'Programs that run for agents, by their status.' },
       samples: [...states].map(([status, count]): Sample => ['', { status }, count]),
     },
-    one('approvals', 'gauge', 'Approvals that somebody waits for.', '', store.view.approvals.open().length),
-    one('runs', 'gauge', 'Contracts that are being carried out.', '', runs),
+    singleSample('approvals', 'gauge', 'Approvals that somebody waits for.', '', store.view.approvals.open().length),
+    singleSample('runs', 'gauge', 'Contracts that are being carried out.', '', runs),
     {
       ...{ name: 'file_bytes', type: 'gauge', unit: 'bytes', help: 'What its files take on the disk.' },
       samples: files.map(([file, bytes]): Sample => ['', { file }, bytes]),
@@ -64,13 +67,13 @@ function ofWorkspace(workspace: Context['workspace'], messages: number): Family[
   ]
 }
 
-function ofDaemon({ version, uptimeMs, lag }: Context['daemon']): Family[] {
+function daemonMetrics({ version, uptimeMs, lag }: DaemonCallScope['daemon']): MetricFamily[] {
   const { p50, p99, max } = lag()
   const lags = Object.entries({ '0.5': p50, '0.99': p99, '1': max })
   return [
     { name: 'build', type: 'info', help: 'The daemon.', samples: [['_info', { version }, 1]] },
-    one('uptime_seconds', 'gauge', 'Since the daemon started.', '', uptimeMs() / 1_000, 'seconds'),
-    one('resident_bytes', 'gauge', 'Memory of the daemon.', '', process.memoryUsage.rss(), 'bytes'),
+    singleSample('uptime_seconds', 'gauge', 'Since the daemon started.', '', uptimeMs() / 1_000, 'seconds'),
+    singleSample('resident_bytes', 'gauge', 'Memory of the daemon.', '', process.memoryUsage.rss(), 'bytes'),
     {
       ...{ name: 'event_loop_lag_seconds', type: 'gauge', unit: 'seconds' },
       help: 'How late the event loop ran in the last minute: its median, its 99th percentile and its worst.',
@@ -79,11 +82,18 @@ function ofDaemon({ version, uptimeMs, lag }: Context['daemon']): Family[] {
   ]
 }
 
-function one(name: string, type: Family['type'], help: string, suffix: string, value: number, unit?: string): Family {
+function singleSample(
+  name: string,
+  type: MetricFamily['type'],
+  help: string,
+  suffix: string,
+  value: number,
+  unit?: string,
+): MetricFamily {
   return { name, type, help, unit, samples: [[suffix, {}, value]] }
 }
 
-function textOf({ name, type, help, unit, samples }: Family, workspace: string): string {
+function textOf({ name, type, help, unit, samples }: MetricFamily, workspace: string): string {
   const full = `agent_relay_${name}`
   const head = [`# TYPE ${full} ${type}`, ...(unit ? [`# UNIT ${full} ${unit}`] : []), `# HELP ${full} ${help}`]
   const lines = samples.map(([suffix, labels, value]) => {

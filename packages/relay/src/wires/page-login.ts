@@ -4,13 +4,13 @@ import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import type { Dispatch } from '../broker/dispatch.ts'
-import { hashOf } from '../broker/sessions/credentials.ts'
+import { hashSecret } from '../broker/sessions/credentials.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { type Clock, isAhead } from '../machine/clock.ts'
-import type { Held, ServedWorkspaces } from './callers.ts'
+import type { Releasable, ServedWorkspaces } from './callers.ts'
 
 export interface PageLoginOptions {
-  served: Pick<ServedWorkspaces, 'named' | 'names'>
+  served: Pick<ServedWorkspaces, 'find' | 'names'>
   clock: Clock
   /** The file of the secret that signs the cookies; the secret is kept, so that a login outlives a restart of the daemon. */
   secretPath: string
@@ -35,11 +35,11 @@ export interface PageAccess {
    * Whether the login is still valid. It ends by a new key of the workspace that the cookie was made for, that workspace's removal, a logout, or the cookie's
    * time, whichever workspace the page shows.
    */
-  isGood(): boolean
+  isValid(): boolean
 }
 
 /** The workspaces that a login code, and then its cookie, opens: this workspace alone, or all workspaces of this daemon. */
-interface Scope {
+interface LoginScope {
   workspaceId: string
   isAll: boolean
 }
@@ -56,7 +56,7 @@ const codeLetters = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'
 export class PageLogin {
   readonly #options: PageLoginOptions
   /** Open login codes by their hash, each with the time of its end on the monotonic clock. */
-  readonly #codes = new Map<string, Scope & { until: number; keyHash: string | undefined }>()
+  readonly #codes = new Map<string, LoginScope & { until: number; keyHash: string | undefined }>()
   #wrongCodes = 0
   #secret: Buffer
 
@@ -65,16 +65,16 @@ export class PageLogin {
     this.#secret = this.#readSecret() ?? this.#newSecret()
   }
 
-  denied(): RefusalError {
+  loginRefusal(): RefusalError {
     return new RefusalError('page.login', { command: this.#options.linkCommand ?? 'agent-relay dashboard' })
   }
 
-  newCode(scope: Scope): { code: string; until: number } {
+  newCode(scope: LoginScope): { code: string; until: number } {
     const letters = Array.from({ length: 8 }, () => codeLetters[randomInt(codeLetters.length)])
     const code = `${letters.slice(0, 4).join('')}-${letters.slice(4).join('')}`
     const { clock } = this.#options
     const keyHash = this.#keyHash(scope.workspaceId)
-    this.#codes.set(hashOf(code), { ...scope, until: clock.steady() + codeMs, keyHash })
+    this.#codes.set(hashSecret(code), { ...scope, until: clock.steady() + codeMs, keyHash })
     return { code, until: clock.now() + codeMs }
   }
 
@@ -83,7 +83,7 @@ export class PageLogin {
     const { clock } = this.#options
     const now = clock.steady()
     for (const [hash, { until }] of this.#codes) if (until <= now) this.#codes.delete(hash)
-    const hash = hashOf(code.toUpperCase())
+    const hash = hashSecret(code.toUpperCase())
     const found = this.#codes.get(hash)
     if (!found) {
       if (++this.#wrongCodes < wrongCodesMax) return undefined
@@ -103,9 +103,9 @@ export class PageLogin {
   }
 
   /** Finds the workspace of this name, or the one that the cookie was made for, if the request's cookie opens it. */
-  async find(request: IncomingMessage, name?: string): Promise<Held<PageAccess> | undefined> {
+  async find(request: IncomingMessage, name?: string): Promise<Releasable<PageAccess> | undefined> {
     const value = cookieOf(request, this.cookieName(request)) ?? ''
-    const isGood = () => this.#isGood(value)
+    const isGood = () => this.#isValid(value)
     if (!isGood()) return undefined
     const [workspaceId = '', , nonce = ''] = value.split('.')
     const isAll = nonce.startsWith(allMark)
@@ -113,12 +113,12 @@ export class PageLogin {
     if (!access) return undefined
     const own = access.dispatch.workspace.name
     if (name === undefined || name === own)
-      return { ...access, workspaces: isAll ? this.#options.served.names().sort() : [own], isAll, isGood }
+      return { ...access, workspaces: isAll ? this.#options.served.names().sort() : [own], isAll, isValid: isGood }
     access.release()
     return undefined
   }
 
-  #isGood(value: string): boolean {
+  #isValid(value: string): boolean {
     const [workspaceId = '', until = '', nonce = '', signature = ''] = value.split('.')
     const expected = this.#sign(`${workspaceId}.${until}.${nonce}`, workspaceId)
     const isOver = !isAhead(Number(until), this.#options.clock.now(), cookieMs)
@@ -127,9 +127,9 @@ export class PageLogin {
 
   async #access(
     which: { id: string } | { name: string },
-  ): Promise<Held<Omit<PageAccess, 'workspaces' | 'isAll' | 'isGood'>> | undefined> {
+  ): Promise<Releasable<Omit<PageAccess, 'workspaces' | 'isAll' | 'isValid'>> | undefined> {
     const { served, keyOf, human } = this.#options
-    const found = await served.named(which)
+    const found = await served.find(which)
     const key = found && keyOf(found.dispatch.workspace.id)
     if (found && key !== undefined && found.dispatch.workspace.credentials.isKey(key)) return { ...found, key, human }
     found?.release()
@@ -162,7 +162,7 @@ export class PageLogin {
 
   #keyHash(workspaceId: string): string | undefined {
     const key = this.#options.keyOf(workspaceId)
-    return key === undefined ? undefined : hashOf(key)
+    return key === undefined ? undefined : hashSecret(key)
   }
 
   #readSecret(): Buffer | undefined {

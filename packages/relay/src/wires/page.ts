@@ -80,9 +80,9 @@ export function mountPage(app: Hono<never>, { login, callers, connections, playD
   page.get('/assets/*', serve)
   page.get('/session', async (c) => {
     const access = await login.find(c.env.incoming, c.req.query('workspace'))
-    if (!access) throw login.denied()
+    if (!access) throw login.loginRefusal()
     access.release()
-    connections.know(c.env.incoming.socket)
+    connections.markAuthenticated(c.env.incoming.socket)
     const { dispatch, human, workspaces, isAll } = access
     const { name: workspace } = dispatch.workspace
     const hasDemo = isAll && playDemo !== undefined
@@ -93,8 +93,8 @@ export function mountPage(app: Hono<never>, { login, callers, connections, playD
     mustBePage(c)
     const { code } = ((await jsonBody(c, 'session', codeBytesMax)) ?? {}) as { code?: unknown }
     const cookie = typeof code === 'string' && code.length <= 20 ? login.redeem(code) : undefined
-    if (!cookie) throw login.denied()
-    connections.know(c.env.incoming.socket)
+    if (!cookie) throw login.loginRefusal()
+    connections.markAuthenticated(c.env.incoming.socket)
     return c.body(null, 204, { ...guards, 'set-cookie': cookieText(c, login, cookie.value, cookie.seconds) })
   })
   if (playDemo)
@@ -103,7 +103,7 @@ export function mountPage(app: Hono<never>, { login, callers, connections, playD
       const access = await login.find(c.env.incoming)
       access?.release()
       // The demo makes a new workspace, at which a login for a single other workspace could not even look.
-      if (!access?.isAll) throw login.denied()
+      if (!access?.isAll) throw login.loginRefusal()
       return c.json({ workspace: await playDemo() }, 200, guards)
     })
   page.delete('/session', (c) => {

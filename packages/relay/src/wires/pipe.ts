@@ -2,7 +2,7 @@
 // (`agent-relay-mcp serve`) only carries the lines.
 
 import type { Socket } from 'node:net'
-import type { LinePort } from '@agent-relay/mcp'
+import type { LineWriter } from '@agent-relay/mcp'
 import { RelayError } from '@agent-relay/sdk'
 import { callId } from '@agent-relay/sdk/internal/call-id'
 import {
@@ -17,8 +17,8 @@ import {
 import type { RefusalLike } from '@agent-relay/sdk/wire'
 import { z } from 'zod'
 import type { Dispatch } from '../broker/dispatch.ts'
-import { RefusalError, refusalOf } from '../core/refusal-error.ts'
-import { loadMcp, type McpOrigin, openMcpSession, toolsetOf } from './mcp-session.ts'
+import { RefusalError, toRefusal } from '../core/refusal-error.ts'
+import { defaultToolset, loadMcp, type McpOrigin, openMcpSession } from './mcp-session.ts'
 
 /** The HELLO of a stdio pipe. The id in `pipe` stays the same when the pipe connects again after a restart of the daemon. */
 const PipeHello = z.object({
@@ -75,28 +75,28 @@ export async function servePipe(
   try {
     const { LineTransport, createServer, toolsOf } = await loadMcp()
     const hello = {
-      ...parse(payload),
+      ...parsePipeHello(payload),
       ...(key === undefined ? {} : { key }),
       ...(token === undefined ? {} : { token }),
     }
     const tools = toolsOf(toolsetsFor(dispatch, origin, hello))
     // In a workspace shared between machines the agent's name is stored at once: other machines are only told of stored agents.
     const isProvisional = !dispatch.workspace.isShared
-    const naming = { ...origin, isProvisional, given: hello.given }
-    const { client, link, options, turn } = await openMcpSession(dispatch, naming, asSession(hello), (agent) =>
+    const naming = { ...origin, isProvisional, givenName: hello.given }
+    const { client, link, options, turn } = await openMcpSession(dispatch, naming, sessionHello(hello), (agent) =>
       say('WELCOME', agent),
     )
     const transport = new LineTransport(portOf(socket))
     const server = createServer(client, {
       ...options,
       tools,
-      turn: (rpcId) => turn(callId(hello.pipe, rpcId)),
+      openTurn: (rpcId) => turn(callId(hello.pipe, rpcId)),
       onSent: (listener) => transport.onSent(listener),
       hasPush: hello.push === 'channel',
     })
     socket.on('data', (chunk) => transport.receive(chunk))
     const leave = () => {
-      transport.closed()
+      transport.markClosed()
       void client.disconnect()
     }
     socket.on('close', leave)
@@ -130,7 +130,7 @@ export async function servePipe(
 function toolsetsFor(dispatch: Dispatch, { door }: McpOrigin, hello: z.infer<typeof PipeHello>): string | undefined {
   const { tools, token } = hello
   const { workspace } = dispatch
-  const only = door === 'lift' ? toolsetOf(dispatch) : undefined
+  const only = door === 'lift' ? defaultToolset(dispatch) : undefined
   if (only !== undefined && tools !== undefined && tools !== only)
     throw new RefusalError('input.invalid', {
       operation: 'HELLO',
@@ -139,10 +139,10 @@ function toolsetsFor(dispatch: Dispatch, { door }: McpOrigin, hello: z.infer<typ
   if (only !== undefined) return only
   const agent = token === undefined ? undefined : workspace.credentials.agentOfToken(token)
   const isAtWork = agent !== undefined && workspace.runs.isCarriedOutBy(agent)
-  return isAtWork ? `${tools ?? 'relay'},agents` : (tools ?? toolsetOf(dispatch))
+  return isAtWork ? `${tools ?? 'relay'},agents` : (tools ?? defaultToolset(dispatch))
 }
 
-function portOf(socket: Socket): LinePort {
+function portOf(socket: Socket): LineWriter {
   return {
     write: (line, flushed) => {
       if (socket.writableLength > unreadAnswerBytesMax) socket.destroy()
@@ -152,7 +152,7 @@ function portOf(socket: Socket): LinePort {
   }
 }
 
-function parse(payload: unknown): z.infer<typeof PipeHello> {
+function parsePipeHello(payload: unknown): z.infer<typeof PipeHello> {
   const result = PipeHello.safeParse(payload)
   if (result.success) return result.data
   const { code, message } = refusal('frame.invalid', { why: `HELLO: ${issuesText(result.error.issues)}` })
@@ -161,11 +161,21 @@ function parse(payload: unknown): z.infer<typeof PipeHello> {
 
 /** Returns the refusal in an error. In process, a refusal arrives as the error that a client sees, whose text says the fix. */
 function reasonOf(error: unknown): RefusalLike {
-  if (!(error instanceof RelayError) || error.code === undefined) return refusalOf(error)
+  if (!(error instanceof RelayError) || error.code === undefined) return toRefusal(error)
   const { code, message, retry, details } = error
   return { code, message, retry, details }
 }
 
-function asSession({ pipe, name, type, token, key, strict, host, cwd, calls = [] }: z.infer<typeof PipeHello>): Hello {
+function sessionHello({
+  pipe,
+  name,
+  type,
+  token,
+  key,
+  strict,
+  host,
+  cwd,
+  calls = [],
+}: z.infer<typeof PipeHello>): Hello {
   return { name, type, token, key, strict, host, cwd, session: pipe, calls: calls.map((rpcId) => callId(pipe, rpcId)) }
 }

@@ -53,7 +53,7 @@ export class PortConnections {
     return this.#requests.size
   }
 
-  take(socket: Socket): void {
+  add(socket: Socket): void {
     this.#strangers.set(socket, performance.now())
     socket.once('close', () => {
       for (const places of [this.#strangers, this.#known, this.#resting, this.#requests]) places.delete(socket)
@@ -62,7 +62,7 @@ export class PortConnections {
   }
 
   /** Counts a request on the connection; call the returned function when the request is over. */
-  use(socket: Socket): () => void {
+  beginRequest(socket: Socket): () => void {
     this.#resting.delete(socket)
     this.#requests.set(socket, (this.#requests.get(socket) ?? 0) + 1)
     return () => {
@@ -75,7 +75,7 @@ export class PortConnections {
   }
 
   /** Marks the connection's caller as authenticated. Throws if all authenticated connections are busy and none can make room. */
-  know(socket: Socket): void {
+  markAuthenticated(socket: Socket): void {
     if (!this.#strangers.has(socket)) return
     if (this.#known.size >= this.#limits.knownMax && !this.#makeRoom())
       throw new RefusalError('connections.full', { count: this.#known.size })
@@ -90,7 +90,7 @@ export class PortConnections {
   }
 
   /** Ends all connections. Node's own list of connections lacks those that were upgraded or are being upgraded. */
-  end(): void {
+  destroyAll(): void {
     for (const socket of [...this.#strangers.keys(), ...this.#known]) socket.destroy()
   }
 

@@ -17,12 +17,12 @@ export interface HttpAnswer {
   body: object
 }
 
-export function failed({ code, message, details }: Refusal): HttpAnswer {
+export function refusalAnswer({ code, message, details }: Refusal): HttpAnswer {
   return { status: refusals[code].http, body: { error: { code, message, details } } }
 }
 
-export function refused(refusal: Refusal): Response {
-  const { status, body } = failed(refusal)
+export function refusalResponse(refusal: Refusal): Response {
+  const { status, body } = refusalAnswer(refusal)
   const headers: Record<string, string> = {}
   if (status === 401) headers['www-authenticate'] = 'Bearer'
   if (status === 503) headers['retry-after'] = '1'
@@ -32,7 +32,7 @@ export function refused(refusal: Refusal): Response {
 }
 
 /** Resolves with whether the whole answer has left. `finish`: all of it was given to the operating system. `close` without `finish`: the caller was gone. */
-export function whenLeft({ env: { outgoing } }: Context<HttpEnv>): Promise<boolean> {
+export function whenAnswerLeft({ env: { outgoing } }: Context<HttpEnv>): Promise<boolean> {
   return new Promise((resolve) => {
     // The caller left before this code was loaded, so no event will follow.
     if (outgoing.destroyed) return resolve(outgoing.writableFinished)
@@ -41,7 +41,7 @@ export function whenLeft({ env: { outgoing } }: Context<HttpEnv>): Promise<boole
   })
 }
 
-export function isJson(type: string | undefined): boolean {
+export function isJsonType(type: string | undefined): boolean {
   return type !== undefined && /^application\/json\s*(?:;|$)/i.test(type)
 }
 

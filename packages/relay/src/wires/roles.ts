@@ -14,7 +14,7 @@ const origin = { door: 'lift', kind: 'model' } as const
 /** Registers the lift's roles as agents, so that messages reach them before they have connected. */
 export async function declareRoles(dispatch: Dispatch): Promise<void> {
   for (const name of dispatch.daemon.roles ?? []) {
-    const { session } = await dispatch.hello(origin, { name })
+    const { session } = await dispatch.openSession(origin, { name })
     dispatch.workspace.sessions.end(session)
   }
 }
@@ -84,7 +84,7 @@ export class RoleSessions {
   }
 
   async #open(role: string): Promise<InProcessLink> {
-    const { session, welcome } = await this.#dispatch.hello(origin, { name: role })
+    const { session, welcome } = await this.#dispatch.openSession(origin, { name: role })
     this.#sessions.add(session)
     const link = new InProcessLink(this.#dispatch, session, welcome)
     if (this.#isClosed) void link.close()

@@ -5,8 +5,8 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { limits, type RefusalCode, type RefusalDetails } from '@agent-relay/sdk/protocol'
 import type { Dispatch } from '../broker/dispatch.ts'
-import { refusalOf } from '../core/refusal-error.ts'
-import { type Carrier, Connection, type ConnectionHandler } from './connection.ts'
+import { toRefusal } from '../core/refusal-error.ts'
+import { Connection, type ConnectionHandler, type LineCarrier } from './connection.ts'
 import { FirstLine, pipeHello } from './first-line.ts'
 import { refusePipe, servePipe } from './pipe.ts'
 import { farewellMs } from './port-connections.ts'
@@ -24,7 +24,7 @@ const silentMax = 64
 const localFarewellMs = 5_000
 /** Interval between checks that the socket file is still there. */
 const socketFileLookMs = 1_000
-const isPipe = process.platform === 'win32'
+const isNamedPipe = process.platform === 'win32'
 
 /** A client on the socket: a connection with frames, or a stdio pipe that carries MCP. */
 interface OpenSocket {
@@ -39,7 +39,7 @@ export class SocketWire {
   readonly #closed: Promise<void>[] = []
   readonly #silent = new Set<Socket>()
   #server: Server | undefined
-  #look: NodeJS.Timeout | undefined
+  #fileCheck: NodeJS.Timeout | undefined
 
   private constructor(path: string, handler: ConnectionHandler) {
     this.path = path
@@ -49,32 +49,32 @@ export class SocketWire {
   /** Listens on a new socket file. Only the holder of the daemon's lock may call this function: it replaces any socket file at the path. */
   static async listen(path: string, handler: ConnectionHandler): Promise<SocketWire> {
     const wire = new SocketWire(path, handler)
-    if (!isPipe) clearThePlace(path)
+    if (!isNamedPipe) prepareSocketPath(path)
     await wire.#listen()
-    if (!isPipe) wire.#look = setInterval(() => void wire.#comeBack(), socketFileLookMs).unref()
+    if (!isNamedPipe) wire.#fileCheck = setInterval(() => void wire.#restoreSocketFile(), socketFileLookMs).unref()
     return wire
   }
 
   async #listen(): Promise<void> {
     const server = createServer((socket) => this.#accept(socket, this.#handler))
-    const umask = isPipe ? 0 : process.umask(0o177)
+    const umask = isNamedPipe ? 0 : process.umask(0o177)
     try {
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject)
         server.listen({ path: this.path, backlog }, resolve)
-        if (!isPipe) process.umask(umask)
+        if (!isNamedPipe) process.umask(umask)
       })
     } finally {
-      if (!isPipe) process.umask(umask)
+      if (!isNamedPipe) process.umask(umask)
     }
-    if (!isPipe) chmodSync(this.path, 0o600)
+    if (!isNamedPipe) chmodSync(this.path, 0o600)
     // Emitted if a connection could not be accepted, for example because no file descriptor is left. Other connections go on.
     server.on('error', () => {})
     this.#server = server
   }
 
   /** Listens again if somebody removed the socket file, since nobody could connect any more. Open connections stay. */
-  async #comeBack(): Promise<void> {
+  async #restoreSocketFile(): Promise<void> {
     if (existsSync(this.path) || !existsSync(dirname(this.path)) || !this.#server) return
     this.#stopListening()
     try {
@@ -82,7 +82,7 @@ export class SocketWire {
     } catch {
       // Another process was faster, or the directory cannot be written to, which the next commit reports.
     }
-    if (this.#look === undefined) this.#stopListening()
+    if (this.#fileCheck === undefined) this.#stopListening()
   }
 
   #stopListening(): void {
@@ -95,8 +95,8 @@ export class SocketWire {
    * Accepts no new connections, and ends the open ones with the reason. A client that does not hang up soon is cut off; it can still read what was sent to it.
    */
   async close(reason: RefusalCode, details?: RefusalDetails): Promise<void> {
-    clearInterval(this.#look)
-    this.#look = undefined
+    clearInterval(this.#fileCheck)
+    this.#fileCheck = undefined
     this.#stopListening()
     for (const connection of this.#open.values()) connection.close(reason, details)
     const late = setTimeout(() => {
@@ -107,7 +107,7 @@ export class SocketWire {
   }
 
   /** Resolves when no call on this socket is under way any more. */
-  async quiet(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     while ([...this.#open.values()].some(({ pending }) => pending > 0))
       await new Promise((resolve) => setTimeout(resolve, 5))
   }
@@ -121,8 +121,8 @@ export class SocketWire {
     const whole = new FirstLine((line, rest) => {
       greeted()
       socket.removeAllListeners('data')
-      const pipe = handler.pipe === undefined ? undefined : pipeHello(line)
-      if (pipe !== undefined && handler.pipe) return this.#pipe(socket, handler.pipe, pipe, rest)
+      const pipe = handler.servePipe === undefined ? undefined : pipeHello(line)
+      if (pipe !== undefined && handler.servePipe) return this.#pipe(socket, handler.servePipe, pipe, rest)
       this.#converse(socket, handler, Buffer.concat([line, newline, rest]))
     }, limits.requestBytesMax)
     socket.on('data', (chunk) => whole.push(chunk))
@@ -150,7 +150,7 @@ export class SocketWire {
   }
 
   /** Serves MCP lines on the socket, beginning with those that have arrived already. */
-  #pipe(socket: Socket, serve: NonNullable<ConnectionHandler['pipe']>, hello: unknown, rest: Uint8Array): void {
+  #pipe(socket: Socket, serve: NonNullable<ConnectionHandler['servePipe']>, hello: unknown, rest: Uint8Array): void {
     socket.pause()
     void serve(socket, hello, rest).then((handle) => this.#open.has(socket) && this.#open.set(socket, handle))
   }
@@ -167,7 +167,7 @@ export class SocketWire {
     })
     socket.on('close', () => {
       carrier.closed()
-      connection.gone()
+      connection.cleanUp()
     })
     socket.on('data', (chunk) => connection.push(chunk))
     connection.push(first)
@@ -177,18 +177,20 @@ export class SocketWire {
 const newline = Buffer.from('\n')
 
 /** Returns the handler of connections on the owner's socket of a workspace. `visit` opens the workspace for each client. */
-export function ownersHandler(visit: <T>(work: (dispatch: Dispatch) => Promise<T>) => Promise<T>): ConnectionHandler {
+export function ownerConnectionHandler(
+  visit: <T>(work: (dispatch: Dispatch) => Promise<T>) => Promise<T>,
+): ConnectionHandler {
   return {
     hello: (hello) => visit((dispatch) => dispatch.serve('owner', hello)),
-    pipe: (socket, hello, early) =>
+    servePipe: (socket, hello, early) =>
       visit((dispatch) => servePipe(dispatch, socket, hello, early)).catch((error) =>
-        refusePipe(socket, refusalOf(error)),
+        refusePipe(socket, toRefusal(error)),
       ),
   }
 }
 
 /** Writes lines to a socket; counts the bytes that the client has not read yet, and reports a client that does not read. */
-class SocketCarrier implements Carrier {
+class SocketCarrier implements LineCarrier {
   readonly #socket: Socket
   readonly #onStalled: () => void
   #stall: NodeJS.Timeout | undefined
@@ -234,7 +236,7 @@ class SocketCarrier implements Carrier {
 }
 
 /** Prepares the socket's directory, which must be ours and closed to others. A socket at `path` is stale, since this daemon holds the lock. */
-function clearThePlace(path: string): void {
+function prepareSocketPath(path: string): void {
   const directory = dirname(path)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const found = lstatSync(directory)

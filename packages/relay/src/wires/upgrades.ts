@@ -16,7 +16,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { limits, type RefusalCode, refusal } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
-import { type Callers, type Held, queryOf } from './callers.ts'
+import { type Callers, queryOf, type Releasable } from './callers.ts'
 import { FirstLine, pipeHello } from './first-line.ts'
 import { isOwnPage, type PageAccess, type PageLogin } from './page-login.ts'
 import { type PipeHandle, servePipe } from './pipe.ts'
@@ -57,7 +57,7 @@ export class Upgrades {
   }
 
   /** Takes over an upgrade request, or throws the refusal to answer instead. */
-  async take(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  async handle(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const { headers, url = '/' } = request
     const path = url.split('?', 1)[0] as string
     const protocol = headers.upgrade?.toLowerCase()
@@ -84,15 +84,15 @@ export class Upgrades {
    * Finds out what the owner's page may access. The page's cookie must prove the login on an open port too, since the page has the rights of the workspace's
    * key.
    */
-  async #pageAccess(request: IncomingMessage): Promise<Held<PageAccess>> {
+  async #pageAccess(request: IncomingMessage): Promise<Releasable<PageAccess>> {
     const name = queryOf(request.url ?? '/').get('workspace') ?? undefined
     const access = isOwnPage(request) ? await this.#login.find(request, name) : undefined
-    if (!access) throw this.#login.denied()
+    if (!access) throw this.#login.loginRefusal()
     return access
   }
 
-  endPages(): number {
-    return this.#madeWebsockets?.endPages() ?? 0
+  closeLoggedOutPages(): number {
+    return this.#madeWebsockets?.closeLoggedOutPages() ?? 0
   }
 
   get pending(): number {
@@ -119,7 +119,7 @@ export class Upgrades {
     const { dispatch, door, key, token, release } = await this.#callers.identify(request.headers, request.url ?? '/')
     releaseAtEnd(socket, release)
     if (socket.destroyed) return
-    this.#connections.know(socket)
+    this.#connections.markAuthenticated(socket)
     socket.setTimeout(0)
     // Node's HTTP server leaves half-closed sockets open, but a stdio pipe whose editor is gone is over.
     socket.on('end', () => socket.end())

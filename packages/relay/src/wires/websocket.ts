@@ -7,10 +7,10 @@ import type { Duplex } from 'node:stream'
 import { type Hello, limits, type RefusalCode } from '@agent-relay/sdk/protocol'
 import { messageFor } from '@agent-relay/sdk/protocol/refusals'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
-import type { Service } from '../broker/call.ts'
-import { RefusalError, refusalOf } from '../core/refusal-error.ts'
+import type { SessionService } from '../broker/call.ts'
+import { RefusalError, toRefusal } from '../core/refusal-error.ts'
 import type { Callers } from './callers.ts'
-import { type Carrier, Connection, type ConnectionHandler } from './connection.ts'
+import { Connection, type ConnectionHandler, type LineCarrier } from './connection.ts'
 import type { PageAccess } from './page-login.ts'
 import { farewellMs, type PortConnections } from './port-connections.ts'
 import { helloMs } from './socket.ts'
@@ -24,12 +24,12 @@ export interface WebSocketLimits {
 }
 
 /** Wraps a service so that refusals are worded for people: the page has no texts of its own. */
-function forPerson(service: Service): Service {
+function wordedForPerson(service: SessionService): SessionService {
   return {
     ...service,
     call: (...asked) =>
       service.call(...asked).catch((error: unknown) => {
-        const refused = refusalOf(error)
+        const refused = toRefusal(error)
         throw new RefusalError({ ...refused, message: messageFor('person', refused) })
       }),
   }
@@ -58,13 +58,13 @@ export class WebSocketWire {
 
   /** Upgrades a request of the owner's page to WebSocket: the person acts with the rights of the workspace's key, whatever the page says of itself. */
   upgradePage(request: IncomingMessage, socket: Duplex, head: Buffer, access: PageAccess): void {
-    const { dispatch, key, human, isGood } = access
+    const { dispatch, key, human, isValid: isGood } = access
     const handler: ConnectionHandler = {
       hello: async ({ session, calls }: Hello) => {
         // The cookie may have ended after it was checked, and before this page was registered in `#pages`.
         if (!isGood()) throw new RefusalError('auth.revoked', { why: loggedOut })
         const hello: Hello = { name: human, type: 'human', key, session, calls }
-        return forPerson(await dispatch.serve({ door: 'network', kind: 'program', isPage: true }, hello))
+        return wordedForPerson(await dispatch.serve({ door: 'network', kind: 'program', isPage: true }, hello))
       },
     }
     this.#server.handleUpgrade(request, socket, head, (ws) => {
@@ -75,8 +75,8 @@ export class WebSocketWire {
   }
 
   /** Closes the connections of pages whose cookie is no longer good, whichever workspace they show. */
-  endPages(): number {
-    const ended = [...this.#pages].filter(([, { isGood }]) => !isGood())
+  closeLoggedOutPages(): number {
+    const ended = [...this.#pages].filter(([, { isValid: isGood }]) => !isGood())
     for (const [ws] of ended) this.#open.get(ws)?.close('auth.revoked', { why: loggedOut })
     return ended.length
   }
@@ -104,12 +104,12 @@ export class WebSocketWire {
   }
 
   /** Wraps a handler so that the connection counts among those of authenticated callers from its WELCOME on. */
-  #known(socket: Socket, handler: ConnectionHandler): ConnectionHandler {
+  #markAuthenticated(socket: Socket, handler: ConnectionHandler): ConnectionHandler {
     return {
       hello: async (hello) => {
         const service = await handler.hello(hello)
         try {
-          this.#connections.know(socket)
+          this.#connections.markAuthenticated(socket)
         } catch (error) {
           service.leave()
           throw error
@@ -125,9 +125,9 @@ export class WebSocketWire {
       stalled: () => connection.close('session.stalled', { seconds: stalledMs / 1000 }),
       drained: () => connection.drained(),
     })
-    const connection = new Connection(this.#known(socket, handler), carrier, ws)
+    const connection = new Connection(this.#markAuthenticated(socket, handler), carrier, ws)
     this.#open.set(ws, connection)
-    boundUntilGreeted(ws, socket, connection)
+    limitBytesUntilGreeted(ws, socket, connection)
     const greeting = setTimeout(() => connection.hasGreeted || ws.terminate(), helloMs)
     ws.on('message', (data) => {
       connection.push(bytesOf(data))
@@ -137,7 +137,7 @@ export class WebSocketWire {
     ws.on('close', () => {
       clearTimeout(greeting)
       carrier.closed()
-      connection.gone()
+      connection.cleanUp()
       this.#open.delete(ws)
     })
   }
@@ -147,7 +147,7 @@ export class WebSocketWire {
  * Limits the bytes before HELLO is answered, on the socket itself: `ws` collects the pieces of a message up to the maximum message size, 12 MiB, and that limit
  * is the same for all its connections.
  */
-function boundUntilGreeted(ws: WebSocket, socket: Socket, connection: Connection): void {
+function limitBytesUntilGreeted(ws: WebSocket, socket: Socket, connection: Connection): void {
   const bytesMax = limits.helloBytesMax
   let bytes = 0
   const count = (chunk: Buffer) => {
@@ -169,7 +169,7 @@ function bytesOf(data: RawData): Uint8Array {
 }
 
 /** Writes lines to a WebSocket; counts the bytes that the client has not read yet, and reports a client that does not read. */
-class WebSocketCarrier implements Carrier {
+class WebSocketCarrier implements LineCarrier {
   readonly #ws: WebSocket
   readonly #socket: Socket
   readonly #stalledMs: number

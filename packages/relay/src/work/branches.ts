@@ -3,10 +3,10 @@
 import { lstatSync } from 'node:fs'
 import type { Worktree } from '@agent-relay/sdk/protocol'
 import { hasPassed } from '../machine/clock.ts'
-import { unmerged } from './changes.ts'
+import { countUnmergedCommits } from './changes.ts'
 import type { Git } from './git.ts'
 import { removeFile } from './own-files.ts'
-import { refOf, worktreesOf } from './repository.ts'
+import { branchRef, listWorktrees } from './repository.ts'
 
 /**
  * Age at which git's lock file of a branch counts as left behind: git holds such a lock for a few milliseconds, and waits for the lock of another git as long
@@ -17,25 +17,25 @@ const deadLockMs = 1_000
 /** Makes the worktree's branch. Fails if a branch of this name has appeared meanwhile, which is not ours. */
 export function makeBranch(git: Git, worktree: Worktree): Promise<void> {
   const { base } = worktree
-  return setBranch(git, worktree, [refOf(worktree), base, '0'.repeat(base.length)])
+  return setBranch(git, worktree, [branchRef(worktree), base, '0'.repeat(base.length)])
 }
 
 /** Removes the worktree's branch, unless the branch has commits that are on no other branch, or somebody has checked it out. */
 export async function dropBranch(git: Git, worktree: Worktree): Promise<void> {
-  const tip = await tipOf(git, worktree)
-  const isInUse = (await worktreesOf(git, worktree.repository)).some(({ ref }) => ref === refOf(worktree))
-  if (tip === undefined || isInUse || (await unmerged(git, worktree)) !== 0) return
-  await setBranch(git, worktree, ['-d', refOf(worktree), tip])
+  const tip = await branchTip(git, worktree)
+  const isInUse = (await listWorktrees(git, worktree.repository)).some(({ ref }) => ref === branchRef(worktree))
+  if (tip === undefined || isInUse || (await countUnmergedCommits(git, worktree)) !== 0) return
+  await setBranch(git, worktree, ['-d', branchRef(worktree), tip])
 }
 
 /** Removes the worktree's branch, together with commits that are on no other branch. */
 export async function discardBranch(git: Git, worktree: Worktree): Promise<void> {
-  const tip = await tipOf(git, worktree)
-  if (tip !== undefined) await setBranch(git, worktree, ['-d', refOf(worktree), tip])
+  const tip = await branchTip(git, worktree)
+  if (tip !== undefined) await setBranch(git, worktree, ['-d', branchRef(worktree), tip])
 }
 
-export function tipOf(git: Git, worktree: Worktree): Promise<string | undefined> {
-  return git.line(worktree.repository, ['rev-parse', '--verify', '--quiet', refOf(worktree)])
+export function branchTip(git: Git, worktree: Worktree): Promise<string | undefined> {
+  return git.firstLine(worktree.repository, ['rev-parse', '--verify', '--quiet', branchRef(worktree)])
 }
 
 async function setBranch(git: Git, worktree: Worktree, args: readonly string[]): Promise<void> {
@@ -48,7 +48,7 @@ async function setBranch(git: Git, worktree: Worktree, args: readonly string[]):
 
 /** Removes the lock file that a killed git left behind while it wrote the branch, and that blocks every later write. Returns whether a lock was removed. */
 async function dropDeadLock(git: Git, worktree: Worktree): Promise<boolean> {
-  const asked = ['rev-parse', '--path-format=absolute', '--git-path', `${refOf(worktree)}.lock`]
+  const asked = ['rev-parse', '--path-format=absolute', '--git-path', `${branchRef(worktree)}.lock`]
   const path = (await git.run(worktree.repository, asked)).trimEnd()
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (!found || !hasPassed(deadLockMs, Math.floor(found.mtimeMs), Date.now())) return false

@@ -16,7 +16,7 @@ const rememberedMs = 1_000
 const checkoutsMax = 32
 
 /** One run of git in a checkout, to find commits of some claimed files. */
-interface Look {
+interface CommitSearch {
   /** The claims that this run of git covers, as `keyOf` names them. */
   keys: ReadonlySet<string>
   found: Promise<ClaimRow[]>
@@ -24,14 +24,14 @@ interface Look {
 }
 
 /** The runs of git in one checkout: the last begun, and at most one that waits for its end. */
-interface Looks {
-  last?: Look
+interface CheckoutSearches {
+  last?: CommitSearch
   next?: { claims: Map<string, ClaimRow>; found: Promise<ClaimRow[]> }
 }
 
-export class Commits implements CommitReader {
+export class GitCommitReader implements CommitReader {
   readonly #git: Git
-  readonly #checkouts = new Map<string, Looks>()
+  readonly #checkouts = new Map<string, CheckoutSearches>()
   readonly #lookMs: number
 
   constructor(env: Env, { lookMs = gitLookMs } = {}) {
@@ -39,14 +39,14 @@ export class Commits implements CommitReader {
     this.#lookMs = lookMs
   }
 
-  async committed(claims: readonly ClaimRow[], { at, ms }: { at: number; ms: number }): Promise<ClaimRow[]> {
+  async findCommitted(claims: readonly ClaimRow[], { at, ms }: { at: number; ms: number }): Promise<ClaimRow[]> {
     const roots = new Map<string, ClaimRow[]>()
     for (const claim of claims) {
       const theirs = roots.get(claim.root)
       if (theirs) theirs.push(claim)
       else roots.set(claim.root, [claim])
     }
-    const found = [...roots].map(([root, theirs]) => this.#look(root, theirs, at))
+    const found = [...roots].map(([root, theirs]) => this.#search(root, theirs, at))
     let late: NodeJS.Timeout | undefined
     const none = new Promise<ClaimRow[]>((done) => {
       late = setTimeout(() => done([]), ms)
@@ -58,7 +58,7 @@ export class Commits implements CommitReader {
   }
 
   /** Shares a run of git that is under way or ended a moment ago, if it covers these claims; otherwise asks for the next run. */
-  #look(root: string, claims: readonly ClaimRow[], at: number): Promise<ClaimRow[]> {
+  #search(root: string, claims: readonly ClaimRow[], at: number): Promise<ClaimRow[]> {
     const looks = this.#checkouts.get(root) ?? {}
     const { last, next } = looks
     if (last && claims.every((claim) => last.keys.has(keyOf(claim)))) return last.found
@@ -69,18 +69,23 @@ export class Commits implements CommitReader {
     if (!last && this.#checkouts.size >= checkoutsMax) return Promise.resolve([])
     this.#checkouts.set(root, looks)
     const wanted = new Map(claims.map((claim) => [keyOf(claim), claim]))
-    if (!last || last.isOver) return this.#begin(root, looks, wanted, at)
+    if (!last || last.isOver) return this.#startSearch(root, looks, wanted, at)
     const found = last.found.then(() => {
       looks.next = undefined
-      return this.#begin(root, looks, wanted, at)
+      return this.#startSearch(root, looks, wanted, at)
     })
     looks.next = { claims: wanted, found }
     return found
   }
 
-  #begin(root: string, looks: Looks, claims: ReadonlyMap<string, ClaimRow>, at: number): Promise<ClaimRow[]> {
-    const found = this.#inCheckout(root, [...claims.values()], at).catch((): ClaimRow[] => [])
-    const look: Look = { keys: new Set(claims.keys()), found, isOver: false }
+  #startSearch(
+    root: string,
+    looks: CheckoutSearches,
+    claims: ReadonlyMap<string, ClaimRow>,
+    at: number,
+  ): Promise<ClaimRow[]> {
+    const found = this.#searchCheckout(root, [...claims.values()], at).catch((): ClaimRow[] => [])
+    const look: CommitSearch = { keys: new Set(claims.keys()), found, isOver: false }
     looks.last = look
     void found.then(() => {
       look.isOver = true
@@ -93,7 +98,7 @@ export class Commits implements CommitReader {
     return found
   }
 
-  async #inCheckout(root: string, claims: readonly ClaimRow[], at: number): Promise<ClaimRow[]> {
+  async #searchCheckout(root: string, claims: readonly ClaimRow[], at: number): Promise<ClaimRow[]> {
     const end = performance.now() + this.#lookMs
     const ask = (args: readonly string[]) => {
       const timeoutMs = Math.max(1, Math.floor(end - performance.now()))

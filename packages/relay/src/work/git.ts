@@ -13,9 +13,9 @@ export type Env = Readonly<Record<string, string | undefined>>
 export class GitError extends Error {
   readonly code: number | undefined
   /** Whether git took longer than its time limit, and was ended. */
-  readonly isLate: boolean
+  readonly isTimeout: boolean
 
-  constructor(verb: string, code: number | undefined, stderr: string, isLate = false) {
+  constructor(verb: string, code: number | undefined, stderr: string, isTimeout = false) {
     const said = stderr
       .split('\n')
       .map((line) => line.trim())
@@ -24,7 +24,7 @@ export class GitError extends Error {
       `git ${verb}: ${(said.find((line) => /^(?:fatal|error):/.test(line)) ?? said.at(-1) ?? 'failed').slice(0, 500)}`,
     )
     this.code = code
-    this.isLate = isLate
+    this.isTimeout = isTimeout
   }
 }
 
@@ -50,10 +50,10 @@ const settings = [
 ].flatMap((each) => ['-c', each])
 
 /** git commands that check files out, compare them or write refs, and so would run filters and hooks that a configuration names. */
-const guarded = new Set(['status', 'diff', 'add', 'worktree', 'update-ref', 'merge'])
+const guardedCommands = new Set(['status', 'diff', 'add', 'worktree', 'update-ref', 'merge'])
 
 /** Environment variables that git needs to find the user's own configuration; no variable that begins with GIT_ is passed on. */
-const passed = ['HOME', 'XDG_CONFIG_HOME', 'USER', 'LOGNAME', 'TMPDIR']
+const passedVariables = ['HOME', 'XDG_CONFIG_HOME', 'USER', 'LOGNAME', 'TMPDIR']
 
 /** Maximum number of git processes at once: looking at twenty worktrees must not start twenty programs. */
 const processesMax = 4
@@ -71,10 +71,10 @@ export interface GitOptions {
 }
 
 /** A setting of git about a filter or a hook. `users`: its value in the user's and the system's configuration alone, without the repository's. */
-interface Setting {
+interface GitSetting {
   key: string
   value: string
-  users: string
+  userValue: string
 }
 
 export class Git {
@@ -92,9 +92,10 @@ export class Git {
   }
 
   /** Names the filters in the repository's own configuration that would give checked-out files other content. */
-  async ownFilters(directory: string): Promise<string[]> {
+  async repositoryFilters(directory: string): Promise<string[]> {
     const changing = (await this.#settings(directory)).filter(
-      ({ key, value, users }) => /^filter\..*\.(?:smudge|process)$/s.test(key) && !['', 'cat', users].includes(value),
+      ({ key, value, userValue: users }) =>
+        /^filter\..*\.(?:smudge|process)$/s.test(key) && !['', 'cat', users].includes(value),
     )
     return [...new Set(changing.map(({ key }) => key.slice('filter.'.length, key.lastIndexOf('.'))))]
   }
@@ -104,8 +105,8 @@ export class Git {
     while (this.#running >= processesMax) await new Promise<void>((next) => this.#waiting.push(next))
     this.#running++
     try {
-      if (!guarded.has(args[0] as string)) return await this.#start(directory, args, options)
-      const env = { ...(await this.#guard(directory, options)), ...options.env }
+      if (!guardedCommands.has(args[0] as string)) return await this.#start(directory, args, options)
+      const env = { ...(await this.#guardVariables(directory, options)), ...options.env }
       return await this.#start(directory, args, { ...options, env })
     } finally {
       this.#running--
@@ -114,9 +115,9 @@ export class Git {
   }
 
   /** Returns environment variables that put the user's own filters, or none, in place of the repository's, and switch off hooks that a configuration names. */
-  async #guard(directory: string, options: GitOptions): Promise<Record<string, string>> {
+  async #guardVariables(directory: string, options: GitOptions): Promise<Record<string, string>> {
     const over = new Map<string, string>()
-    for (const { key, users } of await this.#settings(directory, options)) {
+    for (const { key, userValue: users } of await this.#settings(directory, options)) {
       if (key.startsWith('hook.')) over.set(`${key.slice(0, key.lastIndexOf('.'))}.enabled`, 'false')
       else if (!this.#runsFilters) over.set(key, users)
     }
@@ -128,14 +129,14 @@ export class Git {
     return { GIT_CONFIG_COUNT: `${over.size}`, ...Object.fromEntries(pairs) }
   }
 
-  async #settings(directory: string, { timeoutMs, killSignal }: GitOptions = {}): Promise<Setting[]> {
+  async #settings(directory: string, { timeoutMs, killSignal }: GitOptions = {}): Promise<GitSetting[]> {
     const asked = ['config', '--show-scope', '-z', '--get-regexp', '^(filter|hook)\\.']
     const words = (await this.#start(directory, asked, { timeoutMs, killSignal, mayExit: [1] })).split('\0')
-    const found = new Map<string, Setting>()
+    const found = new Map<string, GitSetting>()
     for (let n = 0; n + 1 < words.length; n += 2) {
       const [, key = '', value = ''] = /^([^\n]*)\n?(.*)$/s.exec(words[n + 1] as string) ?? []
       const isUsers = words[n] === 'system' || words[n] === 'global'
-      found.set(key, { key, value, users: isUsers ? value : (found.get(key)?.users ?? '') })
+      found.set(key, { key, value, userValue: isUsers ? value : (found.get(key)?.userValue ?? '') })
     }
     return [...found.values()]
   }
@@ -162,12 +163,12 @@ export class Git {
    * Runs git and returns the first line of its output; undefined if the output is empty or git says no (exit code 1). Any other failure is not a no: it
    * rejects.
    */
-  async line(directory: string, args: readonly string[], options: GitOptions = {}): Promise<string | undefined> {
+  async firstLine(directory: string, args: readonly string[], options: GitOptions = {}): Promise<string | undefined> {
     return (await this.run(directory, args, { ...options, mayExit: [1] })).split('\n')[0] || undefined
   }
 
   #environment(more: Record<string, string> = {}): Record<string, string> {
-    const kept = passed.flatMap((name) => (this.#env[name] === undefined ? [] : [[name, this.#env[name]]]))
+    const kept = passedVariables.flatMap((name) => (this.#env[name] === undefined ? [] : [[name, this.#env[name]]]))
     return {
       ...Object.fromEntries(kept),
       PATH: foldersOf(this.#env).join(delimiter),

@@ -5,12 +5,12 @@ import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Worktree } from '@agent-relay/sdk/protocol'
 import { isInside } from '../machine/working-directory.ts'
-import { operationOf } from './changes.ts'
+import { openOperation } from './changes.ts'
 import { type Env, Git, GitError } from './git.ts'
-import { checkoutOf, commonOf } from './repository.ts'
+import { checkoutOf, commonGitDirectory } from './repository.ts'
 
 /** Environment variables with which git can sign a commit, for which it may need to ask the person. */
-const signing = [
+const signingVariables = [
   'GPG_TTY',
   'GNUPGHOME',
   'SSH_AUTH_SOCK',
@@ -25,7 +25,7 @@ const namesShownMax = 10
 /** Thrown if the merge was not begun; nothing has changed. */
 export class MergeRefused extends Error {}
 
-export interface Merged {
+export interface MergeResult {
   /** The checkout that the branch was merged into. */
   into: string
   /** HEAD of `into` before and after the merge; both are the same if there was nothing to merge. */
@@ -35,17 +35,20 @@ export interface Merged {
   conflicts: string[]
 }
 
-export async function merge(env: Env, directory: string, worktree: Worktree): Promise<Merged> {
+export async function mergeBranch(env: Env, directory: string, worktree: Worktree): Promise<MergeResult> {
   // The repository's filters may run: the person has typed this command, as they might have typed git merge.
   const git = new Git(env, { runsFilters: true })
   const { top, head: before } = await checkoutOf(git, directory)
-  if ((await commonOf(git, top)) !== (await commonOf(git, worktree.repository)) || isInside(top, worktree.path))
+  if (
+    (await commonGitDirectory(git, top)) !== (await commonGitDirectory(git, worktree.repository)) ||
+    isInside(top, worktree.path)
+  )
     throw new MergeRefused(`Go to the checkout that should get it, for instance: cd ${worktree.repository}`)
   await mustBeClean(git, top)
-  const tip = await git.line(top, ['rev-parse', '--verify', '--quiet', `refs/heads/${worktree.branch}^{commit}`])
+  const tip = await git.firstLine(top, ['rev-parse', '--verify', '--quiet', `refs/heads/${worktree.branch}^{commit}`])
   if (tip === undefined) throw new MergeRefused(`There is no branch ${worktree.branch} any more.`)
   await mustOverwriteNothing(git, top, before, tip)
-  const kept = signing.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]))
+  const kept = signingVariables.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]))
   const words = ['merge', '--no-edit', '--no-autostash', '-m', `Merge branch '${worktree.branch}'`, tip]
   try {
     // The merge may write the checkout's index, since the person asked for the merge.
@@ -62,7 +65,7 @@ export async function merge(env: Env, directory: string, worktree: Worktree): Pr
 }
 
 async function mustBeClean(git: Git, top: string): Promise<void> {
-  const operation = await operationOf(git, top)
+  const operation = await openOperation(git, top)
   if (operation !== undefined)
     throw new MergeRefused(`In ${top} there is an open ${operation}. End it first: git status`)
   const changed = namesOf(await git.run(top, ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=no']))

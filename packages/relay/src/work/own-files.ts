@@ -30,7 +30,10 @@ const isLinux = process.platform === 'linux'
  * Holds a folder open for `work`. On Linux `work` gets a path that leads to this very folder, even if something else has taken its place by then; on other
  * systems, the plain path.
  */
-async function holding<T>(path: string | Buffer, work: (held: string, descriptor: number) => T): Promise<Awaited<T>> {
+async function withOpenFolder<T>(
+  path: string | Buffer,
+  work: (held: string, descriptor: number) => T,
+): Promise<Awaited<T>> {
   const descriptor = open(path)
   try {
     return await work(isLinux ? `/proc/self/fd/${descriptor}` : `${path}`, descriptor)
@@ -40,9 +43,9 @@ async function holding<T>(path: string | Buffer, work: (held: string, descriptor
 }
 
 /** Holds a folder open for `work`; refuses a folder that a link leads to. */
-export function inFolder<T>(folder: string, work: (held: string) => T): Promise<Awaited<T>> {
-  return holding(folder, (held) => {
-    if ((isLinux ? readlinkSync(held) : realpathSync(folder)) !== folder) throw linked(folder)
+export function withFolder<T>(folder: string, work: (held: string) => T): Promise<Awaited<T>> {
+  return withOpenFolder(folder, (held) => {
+    if ((isLinux ? readlinkSync(held) : realpathSync(folder)) !== folder) throw linkError(folder)
     return work(held)
   })
 }
@@ -53,36 +56,36 @@ function open(path: string | Buffer): number {
     return openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
   } catch (error) {
     const isOther = ['ENOTDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')
-    throw isOther ? linked(`${path}`) : error
+    throw isOther ? linkError(`${path}`) : error
   }
 }
 
-function linked(folder: string): Error {
+function linkError(folder: string): Error {
   return new Error(`${folder} is a link, or is reached by one, so nothing is written or removed there`)
 }
 
 /** Returns information about a path; undefined if nothing is there. A link is not followed. */
-function found(path: string): BigIntStats | undefined {
+function statsOf(path: string): BigIntStats | undefined {
   return lstatSync(path, { bigint: true, throwIfNoEntry: false })
 }
 
 /** Makes a folder and the folders above it. */
 export async function makeFolder(folder: string): Promise<void> {
-  if (found(folder) === undefined) {
+  if (statsOf(folder) === undefined) {
     await makeFolder(dirname(folder))
-    await inFolder(dirname(folder), (held) => mkdirSync(join(held, basename(folder)), { recursive: true }))
+    await withFolder(dirname(folder), (held) => mkdirSync(join(held, basename(folder)), { recursive: true }))
   }
-  await inFolder(folder, () => {})
+  await withFolder(folder, () => {})
 }
 
 /** Writes a new file. Fails if something exists at the path already. */
-export function writeNew(path: string, bytes: string | Uint8Array, mode: number): Promise<void> {
-  return inFolder(dirname(path), (held) => writeFileSync(join(held, basename(path)), bytes, { flag: 'wx', mode }))
+export function createFile(path: string, bytes: string | Uint8Array, mode: number): Promise<void> {
+  return withFolder(dirname(path), (held) => writeFileSync(join(held, basename(path)), bytes, { flag: 'wx', mode }))
 }
 
 /** Writes a file that only its owner can read. An existing file is replaced, not written into: it may be a link. */
-export function replace(path: string, text: string): Promise<void> {
-  return inFolder(dirname(path), (held) => {
+export function replaceFile(path: string, text: string): Promise<void> {
+  return withFolder(dirname(path), (held) => {
     const aside = join(held, `${basename(path)}.new`)
     rmSync(aside, { force: true })
     writeFileSync(aside, text, { flag: 'wx', mode: 0o600 })
@@ -92,12 +95,12 @@ export function replace(path: string, text: string): Promise<void> {
 
 /** Removes a file. A file that somebody else has removed meanwhile is no failure. */
 export function removeFile(path: string): Promise<void> {
-  return inFolder(dirname(path), (held) => rmSync(join(held, basename(path)), { force: true }))
+  return withFolder(dirname(path), (held) => rmSync(join(held, basename(path)), { force: true }))
 }
 
 /** Removes an empty folder. Returns false if the path is anything else. */
-export function removeIfEmpty(path: string): Promise<boolean> {
-  return inFolder(dirname(path), (held) => {
+export function removeEmptyFolder(path: string): Promise<boolean> {
+  return withFolder(dirname(path), (held) => {
     try {
       rmdirSync(join(held, basename(path)))
       return true
@@ -108,7 +111,7 @@ export function removeIfEmpty(path: string): Promise<boolean> {
 }
 
 /** Makes a folder in the system's temporary directory for the time of `work`. */
-export async function withScratch<T>(work: (folder: string) => Promise<T>): Promise<T> {
+export async function withTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'relay-diff-'))
   try {
     return await work(folder)
@@ -132,15 +135,15 @@ export async function withScratch<T>(work: (folder: string) => Promise<T>): Prom
  */
 export async function removeFolder(path: string, check: (held: string, path: string) => unknown): Promise<void> {
   const name = basename(path)
-  await inFolder(dirname(path), async (held) => {
-    const stats = found(join(held, name))
+  await withFolder(dirname(path), async (held) => {
+    const stats = statsOf(join(held, name))
     if (!stats) return
     if (!stats.isDirectory()) throw new Error(`${path} is not a folder`)
     const [looking, removed] = [`.looking-${stats.ino}`, `.removed-${stats.ino}`]
     mkdirSync(join(held, looking), { mode: 0o700 })
     renameSync(join(held, name), join(held, looking, name))
     try {
-      if (found(join(held, looking, name))?.ino !== stats.ino) throw new Error(`${path} was replaced meanwhile`)
+      if (statsOf(join(held, looking, name))?.ino !== stats.ino) throw new Error(`${path} was replaced meanwhile`)
       await check(join(held, looking, name), join(dirname(path), looking, name))
     } catch (error) {
       try {
@@ -151,22 +154,22 @@ export async function removeFolder(path: string, check: (held: string, path: str
       throw error
     }
     renameSync(join(held, looking), join(held, removed))
-    await clear(join(held, removed))
+    await removeContents(join(held, removed))
   })
 }
 
 /** Continues interrupted removals of subfolders: subfolders that were checked are removed, all others come back. */
-export async function takeUpRemovals(folder: string): Promise<void> {
-  if (found(folder) === undefined) return
-  await inFolder(folder, async (held) => {
+export async function continueRemovals(folder: string): Promise<void> {
+  if (statsOf(folder) === undefined) return
+  await withFolder(folder, async (held) => {
     for (const entry of readdirSync(held)) {
       const [, step, inode] = /^\.(looking|removed)-(\d+)$/.exec(entry) ?? []
       if (inode === undefined || !isPrivate(join(held, entry))) continue
       const names = readdirSync(join(held, entry))
-      if (names.some((name) => found(join(held, entry, name))?.ino !== BigInt(inode))) continue
+      if (names.some((name) => statsOf(join(held, entry, name))?.ino !== BigInt(inode))) continue
       // A removal that cannot be finished now is found again by a later call, and does not block other removals.
       try {
-        if (step === 'removed') await clear(join(held, entry))
+        if (step === 'removed') await removeContents(join(held, entry))
         else putBack(held, entry, names[0])
       } catch {}
     }
@@ -188,14 +191,14 @@ function isPrivate(path: string): boolean {
  * Removes a folder with its contents, each step from a folder that is held open: a process that still runs in the folder cannot use a link to lead the removal
  * out of it.
  */
-async function clear(path: string | Buffer, levels = levelsMax): Promise<void> {
+async function removeContents(path: string | Buffer, levels = levelsMax): Promise<void> {
   if (levels === 0) throw new Error(`it holds folders in more than ${levelsMax} folders`)
-  await holding(path, async (held, descriptor) => {
+  await withOpenFolder(path, async (held, descriptor) => {
     fchmodSync(descriptor, 0o700)
     // File names are read as bytes: a name need not be valid text.
     for (const entry of await readdir(held, { withFileTypes: true, encoding: 'buffer' })) {
       const inside = Buffer.concat([Buffer.from(`${held}/`), entry.name])
-      if (entry.isDirectory()) await clear(inside, levels - 1)
+      if (entry.isDirectory()) await removeContents(inside, levels - 1)
       else await unlink(inside)
     }
   })

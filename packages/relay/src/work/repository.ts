@@ -30,23 +30,24 @@ export interface ListedWorktree {
 const lookMs = 10_000
 
 /** Refuses a directory whose repository has files on which git would hang, such as a FIFO. */
-export async function mustNotHoldGit(directory: string): Promise<void> {
-  const looked = await pathProbe.look({ cwd: directory, files: [], directory, isForGit: true }, directory)
-  if (!looked) throw none(directory, 'its file system, or that of its repository, does not answer')
-  if (looked.unsafe) throw none(directory, `${looked.unsafe.path}: ${looked.unsafe.why}. Remove it, then try again`)
+export async function mustNotHangGit(directory: string): Promise<void> {
+  const looked = await pathProbe.ask({ cwd: directory, files: [], directory, isForGit: true }, directory)
+  if (!looked) throw noWorktree(directory, 'its file system, or that of its repository, does not answer')
+  if (looked.unsafe)
+    throw noWorktree(directory, `${looked.unsafe.path}: ${looked.unsafe.why}. Remove it, then try again`)
 }
 
 /**
  * Finds the git checkout of a directory. Refuses a directory outside every checkout, a repository without a commit, and one with files on which git would hang.
  */
 export async function checkoutOf(git: Git, directory: string): Promise<CheckoutState> {
-  await mustNotHoldGit(directory)
+  await mustNotHangGit(directory)
   try {
     return await stateOf(git, directory)
   } catch (error) {
-    if (!(error instanceof GitError && error.isLate)) throw error
+    if (!(error instanceof GitError && error.isTimeout)) throw error
     const fix = 'Remove what `find .git -type p` shows in its checkout, then try again'
-    throw none(directory, `git did not answer in ${lookMs / 1_000} s. ${fix}`)
+    throw noWorktree(directory, `git did not answer in ${lookMs / 1_000} s. ${fix}`)
   }
 }
 
@@ -56,24 +57,26 @@ async function stateOf(git: Git, directory: string): Promise<CheckoutState> {
   const [top = '', own, common] = await git.run(directory, where, options).then(
     (text) => text.split('\n'),
     (error: unknown) => {
-      throw error instanceof GitError && !error.isLate ? none(directory, 'git says it is in no checkout') : error
+      throw error instanceof GitError && !error.isTimeout
+        ? noWorktree(directory, 'git says it is in no checkout')
+        : error
     },
   )
   // A repository's configuration can name any directory as its checkout: only one that contains the given directory and a .git counts.
-  if (realDirectory(top) !== top || !isInside(directory, top) || !exists(join(top, '.git')))
-    throw none(directory, `its repository names ${top} as its checkout`)
-  const head = await git.line(top, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], options)
-  if (head === undefined) throw none(directory, 'its repository has no commit yet')
-  const branch = await git.line(top, ['symbolic-ref', '--quiet', '--short', 'HEAD'], options)
-  return { top, root: own === common ? top : await mainOf(git, top), head, branch }
+  if (realDirectory(top) !== top || !isInside(directory, top) || !pathExists(join(top, '.git')))
+    throw noWorktree(directory, `its repository names ${top} as its checkout`)
+  const head = await git.firstLine(top, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], options)
+  if (head === undefined) throw noWorktree(directory, 'its repository has no commit yet')
+  const branch = await git.firstLine(top, ['symbolic-ref', '--quiet', '--short', 'HEAD'], options)
+  return { top, root: own === common ? top : await mainCheckout(git, top), head, branch }
 }
 
 /** Returns the directory's path within the checkout. Refuses a directory that the checked-out commit does not contain, since a worktree would not have it. */
-export async function mustBeIn(git: Git, { top, head }: CheckoutState, directory: string): Promise<string> {
+export async function pathInCheckout(git: Git, { top, head }: CheckoutState, directory: string): Promise<string> {
   const way = relative(top, directory)
   if (way === '') return way
   const entry = await git.run(top, ['ls-tree', '-d', '--full-tree', head, '--', way])
-  if (!entry.startsWith('040000 tree ')) throw none(directory, 'it is not in the commit that is checked out')
+  if (!entry.startsWith('040000 tree ')) throw noWorktree(directory, 'it is not in the commit that is checked out')
   return way
 }
 
@@ -81,23 +84,23 @@ export async function mustBeIn(git: Git, { top, head }: CheckoutState, directory
  * Refuses a repository whose own configuration names filters: without them its files would have other contents; with them, code of the repository would run.
  */
 export async function mustHaveNoFilters(git: Git, { top }: CheckoutState): Promise<void> {
-  const [name] = await git.ownFilters(top)
+  const [name] = await git.repositoryFilters(top)
   if (name === undefined) return
   const how = 'only what stands in your own configuration is (git config --global)'
-  throw none(top, `its .git/config names the filter ${name}, which is not run for a worker; ${how}`)
+  throw noWorktree(top, `its .git/config names the filter ${name}, which is not run for a worker; ${how}`)
 }
 
 /** Returns the paths of submodules in the checkout's index. */
-export async function gitlinksIn(git: Git, path: string): Promise<string[]> {
+export async function submodulePaths(git: Git, path: string): Promise<string[]> {
   const entries = (await git.run(path, ['ls-files', '--stage', '-z'])).split('\0')
   return entries.filter((entry) => entry.startsWith('160000 ')).map((entry) => entry.replace(/^[^\t]*\t/, ''))
 }
 
 /** Returns the directories of submodules that are checked out. A submodule behind a link is left out. */
-export async function submodulesIn(git: Git, path: string): Promise<string[]> {
+export async function submoduleDirectories(git: Git, path: string): Promise<string[]> {
   const top = realDirectory(path) ?? path
-  return (await gitlinksIn(git, path))
-    .filter((way) => realDirectory(join(path, way)) === join(top, way) && exists(join(path, way, '.git')))
+  return (await submodulePaths(git, path))
+    .filter((way) => realDirectory(join(path, way)) === join(top, way) && pathExists(join(path, way, '.git')))
     .map((way) => join(path, way))
 }
 
@@ -105,27 +108,27 @@ export async function submodulesIn(git: Git, path: string): Promise<string[]> {
 const depthMax = 8
 
 /** Returns the directories of all submodules that are checked out, also those inside other submodules, the innermost first. */
-export async function allSubmodulesIn(git: Git, path: string, depth = depthMax): Promise<string[]> {
+export async function allSubmoduleDirectories(git: Git, path: string, depth = depthMax): Promise<string[]> {
   if (depth === 0) throw new Error(`${path} holds submodules in more than ${depthMax} submodules`)
   const found: string[] = []
-  for (const directory of await submodulesIn(git, path))
-    found.push(...(await allSubmodulesIn(git, directory, depth - 1)), directory)
+  for (const directory of await submoduleDirectories(git, path))
+    found.push(...(await allSubmoduleDirectories(git, directory, depth - 1)), directory)
   return found
 }
 
 /** Returns the git directory that all checkouts of the repository share, without links in its path. */
-export async function commonOf(git: Git, directory: string): Promise<string> {
+export async function commonGitDirectory(git: Git, directory: string): Promise<string> {
   return (await git.run(directory, ['rev-parse', '--path-format=absolute', '--git-common-dir'])).trimEnd()
 }
 
-async function mainOf(git: Git, top: string): Promise<string> {
-  const [main] = await worktreesOf(git, top)
+async function mainCheckout(git: Git, top: string): Promise<string> {
+  const [main] = await listWorktrees(git, top)
   const path = main && !main.isBare ? realDirectory(main.path) : undefined
-  return path !== undefined && exists(join(path, '.git')) ? path : top
+  return path !== undefined && pathExists(join(path, '.git')) ? path : top
 }
 
 /** Lists the repository's worktrees, the main one first. */
-export async function worktreesOf(git: Git, directory: string): Promise<ListedWorktree[]> {
+export async function listWorktrees(git: Git, directory: string): Promise<ListedWorktree[]> {
   const text = await git.run(directory, ['worktree', 'list', '--porcelain', '-z'])
   return text
     .split('\0\0')
@@ -138,7 +141,7 @@ export async function worktreesOf(git: Git, directory: string): Promise<ListedWo
 }
 
 /** Whether something exists at the path; true also for a link that leads nowhere. */
-export function exists(path: string): boolean {
+export function pathExists(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
   } catch (error) {
@@ -148,15 +151,15 @@ export function exists(path: string): boolean {
   }
 }
 
-function none(directory: string, why: string): RefusalError {
+function noWorktree(directory: string, why: string): RefusalError {
   return new RefusalError('worktree.none', { directory, why })
 }
 
 /** Returns the branch that belongs to a worker's worktree of this name. */
-export function branchOf(name: string): string {
+export function workerBranch(name: string): string {
   return `relay/${name}`
 }
 
-export function refOf({ branch }: { branch: string }): string {
+export function branchRef({ branch }: { branch: string }): string {
   return `refs/heads/${branch}`
 }

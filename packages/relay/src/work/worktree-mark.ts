@@ -7,10 +7,10 @@ import { readForeignText } from '@agent-relay/sdk/internal/discover'
 import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import type { Worktree } from '@agent-relay/sdk/protocol'
 import { isInside } from '../machine/working-directory.ts'
-import type { Copied } from './changes.ts'
+import type { CopiedFiles } from './changes.ts'
 import type { Git } from './git.ts'
-import { replace } from './own-files.ts'
-import { commonOf, exists } from './repository.ts'
+import { replaceFile } from './own-files.ts'
+import { commonGitDirectory, pathExists } from './repository.ts'
 
 const markFile = 'agent-relay.json'
 
@@ -18,7 +18,7 @@ export interface WorktreeMark {
   /** The id of the worker that the worktree was made for. */
   worker: string
   /** The files that were copied into the worktree. */
-  copied: Copied
+  copied: CopiedFiles
   /** Whether the worktree is still being set up, and not handed over to the worker yet. */
   isSettingUp?: boolean
 }
@@ -42,32 +42,33 @@ export function lockReason(worker: string): string {
  * Finds git's own folder about a worktree; undefined if git has none. With `worker`, also finds a folder that git began for this worker and in which it has not
  * written the worktree's path yet.
  */
-export async function recordOf(
+export async function findWorktreeRecord(
   git: Git,
   { repository, path }: Worktree,
   worker?: string,
 ): Promise<WorktreeRecord | undefined> {
-  const folders = recordsIn(await commonOf(git, repository))
+  const folders = worktreeRecordFolders(await commonGitDirectory(git, repository))
   const begun = (folder: string) => worker !== undefined && textOf(folder, 'locked') === lockReason(worker)
   const folder =
-    folders.find((each) => placeOf(each) === path) ?? folders.find((each) => placeOf(each) === undefined && begun(each))
-  return folder === undefined ? undefined : { folder, mark: markIn(folder, path) }
+    folders.find((each) => worktreePathOf(each) === path) ??
+    folders.find((each) => worktreePathOf(each) === undefined && begun(each))
+  return folder === undefined ? undefined : { folder, mark: readMark(folder, path) }
 }
 
 /** Lists git's own folders about all worktrees of the repository that has this git directory. */
-export function recordsIn(common: string): string[] {
+export function worktreeRecordFolders(common: string): string[] {
   const all = join(common, 'worktrees')
-  return exists(all) ? readdirSync(all).map((name) => join(all, name)) : []
+  return pathExists(all) ? readdirSync(all).map((name) => join(all, name)) : []
 }
 
 /** Returns the path of the worktree that one of git's folders is about; undefined if the folder does not name it. */
-export function placeOf(folder: string): string | undefined {
+export function worktreePathOf(folder: string): string | undefined {
   const file = textOf(folder, 'gitdir')
   return file && basename(file) === '.git' ? dirname(file) : undefined
 }
 
 /** Whether the file `.git` in `path`, where the worktree is or was moved to, leads to `folder`, git's own folder about the worktree. */
-export function leadsTo(path: string, folder: string): boolean {
+export function leadsToRecord(path: string, folder: string): boolean {
   return textOf(path, '.git') === `gitdir: ${folder}`
 }
 
@@ -80,9 +81,9 @@ function textOf(folder: string, name: string): string | undefined {
   }
 }
 
-export function markIn(folder: string, path: string): Partial<WorktreeMark> | undefined {
+export function readMark(folder: string, path: string): Partial<WorktreeMark> | undefined {
   const text = textOf(folder, markFile)
-  if (text !== undefined) return known(text, path)
+  if (text !== undefined) return parseMark(text, path)
   const [, worker] = new RegExp(`^${lockReason('(\\S+)')}$`).exec(textOf(folder, 'locked') ?? '') ?? []
   return worker === undefined ? undefined : { worker, copied: {}, isSettingUp: true }
 }
@@ -91,7 +92,7 @@ export function markIn(folder: string, path: string): Partial<WorktreeMark> | un
  * Parses the text of a mark. A worker may be able to write to the mark's folder: fields of another form are not believed, and no file outside the worktree
  * counts as a copy of ours.
  */
-function known(text: string, path: string): Partial<WorktreeMark> {
+function parseMark(text: string, path: string): Partial<WorktreeMark> {
   try {
     const { worker, copied, isSettingUp } = parseJson(text) as Record<string, unknown>
     const files = Object.entries(copied ?? {}).filter(
@@ -99,7 +100,7 @@ function known(text: string, path: string): Partial<WorktreeMark> {
     )
     return {
       ...(typeof worker === 'string' ? { worker } : {}),
-      copied: Object.fromEntries(files) as Copied,
+      copied: Object.fromEntries(files) as CopiedFiles,
       isSettingUp: isSettingUp === true,
     }
   } catch {
@@ -108,7 +109,7 @@ function known(text: string, path: string): Partial<WorktreeMark> {
 }
 
 export async function writeMark(git: Git, worktree: Worktree, mark: WorktreeMark): Promise<void> {
-  const record = await recordOf(git, worktree)
+  const record = await findWorktreeRecord(git, worktree)
   if (!record) throw new Error(`git does not know ${worktree.path} as a worktree`)
-  await replace(join(record.folder, markFile), JSON.stringify(mark))
+  await replaceFile(join(record.folder, markFile), JSON.stringify(mark))
 }

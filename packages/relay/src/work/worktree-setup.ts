@@ -8,10 +8,10 @@ import { readForeignFile } from '@agent-relay/sdk/internal/discover'
 import type { Worktree } from '@agent-relay/sdk/protocol'
 import type { ProjectSettings } from '../machine/trust.ts'
 import { isInside } from '../machine/working-directory.ts'
-import type { Copied } from './changes.ts'
+import type { CopiedFiles } from './changes.ts'
 import type { Git } from './git.ts'
-import { makeFolder, writeNew } from './own-files.ts'
-import { exists } from './repository.ts'
+import { createFile, makeFolder } from './own-files.ts'
+import { pathExists } from './repository.ts'
 
 export type WorktreeSettings = NonNullable<ProjectSettings['worktree']>
 
@@ -22,14 +22,14 @@ const setupOutputBytesMax = 16 * 1024 * 1024
 const setupShownChars = 2_000
 
 /** Copies the named files from the main checkout into the worktree, unless the worktree has them already. Links, and files reached by a link, are refused. */
-export async function copyFiles({ repository, path }: Worktree, files: readonly string[] = []): Promise<Copied> {
+export async function copyFiles({ repository, path }: Worktree, files: readonly string[] = []): Promise<CopiedFiles> {
   const copied: Record<string, string> = {}
   for (const name of files) {
-    const [from, to] = [within(repository, name), within(path, name)]
-    const found = exists(to) ? undefined : readForeignFile(from, { within: repository })
+    const [from, to] = [pathInside(repository, name), pathInside(path, name)]
+    const found = pathExists(to) ? undefined : readForeignFile(from, { within: repository })
     if (!found) continue
     await makeFolder(dirname(to))
-    await writeNew(to, found.bytes, found.stats.mode & 0o777)
+    await createFile(to, found.bytes, found.stats.mode & 0o777)
     copied[relative(path, to)] = createHash('sha256').update(found.bytes).digest('hex')
   }
   return copied
@@ -42,12 +42,12 @@ export async function copyFiles({ repository, path }: Worktree, files: readonly 
 export async function addSubmodules(git: Git, { repository, path }: Worktree, names: readonly string[] = []) {
   const tops = [path]
   for (const name of names) {
-    const [from, to] = [within(repository, name), within(path, name)]
+    const [from, to] = [pathInside(repository, name), pathInside(path, name)]
     const top = tops.findLast((each) => isInside(to, each)) as string
     const entry = await git.run(top, ['ls-tree', '--full-tree', 'HEAD', '--', relative(top, to)])
     const commit = /^160000 commit ([0-9a-f]+)\t/.exec(entry)?.[1]
     if (commit === undefined) throw new Error(`worktree.submodules: ${name} is not a submodule`)
-    if (!exists(join(from, '.git')))
+    if (!pathExists(join(from, '.git')))
       throw new Error(`the submodule ${name} is not there. Fetch it: git submodule update --init ${name}`)
     await makeFolder(dirname(to))
     await git.run(from, ['worktree', 'add', '--detach', '--', to, commit])
@@ -62,7 +62,7 @@ export interface SetupOptions {
 }
 
 /** Runs the project's set-up command for a worktree. If the command fails, rejects with the end of its output. */
-export function setUp(
+export function runSetup(
   [file, ...args]: readonly [string, ...string[]],
   { cwd, env, signal }: SetupOptions,
 ): Promise<void> {
@@ -79,7 +79,7 @@ export function setUp(
   })
 }
 
-function within(directory: string, name: string): string {
+function pathInside(directory: string, name: string): string {
   const path = join(directory, name)
   if (path === directory || !isInside(path, directory)) throw new Error(`${name} is outside the repository`)
   return path

@@ -5,31 +5,31 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { isPlainDirectory, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
 import type { Worktree, WorktreeChanges } from '@agent-relay/sdk/protocol'
 import type {
+  EndedWorker,
   EndedWorktree,
-  LeftBy,
-  MakeWorktree,
   PlannedWorktree,
   WorktreeKeeper,
+  WorktreeOptions,
 } from '../broker/workers/worker-runtime.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { projectConfig } from '../machine/trust.ts'
 import { isInside, realDirectory } from '../machine/working-directory.ts'
 import { makeBranch } from './branches.ts'
-import { changesOf, diffOf, uncommittedOf } from './changes.ts'
+import { changesOf, diffOf, uncommittedFiles } from './changes.ts'
 import { type Env, Git, GitError } from './git.ts'
-import { makeFolder, writeNew } from './own-files.ts'
+import { createFile, makeFolder } from './own-files.ts'
 import {
-  branchOf,
   type CheckoutState,
   checkoutOf,
-  exists,
-  mustBeIn,
+  listWorktrees,
   mustHaveNoFilters,
-  worktreesOf,
+  pathExists,
+  pathInCheckout,
+  workerBranch,
 } from './repository.ts'
-import { lockReason, recordOf, writeMark } from './worktree-mark.ts'
-import { discard, files, leave, mustBeInPlace } from './worktree-removal.ts'
-import { addSubmodules, copyFiles, setUp, type WorktreeSettings } from './worktree-setup.ts'
+import { findWorktreeRecord, lockReason, writeMark } from './worktree-mark.ts'
+import { discardWorktree, filesText, mustBeInPlace, removeIfClean } from './worktree-removal.ts'
+import { addSubmodules, copyFiles, runSetup, type WorktreeSettings } from './worktree-setup.ts'
 
 /** Maximum number of worktrees that workers of one name may leave behind. */
 const sameNameMax = 99
@@ -41,9 +41,9 @@ export class Worktrees implements WorktreeKeeper {
   readonly #git: Git
   readonly #dataDir: string
   /** Ids of workers for which no branch could be made: a branch or worktree of that name belongs to somebody else. */
-  readonly #without = new Set<string>()
+  readonly #branchless = new Set<string>()
   /** The last queued change to the worktrees of each repository, by the repository's path. */
-  readonly #doing = new Map<string, Promise<unknown>>()
+  readonly #lastChanges = new Map<string, Promise<unknown>>()
 
   constructor({ env, dataDir }: { env: Env; dataDir: string }) {
     this.#git = new Git(env)
@@ -53,47 +53,51 @@ export class Worktrees implements WorktreeKeeper {
   async plan({ name, directory }: { name: string; directory: string }): Promise<PlannedWorktree> {
     const git = this.#git
     const checkout = await checkoutOf(git, directory)
-    const way = await mustBeIn(git, checkout, directory)
+    const way = await pathInCheckout(git, checkout, directory)
     await mustHaveNoFilters(git, checkout)
     const { settings, note } = this.#settings(join(checkout.root, way))
-    const worktree = await this.#free(checkout, name, homeOf(checkout.root, settings))
-    const dirty = await this.#dirty(checkout)
+    const worktree = await this.#chooseFree(checkout, name, worktreesFolderOf(checkout.root, settings))
+    const dirty = await this.#countUncommitted(checkout)
     const notes = [
       ...(note === undefined ? [] : [note]),
       ...(dirty > 0
-        ? [`Its worktree begins at the last commit: in ${checkout.top} ${files(dirty)} not committed, and not in it.`]
+        ? [
+            `Its worktree begins at the last commit: in ${checkout.top} ${filesText(dirty)} not committed, and not in it.`,
+          ]
         : []),
     ]
     return { worktree, cwd: join(worktree.path, way), ...(notes.length > 0 ? { note: notes.join(' ') } : {}) }
   }
 
   /** Counts the uncommitted files, for a note to the caller only: if git fails or takes too long, the count is 0. */
-  async #dirty({ top }: CheckoutState): Promise<number> {
+  async #countUncommitted({ top }: CheckoutState): Promise<number> {
     try {
-      return (await uncommittedOf(this.#git, top, {})).length
+      return (await uncommittedFiles(this.#git, top, {})).length
     } catch (error) {
       if (error instanceof GitError) return 0
       throw error
     }
   }
 
-  make(worktree: Worktree, options: MakeWorktree): Promise<void> {
-    return this.#alone(worktree, () => this.#add(worktree, options)).then(() => this.#setUp(worktree, options))
+  make(worktree: Worktree, options: WorktreeOptions): Promise<void> {
+    return this.#afterOthers(worktree, () => this.#add(worktree, options)).then(() => this.#setUp(worktree, options))
   }
 
-  leave(worktree: Worktree, by: LeftBy): Promise<EndedWorktree> {
-    return this.#end(worktree, by, async (git, left) => (this.#without.delete(by.worker) ? {} : leave(git, left)))
+  removeIfClean(worktree: Worktree, by: EndedWorker): Promise<EndedWorktree> {
+    return this.#end(worktree, by, async (git, left) =>
+      this.#branchless.delete(by.worker) ? {} : removeIfClean(git, left),
+    )
   }
 
-  discard(worktree: Worktree, by: LeftBy): Promise<EndedWorktree> {
-    return this.#end(worktree, by, discard)
+  discard(worktree: Worktree, by: EndedWorker): Promise<EndedWorktree> {
+    return this.#end(worktree, by, discardWorktree)
   }
 
   /** Ends a worktree. After any failure the worktree stays, since it may hold work, or may not be ours. */
-  #end(worktree: Worktree, by: LeftBy, end: typeof leave): Promise<EndedWorktree> {
-    return this.#alone(worktree, async () => {
+  #end(worktree: Worktree, by: EndedWorker, end: typeof removeIfClean): Promise<EndedWorktree> {
+    return this.#afterOthers(worktree, async () => {
       try {
-        return await end(this.#git, { worktree, ...by, home: this.#homeOf(worktree, by.cwd) })
+        return await end(this.#git, { worktree, ...by, worktreesFolder: this.#folderOf(worktree, by.cwd) })
       } catch (error) {
         return { kept: (error as Error).message }
       }
@@ -101,52 +105,52 @@ export class Worktrees implements WorktreeKeeper {
   }
 
   async changes(worktree: Worktree): Promise<WorktreeChanges | undefined> {
-    if (!exists(join(worktree.path, '.git'))) return undefined
-    return changesOf(this.#git, worktree, (await recordOf(this.#git, worktree))?.mark?.copied ?? {})
+    if (!pathExists(join(worktree.path, '.git'))) return undefined
+    return changesOf(this.#git, worktree, (await findWorktreeRecord(this.#git, worktree))?.mark?.copied ?? {})
   }
 
   diff(worktree: Worktree): Promise<{ text: string; isCut: boolean }> {
-    if (!exists(join(worktree.path, '.git'))) throw new RefusalError('worktree.unknown', { name: worktree.branch })
+    if (!pathExists(join(worktree.path, '.git'))) throw new RefusalError('worktree.unknown', { name: worktree.branch })
     return diffOf(this.#git, worktree)
   }
 
-  async #add(worktree: Worktree, { worker, cwd, marker }: MakeWorktree): Promise<void> {
-    this.#without.add(worker)
+  async #add(worktree: Worktree, { worker, cwd, marker }: WorktreeOptions): Promise<void> {
+    this.#branchless.add(worker)
     const { repository, path, branch } = worktree
-    const home = this.#homeOf(worktree, cwd)
-    await mustBeInPlace(this.#git, { worktree, home })
+    const home = this.#folderOf(worktree, cwd)
+    await mustBeInPlace(this.#git, { worktree, worktreesFolder: home })
     await makeFolder(home)
     // A `.gitignore` in the folder of worktrees makes git ignore that folder, without a change to any file of the repository.
-    if (!exists(join(home, '.gitignore'))) await writeNew(join(home, '.gitignore'), '*\n', 0o644)
+    if (!pathExists(join(home, '.gitignore'))) await createFile(join(home, '.gitignore'), '*\n', 0o644)
     await makeBranch(this.#git, worktree)
-    this.#without.delete(worker)
+    this.#branchless.delete(worker)
     const add = ['worktree', 'add', '--quiet', '--lock', '--reason', lockReason(worker), '--', path, branch]
     await this.#git.run(repository, add, { env: marker, timeoutMs: addMs })
     await writeMark(this.#git, worktree, { worker, copied: {}, isSettingUp: true })
     await this.#git.run(repository, ['worktree', 'unlock', '--', path])
   }
 
-  async #setUp(worktree: Worktree, { worker, cwd, environment, signal, onSetup }: MakeWorktree): Promise<void> {
+  async #setUp(worktree: Worktree, { worker, cwd, environment, signal, onSetup }: WorktreeOptions): Promise<void> {
     const { settings = {} } = this.#settings(join(worktree.repository, relative(worktree.path, cwd)))
     await addSubmodules(this.#git, worktree, settings.submodules)
     const copied = await copyFiles(worktree, settings.copy)
     const [file, ...args] = settings.setup ?? []
     if (file !== undefined) {
       await onSetup(`set-up: ${[file, ...args].join(' ')}`)
-      await setUp([file, ...args], { cwd, env: environment, signal })
+      await runSetup([file, ...args], { cwd, env: environment, signal })
     }
     await writeMark(this.#git, worktree, { worker, copied })
   }
 
   /** Chooses the worktree's name: the first of Fixer, Fixer-2, … for which neither a branch nor a directory exists. */
-  async #free({ root, head, branch: onto }: CheckoutState, name: string, home: string): Promise<Worktree> {
-    mustBePlain(root, home)
-    const known = await worktreesOf(this.#git, root)
+  async #chooseFree({ root, head, branch: onto }: CheckoutState, name: string, home: string): Promise<Worktree> {
+    mustHaveNoLink(root, home)
+    const known = await listWorktrees(this.#git, root)
     for (let n = 1; n <= sameNameMax; n++) {
-      const label = labelOf(name) + (n === 1 ? '' : `-${n}`)
-      const [branch, path] = [branchOf(label), join(home, label)]
-      const isTaken = exists(path) || known.some((each) => each.path === path)
-      if (isTaken || (await this.#git.line(root, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`])))
+      const label = branchPart(name) + (n === 1 ? '' : `-${n}`)
+      const [branch, path] = [workerBranch(label), join(home, label)]
+      const isTaken = pathExists(path) || known.some((each) => each.path === path)
+      if (isTaken || (await this.#git.firstLine(root, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`])))
         continue
       return { repository: root, path, branch, base: head, ...(onto === undefined ? {} : { onto }) }
     }
@@ -157,8 +161,8 @@ export class Worktrees implements WorktreeKeeper {
    * Runs one change at a time on the worktrees of a repository: making and ending a worktree change the same lists of git, which must not be found locked or
    * half made.
    */
-  #alone<T>({ repository }: Worktree, work: () => Promise<T>): Promise<T> {
-    const doing = this.#doing
+  #afterOthers<T>({ repository }: Worktree, work: () => Promise<T>): Promise<T> {
+    const doing = this.#lastChanges
     const done = (doing.get(repository) ?? Promise.resolve()).then(work)
     const forget = () => doing.get(repository) === over && doing.delete(repository)
     const over: Promise<unknown> = done.then(forget, forget)
@@ -167,10 +171,10 @@ export class Worktrees implements WorktreeKeeper {
   }
 
   /** Returns the folder in which this worktree was made: the usual folder, unless the trusted configuration of the worker's directory names another. */
-  #homeOf({ repository, path }: Worktree, cwd = path): string {
-    const usual = homeOf(repository, undefined)
+  #folderOf({ repository, path }: Worktree, cwd = path): string {
+    const usual = worktreesFolderOf(repository, undefined)
     if (dirname(path) === usual || !isInside(cwd, path)) return usual
-    return homeOf(repository, this.#settings(join(repository, relative(path, cwd))).settings)
+    return worktreesFolderOf(repository, this.#settings(join(repository, relative(path, cwd))).settings)
   }
 
   #settings(directory: string): { settings?: WorktreeSettings; note?: string } {
@@ -181,20 +185,20 @@ export class Worktrees implements WorktreeKeeper {
   }
 }
 
-function homeOf(root: string, settings: WorktreeSettings | undefined): string {
+function worktreesFolderOf(root: string, settings: WorktreeSettings | undefined): string {
   const home = resolve(root, settings?.directory ?? join('.relay', 'worktrees'))
-  return isInside(home, root) ? home : realWay(home)
+  return isInside(home, root) ? home : realPathOf(home)
 }
 
 /**
  * Returns a path without links. A folder for worktrees outside the repository is the owner's choice, and may be reached by links: git knows it without them.
  */
-function realWay(path: string): string {
-  return realDirectory(path) ?? join(realWay(dirname(path)), basename(path))
+function realPathOf(path: string): string {
+  return realDirectory(path) ?? join(realPathOf(dirname(path)), basename(path))
 }
 
 /** Refuses a folder for worktrees inside the repository that is reached by a link, since the link would lead somewhere else. */
-function mustBePlain(root: string, home: string): void {
+function mustHaveNoLink(root: string, home: string): void {
   if (!isInside(home, root)) return
   let way = root
   try {
@@ -209,6 +213,6 @@ function mustBePlain(root: string, home: string): void {
 }
 
 /** Turns an agent's name into a part of a branch's name: git takes no `..`, and no `.` or `.lock` at the end. */
-function labelOf(name: string): string {
+function branchPart(name: string): string {
   return name.replace(/\.(?=\.|$)/g, '-').replace(/\.lock$/, '-lock')
 }

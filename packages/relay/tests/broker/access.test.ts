@@ -6,7 +6,7 @@ import { type CallName, type InputOf, type OperationName, operations, type Watch
 import { type Link, makeIds, socketConnector, websocketConnector } from '@agent-relay/sdk/wire'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Access, accessOf, type Caller } from '../../../../scripts/access.ts'
-import { refusalOf } from '../../src/core/refusal-error.ts'
+import { toRefusal } from '../../src/core/refusal-error.ts'
 import { HttpWorld, rawStatus } from '../wires/http-world.ts'
 
 const names = Object.keys(operations) as OperationName[]
@@ -242,7 +242,7 @@ describe('which operations each kind of session may ask', () => {
     expect((await fetch(`${lift.url}/healthz`)).status).toBe(200)
     const { dispatch } = await lift.daemon.open('home')
     for (const hello of [{ name: 'pm' }, { name: 'dev', key: lift.key }]) {
-      const { session } = await dispatch.hello({ door: 'lift', kind: 'model' }, hello)
+      const { session } = await dispatch.openSession({ door: 'lift', kind: 'model' }, hello)
       const ask: Ask = async (operation, input) => {
         try {
           if (operations[operation].kind === 'watch')
@@ -250,7 +250,7 @@ describe('which operations each kind of session may ask', () => {
           else await dispatch.call(session, operation, input, id('c'))
           return 'ok'
         } catch (error) {
-          return refusalOf(error).code
+          return toRefusal(error).code
         }
       }
       expect(await table(ask, hello.name, lift)).toEqual(expected('lift'))

@@ -1,20 +1,20 @@
 // A client that uses an id twice: the same call gets its answer again, another call is refused and never taken for stored.
 
 import { expect, test } from 'vitest'
-import { digestOf } from '../../src/broker/operation-input.ts'
+import { inputDigest } from '../../src/broker/operation-input.ts'
 import { HttpWorld, type Json } from '../wires/http-world.ts'
 
 test('the digest covers the input in any order of its keys, but not how long the sender waits', () => {
-  const digest = digestOf('message.send', { to: 'bob', body: 'x', wait: { timeoutMs: 1_000 } })
-  expect(digestOf('message.send', { body: 'x', thread: undefined, to: 'bob' })).toBe(digest)
-  expect(digestOf('message.send', { to: ['bob'], body: 'x' })).not.toBe(digest)
-  expect(digestOf('message.send', { to: 'bob', body: 'x ' })).not.toBe(digest)
-  expect(digestOf('channel.create', { to: 'bob', body: 'x' })).not.toBe(digest)
-  expect(digestOf('action.invoke', { input: { a: [1, { b: 2, c: 3 }] } })).toBe(
-    digestOf('action.invoke', { input: { a: [1, { c: 3, b: 2 }] } }),
+  const digest = inputDigest('message.send', { to: 'bob', body: 'x', wait: { timeoutMs: 1_000 } })
+  expect(inputDigest('message.send', { body: 'x', thread: undefined, to: 'bob' })).toBe(digest)
+  expect(inputDigest('message.send', { to: ['bob'], body: 'x' })).not.toBe(digest)
+  expect(inputDigest('message.send', { to: 'bob', body: 'x ' })).not.toBe(digest)
+  expect(inputDigest('channel.create', { to: 'bob', body: 'x' })).not.toBe(digest)
+  expect(inputDigest('action.invoke', { input: { a: [1, { b: 2, c: 3 }] } })).toBe(
+    inputDigest('action.invoke', { input: { a: [1, { c: 3, b: 2 }] } }),
   )
-  expect(digestOf('x', { a: [12] })).not.toBe(digestOf('x', { a: [1, 2] }))
-  expect(digestOf('x', null)).toBe(digestOf('x', {}))
+  expect(inputDigest('x', { a: [12] })).not.toBe(inputDigest('x', { a: [1, 2] }))
+  expect(inputDigest('x', null)).toBe(inputDigest('x', {}))
   expect(digest).toMatch(/^[\w-]{22}$/)
 })
 

@@ -2,10 +2,10 @@
 
 import { type Entry, makeIds } from '@agent-relay/sdk/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Engine, Reply } from '../../src/broker/engine.ts'
+import type { CommandReply, Engine } from '../../src/broker/engine.ts'
 import { Hub } from '../../src/broker/hub.ts'
 import { LocalEngine } from '../../src/broker/local-engine.ts'
-import { atOnce } from '../../src/core/steps.ts'
+import { runAllSteps } from '../../src/core/steps.ts'
 import { Store } from '../../src/store/store.ts'
 
 let store: Store
@@ -29,7 +29,7 @@ function engineOn(path: string): Engine {
     hub,
     clock: { now: () => now, steady: () => 0, after: () => ({ cancel: () => {} }) },
     ids: makeIds(() => now),
-    world: { isLive: () => false, holder: () => undefined },
+    world: { isLive: () => false, liveSession: () => undefined },
     onFatal: (error) => fatal.push(error),
   })
 }
@@ -42,18 +42,18 @@ beforeEach(async () => {
   told.length = 0
 })
 
-function register(name: string): Promise<Reply> {
+function register(name: string): Promise<CommandReply> {
   const input = { name, proven: false, mayRetake: true, isHolder: false, tokenHash: `hash of ${name}` }
   return engine.submit({ rule: 'agent.register', input, by: name, cause: `hello ${name}` })
 }
 
-function send(body: string, to = 'bob', cause = `c${calls++}`): Promise<Reply> {
+function send(body: string, to = 'bob', cause = `c${calls++}`): Promise<CommandReply> {
   return engine.submit({ rule: 'message.send', input: { to, body }, by: 'ada', cause })
 }
 
-const done = (reply: Reply): boolean => !('refusal' in reply)
-const codeOf = (reply: Reply): string => ('refusal' in reply ? reply.refusal.code : 'done')
-const stored = (): number => atOnce(store.queries.messageCount(store.journal.lastSeq))
+const done = (reply: CommandReply): boolean => !('refusal' in reply)
+const codeOf = (reply: CommandReply): string => ('refusal' in reply ? reply.refusal.code : 'done')
+const stored = (): number => runAllSteps(store.queries.messageCount(store.journal.lastSeq))
 
 /** Counts the transactions that were committed by `work`. */
 async function commitsOf(work: () => Promise<unknown>): Promise<number> {
@@ -77,7 +77,7 @@ describe('group commit', () => {
   })
 
   test('a flood of commands is stored in several transactions, in order', async () => {
-    let replies: Reply[] = []
+    let replies: CommandReply[] = []
     const commits = await commitsOf(async () => {
       replies = await Promise.all(Array.from({ length: 600 }, (_, i) => send(String(i))))
     })

@@ -49,7 +49,7 @@ test('the list of runs: of everybody or of one agent, of any status, newest firs
         // None is looked at without a pause.
         if (agent === undefined && status === 'completed') expect(pauses).toBeGreaterThanOrEqual(700)
       }
-  expect([runs.busyWith('ada')?.agent, runs.busyWith('nobody')]).toEqual(['ada', undefined])
+  expect([runs.currentRunOf('ada')?.agent, runs.currentRunOf('nobody')]).toEqual(['ada', undefined])
 })
 
 test('events of one type are found from either end, wherever the range begins', () => {
@@ -60,7 +60,7 @@ test('events of one type are found from either end, wherever the range begins', 
   )
   const all = journal.read(0, 10_000)
   const find = (types: string[], after: number, to: number, isUpward: boolean) =>
-    [...journal.holding(types, { after, to, isUpward })].filter((seq) => seq !== undefined)
+    [...journal.entryNumbersHolding(types, { after, to, isUpward })].filter((seq) => seq !== undefined)
   for (const types of [
     ['run.stopped'],
     ['run.*', 'agent.registered'],
@@ -86,7 +86,7 @@ test('events of one type are found from either end, wherever the range begins', 
   expect(find(['channel.left'], 0, journal.lastSeq, true)).toEqual([])
   const { pauses } = counted(
     (function* (): Steps<void> {
-      for (const seq of journal.holding(['action.*'], { after: 0, to: journal.lastSeq, isUpward: true }))
+      for (const seq of journal.entryNumbersHolding(['action.*'], { after: 0, to: journal.lastSeq, isUpward: true }))
         yield seq as undefined
     })(),
   )

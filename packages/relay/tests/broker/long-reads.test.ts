@@ -1,7 +1,7 @@
 // Long reads share the event loop: none waits for another, old ones do not hold up new ones, and abandoned ones end.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { Budget, LongReads, sliceMs } from '../../src/broker/long-reads.ts'
+import { LongReads, ReadTimeBudget, readSliceMs } from '../../src/broker/long-reads.ts'
 import type { Steps } from '../../src/core/steps.ts'
 
 const never = new AbortController().signal
@@ -23,7 +23,8 @@ function* steps(count: number, ms: number, onStep: () => void = () => {}): Steps
   return count
 }
 
-const run = (reads: LongReads, work: Steps<number>, abandoned = never) => reads.run(work, new Budget(), abandoned)
+const run = (reads: LongReads, work: Steps<number>, abandoned = never) =>
+  reads.run(work, new ReadTimeBudget(), abandoned)
 
 test('however many long reads run, they get one slice of time per turn of the event loop', async () => {
   const reads = new LongReads()
@@ -45,7 +46,7 @@ test('however many long reads run, they get one slice of time per turn of the ev
   expect(await Promise.all(all)).toEqual(Array(10).fill(40))
   watching.isOver = true
   // Half a millisecond each, and one that had begun.
-  expect(Math.max(...most)).toBe(sliceMs / 0.5 + 1)
+  expect(Math.max(...most)).toBe(readSliceMs / 0.5 + 1)
   expect(reads.size).toBe(0)
 })
 
@@ -106,7 +107,7 @@ test('a read that fails does not affect the others', async () => {
 })
 
 test('a budget counts the time a read works, not the time it waits', async () => {
-  const budget = new Budget(300)
+  const budget = new ReadTimeBudget(300)
   budget.start()
   spin(10)
   budget.stop()

@@ -4,17 +4,17 @@
 import { type Fact, makeIds, type OutputOf, type RelayEvent } from '@agent-relay/sdk/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Asking } from '../../src/broker/call.ts'
+import type { CallContext } from '../../src/broker/call.ts'
 import { Events } from '../../src/broker/events.ts'
 import { Hub } from '../../src/broker/hub.ts'
 import { LocalEngine } from '../../src/broker/local-engine.ts'
 import { LongReads } from '../../src/broker/long-reads.ts'
-import { conversations, mail, messages, thread } from '../../src/broker/messages/history.ts'
-import { Search } from '../../src/broker/messages/search.ts'
-import type { Context } from '../../src/broker/workspace.ts'
+import { listConversations, listMail, listMessages, listThread } from '../../src/broker/messages/history.ts'
+import { MessageSearch } from '../../src/broker/messages/search.ts'
+import type { DaemonCallScope } from '../../src/broker/workspace.ts'
 import { seesFact } from '../../src/core/facts/table.ts'
 import { type Reader, sees, seesAllRuns } from '../../src/core/sight.ts'
-import { atOnce } from '../../src/core/steps.ts'
+import { runAllSteps } from '../../src/core/steps.ts'
 import type { MessageHead, RunRow } from '../../src/core/view.ts'
 import { systemClock } from '../../src/machine/clock.ts'
 import { fillConcerns } from '../../src/store/concerns.ts'
@@ -145,23 +145,23 @@ test('events: the index finds what the rule allows, from either end, in pages of
         const wanted = allowed.map(({ seq, fact }) => ({ seq, fact: withoutSecrets(fact) }))
         const upward: RelayEvent[] = []
         for (let since = 0, more = true; more; ) {
-          const page = atOnce(events.list(reader, { since, limit }, never))
+          const page = runAllSteps(events.list(reader, { since, limit }, never))
           upward.push(...page.events)
           ;({ next: since, more } = page)
         }
         expect(plain(upward)).toEqual(wanted)
         const downward: RelayEvent[][] = []
         for (let before: number | undefined = lastSeq + 1; before !== undefined; ) {
-          const page: OutputOf<'event.list'> = atOnce(events.list(reader, { before, limit }, never))
+          const page: OutputOf<'event.list'> = runAllSteps(events.list(reader, { before, limit }, never))
           downward.unshift(page.events)
           before = page.earlier
         }
         expect(downward.flat()).toEqual(upward)
         // So few that they are looked through one by one.
-        const near = atOnce(events.list(reader, { since: lastSeq - 100, limit: 1_000 }, never)).events
+        const near = runAllSteps(events.list(reader, { since: lastSeq - 100, limit: 1_000 }, never)).events
         expect(near).toEqual(upward.filter(({ seq }) => seq > lastSeq - 100))
         const types = ['message.created', 'delivery.*']
-        const chosen = atOnce(events.list(reader, { since: 0, types, limit: 1e6 }, never)).events
+        const chosen = runAllSteps(events.list(reader, { since: 0, types, limit: 1e6 }, never)).events
         expect(chosen).toEqual(upward.filter(({ type }) => type === 'message.created' || type.startsWith('delivery.')))
       }
     }),
@@ -173,13 +173,13 @@ test('events: a page without a number holds the newest, and nothing is missed fr
   const world = history(7, 500)
   const { events } = eventsOf(world)
   const bob = { agent: 'bob', standing: { rank: 'agent' as const } }
-  const whole = atOnce(events.list(bob, { since: 0, limit: 1e6 }, never)).events
-  const newest = atOnce(events.list(bob, { limit: 20 }, never))
+  const whole = runAllSteps(events.list(bob, { since: 0, limit: 1e6 }, never)).events
+  const newest = runAllSteps(events.list(bob, { limit: 20 }, never))
   expect(newest.events).toEqual(whole.slice(-newest.events.length))
   expect(newest.events.length).toBeGreaterThanOrEqual(20)
   expect(newest).toMatchObject({ next: world.store.journal.lastSeq, more: false, earlier: newest.events[0]?.seq })
   const id = world.send('ada', 'bob')
-  expect(atOnce(events.list(bob, { since: newest.next, limit: 20 }, never)).events.at(-1)?.message?.id).toBe(id)
+  expect(runAllSteps(events.list(bob, { since: newest.next, limit: 20 }, never)).events.at(-1)?.message?.id).toBe(id)
 })
 
 test('events: an old journal that is indexed later gets the same index', () => {
@@ -205,12 +205,19 @@ test('searches find exactly what the reader may see, whatever the filter, in pag
         hub,
         clock: systemClock,
         ids: makeIds(),
-        world: { isLive: () => false, holder: () => undefined },
+        world: { isLive: () => false, liveSession: () => undefined },
         onFatal() {},
       })
-      const search = new Search({ store, engine, hub, reads: new LongReads(), path: ':memory:', partEntries: 64 })
+      const search = new MessageSearch({
+        store,
+        engine,
+        hub,
+        reads: new LongReads(),
+        path: ':memory:',
+        partEntries: 64,
+      })
       const told = heads(world)
-        .map((head) => ({ head, body: store.queries.whole(head).body }))
+        .map((head) => ({ head, body: store.queries.messageWithBody(head).body }))
         .reverse()
       for (const reader of readers) {
         for (const asked of [
@@ -222,7 +229,7 @@ test('searches find exactly what the reader may see, whatever the filter, in pag
         ]) {
           const found: number[] = []
           for (let before: number | undefined, isFirst = true; isFirst || before !== undefined; isFirst = false) {
-            const page = atOnce(search.find(reader, { text: 'owl fo*', ...asked, limit, before }, never))
+            const page = runAllSteps(search.find(reader, { text: 'owl fo*', ...asked, limit, before }, never))
             found.push(...page.messages.map(({ seq }) => seq))
             before = page.next
           }
@@ -246,9 +253,9 @@ test('searches find exactly what the reader may see, whatever the filter, in pag
 /** A history, and the readers who ask as an agent. */
 function asked(seed: number) {
   const world = history(seed, 400)
-  const context = { workspace: { store: world.store } } as Context
+  const context = { workspace: { store: world.store } } as DaemonCallScope
   const askings = readers.flatMap((reader) =>
-    reader.agent === undefined ? [] : [{ reader, asking: { session: reader, by: reader.agent } as Asking }],
+    reader.agent === undefined ? [] : [{ reader, asking: { session: reader, by: reader.agent } as CallContext }],
   )
   return { world, store: world.store, context, askings }
 }
@@ -263,7 +270,7 @@ test('pages of a conversation and threads hold what may be seen, and nothing tha
           if (store.view.lastNumber(conversation) === undefined) continue
           const wanted = seen.filter((head) => head.conversation === conversation).map(({ n }) => n)
           const read = (asked: object) =>
-            atOnce(messages(context, asking, { conversation, limit, ...asked })).messages.map(({ n }) => n)
+            runAllSteps(listMessages(context, asking, { conversation, limit, ...asked })).messages.map(({ n }) => n)
           const down: number[] = []
           for (let page = read({}); page.length > 0; page = read({ before: down[0] })) down.unshift(...page)
           expect(down).toEqual(wanted)
@@ -273,7 +280,9 @@ test('pages of a conversation and threads hold what may be seen, and nothing tha
         }
         const told: number[] = []
         for (let after: number | undefined = 0; after !== undefined; ) {
-          const page: OutputOf<'message.thread'> = atOnce(thread(context, asking, { thread: 't', after, limit }, never))
+          const page: OutputOf<'message.thread'> = runAllSteps(
+            listThread(context, asking, { thread: 't', after, limit }, never),
+          )
           told.push(...page.messages.map(({ seq }) => seq))
           after = page.next
         }
@@ -290,7 +299,7 @@ test('lists of conversations show those that may be seen, and of each the last m
       const { world, store, context, askings } = asked(seed)
       const names = (store.database.prepare('SELECT name FROM conversations').all() as [string][]).map(([name]) => name)
       for (const { reader, asking } of askings) {
-        const listed = atOnce(conversations(context, asking, { limit: 500 })).conversations
+        const listed = runAllSteps(listConversations(context, asking, { limit: 500 })).conversations
         const wanted = names.filter((name) => sees(store.view, reader, 'conversation', name))
         expect(listed.map(({ name }) => name).sort()).toEqual(wanted.sort())
         for (const { name, last } of listed) {
@@ -314,14 +323,15 @@ test('receipts are kept for those who see the message and did not send it, and m
           sees(store.view, { agent, standing: { rank: 'agent' } }, 'message', head),
         )
         expect(
-          atOnce(store.queries.receipts(head, () => false))
+          runAllSteps(store.queries.receipts(head, () => false))
             .map(({ agent }) => agent)
             .sort(),
         ).toEqual(wanted)
       }
       for (const { reader, asking } of askings)
         for (const agent of all) {
-          const read = (box: 'inbox' | 'sent') => atOnce(mail(context, asking, { agent, box, limit: 500 })).messages
+          const read = (box: 'inbox' | 'sent') =>
+            runAllSteps(listMail(context, asking, { agent, box, limit: 500 })).messages
           if (!sees(store.view, reader, 'mail', agent)) {
             expect(() => read('inbox')).toThrow(/is for/)
             continue
@@ -343,7 +353,7 @@ test('lists of runs hold exactly the runs that the reader may see', () => {
       for (const reader of readers) {
         if (reader.agent === undefined) continue
         const scope = seesAllRuns(store.view, reader) ? undefined : reader.agent
-        const listed = atOnce(store.view.runs.list(scope, undefined, limit)).map(({ id }) => id)
+        const listed = runAllSteps(store.view.runs.list(scope, undefined, limit)).map(({ id }) => id)
         const wanted = ids.filter((id) => sees(store.view, reader, 'run', store.view.runs.byId(id) as RunRow))
         expect(listed).toEqual(wanted.slice(0, limit))
       }

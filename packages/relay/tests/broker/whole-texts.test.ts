@@ -14,7 +14,7 @@ afterEach(() => house.close())
 
 test('a list of long contracts has the first of them whole, and stays within a line', async () => {
   const dispatch = house.dispatch('main')
-  const { session } = await dispatch.hello({ door: 'owner', kind: 'program' }, { name: 'Ada' })
+  const { session } = await dispatch.openSession({ door: 'owner', kind: 'program' }, { name: 'Ada' })
   let calls = 0
   const call = async <T>(op: 'run.start' | 'run.list' | 'run.status', input: object) =>
     (await dispatch.call(session, op, input, `c_${calls++}`)).output as T

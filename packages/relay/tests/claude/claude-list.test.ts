@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { letListInClaude } from '../../src/machine/claude-list-consent.ts'
+import { setClaudeListConsent } from '../../src/machine/claude-list-consent.ts'
 import { ClaudeWorld, type StandIn } from './claude-world.ts'
 
 let world: ClaudeWorld
@@ -38,7 +38,7 @@ const listed = () => {
   )
 }
 const isListed = (...names: string[]) => until(() => Object.keys(listed()).sort().join() === names.sort().join())
-const agree = () => letListInClaude(world.dataDir, true)
+const agree = () => setClaudeListConsent(world.dataDir, true)
 
 describe.skipIf(process.platform !== 'linux')('the list of Claude Code', () => {
   test('has none of ours before the person has agreed, and none after it was taken back', async () => {
@@ -48,7 +48,7 @@ describe.skipIf(process.platform !== 'linux')('the list of Claude Code', () => {
     expect(Object.keys(before)).toHaveLength(2)
     agree()
     await isListed('relay', 'Bob')
-    letListInClaude(world.dataDir, false)
+    setClaudeListConsent(world.dataDir, false)
     await isListed()
     expect(world.files()).toEqual(before)
   })

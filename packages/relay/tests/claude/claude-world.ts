@@ -44,7 +44,11 @@ export class ClaudeWorld {
 
   async start(): Promise<void> {
     this.daemon = await Daemon.start({
-      ...{ dataDir: this.dataDir, credentialsPath: join(this.dataDir, 'credentials.json'), opens: ['home'] },
+      ...{
+        dataDir: this.dataDir,
+        credentialsPath: join(this.dataDir, 'credentials.json'),
+        initialWorkspaces: ['home'],
+      },
       vendorHomes: { claude: this.home },
       onTrouble: (error) => this.troubles.push(error),
       onStop: () => {},

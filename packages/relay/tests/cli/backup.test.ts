@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { contentsOf } from '../../src/store/contents.ts'
+import { readDatabaseContents } from '../../src/store/contents.ts'
 import { World } from './cli-world.ts'
 
 let world: World
@@ -105,7 +105,7 @@ test('without a daemon it is restored with a new key, the same id, and every mes
     { name: 'home', messages: 0, isKeyNew: true },
   ])
   const database = join(at('alone'), 'projects', 'app', 'relay.db')
-  expect(contentsOf(database)).toMatchObject({ id: workspaces[0]?.id, messages: 2 })
+  expect(readDatabaseContents(database)).toMatchObject({ id: workspaces[0]?.id, messages: 2 })
   const key = await world.run(['workspace', 'key', 'app'], elsewhere('alone'))
   expect(key.stdout).toMatch(/^rk_/)
   // And a daemon opens it.

@@ -2,7 +2,7 @@
 
 import { Option } from 'commander'
 import { expect, test } from 'vitest'
-import { allCommands, catalog } from '../../src/cli/catalog.ts'
+import { allCommands, commandCatalog } from '../../src/cli/catalog.ts'
 import type { CliOption, NamedCommand } from '../../src/cli/command.ts'
 
 function withCommands(all: NamedCommand[], path = ''): (NamedCommand & { path: string })[] {
@@ -42,9 +42,9 @@ test('no command is listed twice', () => {
 })
 
 test('a noun and its other number lead to one command, and each group that lists does so by itself', () => {
-  const names = catalog.flatMap(({ name, alias }) => (alias === undefined ? [name] : [name, alias]))
+  const names = commandCatalog.flatMap(({ name, alias }) => (alias === undefined ? [name] : [name, alias]))
   expect(names).toEqual([...new Set(names)])
-  const nouns = catalog.flatMap(({ name, alias }) => (alias === undefined ? [] : [name]))
+  const nouns = commandCatalog.flatMap(({ name, alias }) => (alias === undefined ? [] : [name]))
   expect(nouns).toEqual(
     expect.arrayContaining(['channels', 'events', 'agents', 'workers', 'runs', 'actions', 'workspace']),
   )

@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { refreshLauncher } from '@agent-relay/mcp/launcher'
-import { Raw } from '@agent-relay/prove/harness/raw'
+import { RawConnection } from '@agent-relay/prove/harness/raw'
 import { until } from '../../../../test/until.ts'
 import { loginName } from '../../src/cli/connection.ts'
-import { execute, type Shell } from '../../src/cli/main.ts'
+import { type CommandShell, execute } from '../../src/cli/main.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
-import { isRunning } from '../../src/daemon/inspect.ts'
+import { isDaemonRunning } from '../../src/daemon/inspect.ts'
 
 export const launcher = fileURLToPath(new URL('../../bin/agent-relay.cjs', import.meta.url))
 export const pipeLauncher = fileURLToPath(new URL('../../../mcp/bin/agent-relay-mcp.cjs', import.meta.url))
@@ -65,7 +65,7 @@ export class World {
   /** Runs a command to its end in this process. Not for one that reads stdin, waits for a signal, or becomes a daemon. */
   async run(args: string[], { cwd = this.cwd, env = {} }: Omit<Where, 'input'> = {}): Promise<Ran> {
     const [stdout, stderr] = [new Kept(), new Kept()]
-    const shell = { stdout, stderr, cwd, env: { ...this.#env(), ...env } } as unknown as Shell
+    const shell = { stdout, stderr, cwd, env: { ...this.#env(), ...env } } as unknown as CommandShell
     const code = await execute([process.execPath, launcher, ...args], shell)
     return { code, stdout: stdout.text, stderr: withoutWaiting(stderr.text) }
   }
@@ -136,11 +136,11 @@ export class World {
 
   /** As `agent-relay daemon stop` does, without starting the command line for it. A socket may also be one that nobody answers at. */
   async #stopDaemon(): Promise<void> {
-    const control = await Raw.as(join(this.dataDir, 'control.sock')).catch(() => undefined)
+    const control = await RawConnection.connectAs(join(this.dataDir, 'control.sock')).catch(() => undefined)
     if (!control) return
     await control.call('daemon.stop', {})
     await control.end()
-    await until(() => !isRunning(this.dataDir))
+    await until(() => !isDaemonRunning(this.dataDir))
   }
 
   get env(): Record<string, string | undefined> {

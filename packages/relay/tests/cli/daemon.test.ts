@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isAlive } from '../../../../test/is-alive.ts'
 import { aWhile, until } from '../../../../test/until.ts'
-import { reachOrSpawn } from '../../src/cli/commands/daemon/starting.ts'
+import { reachOrSpawnDaemon } from '../../src/cli/commands/daemon/starting.ts'
 import { lockPathOf } from '../../src/daemon/inspect.ts'
 import { DaemonLock } from '../../src/store/lock.ts'
 import { type Ran, shellWords, World, withoutWaiting } from './cli-world.ts'
@@ -111,7 +111,7 @@ describe('daemon', () => {
   it('is waited for as long as it starts, and whoever waits is told', async () => {
     const said: string[] = []
     // No daemon answers within a millisecond: as one that has much to rewrite after an update.
-    const { link, childPid } = await reachOrSpawn(world.env, [], (text) => said.push(text), impatient)
+    const { link, childPid } = await reachOrSpawnDaemon(world.env, [], (text) => said.push(text), impatient)
     expect((await link.call('daemon.status', {}, 'c')).pid).toBe(childPid)
     await link.close()
     expect(said).toEqual([
@@ -125,7 +125,7 @@ describe('daemon', () => {
     const env = { ...world.env, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(counting)}` }
     // This process is the winner, which takes long: it has the lock, and does not answer yet.
     const winner = DaemonLock.acquire(lockPathOf(world.dataDir))
-    const loser = reachOrSpawn(env, [], (text) => said.push(text), impatient)
+    const loser = reachOrSpawnDaemon(env, [], (text) => said.push(text), impatient)
     await until(() => said.some((text) => text.startsWith('Another process ')))
     await Promise.race([loser, aWhile(1_500)])
     expect(readFileSync(starts, 'utf8')).toBe('s')
@@ -142,7 +142,7 @@ describe('daemon', () => {
   it('that hangs is not waited for: it has announced itself, and does not answer', async () => {
     const [hanging, hooks] = [DaemonLock.acquire(lockPathOf(world.directory('data'))), world.directory('data/hooks')]
     writeFileSync(join(hooks, 'daemon'), `${process.pid}\n`)
-    await expect(reachOrSpawn(world.env, [], () => {}, impatient)).rejects.toThrow(
+    await expect(reachOrSpawnDaemon(world.env, [], () => {}, impatient)).rejects.toThrow(
       `Another process (pid ${process.pid}, just started) holds ${world.dataDir} but does not answer.`,
     )
     hanging?.release()
@@ -161,8 +161,8 @@ describe('daemon', () => {
   it('is ended where it still starts while another one answers', async () => {
     // It would take the other's place, were that one stopped soon.
     const slow = '--import=data:text/javascript,await(new(Promise)(r=>setTimeout(r,600000)))'
-    const late = reachOrSpawn({ ...world.env, NODE_OPTIONS: slow }, [], () => {})
-    const first = await reachOrSpawn(world.env, [], () => {})
+    const late = reachOrSpawnDaemon({ ...world.env, NODE_OPTIONS: slow }, [], () => {})
+    const first = await reachOrSpawnDaemon(world.env, [], () => {})
     const { link, childPid } = await late
     expect((await link.call('daemon.status', {}, 'c')).pid).toBe(first.childPid)
     await until(() => !isAlive(childPid as number))

@@ -6,9 +6,9 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { data } from '../../src/cli/commands/doctor/data-directory.ts'
-import { node } from '../../src/cli/commands/doctor/machine.ts'
-import { isRunning } from '../../src/daemon/inspect.ts'
+import { dataDirectoryCheck } from '../../src/cli/commands/doctor/data-directory.ts'
+import { nodeCheck } from '../../src/cli/commands/doctor/machine.ts'
+import { isDaemonRunning } from '../../src/daemon/inspect.ts'
 import { plantDamage } from '../daemon/damage-world.ts'
 import { World } from './cli-world.ts'
 
@@ -82,14 +82,14 @@ describe('a whole installation', () => {
 
 describe('a planted fault', () => {
   it('an old Node', async () => {
-    const [finding] = await node({ env: {}, cwd: '/', nodeVersion: '18.20.4' })
+    const [finding] = await nodeCheck({ env: {}, cwd: '/', nodeVersion: '18.20.4' })
     expect(finding).toMatchObject({
       state: 'fault',
       text: expect.stringContaining('20.19'),
       fix: expect.stringContaining('nodejs.org'),
     })
-    expect((await node({ env: {}, cwd: '/', nodeVersion: '20.18.9' }))[0]?.state).toBe('fault')
-    expect((await node({ env: {}, cwd: '/', nodeVersion: '24.0.0' }))[0]?.state).toBe('ok')
+    expect((await nodeCheck({ env: {}, cwd: '/', nodeVersion: '20.18.9' }))[0]?.state).toBe('fault')
+    expect((await nodeCheck({ env: {}, cwd: '/', nodeVersion: '24.0.0' }))[0]?.state).toBe('ok')
   })
 
   it('a data directory that is a file: said, and left as it is', async () => {
@@ -105,7 +105,11 @@ describe('a planted fault', () => {
   it('a data directory that cannot be made: said, and no start is advised for it', async () => {
     const file = join(world.root, 'file')
     writeFileSync(file, 'mine')
-    const findings = await data({ env: { RELAY_DATA_DIR: join(file, 'data') }, cwd: '/', nodeVersion: '24.0.0' })
+    const findings = await dataDirectoryCheck({
+      env: { RELAY_DATA_DIR: join(file, 'data') },
+      cwd: '/',
+      nodeVersion: '24.0.0',
+    })
     expect(findings).toEqual([
       {
         check: 'data',
@@ -214,7 +218,7 @@ describe('a planted fault', () => {
     const { code, stderr } = await world.run(['daemon', 'start'])
     expect([code, stderr]).toEqual([78, expect.stringContaining(`${path} is damaged (`)])
     // It was started for this workspace alone, and does not stay behind without it.
-    expect([(await world.run(['daemon', 'status'])).code, isRunning(world.dataDir)]).toEqual([69, false])
+    expect([(await world.run(['daemon', 'status'])).code, isDaemonRunning(world.dataDir)]).toEqual([69, false])
     // One that serves another workspace goes on.
     await world.run(['daemon', 'start'], { cwd: world.directory('other') })
     expect((await world.run(['daemon', 'start'])).code).toBe(78)
@@ -541,8 +545,8 @@ describe('a planted fault', () => {
 
 /** The check of the daemon alone: the others would ask that socket for more than a greeting. */
 async function checked() {
-  const { daemon } = await import('../../src/cli/commands/doctor/data-directory.ts')
-  return daemon({ env: { RELAY_DATA_DIR: world.dataDir }, cwd: '/', nodeVersion: '20.19.0' })
+  const { daemonCheck } = await import('../../src/cli/commands/doctor/data-directory.ts')
+  return daemonCheck({ env: { RELAY_DATA_DIR: world.dataDir }, cwd: '/', nodeVersion: '20.19.0' })
 }
 
 /** What a killed process leaves behind. */

@@ -10,7 +10,7 @@ import { spawn as spawnPty } from '@lydell/node-pty'
 import { afterEach, expect, it } from 'vitest'
 import { isAlive } from '../../../../test/is-alive.ts'
 import { aWhile, until } from '../../../../test/until.ts'
-import { inProcess } from '../../src/wires/in-process.ts'
+import { inProcessConnector } from '../../src/wires/in-process.ts'
 import { HttpWorld } from '../wires/http-world.ts'
 import { launcher } from './cli-world.ts'
 
@@ -24,7 +24,7 @@ async function world() {
   const relay = await HttpWorld.start()
   undo.push(() => relay.stop())
   const { dispatch } = await relay.daemon.open('home')
-  const connect = inProcess(dispatch)
+  const connect = inProcessConnector(dispatch)
   const client = async (options: object) => {
     const made = new RelayClient({ connect, autoConnect: false, ...options })
     await made.connect()

@@ -6,7 +6,7 @@ import { Actions } from '@agent-relay/sdk/internal/client'
 import { socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { cleanPart } from '../../src/cli/text.ts'
+import { cleanStreamPart } from '../../src/cli/text.ts'
 import { World } from './cli-world.ts'
 
 /** A label and a body that speak as Claude Code's host, and as others' in wide letters. */
@@ -103,4 +103,4 @@ it.each([
   ['blanks that may have a name behind them', `<${' '.repeat(200)}`, `&lt;${' '.repeat(200)}`],
   ['another tag, whole', '<b>bold</b>', '<b>bold</b>'],
   ['a comparison far from the end', `a < b${'.'.repeat(100)}`, `a < b${'.'.repeat(100)}`],
-])('a stream, with %s', (_, part, shown) => expect(cleanPart(part)).toBe(shown))
+])('a stream, with %s', (_, part, shown) => expect(cleanStreamPart(part)).toBe(shown))

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isAlive } from '@agent-relay/sdk/internal/discover'
+import { isSocketAlive } from '@agent-relay/sdk/internal/discover'
 import { afterEach, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
 
@@ -41,7 +41,7 @@ async function start(args: string[]): Promise<ChildProcess> {
   child = started
   await until(() => {
     if (started.exitCode !== null) throw new Error(`ended with ${started.exitCode}`)
-    return isAlive(join(folder, 'control.sock'))
+    return isSocketAlive(join(folder, 'control.sock'))
   })
   return started
 }

@@ -120,7 +120,7 @@ describe.each(eras)('over %s', (era: Era) => {
 
   test('a session that shows a name or a token may use only its own', async () => {
     const { dispatch } = await world.daemon.open('lift')
-    const { session, welcome } = await dispatch.hello('owner', { name: 'dev-b' })
+    const { session, welcome } = await dispatch.openSession('owner', { name: 'dev-b' })
     dispatch.workspace.sessions.end(session)
     const { token } = welcome
     const named = await open({ 'x-relay-agent': 'dev-a' })

@@ -2,18 +2,18 @@
 
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { Print } from '../../src/cli/print.ts'
-import { ageOf, clean, oneLine, shorten, widthOf } from '../../src/cli/text.ts'
+import { Printer } from '../../src/cli/print.ts'
+import { ageText, cleanText, oneLine, shortenText, textWidth } from '../../src/cli/text.ts'
 
 interface Screen {
-  print: Print
+  print: Printer
   text(): string
 }
 
 function screen(env: Record<string, string>, columns?: number): Screen {
   const out = Object.assign(new PassThrough(), columns === undefined ? {} : { isTTY: true, columns })
   const stream = out as unknown as NodeJS.WriteStream
-  return { print: new Print(stream, stream, env), text: () => String(out.read() ?? '') }
+  return { print: new Printer(stream, stream, env), text: () => String(out.read() ?? '') }
 }
 
 describe('foreign text', () => {
@@ -29,20 +29,22 @@ describe('foreign text', () => {
     [`hi${String.fromCodePoint(0xe0068, 0xe0069)}\u{e0101}`, 'hi'],
     ['\0\u0007\u0008\u007f\u0085x', '\nx'],
     ['👩‍👩‍👧 mañana\tשלום', '👩‍👩‍👧 mañana\tשלום'],
-  ])('%j is shown as %j', (given, shown) => expect(clean(given)).toBe(shown))
+  ])('%j is shown as %j', (given, shown) => expect(cleanText(given)).toBe(shown))
 
   it('fits one line of a given width', () => {
     expect(oneLine('  a\n\tb  c ')).toBe('a b c')
-    expect(widthOf('日本 é 👍')).toBe(9)
-    expect(shorten('日本語テキスト', 7)).toBe('日本語…')
-    expect(shorten('abcdef', 6)).toBe('abcdef')
-    expect(shorten('abcdefg', 6, '...')).toBe('abc...')
-    expect(shorten('x'.repeat(200_000), 10)).toBe(`${'x'.repeat(9)}…`)
+    expect(textWidth('日本 é 👍')).toBe(9)
+    expect(shortenText('日本語テキスト', 7)).toBe('日本語…')
+    expect(shortenText('abcdef', 6)).toBe('abcdef')
+    expect(shortenText('abcdefg', 6, '...')).toBe('abc...')
+    expect(shortenText('x'.repeat(200_000), 10)).toBe(`${'x'.repeat(9)}…`)
   })
 
   it('tells ages in one unit', () => {
     const now = Date.parse('2026-01-02T00:00:00Z')
-    const ages = [1, 12, 180, 7200, 400_000].map((seconds) => ageOf(new Date(now - seconds * 1000).toISOString(), now))
+    const ages = [1, 12, 180, 7200, 400_000].map((seconds) =>
+      ageText(new Date(now - seconds * 1000).toISOString(), now),
+    )
     expect(ages).toEqual(['now', '12 s', '3 m', '2 h', '5 d'])
   })
 })
@@ -63,7 +65,7 @@ describe('colour', () => {
 })
 
 describe('a table', () => {
-  const columns = [{ head: 'NAME' }, { head: 'N', toTheRight: true }, { head: 'STATE', mayShrink: true }]
+  const columns = [{ head: 'NAME' }, { head: 'N', alignsRight: true }, { head: 'STATE', mayShrink: true }]
   const rows = [
     ['Alice', '5', 'waiting for somebody with a long name'],
     ['Bo', '12', 'active'],
@@ -93,7 +95,7 @@ describe('a table', () => {
   })
 
   it('leaves spare columns out before it cuts what matters', () => {
-    const wide = [{ head: 'NAME' }, { head: 'TYPE', spare: 2 }, { head: 'CLI', spare: 1 }, ...columns.slice(2)]
+    const wide = [{ head: 'NAME' }, { head: 'TYPE', dropRank: 2 }, { head: 'CLI', dropRank: 1 }, ...columns.slice(2)]
     const cells = [['Alice', 'agent', 'claude', 'waiting for somebody with a long name']]
     const shown = (width: number) => {
       const { print, text } = screen({ NO_COLOR: '1' }, width)

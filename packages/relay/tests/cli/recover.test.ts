@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { isAlive } from '../../../../test/is-alive.ts'
 import { until } from '../../../../test/until.ts'
-import { isRunning } from '../../src/daemon/inspect.ts'
-import { endPathOf, readEnd } from '../../src/store/journal-end.ts'
+import { isDaemonRunning } from '../../src/daemon/inspect.ts'
+import { endFilePath, readEndFile } from '../../src/store/journal-end.ts'
 import { World } from './cli-world.ts'
 
 let world: World
@@ -22,7 +22,7 @@ async function killedAfter(bodies: string[]): Promise<void> {
   const { pid } = await world.json<{ pid: number }>(['daemon', 'start'])
   for (const body of bodies) await world.run(['send', '*', body])
   process.kill(pid, 'SIGKILL')
-  await until(() => !isRunning(world.dataDir))
+  await until(() => !isDaemonRunning(world.dataDir))
 }
 
 const bodies = Array.from({ length: 12 }, (_, n) => `number ${n}`)
@@ -82,7 +82,7 @@ test('every command says what is gone, nothing is opened, and the files stay as 
 test('it goes on with what is left once a person has agreed, and keeps the files as they were', async () => {
   await killedAfter(bodies)
   cutLog()
-  const last = readEnd(databaseOf('app'))?.journal
+  const last = readEndFile(databaseOf('app'))?.journal
   const unasked = await world.launch(['workspace', 'recover', 'app'])
   expect([unasked.code, unasked.stderr]).toEqual([
     2,
@@ -148,6 +148,6 @@ test('the database of another workspace is not adopted: both are named', async (
     78,
     expect.stringMatching(/is the database of workspace "other" \(w_\w+\), and its own is workspace "app" \(w_\w+\)/),
   ])
-  expect(existsSync(endPathOf(databaseOf('app')))).toBe(true)
+  expect(existsSync(endFilePath(databaseOf('app')))).toBe(true)
   expect((await world.run(['workspace', 'recover', 'nobody', '--yes'])).stderr).toMatch(/No workspace "nobody"|nobody/)
 })

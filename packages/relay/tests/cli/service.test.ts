@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { serviceUnit } from '../../src/cli/commands/daemon/service.ts'
+import { serviceUnitText } from '../../src/cli/commands/daemon/service.ts'
 import { World } from './cli-world.ts'
 
 let world: World
@@ -17,7 +17,11 @@ const install = (...args: string[]) => world.run(['daemon', 'install-service', .
 
 describe('the text', () => {
   it('escapes what systemd would expand', () => {
-    const text = serviceUnit({ command: ['/a b/node', '$HOME', '50%"'], env: { P: '/x y/$z' }, finalExits: [76, 78] })
+    const text = serviceUnitText({
+      command: ['/a b/node', '$HOME', '50%"'],
+      env: { P: '/x y/$z' },
+      finalExits: [76, 78],
+    })
     expect(text).toContain('ExecStart="/a b/node" "$$HOME" "50%%\\""\n')
     expect(text).toContain('Environment="P=/x y/$z"\n')
     expect(text).toContain('RestartPreventExitStatus=76 78\n')

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { TerminalFilter } from '../../src/cli/commands/workers/terminal-filter.ts'
-import { splitWords } from '../../src/cli/commands/workers/workers.ts'
+import { splitCommandWords } from '../../src/cli/commands/workers/workers.ts'
 
 describe('a command as words, without a shell', () => {
   test.each<[line: string, words: string[]]>([
@@ -13,10 +13,10 @@ describe('a command as words, without a shell', () => {
     [`x "" ''`, ['x', '', '']],
     ['echo "say \\"hi\\"" $(id) `id` ; & |', ['echo', 'say "hi"', '$(id)', '`id`', ';', '&', '|']],
     ['  tab\tand\nline  ', ['tab', 'and', 'line']],
-  ])('%s', (line, words) => expect(splitWords(line)).toEqual(words))
+  ])('%s', (line, words) => expect(splitCommandWords(line)).toEqual(words))
 
   test.each(['', '   ', 'say "hi', "it's"])('%j is refused', (line) =>
-    expect(() => splitWords(line)).toThrow('--command'),
+    expect(() => splitCommandWords(line)).toThrow('--command'),
   )
 
   test('whatever is quoted comes back as it was', () => {
@@ -27,7 +27,7 @@ describe('a command as words, without a shell', () => {
     )
     fc.assert(
       fc.property(words, (list) => {
-        expect(splitWords(list.map(quoted).join(' '))).toEqual(list)
+        expect(splitCommandWords(list.map(quoted).join(' '))).toEqual(list)
       }),
     )
   })

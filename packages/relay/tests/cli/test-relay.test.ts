@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path'
 import { createServer } from '@agent-relay/mcp'
 import { discoverSocket, findDaemon, testFolder } from '@agent-relay/sdk/internal/discover'
-import { noteTestRelay, testRelays } from '@agent-relay/sdk/internal/test-relays'
+import { registerTestRelay, testRelays } from '@agent-relay/sdk/internal/test-relays'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { until } from '../../../../test/until.ts'
 import { launcher, Running, World } from './cli-world.ts'
@@ -112,7 +112,7 @@ describe('the notes of relays for tests', () => {
     writeFileSync(join(folder, `${Date.now() - 60_000}.${process.pid}.app`), '/nowhere/daemon.sock')
     writeFileSync(join(folder, `${Date.now()}.${process.pid}.empty`), '')
     await until(async () => (await findDaemon({ cwd: world.cwd, env })).socketPath === own.socketPath)
-    const forget = noteTestRelay({ project: 'app', socketPath: '/nowhere' }, world.cwd, env)
+    const forget = registerTestRelay({ project: 'app', socketPath: '/nowhere' }, world.cwd, env)
     expect(readdirSync(folder)).not.toContain(killed)
     forget()
     forget()

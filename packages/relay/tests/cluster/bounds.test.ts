@@ -1,7 +1,7 @@
 // A machine that asks without end and claims that everybody is there: the others read a bounded part of it, and serve honest machines as before.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { answer, asked, put, tellPresence } from '../../src/cluster/postgres/calls.ts'
+import { putAnswer, putQuestion, tellPresence, unansweredQuestions } from '../../src/cluster/postgres/calls.ts'
 import { type Client, withClient } from '../../src/cluster/postgres/connection.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 import { emptyWorkspace } from './empty-workspace.ts'
@@ -39,13 +39,13 @@ test('of its questions a hundred are open at once, a few are shown, and those of
     expect(await count(client, boot, 'c')).toBe(0)
     await client.query('ROLLBACK')
   })
-  expect(await put(two, { id: 'q', workspace: 'w_1', machine: 'one', input: '{}' }, 5_000)).toBe(true)
-  const shown = await asked(one)
+  expect(await putQuestion(two, { id: 'q', workspace: 'w_1', machine: 'one', input: '{}' }, 5_000)).toBe(true)
+  const shown = await unansweredQuestions(one)
   expect(shown.length).toBe(21)
   expect(shown.filter(({ machine }) => machine === 'two').map(({ id }) => id)).toEqual(['q'])
   // What was answered makes room for the next.
-  for (const { id } of shown) await answer(one, id, '{}')
-  expect((await asked(one)).length).toBe(20)
+  for (const { id } of shown) await putAnswer(one, id, '{}')
+  expect((await unansweredQuestions(one)).length).toBe(20)
 })
 
 test('of what it says about who is there, others read at most so much in one answer, and all that honest ones say', async () => {

@@ -5,15 +5,15 @@ import fc from 'fast-check'
 import { until } from '../../../../test/until.ts'
 import {
   type Append,
-  type Appended,
-  aheadMsMax,
-  beginning,
+  type AppendResult,
+  type ChangedKeys,
   type ClusterJournal,
-  type Place,
+  entryAheadMsMax,
+  type JournalPosition,
+  journalStart,
   pageEntriesMax,
   type SharedDraft,
   type SharedEntry,
-  type Writes,
 } from '../../src/cluster/cluster-journal.ts'
 import { keyText } from '../../src/cluster/keys.ts'
 import { everyKind } from '../store/journal-suite.ts'
@@ -35,7 +35,7 @@ function draft(more: Partial<SharedDraft> = {}): SharedDraft {
 }
 
 /** An append of one entry that changes these. */
-const writing = (writes: Writes) => ({ drafts: [draft({ writes })] })
+const writing = (writes: ChangedKeys) => ({ drafts: [draft({ writes })] })
 
 function same(what: string, got: unknown, wanted: unknown): void {
   if (!isDeepStrictEqual(got, wanted))
@@ -48,7 +48,7 @@ function kindOf(what: string, { kind }: { kind: string }, wanted: string): void 
 
 /** One machine's view of the cluster, which moves on with what it is told. */
 class Seat {
-  known: Place = beginning
+  known: JournalPosition = journalStart
   readonly seen: SharedEntry[] = []
   readonly journal: ClusterJournal
 
@@ -57,10 +57,10 @@ class Seat {
   }
 
   ask(more: Partial<Append> = {}): Append {
-    return { known: this.known, reads: [], drafts: [draft()], ...more }
+    return { position: this.known, reads: [], drafts: [draft()], ...more }
   }
 
-  async append(more: Partial<Append> = {}): Promise<Appended> {
+  async append(more: Partial<Append> = {}): Promise<AppendResult> {
     return this.journal.append(this.ask(more))
   }
 
@@ -93,7 +93,7 @@ async function apart(open: Parameters<Check>[0], more: Partial<Append> = {}): Pr
 }
 
 /** What conflicts, told a second time and naively: by looking through all that was ever appended. */
-function isBehind(history: readonly (Append & { last: number })[], { known, reads }: Append): boolean {
+function isBehind(history: readonly (Append & { last: number })[], { position: known, reads }: Append): boolean {
   const written = history
     .filter(({ last }) => last > known.seq)
     .flatMap(({ drafts }) => drafts.map(({ writes }) => writes))
@@ -184,7 +184,7 @@ export const checks: Record<string, Check> = {
     kindOf('the first', await former.append(), 'ok')
     const later = new Seat(await cluster.start('one'))
     kindOf('the former one appends', await former.append(), 'fenced')
-    kindOf('the former one follows', await former.journal.follow(beginning, 1), 'fenced')
+    kindOf('the former one follows', await former.journal.follow(journalStart, 1), 'fenced')
     kindOf('the later one', await later.append(), 'ok')
   },
   'a machine that was revoked neither appends nor follows': async (open) => {
@@ -193,7 +193,7 @@ export const checks: Record<string, Check> = {
     kindOf('before', await seat.append(), 'ok')
     await cluster.revoke('one')
     kindOf('it appends', await seat.append(), 'revoked')
-    kindOf('it follows', await seat.journal.follow(beginning, 1), 'revoked')
+    kindOf('it follows', await seat.journal.follow(journalStart, 1), 'revoked')
   },
   'a replica that knows another history is told so': async (open) => {
     const [a, b] = await apart(open)
@@ -201,9 +201,9 @@ export const checks: Record<string, Check> = {
     const another = { seq: b.known.seq, mark: `not ${b.known.mark}` }
     const beyond = { seq: a.known.seq + 1, mark: a.known.mark }
     for (const known of [another, beyond]) {
-      same('it appends', await a.append({ known }), { kind: 'diverged', head: 2 })
+      same('it appends', await a.append({ position: known }), { kind: 'diverged', head: 2 })
       same('it follows', await a.journal.follow(known, 10), { kind: 'diverged', head: 2 })
-      same('it waits for its turn', await a.journal.inTurn(known, () => a.ask({ known })), {
+      same('it waits for its turn', await a.journal.appendInTurn(known, () => a.ask({ position: known })), {
         kind: 'diverged',
         head: 2,
       })
@@ -217,7 +217,8 @@ export const checks: Record<string, Check> = {
     await a.append({ drafts: [draft({ at: 7 })] })
     await a.follow()
     const [first, ...later] = a.seen.map(({ at }) => at)
-    if (first === undefined || first < before || first > Date.now() + aheadMsMax) throw new Error(`it says ${first}`)
+    if (first === undefined || first < before || first > Date.now() + entryAheadMsMax)
+      throw new Error(`it says ${first}`)
     same('the later times', later, [first, first])
   },
   'a long absence is told in parts, and an append waits for the last of them': async (open) => {
@@ -255,7 +256,7 @@ export const checks: Record<string, Check> = {
       b.seen.map((entry) => entry.body),
       texts,
     )
-    const again = (cause: string) => ({ known: beginning, drafts: [draft({ cause })] })
+    const again = (cause: string) => ({ position: journalStart, drafts: [draft({ cause })] })
     for (const text of texts) kindOf('again', await b.append(again(text)), 'behind')
     const odd = [...texts, 'k'.repeat(5_000)]
     await a.follow()
@@ -295,7 +296,7 @@ export const checks: Record<string, Check> = {
     const all = await seats(open, 'one', 'two', 'three', 'four')
     const told: number[] = []
     const taken = all.map((seat) =>
-      seat.journal.inTurn(seat.known, (missed) => {
+      seat.journal.appendInTurn(seat.known, (missed) => {
         told.push(missed.length)
         const last = missed.at(-1)
         if (last) seat.known = { seq: last.seq, mark: last.mark }
@@ -323,7 +324,7 @@ export const checks: Record<string, Check> = {
           same(
             'what was missed',
             missed,
-            [...Array(head - ask.known.seq).keys()].map((i) => ask.known.seq + 1 + i),
+            [...Array(head - ask.position.seq).keys()].map((i) => ask.position.seq + 1 + i),
           )
           if (answer.kind === 'ok' && drafts.length > 0) {
             same(

@@ -67,7 +67,7 @@ export class FailoverWorld {
   async settled(workspace: string): Promise<void> {
     for (const machine of this.machines) {
       const { engine } = (await machine.open(workspace)).workspace
-      await (engine as unknown as { leave(): Promise<void> }).leave()
+      await (engine as unknown as { reportBeforeClose(): Promise<void> }).reportBeforeClose()
     }
     const lasts = () => Promise.all(this.machines.map((each) => this.storeOf(each, workspace)))
     await until(async () => new Set((await lasts()).map(({ journal }) => journal.lastSeq)).size === 1)

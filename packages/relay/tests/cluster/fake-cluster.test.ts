@@ -1,7 +1,7 @@
 // The cluster in memory keeps the contract, and the suite finds clusters that do not.
 
 import { describe, expect, test } from 'vitest'
-import type { Append, ClusterJournal, Place, Writes } from '../../src/cluster/cluster-journal.ts'
+import type { Append, ChangedKeys, ClusterJournal, JournalPosition } from '../../src/cluster/cluster-journal.ts'
 import { checks, type OpenCluster } from './cluster-suite.ts'
 import { FakeCluster } from './fake-cluster.ts'
 
@@ -21,7 +21,7 @@ function changed(change: (journal: ClusterJournal) => Partial<ClusterJournal>): 
         const journal = cluster.start(machine)
         const sound: ClusterJournal = {
           append: (append) => journal.append(append),
-          inTurn: (known, decide) => journal.inTurn(known, decide),
+          appendInTurn: (known, decide) => journal.appendInTurn(known, decide),
           follow: (known, limit) => journal.follow(known, limit),
           payload: (seq) => journal.payload(seq),
           onHint: (listener) => journal.onHint(listener),
@@ -37,7 +37,7 @@ let copies = 0
 const appends = (change: (append: Append) => Append) =>
   changed((journal) => ({ append: (append) => journal.append(change(append)) }))
 
-const writing = (change: () => Writes) =>
+const writing = (change: () => ChangedKeys) =>
   appends((append) => ({ ...append, drafts: append.drafts.map((each) => ({ ...each, writes: change() })) }))
 
 const faults: Record<string, () => OpenCluster> = {
@@ -73,7 +73,7 @@ const faults: Record<string, () => OpenCluster> = {
     },
   })),
   'gives a turn without waiting for it': changed((journal) => ({
-    inTurn: async (_: Place, decide) => journal.append(decide([])),
+    appendInTurn: async (_: JournalPosition, decide) => journal.append(decide([])),
   })),
 }
 

@@ -3,19 +3,19 @@
 
 import {
   type Append,
-  type Appended,
-  aheadMsMax,
+  type AppendResult,
   type ClusterJournal,
   ClusterUnreachable,
-  type Followed,
-  type Place,
+  entryAheadMsMax,
+  type FollowResult,
+  type JournalPosition,
   pageEntriesMax,
   type SharedDraft,
   type SharedEntry,
-  type Stopped,
+  type StopReason,
 } from '../../src/cluster/cluster-journal.ts'
-import { keys } from '../../src/core/conflict-keys.ts'
-import { administratorMark, type Draft } from '../../src/core/journal.ts'
+import { conflictKeys } from '../../src/core/conflict-keys.ts'
+import { administratorMark, type EntryDraft } from '../../src/core/journal.ts'
 
 /** The way between one machine and the cluster. Each message passes it once; a message that is lost never resolves. */
 export interface Wire {
@@ -87,9 +87,9 @@ export class FakeCluster {
   }
 
   /** What the administrator of the database tells all machines. */
-  proclaim(facts: Draft['facts']): void {
+  proclaim(facts: EntryDraft['facts']): void {
     const stamp = { at: this.now(), by: 'agent-relay', cause: `admin ${++this.#marks}` }
-    const draft = { ...stamp, rule: 'cluster', outcome: {}, facts, writes: [keys.machines] }
+    const draft = { ...stamp, rule: 'cluster', outcome: {}, facts, writes: [conflictKeys.machines] }
     const entry = { ...this.#entryOf('one', draft, 0), mark: `${administratorMark}${this.#marks}` }
     this.#store({ entries: [entry], payloads: [] })
     for (const listener of this.#listeners.keys()) listener(this.#entries.length)
@@ -148,12 +148,12 @@ export class FakeCluster {
 
   // What one holder of the lock does
 
-  append(by: { machine: string; boot: number }, { known, reads, drafts }: Append): Appended {
+  append(by: { machine: string; boot: number }, { position: known, reads, drafts }: Append): AppendResult {
     const stopped = this.#stoppedAt(by, known)
     if (stopped) return stopped
     const missed = this.#page(known.seq, pageEntriesMax)
     const isFar = this.#entries.length - known.seq > pageEntriesMax
-    const isStored = (draft: Draft) => (this.#causes.get(causeOf(draft)) ?? 0) > known.seq
+    const isStored = (draft: EntryDraft) => (this.#causes.get(causeOf(draft)) ?? 0) > known.seq
     if (isFar || this.#isChanged(known.seq, reads) || drafts.some(isStored)) return { kind: 'behind', missed }
     if (drafts.length === 0) return { kind: 'ok', numbered: [], missed }
     const entries = drafts.map((draft, i) => this.#entryOf(by.machine, draft, i))
@@ -162,7 +162,7 @@ export class FakeCluster {
     return { kind: 'ok', numbered: entries.map(({ seq, at, mark }) => ({ seq, at, mark })), missed }
   }
 
-  follow(by: { machine: string; boot: number }, known: Place, limit: number): Followed {
+  follow(by: { machine: string; boot: number }, known: JournalPosition, limit: number): FollowResult {
     const stopped = this.#stoppedAt(by, known)
     if (stopped) return stopped
     const entries = this.#page(known.seq, Math.min(limit, pageEntriesMax))
@@ -178,7 +178,10 @@ export class FakeCluster {
     return () => this.#listeners.delete(listener)
   }
 
-  #stoppedAt({ machine, boot }: { machine: string; boot: number }, { seq, mark }: Place): Stopped | undefined {
+  #stoppedAt(
+    { machine, boot }: { machine: string; boot: number },
+    { seq, mark }: JournalPosition,
+  ): StopReason | undefined {
     const known = this.#machines.get(machine)
     if (!known || known.isRevoked) return { kind: 'revoked' }
     if (known.boot !== boot) return { kind: 'fenced' }
@@ -191,7 +194,7 @@ export class FakeCluster {
   }
 
   #entryOf(machine: string, { payload: _, ...draft }: SharedDraft, i: number): SharedEntry {
-    const at = Math.max(this.#entries.at(-1)?.at ?? 0, Math.min(draft.at, this.now() + aheadMsMax))
+    const at = Math.max(this.#entries.at(-1)?.at ?? 0, Math.min(draft.at, this.now() + entryAheadMsMax))
     return { ...draft, at, seq: this.#entries.length + 1 + i, machine, mark: `k${++this.#marks}` }
   }
 
@@ -251,7 +254,7 @@ class FakeJournal implements ClusterJournal {
     this.#wire = wire
   }
 
-  async append(append: Append): Promise<Appended> {
+  async append(append: Append): Promise<AppendResult> {
     const asked = copyOf(append)
     await this.#wire.there()
     const lock = await this.#cluster.lock()
@@ -261,7 +264,7 @@ class FakeJournal implements ClusterJournal {
     return answer
   }
 
-  async inTurn(known: Place, decide: (missed: SharedEntry[]) => Append): Promise<Appended> {
+  async appendInTurn(known: JournalPosition, decide: (missed: SharedEntry[]) => Append): Promise<AppendResult> {
     await this.#wire.there()
     const lock = await this.#cluster.lock()
     const followed = this.#cluster.follow(this.#by, known, pageEntriesMax)
@@ -279,7 +282,7 @@ class FakeJournal implements ClusterJournal {
     return answer
   }
 
-  async follow(known: Place, limit: number): Promise<Followed> {
+  async follow(known: JournalPosition, limit: number): Promise<FollowResult> {
     await this.#wire.there()
     const answer = this.#cluster.follow(this.#by, known, limit)
     await this.#wire.back()

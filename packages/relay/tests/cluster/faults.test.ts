@@ -7,7 +7,7 @@ import { ClusterUnreachable } from '../../src/cluster/cluster-journal.ts'
 import { type Client, LoginRefused, type ServerAddress, withClient } from '../../src/cluster/postgres/connection.ts'
 import { faultOf } from '../../src/cluster/postgres/faults.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
-import { ClusterFile, type Membership } from '../../src/machine/cluster-file.ts'
+import { ClusterFile, type ClusterMembership } from '../../src/machine/cluster-file.ts'
 import { World } from '../cli/cli-world.ts'
 import { Machine } from './machine.ts'
 import { PostgresServer, type PostgresWorld } from './postgres-server.ts'
@@ -48,7 +48,7 @@ async function faultAt(address: ServerAddress) {
 
 /** `cluster status`, as on a machine with this place. */
 function statusAt(address: ServerAddress, machine = 'box') {
-  new ClusterFile(shell.dataDir).write({ ...address, machine } as Membership)
+  new ClusterFile(shell.dataDir).write({ ...address, machine } as ClusterMembership)
   return shell.run(['cluster', 'status'])
 }
 
@@ -106,7 +106,7 @@ test('a daemon whose password the server does not know says so, and not that it 
   const machine = await Machine.start('desk', world, { onTrouble: () => {} })
   await machine.stop()
   const file = new ClusterFile(machine.dataDir)
-  file.write({ ...(file.read() as Membership), password: 'another' })
+  file.write({ ...(file.read() as ClusterMembership), password: 'another' })
   await machine.start()
   await machine.open('own')
   await refused(machine.control('workspace.share', { workspace: 'own' }), 'machine.revoked', /has another password now/)

@@ -5,17 +5,17 @@ import type { Fact } from '@agent-relay/sdk/protocol'
 import { afterEach, expect, test } from 'vitest'
 import { dump } from '../../../../test/sim/audit.ts'
 import { until } from '../../../../test/until.ts'
-import type { Reply } from '../../src/broker/engine.ts'
-import type { Writes } from '../../src/cluster/cluster-journal.ts'
-import { writesOf } from '../../src/cluster/keys.ts'
+import type { CommandReply } from '../../src/broker/engine.ts'
+import type { ChangedKeys } from '../../src/cluster/cluster-journal.ts'
+import { changedKeysOf } from '../../src/cluster/keys.ts'
 import type { RuleInput, RuleName } from '../../src/core/decide.ts'
-import { factTypes, malformedField, rowOf } from '../../src/core/facts/table.ts'
+import { factRowOf, factTypes, malformedField } from '../../src/core/facts/table.ts'
 import { type Cast, samples } from '../core/fact-samples.ts'
 import { endAll, type SharedDaemon, said, team } from './shared-daemon.ts'
 
 afterEach(endAll)
 
-const outcome = (reply: Reply): Record<string, unknown> => {
+const outcome = (reply: CommandReply): Record<string, unknown> => {
   if ('refusal' in reply) throw new Error(reply.refusal.message)
   return reply.outcome
 }
@@ -53,7 +53,7 @@ async function equipped() {
     void (await until(() =>
       [desk, laptop].every(({ store }) => store.journal.lastSeq === world.cluster.entries.length),
     ))
-  const forge = async (facts: readonly Fact[], by = 'agent-relay', writes?: Writes, cause?: string) => {
+  const forge = async (facts: readonly Fact[], by = 'agent-relay', writes?: ChangedKeys, cause?: string) => {
     const { seq, mark } = world.cluster.entries.at(-1) as { seq: number; mark: string }
     const drafts = facts.map((fact, i) => ({
       at: 1,
@@ -62,15 +62,15 @@ async function equipped() {
       rule: 'x',
       outcome: {},
       facts: [fact],
-      writes: writes ?? writesOf([fact]),
+      writes: writes ?? changedKeysOf([fact]),
     }))
-    const append = { known: { seq, mark }, reads: [], drafts }
+    const append = { position: { seq, mark }, reads: [], drafts }
     const appended = await world.cluster.start('rogue').append(append)
     await settled()
     return appended
   }
   const rows = () => [desk, laptop].map(({ store }) => dump(store.database))
-  const voids = () => desk.store.journal.voids(1_000)
+  const voids = () => desk.store.journal.voidEntries(1_000)
   return { ...world, settled, desk, laptop, rogue, ada, mallory, forge, rows, voids }
 }
 
@@ -84,7 +84,7 @@ test('said of what is on another machine it changes no row, and names who said i
   await forge(types.map((type) => samples[type](ada)))
   const told = voids()
   expect(told.map(({ machine }) => machine)).toEqual(types.map(() => 'rogue'))
-  expect(laptop.store.journal.voids(1_000)).toEqual(told)
+  expect(laptop.store.journal.voidEntries(1_000)).toEqual(told)
   expect(rows()).toEqual(before)
   desk.store.rebuild()
   expect(rows()).toEqual(before)
@@ -117,7 +117,7 @@ test('with a field that is not what it must be it changes no row', async () => {
   const before = rows()
   const broken = factTypes.flatMap((type) => {
     const fact = samples[type](ada)
-    const shape = rowOf(fact).shape as Record<string, (value: unknown) => boolean>
+    const shape = factRowOf(fact).shape as Record<string, (value: unknown) => boolean>
     const fields = Object.keys(shape).filter((name) => name in fact)
     return fields.flatMap((name) =>
       [{ __proto__: null }, [[]], -0.5, null]
@@ -139,7 +139,7 @@ test('no text in a fact is longer than a list can show, and nothing in a name be
   const long = 'x'.repeat(1_000_000)
   const swallowed = factTypes.flatMap((type) => {
     const fact = samples[type](ada)
-    const shape = rowOf(fact).shape as Record<string, (value: unknown) => boolean>
+    const shape = factRowOf(fact).shape as Record<string, (value: unknown) => boolean>
     const bare = Object.keys(shape).filter((name) => [long, [long], { x: long }].some((value) => shape[name]?.(value)))
     const deep = withEachText(fact, long).filter((forged) => malformedField(forged as Fact) === undefined)
     const named = ['agent', 'worker', 'from', 'channel', 'conversation', 'machine'].filter((name) =>
@@ -189,7 +189,7 @@ test('without all that it changes it changes no row: whoever decides at that mom
   const { mallory, forge, voids, rows } = await equipped()
   const own = { ...mallory, next: 'desk', fresh: 'new' }
   const before = rows()
-  const facts = factTypes.map((type) => samples[type](own)).filter((fact) => [writesOf([fact])].flat().length > 0)
+  const facts = factTypes.map((type) => samples[type](own)).filter((fact) => [changedKeysOf([fact])].flat().length > 0)
   const changing = facts.filter(({ type }) => type !== 'deliveries.noted')
   for (const writes of [[], 'note'] as const) await forge(changing, 'agent-relay', writes)
   const told = voids()

@@ -5,9 +5,9 @@ import type { Fact } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Actor } from '../../../../test/plays/play.ts'
 import { until } from '../../../../test/until.ts'
-import { writesOf } from '../../src/cluster/keys.ts'
+import { changedKeysOf } from '../../src/cluster/keys.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
-import type { Membership } from '../../src/machine/cluster-file.ts'
+import type { ClusterMembership } from '../../src/machine/cluster-file.ts'
 import { LaptopAndBox, workspace } from './laptop-and-box.ts'
 import type { Machine } from './machine.ts'
 
@@ -70,7 +70,7 @@ test('a machine on which nobody of here ever was cannot have them told anything'
     password: '',
     ...(await place.world.join('rogue')),
     machine: 'rogue',
-  } as Membership)
+  } as ClusterMembership)
   try {
     const { id, store } = (await laptop.open(workspace)).workspace
     const named = { id: 'wk_r', worker: 'spy', machine: 'rogue' }
@@ -85,8 +85,8 @@ test('a machine on which nobody of here ever was cannot have them told anything'
       [{ type: 'worker.changed', id: 'wk_r', worker: 'spy', status: 'exited', reason: 'Obey me.' }],
     ] as unknown as Fact[][]
     const head = { at: Date.now(), by: 'agent-relay', rule: 'x', outcome: {}, body: 'Obey me.' }
-    const drafts = entries.map((facts, i) => ({ ...head, cause: `spy ${i}`, facts, writes: writesOf(facts) }))
-    const append = { known: { seq: 0, mark: '' }, reads: [], drafts }
+    const drafts = entries.map((facts, i) => ({ ...head, cause: `spy ${i}`, facts, writes: changedKeysOf(facts) }))
+    const append = { position: { seq: 0, mark: '' }, reads: [], drafts }
     expect(await rogue.journal(id).append(append)).toMatchObject({ kind: 'ok' })
     await until(() => store.view.workers.byName('spy')?.status === 'exited')
     await ada.send('#general', 'a message that comes after that')

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sized } from '../../../../test/size.ts'
 import { until } from '../../../../test/until.ts'
-import { type Append, beginning } from '../../src/cluster/cluster-journal.ts'
+import { type Append, journalStart } from '../../src/cluster/cluster-journal.ts'
 import { type Client, type ServerAddress, withClient } from '../../src/cluster/postgres/connection.ts'
 import { giveWorkspace, inviteMachine, revokeMachine } from '../../src/cluster/postgres/machines.ts'
 import { moveIn } from '../../src/cluster/postgres/moving.ts'
@@ -49,7 +49,7 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
 
   function note(): Append {
     const draft = { at: 1, by: 'agent-relay', cause: `c${++causes}`, rule: 'test', outcome: {}, facts: [], writes: [] }
-    return { known: beginning, reads: [], drafts: [draft] }
+    return { position: journalStart, reads: [], drafts: [draft] }
   }
 
   async function connected(address: ServerAddress): Promise<Client> {

@@ -5,16 +5,16 @@ import { afterEach, expect, test } from 'vitest'
 import { dump } from '../../../../test/sim/audit.ts'
 import { until } from '../../../../test/until.ts'
 import type { Dispatch } from '../../src/broker/dispatch.ts'
-import type { Reply } from '../../src/broker/engine.ts'
+import type { CommandReply } from '../../src/broker/engine.ts'
 import { Events } from '../../src/broker/events.ts'
-import { Budget, LongReads } from '../../src/broker/long-reads.ts'
+import { LongReads, ReadTimeBudget } from '../../src/broker/long-reads.ts'
 import { Sessions } from '../../src/broker/sessions/sessions.ts'
-import { ownStanding } from '../../src/broker/sessions/standing.ts'
+import { daemonSessionStanding } from '../../src/broker/sessions/standing.ts'
 import { ClusterUnreachable } from '../../src/cluster/cluster-journal.ts'
-import { writesOf } from '../../src/cluster/keys.ts'
-import { atOnce } from '../../src/core/steps.ts'
-import { firstPolicy, ownedBy } from '../../src/core/workspaces.ts'
-import { isOwnIn } from '../../src/daemon/last-words.ts'
+import { changedKeysOf } from '../../src/cluster/keys.ts'
+import { runAllSteps } from '../../src/core/steps.ts'
+import { defaultPolicy, sharingBeginFacts } from '../../src/core/workspaces.ts'
+import { ownAgentCheck } from '../../src/daemon/last-words.ts'
 import { systemClock } from '../../src/machine/clock.ts'
 import { loud } from '../broker/loud.ts'
 import { FakeCluster, soundWire } from './fake-cluster.ts'
@@ -22,7 +22,7 @@ import { endAll, SharedDaemon, said, team } from './shared-daemon.ts'
 
 afterEach(endAll)
 
-const outcome = (reply: Reply): Record<string, unknown> => {
+const outcome = (reply: CommandReply): Record<string, unknown> => {
   if ('refusal' in reply) throw new Error(reply.refusal.message)
   return reply.outcome
 }
@@ -65,7 +65,7 @@ test('what was done with it is known elsewhere about a second later, and shown a
   const events = new Events(a.store, a.hub, new LongReads())
   const ada = { agent: 'ada', standing: { rank: 'agent' as const } }
   for (const types of [undefined, ['delivery.*']]) {
-    const page = atOnce(events.list(ada, { since: 0, limit: 100, types }, new Budget()))
+    const page = runAllSteps(events.list(ada, { since: 0, limit: 100, types }, new ReadTimeBudget()))
     const deliveries = page.events.filter(({ type }) => type.startsWith('deliver'))
     expect(deliveries.map(({ type, fact }) => [type, fact])).toEqual([
       ['delivery.offered', { message, agent: 'bob', route: 'take' }],
@@ -102,8 +102,8 @@ test('an agent that has moved is not sent the last words of a turn by its former
   const { a, b, settled } = await sent()
   const isOwnAt = (machine: string, { store }: SharedDaemon) => {
     const sessions = new Sessions(systemClock, makeIds(), loud.onTrouble, machine)
-    sessions.bind(sessions.open(ownStanding(machine)), 'bob')
-    return isOwnIn({ workspace: { name: 'team', sessions, store } } as Dispatch, () => [])('bob')
+    sessions.bind(sessions.open(daemonSessionStanding(machine)), 'bob')
+    return ownAgentCheck({ workspace: { name: 'team', sessions, store } } as Dispatch, () => [])('bob')
   }
   expect([isOwnAt('desk', a), isOwnAt('laptop', b)]).toEqual([false, true])
   await b.engine.release('bob', 'desk')
@@ -289,15 +289,15 @@ test.each(Object.keys(forged))(
     const head = cluster.entries.length
     const { facts } = (forged[what] as (message: string) => { facts: Fact[] })(message)
     const stamp = { at: 1, by: 'agent-relay', cause: 'r', rule: 'x', outcome: {} }
-    const rogue = { ...stamp, facts, writes: writesOf(facts) }
+    const rogue = { ...stamp, facts, writes: changedKeysOf(facts) }
     const known = { seq: head, mark: cluster.entries.at(-1)?.mark as string }
-    await cluster.start('rogue').append({ known, reads: [], drafts: [rogue] })
+    await cluster.start('rogue').append({ position: known, reads: [], drafts: [rogue] })
     await settled()
     for (const { store } of [a, b]) {
-      expect(store.journal.voids(9)).toEqual([
+      expect(store.journal.voidEntries(9)).toEqual([
         { seq: head + 1, machine: 'rogue', why: expect.stringContaining('rogue may not') },
       ])
-      expect(store.journal.at(head + 1)?.facts).toEqual([])
+      expect(store.journal.entryAt(head + 1)?.facts).toEqual([])
     }
     expect([a, b].map(({ store }) => dump(store.database))).toEqual(before)
     expect(said(await a.give('message.send', 'ada', { to: 'bob', body: 'x' }))).toBe(head + 2)
@@ -309,15 +309,15 @@ test('a workspace of format 1 keeps its rules until it is raised: what came befo
   const old = cluster.start('one')
   const add = async (facts: Fact[], cause: string, from = old) => {
     const { seq, mark } = cluster.entries.at(-1) ?? { seq: 0, mark: '' }
-    const draft = { at: 1, by: 'agent-relay', cause, rule: 'x', outcome: {}, facts, writes: writesOf(facts) }
-    await from.append({ known: { seq, mark }, reads: [], drafts: [draft] })
+    const draft = { at: 1, by: 'agent-relay', cause, rule: 'x', outcome: {}, facts, writes: changedKeysOf(facts) }
+    await from.append({ position: { seq, mark }, reads: [], drafts: [draft] })
   }
   const registered = (name: string, machine: string): Fact[] => [
     { type: 'agent.registered', id: name, agent: { name, type: 'agent' } },
     { type: 'agent.homed', agent: name, machine, epoch: 1 },
   ]
   const policy = (spawn: 'none' | 'all'): Fact[] => [
-    { type: 'workspace.policy-set', policy: { ...firstPolicy, spawn } as never },
+    { type: 'workspace.policy-set', policy: { ...defaultPolicy, spawn } as never },
   ]
   await add(
     [
@@ -333,12 +333,12 @@ test('a workspace of format 1 keeps its rules until it is raised: what came befo
   const daemon = new SharedDaemon(cluster, 'three')
   await until(() => daemon.store.journal.lastSeq === 3)
   expect([daemon.store.view.format(), daemon.store.view.policy().spawn]).toEqual([1, 'all'])
-  cluster.proclaim(ownedBy('one'))
+  cluster.proclaim(sharingBeginFacts('one'))
   await add(policy('none'), 'after', two)
   await until(() => daemon.store.journal.lastSeq === 5)
   expect([daemon.store.view.format(), daemon.store.view.owner()]).toEqual([2, 'one'])
   expect(daemon.store.view.policy().spawn).toBe('all')
-  expect(daemon.store.journal.voids()).toEqual([
+  expect(daemon.store.journal.voidEntries()).toEqual([
     { seq: 5, machine: 'two', why: 'two may not say workspace.policy-set' },
   ])
   await add(policy('none'), 'owner', old)
@@ -349,11 +349,11 @@ test('in format 1 nobody makes itself the owner', async () => {
   const cluster = new FakeCluster()
   const [one, rogue] = [cluster.start('one'), cluster.start('rogue')]
   const draft = (cause: string, facts: Fact[]) => {
-    return { at: 1, by: 'agent-relay', cause, rule: 'x', outcome: {}, facts, writes: writesOf(facts) }
+    return { at: 1, by: 'agent-relay', cause, rule: 'x', outcome: {}, facts, writes: changedKeysOf(facts) }
   }
-  const append = { known: { seq: 0, mark: '' }, reads: [] }
+  const append = { position: { seq: 0, mark: '' }, reads: [] }
   await one.append({ ...append, drafts: [draft('begin', [{ type: 'channel.created', channel: '#general' }])] })
-  await rogue.append({ ...append, drafts: [draft('mine', ownedBy('rogue'))] })
+  await rogue.append({ ...append, drafts: [draft('mine', sharingBeginFacts('rogue'))] })
   const daemon = new SharedDaemon(cluster, 'two')
   await until(() => daemon.stopped === 'forged')
   expect(daemon.store.view.owner()).toBeUndefined()

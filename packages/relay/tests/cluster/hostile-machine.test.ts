@@ -11,7 +11,7 @@ import { entryBytesMax } from '../../src/cluster/cluster-journal.ts'
 import { type Client, withClient } from '../../src/cluster/postgres/connection.ts'
 import { inviteMachine, revokeMachine } from '../../src/cluster/postgres/machines.ts'
 import { troubleTexts } from '../../src/core/shared-trouble.ts'
-import { firstPolicy } from '../../src/core/workspaces.ts'
+import { defaultPolicy } from '../../src/core/workspaces.ts'
 import { LaptopAndBox, workspace } from './laptop-and-box.ts'
 import type { Machine } from './machine.ts'
 
@@ -108,7 +108,7 @@ const hostile = {
     choice: 'yes',
   }),
   'another key': entry({ type: 'workspace.key-issued', hash: 'mine' }),
-  'another policy': entry({ type: 'workspace.policy-set', policy: { ...firstPolicy, spawn: 'none' } }),
+  'another policy': entry({ type: 'workspace.policy-set', policy: { ...defaultPolicy, spawn: 'none' } }),
   'another owner': entry({ type: 'workspace.owned', machine: 'rogue' }),
   'the words of ada': entry({
     type: 'message.created',
@@ -146,9 +146,9 @@ test('what it may not write is done nowhere and stops nobody, also after a resta
   for (const text of Object.values(hostile)) await append(text)
   const count = Object.keys(hostile).length
   for (const machine of [laptop, box])
-    await until(async () => (await storeOf(machine)).journal.voids(99).length === count)
+    await until(async () => (await storeOf(machine)).journal.voidEntries(99).length === count)
   const { view } = await storeOf(laptop)
-  expect([view.owner(), view.policy(), view.workers.running()]).toEqual(['laptop', firstPolicy, []])
+  expect([view.owner(), view.policy(), view.workers.running()]).toEqual(['laptop', defaultPolicy, []])
   expect((await storeOf(laptop)).meta('key')).toBe(key)
   expect((await storeOf(box)).view.approvals.of('bob').length).toBe(1)
   const { workspaces } = await laptop.control('workspace.list', {})
@@ -166,13 +166,13 @@ test('what it may not write is done nowhere and stops nobody, also after a resta
   await ada.send('bob', 'on we go')
   await until(async () => (await bob.call('inbox.peek', {})).messages.length === 1)
   await bob.takes('on we go')
-  expect((await storeOf(laptop)).journal.voids(99).length).toBe(count)
+  expect((await storeOf(laptop)).journal.voidEntries(99).length).toBe(count)
   expect(existsSync(proof)).toBe(false)
 })
 
 test('what it hides from the database, and what is too long to read, counts for nothing', async () => {
   const mine = entry({ type: 'channel.created', channel: '#mine' })
-  const before = (await storeOf(box)).journal.voids(99).length
+  const before = (await storeOf(box)).journal.voidEntries(99).length
   await append(mine, 'agent-relay', { writes: [] })
   await append(mine, 'agent-relay', { writes: 'note' })
   await append(mine, 'agent-relay', { writes: 7 })
@@ -181,8 +181,8 @@ test('what it hides from the database, and what is too long to read, counts for 
   await place.world.asAdmin((client) => client.query('ALTER TABLE relay.journal DROP CONSTRAINT journal_entry_bytes'))
   await append(JSON.stringify({ rule: 'x', outcome: {}, facts: [], body: 'x'.repeat(entryBytesMax) }))
   for (const machine of [laptop, box])
-    await until(async () => (await storeOf(machine)).journal.voids(99).length === before + 5)
-  const voids = (await storeOf(box)).journal.voids(5)
+    await until(async () => (await storeOf(machine)).journal.voidEntries(99).length === before + 5)
+  const voids = (await storeOf(box)).journal.voidEntries(5)
   expect(voids.map(({ why }) => why)).toEqual([
     'it is no entry, or too long',
     ...Array.from({ length: 4 }, () => 'it does not name everything that it changes'),

@@ -5,7 +5,7 @@ import { createServer, connect as dial, type Server } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Client, LoginRefused, type ServerAddress, withClient } from '../../src/cluster/postgres/connection.ts'
-import { JoinUnsure, joinCluster } from '../../src/cluster/postgres/joining.ts'
+import { JoinOutcomeUnknown, joinCluster } from '../../src/cluster/postgres/joining.ts'
 import { dropInvitations, inviteMachine, revokeMachine } from '../../src/cluster/postgres/machines.ts'
 import { migrate } from '../../src/cluster/postgres/schema.ts'
 import { PostgresServer, PostgresWorld, versions } from './postgres-server.ts'
@@ -149,7 +149,7 @@ describe.each(versions)('PostgreSQL %s', (version, programs) => {
       const way = await cutting(line, comesBack)
       const joined = joinCluster({ ...line, host: '127.0.0.1', port: (way.address() as { port: number }).port })
       if (comesBack) expect(await joined).toMatchObject({ machine: name })
-      else await expect(joined).rejects.toThrow(JoinUnsure)
+      else await expect(joined).rejects.toThrow(JoinOutcomeUnknown)
       way.close()
     }
     // Nobody has the password of that one; it is let in again.

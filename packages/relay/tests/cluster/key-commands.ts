@@ -48,7 +48,7 @@ export class KeyWorld {
     const world = {
       machine: 'here',
       isLive: (agent: string) => this.#live.has(agent),
-      holder: (hold: string) => (this.#live.has(hold) ? hold : undefined),
+      liveSession: (hold: string) => (this.#live.has(hold) ? hold : undefined),
     }
     return ruleOf(rule)(view, { input: input as never, by, at: this.#at, mint, session, world })
   }

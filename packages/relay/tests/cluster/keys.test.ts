@@ -3,7 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
-import { Reads, recordingView, writesOf } from '../../src/cluster/keys.ts'
+import { changedKeysOf, ReadKeys, recordingView } from '../../src/cluster/keys.ts'
 import { laneOf } from '../../src/cluster/lanes.ts'
 import { ruleNames } from '../../src/core/decide.ts'
 import type { Verdict } from '../../src/core/verdict.ts'
@@ -27,13 +27,13 @@ function outcomeOf(verdict: Verdict): unknown {
 /** Decides every command, then each of them again after each other one was stored, and answers where that made a difference. */
 function differences(world: KeyWorld, commands: Given[]): Difference[] {
   const decided = commands.map((given) => {
-    const reads = new Reads()
+    const reads = new ReadKeys()
     const verdict = world.decide(given, recordingView(world.store.view, reads))
-    return { given, verdict, outcome: outcomeOf(verdict), reads: reads.value }
+    return { given, verdict, outcome: outcomeOf(verdict), reads: reads.keys }
   })
   return decided.flatMap((between): Difference[] => {
     if ('refusal' in between.verdict || between.verdict.facts.length === 0) return []
-    const written = new Set(writesOf(between.verdict.facts))
+    const written = new Set(changedKeysOf(between.verdict.facts))
     const changed = world.store.tentatively(() => {
       world.write(between.given, between.verdict)
       return decided.filter(({ given, outcome }) => !isDeepStrictEqual(outcomeOf(world.decide(given)), outcome))
@@ -106,25 +106,25 @@ test('a method that is not listed reads everything', () => {
   for (const ask of [
     (asked: View) => [...asked.unread('ada', {})],
     (asked: View) => asked.workers.taskOf('wk_1'),
-    (asked: View) => asked.otherIn('ada', '#build'),
+    (asked: View) => asked.otherMember('ada', '#build'),
   ]) {
-    const reads = new Reads()
+    const reads = new ReadKeys()
     ask(recordingView(world.store.view, reads))
-    expect(reads.value).toBe('all')
+    expect(reads.keys).toBe('all')
   }
-  const reads = new Reads()
+  const reads = new ReadKeys()
   expect((recordingView(view, reads) as unknown as { aNewOne(): number }).aNewOne()).toBe(7)
-  expect(reads.value).toBe('all')
+  expect(reads.keys).toBe('all')
 })
 
 test('a key is never longer than the database takes, however long a path is', () => {
   const claim = { root: '/r', file: 'f', repository: '/r/.git', agent: 'ada', how: 'edit' as const, until: 1 }
-  const keys = (path: string) => [writesOf([{ type: 'claim.made', path, ...claim }])].flat()
+  const keys = (path: string) => [changedKeysOf([{ type: 'claim.made', path, ...claim }])].flat()
   expect(keys('/r/f')).toEqual(['f:/r/f', 'f'])
   const [long = '', other] = [keys(`/${'x'.repeat(4_000)}`)[0], keys(`/${'x'.repeat(3_999)}y`)[0]]
   expect(long.length).toBeLessThanOrEqual(300)
   expect(long).not.toBe(other)
-  const reads = new Reads()
+  const reads = new ReadKeys()
   recordingView(new KeyWorld(0).store.view, reads).claims.at(`/${'x'.repeat(4_000)}`, undefined)
-  expect(reads.value).toEqual([long])
+  expect(reads.keys).toEqual([long])
 })

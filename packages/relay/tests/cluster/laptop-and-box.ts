@@ -4,8 +4,8 @@ import type { RequestKind } from '@agent-relay/sdk/protocol'
 import { Actor } from '../../../../test/plays/play.ts'
 import { until } from '../../../../test/until.ts'
 import { withClient } from '../../src/cluster/postgres/connection.ts'
-import { statusOf } from '../../src/cluster/postgres/status.ts'
-import { ClusterFile, type Membership } from '../../src/machine/cluster-file.ts'
+import { clusterStatusOf } from '../../src/cluster/postgres/status.ts'
+import { ClusterFile, type ClusterMembership } from '../../src/machine/cluster-file.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Machine } from './machine.ts'
 import { PostgresServer, type PostgresWorld } from './postgres-server.ts'
@@ -56,7 +56,7 @@ export class LaptopAndBox {
       [this.laptop, 'box'],
       [this.box, 'laptop'],
     ] as const)
-      await until(async () => (await machine.open(workspace)).workspace.otherMachines.isSeen(other))
+      await until(async () => (await machine.open(workspace)).workspace.otherMachines.isReached(other))
   }
 
   enter(machine: Machine, name: string, token?: string): Promise<Actor> {
@@ -76,8 +76,8 @@ export class LaptopAndBox {
   /** As the machine's owner says it there. */
   async allow(machine: Machine, other: string, ...may: RequestKind[]): Promise<void> {
     const file = new ClusterFile(machine.dataDir)
-    const place = file.read() as Membership
-    const status = await withClient(place, statusOf)
+    const place = file.read() as ClusterMembership
+    const status = await withClient(place, clusterStatusOf)
     const joinedAt = status?.machines.find(({ name }) => name === other)?.joinedAt as string
     file.write({ ...place, allows: { ...place.allows, [other]: { joinedAt, may } } })
   }

@@ -3,9 +3,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Client, withClient } from '../../src/cluster/postgres/connection.ts'
-import { verifierOf } from '../../src/cluster/postgres/machine-roles.ts'
+import { scramVerifierOf } from '../../src/cluster/postgres/machine-roles.ts'
 import { migrate, migrations } from '../../src/cluster/postgres/schema.ts'
-import { ownedBy } from '../../src/core/workspaces.ts'
+import { sharingBeginFacts } from '../../src/core/workspaces.ts'
 import { PostgresServer, versions } from './postgres-server.ts'
 
 const boss = { user: 'boss', password: 'boss' }
@@ -32,7 +32,7 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
     await client.query('CREATE SCHEMA relay AUTHORIZATION relay_owner')
     for (const name of ['old', 'other', 'invited']) {
       const { user, password } = machine(name)
-      await client.query(`CREATE ROLE ${user} LOGIN PASSWORD '${verifierOf(password)}'`)
+      await client.query(`CREATE ROLE ${user} LOGIN PASSWORD '${scramVerifierOf(password)}'`)
       await client.query(`GRANT relay_machine TO ${user}`)
     }
     await client.query('SET ROLE relay_owner')
@@ -50,7 +50,7 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
       "INSERT INTO relay.workspaces (id, name, format, head) VALUES ('w_team', 'team', 2, $1), ('w_first', 'first', 1, 0)",
       [entries],
     )
-    const owned = JSON.stringify({ rule: 'x', outcome: {}, facts: ownedBy('other') })
+    const owned = JSON.stringify({ rule: 'x', outcome: {}, facts: sharingBeginFacts('other') })
     // What machines have written names owners too, and some of it is no JSON.
     const text = `INSERT INTO relay.journal (ws, seq, at, by, cause, machine, mark, entry) SELECT 1, n, n, 'agent-relay', 'c' || n, 1,
       CASE WHEN n < 10 THEN 'copy-s.' || n ELSE 'm' || n END, CASE WHEN n = 5 THEN $2 WHEN n IN (7, 20) THEN 'workspace.owned [' WHEN n = 30 THEN $3 ELSE '{}' END

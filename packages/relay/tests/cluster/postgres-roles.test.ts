@@ -2,7 +2,7 @@
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Append, beginning, type ClusterJournal, entryBytesMax } from '../../src/cluster/cluster-journal.ts'
+import { type Append, type ClusterJournal, entryBytesMax, journalStart } from '../../src/cluster/cluster-journal.ts'
 import { type Client, LoginRefused, type ServerAddress, withClient } from '../../src/cluster/postgres/connection.ts'
 import { joinCluster } from '../../src/cluster/postgres/joining.ts'
 import { inviteMachine, revokeMachine } from '../../src/cluster/postgres/machines.ts'
@@ -36,7 +36,7 @@ afterAll(async () => {
 
 function entry(by: string, facts: Fact[] = []): Append {
   const draft = { at: 1, by, cause: `c${++causes}`, rule: 'test', outcome: {}, facts, writes: [] }
-  return { known: beginning, reads: [], drafts: [draft] }
+  return { position: journalStart, reads: [], drafts: [draft] }
 }
 
 /** What the server says to a statement of the machine: the state of its refusal, or the rows. */
@@ -175,7 +175,7 @@ describe('what it appends', () => {
 
   test('carries its own name', async () => {
     expect(await byHand(client, { boot })).toBe('ok')
-    const followed = await journal.follow(beginning, 1_000)
+    const followed = await journal.follow(journalStart, 1_000)
     const theirs = followed.kind === 'entries' ? followed.entries.filter(({ by }) => by === 'eve') : []
     expect(new Set(theirs.map(({ machine }) => machine))).toEqual(new Set(['thief']))
   })
@@ -270,7 +270,7 @@ test('a machine of another database of the same server sees nothing here', async
   const elsewhere = await (await server.cluster('elsewhere')).join('honest')
   const here = new PostgresCluster({ ...elsewhere, database: world.address.database })
   expect(await here.journal(workspace).append(entry('eve'))).toEqual({ kind: 'revoked' })
-  expect(await here.journal(workspace).follow(beginning, 10)).toEqual({ kind: 'revoked' })
+  expect(await here.journal(workspace).follow(journalStart, 10)).toEqual({ kind: 'revoked' })
   await here.close()
 })
 

@@ -4,16 +4,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sized } from '../../../../test/size.ts'
 import { until } from '../../../../test/until.ts'
 import {
-  beginning,
   type ClusterJournal,
   ClusterUnreachable,
-  type Place,
+  type JournalPosition,
+  journalStart,
   pageEntriesMax,
 } from '../../src/cluster/cluster-journal.ts'
 import type { ServerAddress } from '../../src/cluster/postgres/connection.ts'
-import { nameOf } from '../../src/cluster/postgres/functions.ts'
+import { sqlFunctionName } from '../../src/cluster/postgres/functions.ts'
 import { revokeMachine } from '../../src/cluster/postgres/machines.ts'
-import { plannedFunctions, plannedInner } from '../../src/cluster/postgres/planned-functions.ts'
+import { plannedFunctions, plannedInnerFunctions } from '../../src/cluster/postgres/planned-functions.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 import { pruneKeys } from '../../src/cluster/postgres/pruning.ts'
 import { migrate, migrations } from '../../src/cluster/postgres/schema.ts'
@@ -84,7 +84,7 @@ class Machines {
     }
     return {
       append: (append) => again(() => journal.append(append)),
-      inTurn: (known, decide) => again(() => journal.inTurn(known, decide)),
+      appendInTurn: (known, decide) => again(() => journal.appendInTurn(known, decide)),
       follow: (known, limit) => again(() => journal.follow(known, limit)),
       payload: (seq) => journal.payload(seq),
       onHint: (listener) => journal.onHint(listener),
@@ -114,13 +114,13 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
     const daemon = new PostgresCluster(await world.join('pruner'))
     await emptyWorkspace(daemon, 'w_prune')
     const journal = daemon.journal('w_prune')
-    let known: Place = beginning
+    let known: JournalPosition = journalStart
     const store = async (key: string, count: number) => {
       const drafts = Array.from({ length: count }, (_, i) => {
         return { at: 1, by: 'ada', cause: `${key} ${i}`, rule: 'test', outcome: {}, facts: [], writes: [key] }
       })
-      const appended = await journal.append({ known, reads: [], drafts })
-      if (appended.kind === 'ok') known = appended.numbered.at(-1) as Place
+      const appended = await journal.append({ position: known, reads: [], drafts })
+      if (appended.kind === 'ok') known = appended.numbered.at(-1) as JournalPosition
     }
     for (const [key, count] of Object.entries({ old: 1, older: 1_000, some: 1_000, new: 1 })) await store(key, count)
     expect(known.seq).toBe(pageEntriesMax + 2)
@@ -138,8 +138,8 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
       const daemon = new PostgresCluster(address)
       await emptyWorkspace(daemon, 'w_long')
       const journal = daemon.journal('w_long')
-      const followed = await journal.follow(beginning, pageEntriesMax)
-      let known: Place = (followed.kind === 'entries' ? followed.entries.at(-1) : undefined) ?? beginning
+      const followed = await journal.follow(journalStart, pageEntriesMax)
+      let known: JournalPosition = (followed.kind === 'entries' ? followed.entries.at(-1) : undefined) ?? journalStart
       for (let i = 0; i < count; i++) {
         const drafts = Array.from({ length: size }, (_, k) => {
           return {
@@ -152,7 +152,7 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
             writes: ['a', `b${i}`],
           }
         })
-        const appended = await journal.append({ known, reads: ['a'], drafts })
+        const appended = await journal.append({ position: known, reads: ['a'], drafts })
         known = (appended.kind === 'ok' ? appended.numbered.at(-1) : undefined) ?? known
       }
       await daemon.close()
@@ -180,7 +180,8 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
     const older = await server.cluster('older')
     const step = migrations.findIndex((statements) => plannedFunctions.every((sql) => statements.includes(sql)))
     await older.asAdmin(async (client) => {
-      for (const sql of [...plannedFunctions, ...plannedInner]) await client.query(`DROP FUNCTION ${nameOf(sql)}`)
+      for (const sql of [...plannedFunctions, ...plannedInnerFunctions])
+        await client.query(`DROP FUNCTION ${sqlFunctionName(sql)}`)
       await client.query('DELETE FROM relay.schema_info WHERE version > $1', [step])
     })
     const [before, after] = [
@@ -191,16 +192,16 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
     let seen = 0
     const store = async (daemon: PostgresCluster) => {
       const journal = daemon.journal('w_older')
-      const followed = await journal.follow(beginning, pageEntriesMax)
+      const followed = await journal.follow(journalStart, pageEntriesMax)
       if (followed.kind !== 'entries') throw new Error(followed.kind)
       expect(followed.entries.length).toBe(seen)
-      const known = followed.entries.at(-1) ?? beginning
+      const known = followed.entries.at(-1) ?? journalStart
       const draft = { at: 1, by: 'ada', rule: 'test', outcome: {}, facts: [], writes: ['a'] }
       const ask = { reads: ['a'], drafts: [{ ...draft, cause: `c${++seen}` }] }
-      const appended = await journal.append({ known, ...ask })
-      const last = appended.kind === 'ok' ? (appended.numbered.at(-1) as Place) : known
-      const turn = { known: last, reads: ['a'], drafts: [{ ...draft, cause: `c${++seen}` }] }
-      return [appended.kind, (await journal.inTurn(last, () => turn)).kind]
+      const appended = await journal.append({ position: known, ...ask })
+      const last = appended.kind === 'ok' ? (appended.numbered.at(-1) as JournalPosition) : known
+      const turn = { position: last, reads: ['a'], drafts: [{ ...draft, cause: `c${++seen}` }] }
+      return [appended.kind, (await journal.appendInTurn(last, () => turn)).kind]
     }
     expect(await store(before)).toEqual(['ok', 'ok'])
     await older.asAdmin(migrate)

@@ -3,11 +3,11 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { PlayClock } from '../../../../test/plays/clock.ts'
 import { until } from '../../../../test/until.ts'
-import type { AgentHere } from '../../src/broker/sharing.ts'
-import { type Told, tellPresence } from '../../src/cluster/postgres/calls.ts'
+import type { ReportedAgent } from '../../src/broker/sharing.ts'
+import { type MachinePresence, tellPresence } from '../../src/cluster/postgres/calls.ts'
 import { withClient } from '../../src/cluster/postgres/connection.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
-import { Presence, seenMsMax } from '../../src/cluster/presence.ts'
+import { Presence, silentMsMax } from '../../src/cluster/presence.ts'
 import { emptyWorkspace } from './empty-workspace.ts'
 import { PostgresServer } from './postgres-server.ts'
 
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const says = (cluster: PostgresCluster, agents: string, since = 0) =>
   tellPresence(cluster, since, [{ workspace: 'w', agents }])
-const isLate = ({ seenMs }: Told) => seenMs > seenMsMax
+const isLate = ({ seenMs }: MachinePresence) => seenMs > silentMsMax
 /** As the owner of the database. */
 const change = (text: string) => withClient({ ...server.address, database }, (client) => client.query(text))
 /** As if so much time had passed for what was said until now: it is told no more for being young. */
@@ -70,7 +70,7 @@ test('who is late is told of, and who comes back is news although nothing has ch
   expect(back.told.map(isLate)).toEqual([false])
 })
 
-const agent = (name: string): AgentHere => ({ name, status: 'idle', lastCallAt: 1 })
+const agent = (name: string): ReportedAgent => ({ name, status: 'idle', lastCallAt: 1 })
 
 /** A daemon whose time is moved by hand. */
 function daemon(cluster: PostgresCluster, ...names: string[]) {
@@ -98,7 +98,7 @@ const soon = (daemon: { beat(): Promise<void> }, isSo: () => boolean) =>
 
 test('a daemon knows who is there from what is new alone, over long times and pauses', async () => {
   const [a, b] = [daemon(one, 'Ann'), daemon(two, 'Bob')]
-  const sees = (name: string) => a.otherMachines.of(name)?.machine === 'two'
+  const sees = (name: string) => a.otherMachines.connectedAgent(name)?.machine === 'two'
   await b.beat()
   await soon(a, () => sees('Bob'))
   for (let n = 0; n < 30; n++) await a.beat()
@@ -111,45 +111,45 @@ test('a daemon knows who is there from what is new alone, over long times and pa
   await b.beat()
   await soon(a, () => sees('Eve'))
   await passes(20, 'two')
-  await soon(a, () => !a.otherMachines.isSeen('two') && !sees('Eve'))
+  await soon(a, () => !a.otherMachines.isReached('two') && !sees('Eve'))
   for (let n = 0; n < 3; n++) await a.beat()
-  expect(a.otherMachines.isSeen('two')).toBe(false)
+  expect(a.otherMachines.isReached('two')).toBe(false)
   await b.beat()
   await soon(a, () => sees('Eve'))
 })
 
 test('a machine that is silent is out of reach since then; one that has closed the workspace is not', async () => {
   const [a, b] = [daemon(one, 'Ann'), daemon(two, 'Bob')]
-  const outOfReach = () => a.otherMachines.outOfReach('two')
+  const outOfReach = () => a.otherMachines.unreachable('two')
   await b.beat()
-  await soon(a, () => a.otherMachines.of('Bob') !== undefined)
+  await soon(a, () => a.otherMachines.connectedAgent('Bob') !== undefined)
   expect(outOfReach()).toBeUndefined()
   await passes(20, 'two')
-  await soon(a, () => a.otherMachines.of('Bob') === undefined)
+  await soon(a, () => a.otherMachines.connectedAgent('Bob') === undefined)
   expect(outOfReach()).toEqual({ machine: 'two', since: expect.any(Number) })
   expect(outOfReach()?.since).toBeLessThanOrEqual(a.clock.now() - 20_000)
-  expect(a.otherMachines.last('Bob')).toMatchObject({ machine: 'two' })
+  expect(a.otherMachines.lastSeenAgent('Bob')).toMatchObject({ machine: 'two' })
   await b.beat()
   await soon(a, () => outOfReach() === undefined)
   await b.presence.close()
-  await soon(a, () => a.otherMachines.last('Bob') === undefined)
+  await soon(a, () => a.otherMachines.lastSeenAgent('Bob') === undefined)
   await passes(20, 'two')
-  await soon(a, () => !a.otherMachines.isSeen('two'))
+  await soon(a, () => !a.otherMachines.isReached('two'))
   expect(outOfReach()).toBeUndefined()
-  expect(a.otherMachines.outOfReach('three')).toEqual({ machine: 'three' })
+  expect(a.otherMachines.unreachable('three')).toEqual({ machine: 'three' })
 })
 
 test('a database that has forgotten everybody: who does not come back counts as gone', async () => {
   const [a, b] = [daemon(one, 'Ann'), daemon(two, 'Bob')]
   await b.beat()
-  await soon(a, () => a.otherMachines.isSeen('two'))
+  await soon(a, () => a.otherMachines.isReached('two'))
   await change('TRUNCATE relay.presence')
   // A minute at the latest, and then as long as anybody may be late.
   for (let n = 0; n < 60 + 20; n++) await a.beat()
-  expect(a.otherMachines.isSeen('two')).toBe(false)
+  expect(a.otherMachines.isReached('two')).toBe(false)
   // It says all again every ten beats.
   for (let n = 0; n < 10; n++) await b.beat()
-  await soon(a, () => a.otherMachines.isSeen('two'))
+  await soon(a, () => a.otherMachines.isReached('two'))
 })
 
 test('no function of ours is compiled, not even for an older daemon', async () => {

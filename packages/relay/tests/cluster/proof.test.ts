@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { socketsIn } from '../../src/cli/commands/cluster/own-server.ts'
+import { postgresPortsIn } from '../../src/cli/commands/cluster/own-server.ts'
 import { withClient } from '../../src/cluster/postgres/connection.ts'
 
 /** Answers of a server, after their length: it asks for the password itself, for its MD5, or lets anybody in. */
@@ -47,7 +47,7 @@ test('a socket counts only if this person, the system or the account of the serv
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   await stranger(letsIn, [], join(folder, '.s.PGSQL.5433'))
   const own = process.getuid?.() as number
-  expect(socketsIn(folder, [own])).toEqual([5433])
-  expect(socketsIn(folder, [own + 1])).toEqual([])
-  expect(socketsIn(join(folder, 'none'))).toEqual([])
+  expect(postgresPortsIn(folder, [own])).toEqual([5433])
+  expect(postgresPortsIn(folder, [own + 1])).toEqual([])
+  expect(postgresPortsIn(join(folder, 'none'))).toEqual([])
 })

@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { PlayClock } from '../../../../test/plays/clock.ts'
 import { refused } from '../../../../test/plays/play.ts'
 import { until } from '../../../../test/until.ts'
-import { ClusterUnreachable, type Stopped } from '../../src/cluster/cluster-journal.ts'
-import type { Halted } from '../../src/cluster/replica.ts'
+import { ClusterUnreachable, type StopReason } from '../../src/cluster/cluster-journal.ts'
+import type { HaltReason } from '../../src/cluster/replica.ts'
 import { soundWire } from './fake-cluster.ts'
 import { LaptopAndBox, workspace } from './laptop-and-box.ts'
 import { endAll, SharedDaemon, said, team } from './shared-daemon.ts'
@@ -62,7 +62,7 @@ describe('the engine', () => {
     expect(said(await send(daemon))).toEqual(expect.any(Number))
   })
 
-  const stops: [Stopped | Halted, string][] = [
+  const stops: [StopReason | HaltReason, string][] = [
     [{ kind: 'diverged', head: 1 }, 'cluster.diverged'],
     [{ kind: 'newer' }, 'cluster.newer'],
     [{ kind: 'removed' }, 'cluster.removed'],
@@ -113,7 +113,7 @@ describe('a laptop and a box', () => {
       asAdmin(`UPDATE relay.presence SET agents = '${agents}', seen_at = now() - interval '20 s',
         stamp = (extract(epoch FROM now()) * 1000000)::bigint WHERE machine = (SELECT id FROM relay.machines WHERE name = 'box')`)
     await silence('"closed"')
-    await until(async () => !(await place.laptop.open(workspace)).workspace.otherMachines.isSeen('box'))
+    await until(async () => !(await place.laptop.open(workspace)).workspace.otherMachines.isReached('box'))
     expect((await alice.send('bob', 'asleep?')).unreachable).toBeUndefined()
     await silence('[{"name":"bob","status":"idle","lastCallAt":1}]')
     await until(async () => (await alice.send('bob', 'hello?')).unreachable)

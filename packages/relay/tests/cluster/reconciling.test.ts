@@ -10,7 +10,7 @@ import { sized } from '../../../../test/size.ts'
 import { until } from '../../../../test/until.ts'
 import { SharedWorkspaces } from '../../src/cluster/shared-workspaces.ts'
 import { systemClock } from '../../src/machine/clock.ts'
-import { ClusterFile, type Membership } from '../../src/machine/cluster-file.ts'
+import { ClusterFile, type ClusterMembership } from '../../src/machine/cluster-file.ts'
 import { DataDirectory } from '../../src/machine/data-directory.ts'
 import { Store } from '../../src/store/store.ts'
 import { World } from '../cli/cli-world.ts'
@@ -149,7 +149,7 @@ test('cut off in the middle, everything is as it was, and the same command goes 
   const { laptop, box } = talked
   await laptop.stop()
   const { dataDir } = laptop
-  const database = new DataDirectory(dataDir).database(workspace)
+  const database = new DataDirectory(dataDir).databasePath(workspace)
   const rows = () => {
     const store = new Store(database, [], laptop.name)
     const tables = ['journal', 'local_journal', 'messages', 'receipts', 'awaited_receipts']
@@ -158,7 +158,7 @@ test('cut off in the middle, everything is as it was, and the same command goes 
     return all
   }
   const before = rows()
-  const membership = new ClusterFile(dataDir).read() as Membership
+  const membership = new ClusterFile(dataDir).read() as ClusterMembership
   const own = { dataDir, membership, clock: systemClock, ids: makeIds(), onTrouble: () => {} }
   const cluster = new SharedWorkspaces(own)
   const cut = cluster.reconcile({ name: workspace, database, beside: [] }, (done, of) => {

@@ -6,14 +6,20 @@ import type { Fact } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Actor, refused } from '../../../../test/plays/play.ts'
 import { until } from '../../../../test/until.ts'
-import { carryOut } from '../../src/broker/requests.ts'
-import { writesOf } from '../../src/cluster/keys.ts'
-import { answer, answerTo, asked, put, tellPresence } from '../../src/cluster/postgres/calls.ts'
+import { carryOutRequest } from '../../src/broker/requests.ts'
+import { changedKeysOf } from '../../src/cluster/keys.ts'
+import {
+  putAnswer,
+  putQuestion,
+  readAnswer,
+  tellPresence,
+  unansweredQuestions,
+} from '../../src/cluster/postgres/calls.ts'
 import { revokeMachine } from '../../src/cluster/postgres/machines.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 import type { ApprovalRow } from '../../src/core/view.ts'
-import { ClusterFile, type Membership } from '../../src/machine/cluster-file.ts'
-import { inProcess } from '../../src/wires/in-process.ts'
+import { ClusterFile, type ClusterMembership } from '../../src/machine/cluster-file.ts'
+import { inProcessConnector } from '../../src/wires/in-process.ts'
 import { LaptopAndBox, workspace } from './laptop-and-box.ts'
 import type { Machine } from './machine.ts'
 
@@ -31,7 +37,9 @@ beforeAll(async () => {
   rogue = await joined('rogue')
   const { dispatch } = await laptop.open(workspace)
   const page = { door: 'network', kind: 'program', isPage: true } as const
-  alice = await place.enterAs(new Actor(inProcess(dispatch, page), { name: 'alice', key: place.key, type: 'human' }))
+  alice = await place.enterAs(
+    new Actor(inProcessConnector(dispatch, page), { name: 'alice', key: place.key, type: 'human' }),
+  )
   fixer = await place.enter(box, 'fixer')
   await place.hearOfEachOther()
 })
@@ -41,7 +49,7 @@ afterAll(async () => {
 })
 
 async function joined(machine: string): Promise<PostgresCluster> {
-  return new PostgresCluster({ password: '', ...(await place.world.join(machine)), machine } as Membership)
+  return new PostgresCluster({ password: '', ...(await place.world.join(machine)), machine } as ClusterMembership)
 }
 
 const viewOf = async (machine: Machine) => (await place.storeOf(machine)).view
@@ -74,9 +82,9 @@ async function byRogue(question: unknown): Promise<unknown> {
   const id = randomUUID()
   const { id: ws } = (await laptop.open(workspace)).workspace
   const input = typeof question === 'string' ? question : JSON.stringify(question)
-  expect(await put(rogue, { id, workspace: ws, machine: 'box', input }, 60_000)).toBe(true)
+  expect(await putQuestion(rogue, { id, workspace: ws, machine: 'box', input }, 60_000)).toBe(true)
   let answer: string | undefined
-  await until(async () => (answer = await answerTo(rogue, id)))
+  await until(async () => (answer = await readAnswer(rogue, id)))
   return JSON.parse(answer as string)
 }
 
@@ -161,17 +169,17 @@ test('a machine that is away is asked nothing, and only its plain yes means that
     rule: 'x',
     outcome: {},
     facts,
-    writes: writesOf(facts),
+    writes: changedKeysOf(facts),
   }
   const known = { seq: 0, mark: '' }
-  expect(await rogue.journal(ws).append({ known, reads: [], drafts: [draft] })).toMatchObject({
+  expect(await rogue.journal(ws).append({ position: known, reads: [], drafts: [draft] })).toMatchObject({
     kind: 'ok',
   })
   await until(() => store.view.approvals.byId('ap-50'))
   const give = () => alice.call('approval.answer', { id: 'ap-50', digest: 'd', choice: 'yes' })
   await refused(give(), 'machine.away', /rogue cannot be reached \(not heard of since.*nothing was done/)
   await tellPresence(rogue, 0, [{ workspace: ws, agents: '[]' }])
-  await until(async () => (await laptop.open(workspace)).workspace.otherMachines.isSeen('rogue'))
+  await until(async () => (await laptop.open(workspace)).workspace.otherMachines.isReached('rogue'))
   await refused(give(), 'request.unanswered', /rogue.*has not answered: it is not known whether it was done/)
   for (const [told, code] of [
     [{ refused: 'Obey me.', message: 'Obey me.' }, 'fault'],
@@ -181,8 +189,8 @@ test('a machine that is away is asked nothing, and only its plain yes means that
   ] as const) {
     const given = give()
     await until(async () => {
-      const questions = await asked(rogue)
-      for (const { id } of questions) await answer(rogue, id, JSON.stringify(told))
+      const questions = await unansweredQuestions(rogue)
+      for (const { id } of questions) await putAnswer(rogue, id, JSON.stringify(told))
       return questions.length > 0
     })
     const error = await refused(given, 'request.refused', new RegExp(`rogue.*has refused it \\(${code}\\)\\.$`))
@@ -252,7 +260,7 @@ test('a machine that is allowed speaks for no one else, does nothing twice, and 
   const { id: ws } = (await laptop.open(workspace)).workspace
   const input = JSON.stringify(byHand({ id: next.row.id, digest: 'wrong', choice: 'yes' }))
   for (let i = 0; i < 1_000; i++)
-    await put(rogue, { id: randomUUID(), workspace: ws, machine: 'box', input }, 5_000).catch(() => false)
+    await putQuestion(rogue, { id: randomUUID(), workspace: ws, machine: 'box', input }, 5_000).catch(() => false)
   expect(await next.give()).toMatchObject({ kind: 'allow' })
   expect(await next.end).toMatchObject({ kind: 'allow' })
 
@@ -264,7 +272,7 @@ test('a machine that is allowed speaks for no one else, does nothing twice, and 
   // One that was asked just before, and is looked at just after.
   const { approvals, workers } = (await box.open(workspace)).workspace
   const carriers = { approvals, wishes: workers.wishes }
-  expect(await carryOut(carriers, async () => true, 'rogue', late)).toEqual({ refused: 'machine.not-allowed' })
+  expect(await carryOutRequest(carriers, async () => true, 'rogue', late)).toEqual({ refused: 'machine.not-allowed' })
   expect((await viewOf(box)).approvals.byId(last.row.id)?.closed).toBeUndefined()
   // Whoever comes under the same name is another machine.
   await rogue.close()

@@ -9,13 +9,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PlayClock } from '../../../../test/plays/clock.ts'
 import { Actor, refused } from '../../../../test/plays/play.ts'
 import { until } from '../../../../test/until.ts'
-import { invitationOf, lineOf } from '../../src/cli/commands/cluster/invitation.ts'
+import { invitationLine, parseInvitation } from '../../src/cli/commands/cluster/invitation.ts'
 import { withClient } from '../../src/cluster/postgres/connection.ts'
-import { verifierOf } from '../../src/cluster/postgres/machine-roles.ts'
+import { scramVerifierOf } from '../../src/cluster/postgres/machine-roles.ts'
 import { inviteMachine } from '../../src/cluster/postgres/machines.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 import { Presence } from '../../src/cluster/presence.ts'
-import { ClusterFile, type Membership } from '../../src/machine/cluster-file.ts'
+import { ClusterFile, type ClusterMembership } from '../../src/machine/cluster-file.ts'
 import { type Ran, World } from '../cli/cli-world.ts'
 import { PostgresServer } from './postgres-server.ts'
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   // Even a server that writes down all that it is asked must learn no password.
   server = await PostgresServer.start(undefined, { log_statement: "'all'", log_connections: 'on' })
   await withClient(server.address, async (client) => {
-    await client.query(`CREATE ROLE boss LOGIN CREATEROLE PASSWORD '${verifierOf(password)}'`)
+    await client.query(`CREATE ROLE boss LOGIN CREATEROLE PASSWORD '${scramVerifierOf(password)}'`)
     await client.query('CREATE DATABASE relay OWNER boss')
   })
 })
@@ -65,11 +65,11 @@ async function join(world: World, line: string): Promise<Ran> {
 async function invite(name: string): Promise<string> {
   const { stdout, stderr, code } = await laptop.run(['machine', 'invite', name, '--at', server.folder], asBoss)
   if (code !== 0) throw new Error(stderr)
-  secrets.add(invitationOf(stdout).password)
+  secrets.add(parseInvitation(stdout).password)
   return stdout
 }
 
-const membership = (world: World) => new ClusterFile(world.dataDir).read() as Membership
+const membership = (world: World) => new ClusterFile(world.dataDir).read() as ClusterMembership
 
 async function sessionsOf(user: string): Promise<number> {
   const text = 'SELECT FROM pg_stat_activity WHERE usename = $1'
@@ -206,15 +206,15 @@ test('an invitation that was used, is too old, was withdrawn or is for another n
   const asOther = [78, expect.stringContaining('as box. It can be let in again there under that name')]
   expect(await says(box, await invite('other'))).toEqual(asOther)
   // The name is the role's, and the role has the password.
-  const named = { ...invitationOf(line), user: membership(laptop).user }
-  expect(await says(other, lineOf(named))).toEqual(over)
+  const named = { ...parseInvitation(line), user: membership(laptop).user }
+  expect(await says(other, invitationLine(named))).toEqual(over)
   const { database, host, port } = membership(laptop)
   const where = { host, port, database }
   const late = await withClient({ ...where, user: 'boss', password }, (client) =>
     inviteMachine(client, 'late', { now: 0 }),
   )
   secrets.add(late.password)
-  expect(await says(other, lineOf({ ...where, ...late }))).toEqual(over)
+  expect(await says(other, invitationLine({ ...where, ...late }))).toEqual(over)
   const withdrawn = await invite('withdrawn')
   expect((await run(laptop, ['machine', 'revoke', 'withdrawn', '--yes'], asBoss)).stdout).toContain(
     'had not joined yet',

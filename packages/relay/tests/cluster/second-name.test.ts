@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loginName } from '../../src/cli/connection.ts'
-import { ClusterFile, type Membership } from '../../src/machine/cluster-file.ts'
+import { ClusterFile, type ClusterMembership } from '../../src/machine/cluster-file.ts'
 import { World } from '../cli/cli-world.ts'
 import { PostgresServer } from './postgres-server.ts'
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
   const world = await server.cluster('relay')
   for (const [name, machine] of Object.entries({ laptop, box })) {
     machine.directory('data')
-    new ClusterFile(machine.dataDir).write({ ...(await world.join(name)), machine: name } as Membership)
+    new ClusterFile(machine.dataDir).write({ ...(await world.join(name)), machine: name } as ClusterMembership)
   }
   await Promise.all([laptop.serve(), box.serve()])
   await laptop.run(['workspace', 'create', 'team'])

@@ -2,7 +2,7 @@
 
 import { makeIds, refusal } from '@agent-relay/sdk/protocol'
 import { until } from '../../../../test/until.ts'
-import type { Reply } from '../../src/broker/engine.ts'
+import type { CommandReply } from '../../src/broker/engine.ts'
 import { Hub } from '../../src/broker/hub.ts'
 import { Follower } from '../../src/cluster/follower.ts'
 import { ClusterReachability } from '../../src/cluster/reachability.ts'
@@ -37,14 +37,14 @@ export class SharedDaemon {
     this.store = new Store(':memory:', [], machine)
     const sound = cluster.start(machine, wire)
     this.reachability = new ClusterReachability('db.example:5432/relay', clock)
-    const journal = this.reachability.watched({
+    const journal = this.reachability.watchJournal({
       append: (append) => {
         this.calls.push(append.drafts.length === 0 ? 'barrier' : 'append')
         return sound.append(append)
       },
-      inTurn: (known, decide) => {
+      appendInTurn: (known, decide) => {
         this.calls.push('turn')
-        return sound.inTurn(known, decide)
+        return sound.appendInTurn(known, decide)
       },
       follow: (known, limit) => sound.follow(known, limit),
       payload: (seq) => sound.payload(seq),
@@ -56,7 +56,7 @@ export class SharedDaemon {
     this.hub = new Hub(fail)
     const replica = new Replica(this.store, this.hub)
     const isRemoved = (other: string) => this.removed.has(other)
-    const world = { machine, isLive: () => false, holder: (hold: string) => hold, isRemoved }
+    const world = { machine, isLive: () => false, liveSession: (hold: string) => hold, isRemoved }
     const parts = { replica, journal, reachability: this.reachability, clock, world, onTrouble: fail }
     this.engine = new SharedEngine({ workspace: 'team', machine, ids: makeIds(), ...parts })
     this.#follower = new Follower({
@@ -77,11 +77,11 @@ export class SharedDaemon {
     by: string,
     input: RuleInput<R>,
     cause = `${this.#machine} ${++this.#causes}`,
-  ): Promise<Reply> {
+  ): Promise<CommandReply> {
     return this.engine.submit({ rule, by, input, cause, session: 's_1', digest: () => JSON.stringify(input) })
   }
 
-  register(name: string, more: Partial<RuleInput<'agent.register'>> = {}): Promise<Reply> {
+  register(name: string, more: Partial<RuleInput<'agent.register'>> = {}): Promise<CommandReply> {
     const credentials = { proven: false, isHolder: false, mayRetake: true, tokenHash: `hash of ${name}` }
     return this.give('agent.register', 'agent-relay', { name, strict: true, ...credentials, ...more })
   }
@@ -110,4 +110,4 @@ export async function team(
   return { cluster, daemons, settled }
 }
 
-export const said = (reply: Reply): unknown => ('refusal' in reply ? reply.refusal.code : reply.seq)
+export const said = (reply: CommandReply): unknown => ('refusal' in reply ? reply.refusal.code : reply.seq)

@@ -82,7 +82,7 @@ test('into one hot channel everybody gets through, in turns where it must be', a
 /** Appended by who is not asked: the administrator of the database, or a machine that keeps no rules. */
 const appended = (cluster: FakeCluster, facts: unknown[], administrator?: 'administrator') => {
   const draft = { at: 1, by: 'agent-relay', cause: 'later', rule: 'x', outcome: {}, facts, writes: [] }
-  const append = { known: { seq: 0, mark: '' }, reads: [], drafts: [draft as never] }
+  const append = { position: { seq: 0, mark: '' }, reads: [], drafts: [draft as never] }
   return administrator ? cluster.proclaim(facts as never) : cluster.start('three').append(append)
 }
 
@@ -101,7 +101,7 @@ test('a fact that no version of this format knows counts for nothing, and the wo
   await appended(cluster, [{ type: 'moon.landed' }])
   await settled()
   const why = 'it holds a fact of an unknown type'
-  for (const { store } of [a, b]) expect(store.journal.voids(9)).toEqual([{ seq: 4, machine: 'three', why }])
+  for (const { store } of [a, b]) expect(store.journal.voidEntries(9)).toEqual([{ seq: 4, machine: 'three', why }])
   expect(said(await a.give('message.send', 'ada', { to: 'bob', body: 'x' }))).toBe(5)
 })
 

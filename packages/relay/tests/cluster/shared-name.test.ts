@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { spawn as spawnPty } from '@lydell/node-pty'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { ClusterFile, type Membership } from '../../src/machine/cluster-file.ts'
+import { ClusterFile, type ClusterMembership } from '../../src/machine/cluster-file.ts'
 import { launcher, World } from '../cli/cli-world.ts'
 import { PostgresServer } from './postgres-server.ts'
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   const world = await server.cluster('relay')
   for (const [name, machine] of Object.entries({ laptop, box })) {
     machine.directory('data')
-    new ClusterFile(machine.dataDir).write({ ...(await world.join(name)), machine: name } as Membership)
+    new ClusterFile(machine.dataDir).write({ ...(await world.join(name)), machine: name } as ClusterMembership)
   }
   await laptop.serve()
   await laptop.run(['workspace', 'create', 'team'])

@@ -10,9 +10,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../../../test/free-port.ts'
 import { until } from '../../../../test/until.ts'
-import { invitationOf, lineOf } from '../../src/cli/commands/cluster/invitation.ts'
+import { invitationLine, parseInvitation } from '../../src/cli/commands/cluster/invitation.ts'
 import { withClient } from '../../src/cluster/postgres/connection.ts'
-import { ClusterFile, type Membership } from '../../src/machine/cluster-file.ts'
+import { ClusterFile, type ClusterMembership } from '../../src/machine/cluster-file.ts'
 import { type Ran, World } from '../cli/cli-world.ts'
 import { PostgresServer } from './postgres-server.ts'
 
@@ -131,7 +131,7 @@ describe.runIf(hasOpenssl)('beyond this machine', () => {
   test('the certificate comes with the invitation, and both machines talk by TLS', async () => {
     expect((await init(urlAt(name), '--ca', own.cert)).code).toBe(0)
     const { stdout: line } = await laptop.run(['machine', 'invite', 'box'], asAdmin)
-    expect(invitationOf(line).ca?.trim()).toBe(readFileSync(own.cert, 'utf8').trim())
+    expect(parseInvitation(line).ca?.trim()).toBe(readFileSync(own.cert, 'utf8').trim())
     const without = line.replace(/\?ca=[^#]+/, '')
     expect(refused(await box.launch(['machine', 'join'], { input: without }))).toEqual(withWords('does not trust'))
     expect((await box.launch(['machine', 'join'], { input: line })).code).toBe(0)
@@ -170,7 +170,7 @@ describe.runIf(hasOpenssl)('beyond this machine', () => {
     await until(async () => (await laptop.run(['cluster', 'status'])).code !== 0)
     expect((await laptop.run(['cluster', 'init', '--ca', late.cert], asAdmin)).code).toBe(69)
     new ClusterFile(laptop.dataDir).write({
-      ...(new ClusterFile(laptop.dataDir).read() as Membership),
+      ...(new ClusterFile(laptop.dataDir).read() as ClusterMembership),
       ca: readFileSync(late.cert, 'utf8'),
     })
     expect(refused(await laptop.run(['cluster', 'status']))).toEqual(withWords('has expired'))
@@ -184,7 +184,7 @@ describe.runIf(hasOpenssl)('beyond this machine', () => {
     await laptop.run(['workspace', 'create', 'own'])
     const shared = await laptop.run(['workspace', 'share', 'own'])
     expect(refused(shared)).toEqual([78, expect.stringContaining('has expired')])
-    const line = lineOf({ ...(new ClusterFile(laptop.dataDir).read() as Membership) })
+    const line = invitationLine({ ...(new ClusterFile(laptop.dataDir).read() as ClusterMembership) })
     const joined = await box.launch(['machine', 'join'], {
       input: line,
       env: { RELAY_DATA_DIR: box.directory('other') },

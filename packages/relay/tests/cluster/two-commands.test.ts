@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../../../test/free-port.ts'
 import { until } from '../../../../test/until.ts'
-import { invitationOf } from '../../src/cli/commands/cluster/invitation.ts'
+import { parseInvitation } from '../../src/cli/commands/cluster/invitation.ts'
 import { withClient } from '../../src/cluster/postgres/connection.ts'
 import { joinCluster } from '../../src/cluster/postgres/joining.ts'
 import { inviteMachine } from '../../src/cluster/postgres/machines.ts'
-import { seal, unseal } from '../../src/cluster/postgres/parcel.ts'
+import { sealParcel, unsealParcel } from '../../src/cluster/postgres/parcel.ts'
 import { World } from '../cli/cli-world.ts'
 import { PostgresServer } from './postgres-server.ts'
 
@@ -102,16 +102,16 @@ test('a workspace that is shared already is not copied again: another machine ge
 
 test('what an invitation brings opens with its own secret alone, once, and is gone when it is over', async () => {
   const parcel = { workspace: 'team', id: 'w_1', key: 'rk_secret' }
-  const sealed = seal('secret', parcel)
-  expect(unseal('secret', sealed)).toEqual(parcel)
-  expect(unseal('another', sealed)).toBeUndefined()
+  const sealed = sealParcel('secret', parcel)
+  expect(unsealParcel('secret', sealed)).toEqual(parcel)
+  expect(unsealParcel('another', sealed)).toBeUndefined()
   const bytes = Buffer.from(sealed, 'base64url')
   for (const at of [0, 20, 30, bytes.length - 1]) {
     const changed = Buffer.from(bytes)
     changed[at] = (changed[at] as number) ^ 1
-    expect(unseal('secret', changed.toString('base64url'))).toBeUndefined()
+    expect(unsealParcel('secret', changed.toString('base64url'))).toBeUndefined()
   }
-  expect(unseal('secret', '')).toBeUndefined()
+  expect(unsealParcel('secret', '')).toBeUndefined()
   const where = { ...server.address, database: 'relay' }
   const asAdmin = <T>(work: Parameters<typeof withClient<T>>[1]) => withClient(where, work)
   const late = await asAdmin((client) => inviteMachine(client, 'late', { now: 0, parcel }))
@@ -129,6 +129,6 @@ test('what an invitation brings opens with its own secret alone, once, and is go
 
 test('an invitation without a key is the same line as before', async () => {
   const { stdout } = await laptop.run(['machine', 'invite', 'plain', '--at', server.folder], own)
-  const invitation = invitationOf(stdout)
+  const invitation = parseInvitation(stdout)
   expect((await joinCluster({ ...invitation })).parcel).toBeUndefined()
 })

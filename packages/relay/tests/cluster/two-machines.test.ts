@@ -76,7 +76,7 @@ test('an approval is seen on another machine, which does not end it when it star
   await until(() => store.view.approvals.of('fixer').length === 1)
   const blocked = async () => (await ada.call('agent.list', {})).agents.find(({ name }) => name === 'fixer')?.blocked
   await until(async () => (await blocked())?.since)
-  await (await laptop.open(workspace)).workspace.settle()
+  await (await laptop.open(workspace)).workspace.endLeftovers()
   const [row] = store.view.approvals.of('fixer')
   const { id, digest } = row as { id: string; digest: string }
   const standing = { door: 'owner', rank: 'holder', kind: 'program', hasKey: true } as const

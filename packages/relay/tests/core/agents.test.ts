@@ -1,7 +1,7 @@
 // Names: every way to take one, and every refusal.
 
 import { beforeEach, describe, expect, test } from 'vitest'
-import { leadOf } from '../../src/core/agents.ts'
+import { findLead } from '../../src/core/agents.ts'
 import { asAgent, CoreWorld, codeOf, outcomeOf, typesOf } from './core-world.ts'
 
 type Input = Parameters<CoreWorld['register']>[1]
@@ -80,14 +80,14 @@ test('an agent changes only the parts of its profile that it names, and never it
   const again = world.register('ada', { proven: true, model: 'm2', type: 'human' })
   expect(typesOf(again)).toEqual(['agent.updated'])
   expect(world.store.view.agent('ada')).toMatchObject({ handle: 'boss', model: 'm2', type: 'agent' })
-  expect(world.store.view.agentsCalled('boss')).toMatchObject([{ name: 'ada' }])
+  expect(world.store.view.agentsNamedLike('boss')).toMatchObject([{ name: 'ada' }])
   expect(typesOf(world.register('ada', { proven: true, model: 'm2' }))).toEqual([])
   world.register('ada', { proven: true, handle: 'chief' })
-  expect(world.store.view.agentsCalled('boss')).toEqual([])
+  expect(world.store.view.agentsNamedLike('boss')).toEqual([])
 })
 
 test('the lead is the one of that name, else the one registered as lead, else the first that is there, else the first', () => {
-  const lead = (...there: string[]) => leadOf(world.store.view, (name) => there.includes(name))?.name
+  const lead = (...there: string[]) => findLead(world.store.view, (name) => there.includes(name))?.name
   world.register('eve', { type: 'human' })
   world.register('zoe', {})
   expect([lead(), lead('zoe'), lead('zoe', 'ada'), lead('eve')]).toEqual(['ada', 'zoe', 'ada', 'ada'])
@@ -95,7 +95,7 @@ test('the lead is the one of that name, else the one registered as lead, else th
   expect([lead(), lead('zoe')]).toEqual(['boss', 'boss'])
   world.register('lead', {})
   expect(lead('boss')).toBe('lead')
-  expect(leadOf(new CoreWorld().store.view, () => true)).toBeUndefined()
+  expect(findLead(new CoreWorld().store.view, () => true)).toBeUndefined()
 })
 
 test("only the key's holder can take the role of the lead; a parent can give it to a worker", () => {
@@ -140,7 +140,7 @@ test('a name that looks like the daemon or like a person is refused', () => {
 test('an agent keeps its sixteen newest tokens', () => {
   const hashes = Array.from({ length: 20 }, (_, i) => `hash-${i}`)
   for (const tokenHash of hashes) world.register('away', { tokenHash })
-  const known = hashes.filter((hash) => world.store.queries.token(hash)?.agent === 'away')
+  const known = hashes.filter((hash) => world.store.queries.tokenOwner(hash)?.agent === 'away')
   expect(known).toEqual(hashes.slice(-16))
 })
 

@@ -2,8 +2,8 @@
 
 import { limits } from '@agent-relay/sdk/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { brief } from '../../src/core/brief.ts'
-import { atOnce } from '../../src/core/steps.ts'
+import { composeBrief } from '../../src/core/brief.ts'
+import { runAllSteps } from '../../src/core/steps.ts'
 import { CoreWorld } from './core-world.ts'
 
 let world: CoreWorld
@@ -21,10 +21,10 @@ const tell = (
 ): string[] => {
   const sessions = {
     isLive: (name: string) => world.live.has(name),
-    holder: (hold: string) => (world.live.has(hold) ? hold : undefined),
+    liveSession: (hold: string) => (world.live.has(hold) ? hold : undefined),
   }
   const told = { by, at: world.at, session, world: sessions, after, inboxTool: 'relay_inbox' }
-  return atOnce(brief(world.store.view, told, awaited)).split('\n')
+  return runAllSteps(composeBrief(world.store.view, told, awaited)).split('\n')
 }
 const ask = (by: string, to: string | string[], body: string, more: object = {}): string => {
   const id = world.send(by, to, { body, kind: 'question', ...more })

@@ -27,7 +27,7 @@ export class CoreWorld {
     const world = {
       machine: this.machine,
       isLive: (agent: string) => this.live.has(agent),
-      holder: (hold: string) => (this.live.has(hold) ? hold : undefined),
+      liveSession: (hold: string) => (this.live.has(hold) ? hold : undefined),
     }
     return this.#transact((): Decided => {
       const verdict = ruleOf(rule)(this.store.view, { input, by, at: this.at, mint, session, world })

@@ -1,7 +1,7 @@
 // One fact of each type about existing things, complete by the compiler: for tests that try every fact. No tests.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
-import { firstPolicy } from '../../src/core/workspaces.ts'
+import { defaultPolicy } from '../../src/core/workspaces.ts'
 
 /** Of whom and of what the facts tell. */
 export interface Cast {
@@ -34,7 +34,7 @@ export const samples: Samples = {
   'workspace.began': ({ fresh }) => ({ type: 'workspace.began', id: fresh }),
   'workspace.key-issued': ({ fresh }) => ({ type: 'workspace.key-issued', hash: fresh }),
   'workspace.restored': () => ({ type: 'workspace.restored' }),
-  'workspace.policy-set': () => ({ type: 'workspace.policy-set', policy: { ...firstPolicy, claims: 'off' } }),
+  'workspace.policy-set': () => ({ type: 'workspace.policy-set', policy: { ...defaultPolicy, claims: 'off' } }),
   'workspace.raised': () => ({ type: 'workspace.raised', format: 2 }),
   'workspace.owned': ({ next }) => ({ type: 'workspace.owned', machine: next }),
   'machine.revoked': ({ next }) => ({ type: 'machine.revoked', machine: next }),

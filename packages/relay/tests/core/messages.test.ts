@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { addressOf, directKey, directMembers } from '../../src/core/conversations.ts'
 import { addressOfReply } from '../../src/core/messages.ts'
-import { nearest } from '../../src/core/nearest.ts'
+import { nearestNames } from '../../src/core/nearest.ts'
 import { CoreWorld, codeOf, outcomeOf, typesOf } from './core-world.ts'
 
 let world: CoreWorld
@@ -143,10 +143,10 @@ test('a pair that talks too fast is told when it may go on', () => {
 
 test('a refusal names a few near names, however they are written', () => {
   const names = ['reviewer', 'Reviewer-2', 'builder', 'ada', 'bob', 'revewier']
-  expect(nearest('reviwer', names)).toEqual(['reviewer', 'revewier'])
-  expect(nearest('REVIEWER', names)[0]).toBe('reviewer')
-  expect(nearest('bbo', names)).toEqual(['bob'])
-  expect(nearest('zzzzzz', names)).toEqual([])
+  expect(nearestNames('reviwer', names)).toEqual(['reviewer', 'revewier'])
+  expect(nearestNames('REVIEWER', names)[0]).toBe('reviewer')
+  expect(nearestNames('bbo', names)).toEqual(['bob'])
+  expect(nearestNames('zzzzzz', names)).toEqual([])
 })
 
 const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,8}$/)

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { editDistance, nearest } from '../../src/core/nearest.ts'
+import { editDistance, nearestNames } from '../../src/core/nearest.ts'
 
 /** The whole table, without any shortcut. */
 function plainDistance(a: string, b: string): number {
@@ -43,14 +43,14 @@ test('the fast distance equals the plain one up to the limit', () => {
 test('the fast search finds the same names as the plain one', () => {
   fc.assert(
     fc.property(word, fc.uniqueArray(word, { maxLength: 40 }), (wanted, names) => {
-      expect(nearest(wanted, names)).toEqual(plainNearest(wanted, names))
+      expect(nearestNames(wanted, names)).toEqual(plainNearest(wanted, names))
     }),
     { numRuns: 1_000 },
   )
 })
 
 test('a name of any length may be asked for', () => {
-  expect(nearest('x'.repeat(5_000), ['a', 'x'.repeat(4_999)])).toEqual(['x'.repeat(4_999)])
-  expect(nearest('', ['a'])).toEqual(['a'])
-  expect(nearest('revewier', ['reviewer', 'Reviewer2', 'builder'])).toEqual(['reviewer'])
+  expect(nearestNames('x'.repeat(5_000), ['a', 'x'.repeat(4_999)])).toEqual(['x'.repeat(4_999)])
+  expect(nearestNames('', ['a'])).toEqual(['a'])
+  expect(nearestNames('revewier', ['reviewer', 'Reviewer2', 'builder'])).toEqual(['reviewer'])
 })

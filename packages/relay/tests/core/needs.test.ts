@@ -1,8 +1,8 @@
 // The things that count as a need, and those that a person may dismiss.
 
-import { isSaidTo } from '@agent-relay/sdk/internal/mentions'
+import { isAddressedTo } from '@agent-relay/sdk/internal/mentions'
 import { expect, test } from 'vitest'
-import { asksOf, byUrgency, hasFailed } from '../../src/core/needs.ts'
+import { compareUrgency, hasWorkerFailed, needKindOf } from '../../src/core/needs.ts'
 import { CoreWorld, codeOf } from './core-world.ts'
 
 test.each([
@@ -18,7 +18,7 @@ test.each([
   ['ann', false, false],
   ['', false, false],
 ])('%j', (text, isMentioned, isNamed) => {
-  const said = (kind: 'free' | 'question') => isSaidTo('Ann', { kind, isDirect: false, body: () => text })
+  const said = (kind: 'free' | 'question') => isAddressedTo('Ann', { kind, isDirect: false, body: () => text })
   expect([said('free'), said('question')]).toEqual([isMentioned, isNamed])
 })
 
@@ -34,7 +34,7 @@ test.each([
   ['#build', 'status', '@Ann is here', undefined],
   ['*', 'question', '@Ann?', 'question'],
 ] as const)('in %s, as %s: %s', (conversation, kind, body, asked) => {
-  expect(asksOf('Ann', { conversation, kind }, () => body)).toBe(asked)
+  expect(needKindOf('Ann', { conversation, kind }, () => body)).toBe(asked)
 })
 
 const now = 1e12
@@ -49,7 +49,7 @@ test.each([
   [{ code: 1, changedAt: now - 25 * 3_600_000 }, false],
   [{ code: 1, status: 'blocked' as const }, false],
 ])('a worker with %j', (ended, isFailed) => {
-  expect(hasFailed({ status: 'exited', changedAt: now, ...ended }, now)).toBe(isFailed)
+  expect(hasWorkerFailed({ status: 'exited', changedAt: now, ...ended }, now)).toBe(isFailed)
 })
 
 test('the most urgent is first, then the oldest', () => {
@@ -58,7 +58,7 @@ test('the most urgent is first, then the oldest', () => {
     { kind, since: late },
     { kind, since: old },
   ])
-  expect(needs.sort(byUrgency).map(({ kind, since }) => `${kind} ${since}`)).toEqual(
+  expect(needs.sort(compareUrgency).map(({ kind, since }) => `${kind} ${since}`)).toEqual(
     ['approval', 'blocked', 'question', 'failed', 'mention'].flatMap((kind) => [`${kind} ${old}`, `${kind} ${late}`]),
   )
 })

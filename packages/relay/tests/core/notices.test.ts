@@ -2,7 +2,7 @@
 
 import { limits, type NoticeOccasion } from '@agent-relay/sdk/protocol'
 import { beforeEach, expect, test } from 'vitest'
-import type { Seen } from '../../src/core/notices.ts'
+import type { ObservedState } from '../../src/core/notices.ts'
 import { CoreWorld, codeOf, type Decided, outcomeOf, typesOf } from './core-world.ts'
 
 let world: CoreWorld
@@ -15,7 +15,7 @@ interface About {
   by?: string
   agent?: string
   message?: string
-  seen?: Seen
+  seen?: ObservedState
 }
 const ask = (when: NoticeOccasion, { by = 'ada', agent = 'bob', message, seen }: About = {}) =>
   world.give('notice.ask', by, { agent, when, message, seen })
@@ -24,7 +24,7 @@ const tell = (when: NoticeOccasion, { by: asker = 'ada', agent = 'bob', message,
 const awaited = (asker = 'ada') => world.store.view.notices.of(asker).map(({ agent, when }) => `${agent} ${when}`)
 /** What the messages say that the daemon has sent. */
 const told = (to = 'ada') =>
-  [...world.store.view.unread(to, {})].flatMap((each) => (each ? [world.store.view.beginning(each.head, 1_000)] : []))
+  [...world.store.view.unread(to, {})].flatMap((each) => (each ? [world.store.view.bodyStart(each.head, 1_000)] : []))
 const toldFacts = ['notice.ended', 'message.created']
 /** The daemon's first message to an agent also makes their pair. */
 const typesLast = (decided: Decided) => typesOf(decided).filter((type) => type !== 'conversation.opened')

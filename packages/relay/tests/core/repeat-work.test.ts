@@ -1,7 +1,7 @@
 // Repeating a task or contract: whose may be repeated, by whom, and for whom the new one works.
 
 import { beforeEach, describe, expect, test } from 'vitest'
-import { formerRun, formerWorker } from '../../src/core/repeat-work.ts'
+import { findFormerRun, findFormerWorker } from '../../src/core/repeat-work.ts'
 import { taskOf } from '../../src/core/tasks.ts'
 import { asAgent, asHolder, CoreWorld, codeOf, outcomeOf } from './core-world.ts'
 
@@ -21,7 +21,7 @@ const exit = () => {
   return id
 }
 const former = (agent: string, name = 'fixer', standing: typeof asAgent | typeof asHolder = asAgent) =>
-  formerWorker(world.store.view, { agent, standing }, { name, machine: world.machine })
+  findFormerWorker(world.store.view, { agent, standing }, { name, machine: world.machine })
 const refusalOf = (found: object) => ('refusal' in found ? (found.refusal as { code: string; message: string }) : found)
 
 describe('a worker', () => {
@@ -89,7 +89,7 @@ const start = (more: object = {}, by = 'lead') =>
   outcomeOf(world.give('run.start', by, { contract: 'Count.\nAll files.', harness: 'claude', worktree: true, ...more }))
     .run as string
 const formerOf = (run: string, agent: string) =>
-  formerRun(world.store.view, { agent, standing: asAgent }, { run, machine: world.machine })
+  findFormerRun(world.store.view, { agent, standing: asAgent }, { run, machine: world.machine })
 const stop = (run: string) => world.give('run.stop', 'kim', { run, standing: asHolder })
 
 describe('a run', () => {

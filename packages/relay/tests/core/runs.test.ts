@@ -3,7 +3,7 @@
 import { clean } from '@agent-relay/sdk/internal/clean'
 import type { Fact, RunState } from '@agent-relay/sdk/protocol'
 import { beforeEach, expect, test } from 'vitest'
-import { moves } from '../../src/core/runs.ts'
+import { runTransitions } from '../../src/core/runs.ts'
 import { asAgent, asHolder, CoreWorld } from './core-world.ts'
 
 let world: CoreWorld
@@ -51,17 +51,17 @@ test.each([
   expect(types.filter((type: string) => type.startsWith('run.'))).toHaveLength(facts)
   expect(types.filter((type: string) => type === 'message.created')).toHaveLength(facts)
   expect(statusOf(run)).toBe(after)
-  expect(moves[state][command]).toBe(after)
+  expect(runTransitions[state][command]).toBe(after)
 })
 
 test('a run is ready before its start is written, and running from then on', () => {
-  expect(moves.ready).toEqual({ start: 'running', complete: 'completed', stop: 'stopped' })
-  expect(statusOf(runIn('running'))).toBe(moves.ready.start)
+  expect(runTransitions.ready).toEqual({ start: 'running', complete: 'completed', stop: 'stopped' })
+  expect(statusOf(runIn('running'))).toBe(runTransitions.ready.start)
 })
 
 test('an ended run stays ended', () => {
   for (const state of ['stopped', 'completed'] as const)
-    expect(new Set(Object.values(moves[state]))).toEqual(new Set([state]))
+    expect(new Set(Object.values(runTransitions[state]))).toEqual(new Set([state]))
 })
 
 test.each([

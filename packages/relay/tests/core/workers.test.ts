@@ -112,7 +112,7 @@ test('the screen of a worker is seen by its parent, people, the key holder, and 
 test('a report without news stores nothing; an exited worker stays exited and loses its tokens', () => {
   spawn('fixer')
   world.give('worker.issue-token', 'agent-relay', { id: idOf('fixer'), tokenHash: 'h' })
-  expect(world.store.queries.token('h')?.agent).toBe('fixer')
+  expect(world.store.queries.tokenOwner('h')?.agent).toBe('fixer')
   expect(typesOf(report('fixer', 'starting', { pid: 7 }))).toEqual(['worker.changed'])
   expect(typesOf(report('fixer', 'starting'))).toEqual([])
   report('fixer', 'ready', { screen: 'of no end' })
@@ -121,7 +121,7 @@ test('a report without news stores nothing; an exited worker stays exited and lo
     'worker.changed',
     'agent.tokens-revoked',
   ])
-  expect(world.store.queries.token('h')).toBeUndefined()
+  expect(world.store.queries.tokenOwner('h')).toBeUndefined()
   expect(typesOf(report('fixer', 'ready'))).toEqual([])
   expect(world.store.view.workers.byName('fixer')).toMatchObject({
     status: 'exited',

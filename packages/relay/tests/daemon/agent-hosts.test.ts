@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const start = async () => {
   daemon = await Daemon.start({
-    ...{ dataDir, credentialsPath: join(dataDir, 'credentials.json'), opens: ['home'] },
+    ...{ dataDir, credentialsPath: join(dataDir, 'credentials.json'), initialWorkspaces: ['home'] },
     onTrouble: (error) => {
       throw error
     },

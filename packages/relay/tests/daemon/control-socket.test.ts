@@ -7,7 +7,7 @@ import { controlSocketPath } from '@agent-relay/sdk/internal/discover'
 import { type Link, makeIds, socketConnector } from '@agent-relay/sdk/wire'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Daemon } from '../../src/daemon/daemon.ts'
-import { isRunning } from '../../src/daemon/inspect.ts'
+import { isDaemonRunning } from '../../src/daemon/inspect.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'control-'))
 const id = makeIds()
@@ -51,7 +51,7 @@ it('lists the workspaces and the state of the daemon, but no content of a worksp
 })
 
 it('there is one daemon for a data directory, and it stops when asked', async () => {
-  expect(isRunning(dataDir)).toBe(true)
+  expect(isDaemonRunning(dataDir)).toBe(true)
   expect(await link.call('daemon.stop', {}, id('c'))).toEqual({ stopping: true })
   await expect.poll(() => ends).toEqual(['asked'])
 })

@@ -11,8 +11,8 @@ import { Dispatch } from '../../src/broker/dispatch.ts'
 import type { Session } from '../../src/broker/sessions/session.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
 import { RefusalError } from '../../src/core/refusal-error.ts'
-import { guarded, systemClock } from '../../src/machine/clock.ts'
-import { fixesOf } from '../../src/store/damage.ts'
+import { reportingClock, systemClock } from '../../src/machine/clock.ts'
+import { repairCommands } from '../../src/store/damage.ts'
 import { loud } from '../broker/loud.ts'
 import { makeRepository } from '../work/repository-world.ts'
 import { plantDamage } from './damage-world.ts'
@@ -52,7 +52,7 @@ async function open(databasePath = path, onTrouble: (error: Error) => void = lou
     ...loud,
     onTrouble,
   })
-  await workspace.begin(() => {})
+  await workspace.start(() => {})
   const lag = () => ({ p50: 0, p99: 0, max: 0 })
   const info = {
     version: '0',
@@ -69,7 +69,7 @@ async function open(databasePath = path, onTrouble: (error: Error) => void = lou
   )
 }
 
-const enter = async (name: string) => (await dispatch.hello('owner', { name })).session
+const enter = async (name: string) => (await dispatch.openSession('owner', { name })).session
 const call = async (session: Session, op: string, input: object) =>
   (await dispatch.call(session, op, input, `c${calls++}`)).output as Record<string, unknown>
 
@@ -91,9 +91,13 @@ test('reads, searches and writes that meet damage name the file and the fix; all
     call(bob, 'message.search', { text: 'body' }),
   ]
   for (const refused of await Promise.all(meets.map(refusedBy))) {
-    expect(refused).toMatchObject({ code: 'workspace.damaged', retry: false, details: { path, ...fixesOf(path) } })
+    expect(refused).toMatchObject({
+      code: 'workspace.damaged',
+      retry: false,
+      details: { path, ...repairCommands(path) },
+    })
     expect(refused.message).toContain(`${path} is damaged (`)
-    for (const fix of Object.values(fixesOf(path))) expect(refused.message).toContain(fix)
+    for (const fix of Object.values(repairCommands(path))) expect(refused.message).toContain(fix)
   }
   expect(await call(bob, 'channel.list', {})).toMatchObject({ channels: [{ name: '#general' }] })
   expect(await call(bob, 'message.send', { to: 'ada', body: 'still here' })).toMatchObject({ id: expect.any(String) })
@@ -164,7 +168,7 @@ test('work that meets damage at its time ends nothing but itself', async () => {
   const clock = new PlayClock()
   const troubles: Error[] = []
   const done: string[] = []
-  const { after } = guarded(clock, (error) => void troubles.push(error))
+  const { after } = reportingClock(clock, (error) => void troubles.push(error))
   after(10, () => {
     throw new Error('damaged')
   })

@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sized } from '../../../../test/size.ts'
 import { aWhile, until } from '../../../../test/until.ts'
 import { Daemon, type DaemonOptions } from '../../src/daemon/daemon.ts'
-import { freeClosed } from '../../src/store/database.ts'
+import { freeClosedFiles } from '../../src/store/database.ts'
 
 /** Shorter than anything a test does. */
 const idleMs = 40
@@ -62,7 +62,7 @@ async function rest(...names: string[]): Promise<void> {
   // What this test's own clients and its former daemons still held is freed here; a daemon that has closed nothing is not helped by it.
   let looks = 0
   await until(() => {
-    if (++looks % 20 === 0) void freeClosed()
+    if (++looks % 20 === 0) void freeClosedFiles()
     return !isOpen(...names)
   })
 }

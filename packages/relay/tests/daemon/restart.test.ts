@@ -14,8 +14,14 @@ const dataDir = mkdtempSync(join(tmpdir(), 'relay-restart-'))
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
 
 test('a workspace is never said to be closed while its daemon restarts', async () => {
-  const opens = ['app', 'second', 'third']
-  const options = { dataDir, credentialsPath: join(dataDir, 'credentials.json'), opens, onTrouble() {}, onStop() {} }
+  const initialWorkspaces = ['app', 'second', 'third']
+  const options = {
+    dataDir,
+    credentialsPath: join(dataDir, 'credentials.json'),
+    initialWorkspaces,
+    onTrouble() {},
+    onStop() {},
+  }
   const heard = new Map<string, number>()
   let isOver = false
   const look = async () => {

@@ -12,14 +12,20 @@ import { until } from '../../../../test/until.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
 import type { RuleInput, RuleName } from '../../src/core/decide.ts'
 import { backupMachine } from '../../src/core/world.ts'
-import { type BelievedKey, copyDatabase, placeAtRest, prepare, readBackup } from '../../src/daemon/backup.ts'
+import {
+  copyDatabase,
+  placeWithoutDaemon,
+  prepareRestore,
+  type RestoreKeyTrust,
+  readBackup,
+} from '../../src/daemon/backup.ts'
 import { BackupWriter } from '../../src/daemon/backup-file.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
-import { importFile } from '../../src/daemon/importing.ts'
+import { importWorkspace } from '../../src/daemon/importing.ts'
 import { systemClock } from '../../src/machine/clock.ts'
 import { CredentialsFile } from '../../src/machine/credentials-file.ts'
 import { DataDirectory } from '../../src/machine/data-directory.ts'
-import { contentsOf } from '../../src/store/contents.ts'
+import { readDatabaseContents } from '../../src/store/contents.ts'
 import { Database } from '../../src/store/database.ts'
 import { Store } from '../../src/store/store.ts'
 import { loud } from '../broker/loud.ts'
@@ -52,7 +58,7 @@ async function fill(): Promise<void> {
   const workspace = new Workspace({
     ...{ name: 'app', databasePath: source, searchPath: ':memory:', clock: systemClock, ids, ...loud },
   })
-  key = (await workspace.begin(() => {})) as string
+  key = (await workspace.start(() => {})) as string
   const give = async <R extends RuleName>(rule: R, by: string, input: RuleInput<R>) => {
     const reply = await workspace.engine.submit({ rule, input, by, cause: ids('c') })
     if ('refusal' in reply) throw new Error(reply.refusal.message)
@@ -82,18 +88,18 @@ function sql(text: string): void {
 }
 
 /** Restored, and not yet served. */
-async function restore(trust: BelievedKey = {}) {
+async function restore(trust: RestoreKeyTrust = {}) {
   const file = join(root, 'app.tar')
   copyDatabase(source, `${file}.db`)
-  const { id, ...contents } = contentsOf(`${file}.db`)
+  const { id, ...contents } = readDatabaseContents(`${file}.db`)
   const writer = new BackupWriter(file)
   writer.add(`${file}.db`, { name: 'app', id: id as string, key, ...contents })
   writer.end('1.0.0')
   writer.close()
   const backup = readBackup(file)
   const [kept] = backup.workspaces
-  const made = await prepare(backup, kept as NonNullable<typeof kept>, directory, trust)
-  placeAtRest(directory, credentials, 'app', made)
+  const made = await prepareRestore(backup, kept as NonNullable<typeof kept>, directory, trust)
+  placeWithoutDaemon(directory, credentials, 'app', made)
   return made
 }
 
@@ -166,7 +172,7 @@ describe.each(rows)('a backup %s', (_, change) => {
 test('the tables are the same when the journal is replayed', async () => {
   const { folder: _, ...made } = await restore()
   expect(made.worktrees).toBe(3)
-  const store = new Store(directory.database('app'))
+  const store = new Store(directory.databasePath('app'))
   const read = () => [store.view.workers.latest(9), store.view.runs.running()]
   const before = read()
   store.rebuild()
@@ -192,7 +198,7 @@ test('an import takes messages in, and neither workers nor runs', async () => {
   const id = ids('m')
   const message = { id, seq: 2, ts: new Date().toISOString(), from: 'Lead', to: '*', kind: 'status', body: 'hello' }
   writeFileSync(file, [event, message].map((line) => JSON.stringify(line)).join('\n'))
-  const made = await importFile(file, 'app', directory)
+  const made = await importWorkspace(file, 'app', directory)
   expect(made).toMatchObject({ messages: 1, leftOut: 1 })
   const store = new Store(join(made.folder, 'relay.db'))
   expect([store.view.workers.latest(9), store.view.runs.running()]).toEqual([[], []])
@@ -203,7 +209,7 @@ test('the row of another machine is not looked at on this one', async () => {
   const { key: owners } = await restore()
   write(repository, 'draft.txt', 'not for others\n')
   const worktree = { repository, path: repository, branch: 'main', base: git(repository, 'rev-parse', 'HEAD') }
-  const database = new Database(directory.database('app'))
+  const database = new Database(directory.databasePath('app'))
   database.exec(`UPDATE workers SET machine = 'laptop', worktree = '${JSON.stringify(worktree)}'`)
   database.close()
   const client = await serve(owners)

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeIds } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { hashOf } from '../../src/broker/sessions/credentials.ts'
+import { hashSecret } from '../../src/broker/sessions/credentials.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
 import {
   type Backup,
-  type BelievedKey,
-  type Prepared,
-  placeAtRest,
-  prepare,
+  type PreparedRestore,
+  placeWithoutDaemon,
+  prepareRestore,
+  type RestoreKeyTrust,
   readBackup,
 } from '../../src/daemon/backup.ts'
 import { BackupWriter } from '../../src/daemon/backup-file.ts'
@@ -39,9 +39,9 @@ async function begun(path: string, as?: string): Promise<[id: string, key: strin
     ...{ name: 'app', databasePath: path, searchPath: ':memory:' },
     ...{ clock: systemClock, ids: makeIds(), ...loud },
   })
-  const made = (await workspace.begin(() => {})) as string
+  const made = (await workspace.start(() => {})) as string
   if (as !== undefined) {
-    const input = { name: as, type: 'agent', tokenHash: hashOf('at_theirs'), isProven: false } as const
+    const input = { name: as, type: 'agent', tokenHash: hashSecret('at_theirs'), isProven: false } as const
     await workspace.engine.submit({ rule: 'agent.register', input: input as never, by: as, cause: 'c1' })
     await workspace.engine.submit({ rule: 'workspace.set-policy', input: policy as never, by: as, cause: 'c2' })
   }
@@ -66,9 +66,9 @@ function backupOf(path: string, note: Record<string, unknown> = {}, name = 'app'
   return file
 }
 
-function prepared(file: string, trust?: BelievedKey): Promise<Prepared> {
+function prepared(file: string, trust?: RestoreKeyTrust): Promise<PreparedRestore> {
   const backup = readBackup(file)
-  return prepare(backup, backup.workspaces[0] as Backup['workspaces'][number], directory, trust)
+  return prepareRestore(backup, backup.workspaces[0] as Backup['workspaces'][number], directory, trust)
 }
 
 const left = () => {
@@ -188,7 +188,7 @@ describe('columns with something else in them than we write', () => {
 })
 
 describe('keys, tokens and policy', () => {
-  const inside = ({ folder }: Prepared) => {
+  const inside = ({ folder }: PreparedRestore) => {
     const store = new Store(join(folder, 'relay.db'))
     store.rebuild()
     const found = { tokens: store.queries.tokenHashes(), key: store.meta('key'), policy: store.view.policy() }
@@ -201,7 +201,7 @@ describe('keys, tokens and policy', () => {
     sql(source, "INSERT INTO tokens (hash, agent, seq) VALUES ('later', 99, 1)")
     const made = await prepared(backupOf(source))
     expect(made).toMatchObject({ isKeyNew: true, reset: { tokens: 2, policy: ['spawn', 'writers'] } })
-    expect(inside(made)).toMatchObject({ tokens: [], key: hashOf(made.key) })
+    expect(inside(made)).toMatchObject({ tokens: [], key: hashSecret(made.key) })
     expect(inside(made).policy).toMatchObject({ spawn: 'none', writers: [], approve: [], worktree: true })
     expect(made.key).not.toBe(key)
   })
@@ -214,7 +214,7 @@ describe('keys, tokens and policy', () => {
   test('one that the owner’s own key opens is as it was', async () => {
     const made = await prepared(backupOf(source, { key: undefined }), { ownersKey: key })
     expect(made).toMatchObject({ key, isKeyNew: false, reset: { tokens: 0, policy: [] } })
-    expect(inside(made)).toMatchObject({ tokens: [hashOf('at_theirs')], policy })
+    expect(inside(made)).toMatchObject({ tokens: [hashSecret('at_theirs')], policy })
   })
 
   test('the id alone proves nothing: a file with the id of the owner’s own and another key is not theirs', async () => {
@@ -225,10 +225,10 @@ describe('keys, tokens and policy', () => {
 })
 
 describe('a home that is there', () => {
-  const home = () => directory.database('home')
+  const home = () => directory.databasePath('home')
   const restore = async () => {
     const made = await prepared(backupOf(source, {}, 'home'))
-    placeAtRest(directory, credentials, 'home', made)
+    placeWithoutDaemon(directory, credentials, 'home', made)
     return made
   }
   const fill = async (as?: string) => {
@@ -242,7 +242,7 @@ describe('a home that is there', () => {
     const own = await fill()
     const made = await restore()
     expect([credentials.keyOf(own), credentials.keyOf(id)]).toEqual([undefined, made.key])
-    expect([directory.has('home'), existsSync(join(directory.path, 'removed'))]).toEqual([true, false])
+    expect([directory.hasWorkspace('home'), existsSync(join(directory.path, 'removed'))]).toEqual([true, false])
   })
 
   test('stays once there was an agent, though nothing was said', async () => {
@@ -255,10 +255,10 @@ describe('a home that is there', () => {
     const own = await fill()
     const at = statSync(home()).ino
     mkdirSync(join(directory.path, 'projects', 'same'), { recursive: true })
-    writeFileSync(directory.database('same'), '')
+    writeFileSync(directory.databasePath('same'), '')
     credentials.put(id, { name: 'same', key: 'rk_same', dataDir: directory.realPath })
     await expect(restore()).rejects.toMatchObject({ refusal: { details: { workspace: 'same' } } })
-    expect(() => directory.replace('home', join(root, 'nowhere'))).toThrow('ENOENT')
+    expect(() => directory.replaceWorkspace('home', join(root, 'nowhere'))).toThrow('ENOENT')
     expect([statSync(home()).ino, credentials.keyOf(own)?.slice(0, 3)]).toEqual([at, 'rk_'])
   })
 })
@@ -274,14 +274,14 @@ describe('ids', () => {
   test('one that another data directory has under another key is refused, and its key stays', async () => {
     credentials.put(id, { name: 'theirs', key: 'rk_theirs', dataDir: '/another' })
     const made = await prepared(backupOf(source))
-    expect(() => placeAtRest(directory, credentials, 'app', made)).toThrow('/another/projects/theirs/relay.db')
-    expect([credentials.keyOf(id), directory.has('app')]).toEqual(['rk_theirs', false])
+    expect(() => placeWithoutDaemon(directory, credentials, 'app', made)).toThrow('/another/projects/theirs/relay.db')
+    expect([credentials.keyOf(id), directory.hasWorkspace('app')]).toEqual(['rk_theirs', false])
   })
 })
 
 test('a copy of a shared workspace lives on this machine alone, and says so', async () => {
   const store = new Store(source)
-  store.adopt('desk', 'copied.', store.journal.lastSeq)
+  store.markAsShared('desk', 'copied.', store.journal.lastSeq)
   store.close()
   const made = await prepared(backupOf(source))
   expect(made.wasShared).toBe(true)

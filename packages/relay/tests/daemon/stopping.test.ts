@@ -19,7 +19,7 @@ beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'relay-stopping-'))
   const credentialsPath = join(dataDir, 'credentials.json')
   const http = { port: 0, isOpen: true, home: 'app' }
-  const options = { dataDir, credentialsPath, opens: ['app'], http, onTrouble() {}, onStop() {} }
+  const options = { dataDir, credentialsPath, initialWorkspaces: ['app'], http, onTrouble() {}, onStop() {} }
   daemon = (await Daemon.start(options)) as Daemon
   // A greeting has all the time there is: whoever waits for its end waits for ever.
   const after = globalThis.setTimeout

@@ -9,7 +9,7 @@ import { socketConnector } from '@agent-relay/sdk/wire'
 import { expect, test } from 'vitest'
 import { aWhile, until } from '../../../../test/until.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
-import { stopUnattended } from '../../src/daemon/unattended-stop.ts'
+import { stopWhenUnattended } from '../../src/daemon/unattended-stop.ts'
 
 test('it ends when the last session of an agent is gone, whatever programs are connected', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'attended-'))
@@ -30,7 +30,7 @@ test('it ends when the last session of an agent is gone, whatever programs are c
     const program = await socketConnector(socketPath)({ name: 'program' })
     const onStop = (reason: string) => void stops.push(reason)
     // From now on the agent is there at every look.
-    const unwatch = stopUnattended({ attendedMs: 50, onStop }, () => [dispatch])
+    const unwatch = stopWhenUnattended({ unattendedStopMs: 50, onStop }, () => [dispatch])
     await aWhile()
     const isKept = stops.length === 0
     agent.destroy()

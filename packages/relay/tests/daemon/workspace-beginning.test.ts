@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { controlSocketPath } from '@agent-relay/sdk/internal/discover'
 import { type Link, socketConnector } from '@agent-relay/sdk/wire'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { databases } from '../../src/cli/commands/doctor/data-directory.ts'
+import { databasesCheck } from '../../src/cli/commands/doctor/data-directory.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
 import { DataDirectory } from '../../src/machine/data-directory.ts'
 import { Database } from '../../src/store/database.ts'
@@ -41,17 +41,18 @@ async function stop(): Promise<void> {
 }
 
 const create = () => control.call('workspace.create', { workspace: 'new' }, `c${calls++}`)
-const doctor = async () => (await databases({ env: { RELAY_DATA_DIR: dataDir }, cwd: dataDir, nodeVersion: '' }))[0]
+const doctor = async () =>
+  (await databasesCheck({ env: { RELAY_DATA_DIR: dataDir }, cwd: dataDir, nodeVersion: '' }))[0]
 const kept = () =>
   Object.values(JSON.parse(readFileSync(credentialsPath, 'utf8')).workspaces as Record<string, { key: string }>)
 
 /** As the end of the process leaves it: begun, its key kept, and its database as far as `how` says. */
 function leave(how: (database: string) => void): void {
   const directory = new DataDirectory(dataDir)
-  directory.begin('new')
+  directory.markUnfinished('new')
   const stale = { name: 'new', key: 'rk_never_told', dataDir: directory.realPath }
   writeFileSync(credentialsPath, JSON.stringify({ workspaces: { w_stale: stale } }))
-  how(directory.database('new'))
+  how(directory.databasePath('new'))
 }
 
 test.each<[string, (database: string) => void]>([
@@ -86,7 +87,7 @@ test('a workspace whose making was cut off after its first commit gets a new key
   const first = await create()
   await stop()
   // As it was before it was served.
-  new DataDirectory(dataDir).begin('new')
+  new DataDirectory(dataDir).markUnfinished('new')
   rmSync(join(dataDir, 'open.json'))
   await start()
   const second = await create()

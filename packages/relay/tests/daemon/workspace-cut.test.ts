@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { controlSocketPath, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { type Link, socketConnector } from '@agent-relay/sdk/wire'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { databases } from '../../src/cli/commands/doctor/data-directory.ts'
+import { databasesCheck } from '../../src/cli/commands/doctor/data-directory.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
 import { Database } from '../../src/store/database.ts'
-import { endPathOf } from '../../src/store/journal-end.ts'
+import { endFilePath } from '../../src/store/journal-end.ts'
 
 let dataDir: string
 let daemon: Daemon | undefined
@@ -62,7 +62,8 @@ async function asked<T>(work: (control: Link) => Promise<T>): Promise<T> {
   return await work(control).finally(() => control.close())
 }
 
-const doctor = async () => (await databases({ env: { RELAY_DATA_DIR: dataDir }, cwd: dataDir, nodeVersion: '' }))[0]
+const doctor = async () =>
+  (await databasesCheck({ env: { RELAY_DATA_DIR: dataDir }, cwd: dataDir, nodeVersion: '' }))[0]
 const listed = async (name: string) =>
   (await asked((control) => control.call('workspace.list', {}, `c${calls++}`))).workspaces.find(
     (each) => each.name === name,
@@ -113,7 +114,7 @@ describe('an older copy of the database lies in its place', () => {
     await start()
     await expect(socketConnector(socketPathOf(dataDir, 'app'))({})).rejects.toMatchObject({ code: 'workspace.damaged' })
     // As the fix does that goes on with a copy: what was there is moved away, the end file with it.
-    rmSync(endPathOf(databaseOf('app')))
+    rmSync(endFilePath(databaseOf('app')))
     const ada = await socketConnector(socketPathOf(dataDir, 'app'))({ name: 'ada' })
     expect(await ada.call('message.list', { conversation: '#general' }, `c${calls++}`)).toMatchObject({
       messages: [{ body: 'first' }],
@@ -130,7 +131,7 @@ describe('the database of another workspace lies in its place', () => {
     'the file alone': () => copyFileSync(databaseOf('other'), databaseOf('app')),
     'the file, and no end file': () => {
       copyFileSync(databaseOf('other'), databaseOf('app'))
-      rmSync(endPathOf(databaseOf('app')))
+      rmSync(endFilePath(databaseOf('app')))
     },
     'the whole folder': () => {
       rmSync(join(dataDir, 'projects', 'app'), { recursive: true })

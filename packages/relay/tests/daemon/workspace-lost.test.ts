@@ -18,7 +18,7 @@ import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { controlSocketPath, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { type Link, socketConnector } from '@agent-relay/sdk/wire'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { databases } from '../../src/cli/commands/doctor/data-directory.ts'
+import { databasesCheck } from '../../src/cli/commands/doctor/data-directory.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
 import { Database } from '../../src/store/database.ts'
 
@@ -72,7 +72,8 @@ async function asked<T>(work: (control: Link) => Promise<T>): Promise<T> {
   return await work(control).finally(() => control.close())
 }
 
-const doctor = async () => (await databases({ env: { RELAY_DATA_DIR: dataDir }, cwd: dataDir, nodeVersion: '' }))[0]
+const doctor = async () =>
+  (await databasesCheck({ env: { RELAY_DATA_DIR: dataDir }, cwd: dataDir, nodeVersion: '' }))[0]
 const named = () =>
   Object.values(JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')).workspaces).map(
     (kept) => (kept as { name: string }).name,

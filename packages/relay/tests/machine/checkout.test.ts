@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import { look, placeOf, rootOf } from '../../src/machine/checkout.ts'
+import { answerPathQuestion, checkoutRoot, placeInCheckout } from '../../src/machine/checkout.ts'
 import { git, makeRepository } from '../work/repository-world.ts'
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'relay-checkout-')))
@@ -15,7 +15,7 @@ beforeEach(() => {
   repository = join(base, `repository-${++count}`)
   makeRepository(repository)
 })
-const at = (file: string, cwd = repository) => placeOf(cwd, file)
+const at = (file: string, cwd = repository) => placeInCheckout(cwd, file)
 
 test('a file is the same from every directory and through every link', () => {
   const expected = { path: join(repository, 'sub/b.txt'), root: repository, file: 'sub/b.txt' }
@@ -59,7 +59,7 @@ test('outside every checkout, inside .git, and links in a circle name no file', 
   symlinkSync('round', join(repository, 'round'))
   for (const file of ['/etc/hostname', '../none', 'outside/hostname', '.git/config', '.git', 'round'])
     expect(at(file)).toBeUndefined()
-  expect(placeOf('relative', 'a.txt')).toBeUndefined()
+  expect(placeInCheckout('relative', 'a.txt')).toBeUndefined()
   // What only reads like it is a file like any other.
   expect(at('.github/x')?.file).toBe('.github/x')
 })
@@ -71,8 +71,8 @@ test('a worktree is a checkout of its own of the same repository; a hostile .git
     path: join(tree, 'a.txt'),
     ...{ root: tree, file: 'a.txt', repository: join(repository, '.git') },
   })
-  expect(rootOf(join(tree, 'sub'))).toBe(tree)
-  expect(rootOf('/')).toBeUndefined()
+  expect(checkoutRoot(join(tree, 'sub'))).toBe(tree)
+  expect(checkoutRoot('/')).toBeUndefined()
   const odd = join(base, `odd-${count}`)
   mkdirSync(odd)
   writeFileSync(join(odd, '.git'), `gitdir: ${'x'.repeat(20_000)}`)
@@ -92,13 +92,14 @@ test('a directory is a tree, also outside of a checkout; a link to one and a fil
   symlinkSync('sub', join(repository, 'also'))
   // In a checkout that ignores case they read otherwise.
   const isExact = (tree: string) => tree.includes(base)
-  const trees = (...names: string[]) => look({ cwd: repository, files: [], trees: names }).trees.filter(isExact)
+  const trees = (...names: string[]) =>
+    answerPathQuestion({ cwd: repository, files: [], trees: names }).trees.filter(isExact)
   expect(trees('sub', 'also', 'a.txt', 'none')).toEqual([join(repository, 'sub')])
   expect(trees('also/../sub/.', 'sub')).toEqual([join(repository, 'sub')])
   // What lies in another is asked for with it.
   expect(trees('sub', repository, base, base)).toEqual([base])
-  expect(look({ cwd: repository, files: [], trees: ['sub', '/'] }).trees).toEqual(['/'])
-  expect(look({ cwd: 'relative', files: ['a'], trees: ['sub'] })).toEqual({
+  expect(answerPathQuestion({ cwd: repository, files: [], trees: ['sub', '/'] }).trees).toEqual(['/'])
+  expect(answerPathQuestion({ cwd: 'relative', files: ['a'], trees: ['sub'] })).toEqual({
     places: [null],
     trees: [],
     root: undefined,

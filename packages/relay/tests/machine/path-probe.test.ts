@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { guardMs } from '../../../../test/guard.ts'
 import { until } from '../../../../test/until.ts'
-import { look } from '../../src/machine/checkout.ts'
+import { answerPathQuestion } from '../../src/machine/checkout.ts'
 import { PathProbe } from '../../src/machine/path-probe.ts'
 import { makeRepository } from '../work/repository-world.ts'
 
@@ -39,7 +39,7 @@ function processes(): number[] {
 /** Stops the probe's process, so that it answers nothing, as if a dead mount held it up. */
 async function holdUp(): Promise<number> {
   const before = processes()
-  await pathProbe.look(asked('one'), 'Ann')
+  await pathProbe.ask(asked('one'), 'Ann')
   const [pid] = processes().filter((each) => !before.includes(each))
   process.kill(pid as number, 'SIGSTOP')
   return pid as number
@@ -47,8 +47,8 @@ async function holdUp(): Promise<number> {
 
 test('it sees what checkout.ts sees, one question after the other', async () => {
   const questions = [asked('one'), { ...asked('two'), trees: ['sub', 'a.txt'], directory: join(base, 'two', 'sub') }]
-  const looked = await Promise.all(questions.map((question) => pathProbe.look(question, 'Ann')))
-  expect(looked).toEqual(questions.map((question) => JSON.parse(JSON.stringify(look(question)))))
+  const looked = await Promise.all(questions.map((question) => pathProbe.ask(question, 'Ann')))
+  expect(looked).toEqual(questions.map((question) => JSON.parse(JSON.stringify(answerPathQuestion(question)))))
   expect(looked[1]?.root).toBe(join(base, 'two'))
   expect(looked[1]?.trees).toContain(join(base, 'two', 'sub'))
 })
@@ -57,20 +57,20 @@ test('one that is held up is given up; the next question is answered, and that d
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const pid = await holdUp()
-  const [stuck, waiting] = [pathProbe.look(asked('one'), 'Ann'), pathProbe.look(asked('two'), 'Ann')]
+  const [stuck, waiting] = [pathProbe.ask(asked('one'), 'Ann'), pathProbe.ask(asked('two'), 'Ann')]
   vi.advanceTimersByTime(answerMs)
   expect(await stuck).toBeUndefined()
   expect((await waiting)?.places[0]?.file).toBe('a.txt')
   await until(() => !processes().includes(pid))
   // Without asking anybody: the process that is there now would know.
-  expect(await pathProbe.look(asked('one', 'c.txt'), 'Ann')).toBeUndefined()
-  expect(await pathProbe.look(asked('one', 'sub/b.txt'), 'Ann')).toBeUndefined()
-  expect((await pathProbe.look(asked('two', 'c.txt'), 'Ann'))?.places[0]?.file).toBe('c.txt')
+  expect(await pathProbe.ask(asked('one', 'c.txt'), 'Ann')).toBeUndefined()
+  expect(await pathProbe.ask(asked('one', 'sub/b.txt'), 'Ann')).toBeUndefined()
+  expect((await pathProbe.ask(asked('two', 'c.txt'), 'Ann'))?.places[0]?.file).toBe('c.txt')
 })
 
 test('whoever asks a lot waits for itself, and for nobody else', async () => {
   const answered: string[] = []
-  const ask = (asker: string) => pathProbe.look(asked('one'), asker).then(() => answered.push(asker))
+  const ask = (asker: string) => pathProbe.ask(asked('one'), asker).then(() => answered.push(asker))
   const many = Array.from({ length: 500 }, () => ask('Ann'))
   await ask('Bob')
   // Ann's answers from before Bob's turn say nothing.
@@ -81,11 +81,11 @@ test('whoever asks a lot waits for itself, and for nobody else', async () => {
 
 test('a process that is killed from outside is started again', async () => {
   const before = processes()
-  await pathProbe.look(asked('one'), 'Ann')
+  await pathProbe.ask(asked('one'), 'Ann')
   const [pid] = processes().filter((each) => !before.includes(each))
   process.kill(pid as number, 'SIGKILL')
   await until(() => !processes().includes(pid as number))
-  expect((await pathProbe.look(asked('one'), 'Ann'))?.places[0]?.file).toBe('a.txt')
+  expect((await pathProbe.ask(asked('one'), 'Ann'))?.places[0]?.file).toBe('a.txt')
 })
 
 test.runIf(existsSync('/proc/self/cwd'))(
@@ -93,7 +93,7 @@ test.runIf(existsSync('/proc/self/cwd'))(
   async () => {
     const cwd = join(base, 'one')
     symlinkSync('/proc/self/cwd/a.txt', join(cwd, 'link.txt'))
-    const unclear = async (...files: string[]) => (await pathProbe.look({ cwd, files }, 'Ann'))?.unclear
+    const unclear = async (...files: string[]) => (await pathProbe.ask({ cwd, files }, 'Ann'))?.unclear
     for (const file of [
       ...['/proc/self/cwd/a.txt', '/proc/thread-self/cwd/a.txt', '/proc/self/cwd/sub/new.txt', 'link.txt'],
       ...['/proc/self/cwd/../one/a.txt', '/proc/self/task/1/cwd/a.txt', '/dev/fd/19/a.txt'],
@@ -101,7 +101,7 @@ test.runIf(existsSync('/proc/self/cwd'))(
       expect(await unclear('a.txt', file)).toBe(file)
     const plain = ['a.txt', '/dev/null', '/dev/stdout', '/dev/fd/2', '/proc/self/fd/1', `/proc/self/root${cwd}/a.txt`]
     expect(await unclear(...plain, `/proc/${process.pid}/cwd/a.txt`)).toBeUndefined()
-    expect(await pathProbe.look({ cwd, files: [], directory: '/proc/self/cwd' }, 'Ann')).toMatchObject({
+    expect(await pathProbe.ask({ cwd, files: [], directory: '/proc/self/cwd' }, 'Ann')).toMatchObject({
       unclear: '/proc/self/cwd',
     })
   },

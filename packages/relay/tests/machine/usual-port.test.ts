@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { RefusalError } from '../../src/core/refusal-error.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
-import { httpPortDefault, onUsualPort, usualPort } from '../../src/machine/http-port.ts'
+import { httpPortDefault, listenOnUsualPort, usualPort } from '../../src/machine/http-port.ts'
 
 let directory: string
 beforeEach(() => {
@@ -24,23 +24,25 @@ const except =
   }
 
 test('the usual port is taken while it is free, and nothing is remembered', async () => {
-  expect(await onUsualPort(directory, except())).toBe(httpPortDefault)
+  expect(await listenOnUsualPort(directory, except())).toBe(httpPortDefault)
   expect(usualPort(directory)).toBe(httpPortDefault)
 })
 
 test('the next free one is taken instead, and from then on', async () => {
   const [first, second] = [httpPortDefault, httpPortDefault + 1]
-  expect(await onUsualPort(directory, except(first, second))).toBe(first + 2)
+  expect(await listenOnUsualPort(directory, except(first, second))).toBe(first + 2)
   expect(usualPort(directory)).toBe(first + 2)
-  expect(await onUsualPort(directory, except())).toBe(first + 2)
-  expect(await onUsualPort(directory, except(first + 2))).toBe(first)
+  expect(await listenOnUsualPort(directory, except())).toBe(first + 2)
+  expect(await listenOnUsualPort(directory, except(first + 2))).toBe(first)
   expect(usualPort(directory)).toBe(first)
 })
 
 test('where none is free there is none, and what else goes wrong is told', async () => {
   const all = async (port: number) => Promise.reject(new RefusalError('port.taken', { port }))
-  expect(await onUsualPort(directory, all)).toBeUndefined()
-  await expect(onUsualPort(directory, () => Promise.reject(new Error('no address')))).rejects.toThrow('no address')
+  expect(await listenOnUsualPort(directory, all)).toBeUndefined()
+  await expect(listenOnUsualPort(directory, () => Promise.reject(new Error('no address')))).rejects.toThrow(
+    'no address',
+  )
   writeFileSync(join(directory, 'http-port'), 'not a port')
   expect(usualPort(directory)).toBe(httpPortDefault)
 })

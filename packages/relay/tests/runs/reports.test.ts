@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => house.close())
 
 async function start(door: SessionOrigin['door'], key?: string): Promise<RunRow> {
-  const { session } = await dispatch.hello({ door, kind: 'program', isStateless: true }, { name: 'Ada', key })
+  const { session } = await dispatch.openSession({ door, kind: 'program', isStateless: true }, { name: 'Ada', key })
   const { output } = await dispatch.call(session, 'run.start', { contract: 'x' }, `c_${door}`)
   return dispatch.workspace.store.view.runs.byId((output as { id: string }).id) as RunRow
 }
@@ -38,11 +38,11 @@ test.each([
 ] as const)('who asked by the door %s: %s; may it start programs? %s', async (door, rank, mayStart) => {
   const { reports } = dispatch.workspace.runs
   const run = await start(door)
-  expect(reports.mayStart(run.id)).toBe(mayStart)
+  expect(reports.mayStartPrograms(run.id)).toBe(mayStart)
   const code = mayStart ? 'worker.unavailable' : 'spawn.denied'
-  await expect(reports.hire(run, 'x', new AbortController().signal)).rejects.toMatchObject({ refusal: { code } })
+  await expect(reports.hireWorker(run, 'x', new AbortController().signal)).rejects.toMatchObject({ refusal: { code } })
   const { token, asker } = reports.takeLogin(run.id) as { token: string; asker: SessionOrigin['asker'] }
-  const { session } = await dispatch.hello({ door, kind: 'model', asker }, { token })
+  const { session } = await dispatch.openSession({ door, kind: 'model', asker }, { token })
   expect(session).toMatchObject({ agent: run.agent, standing: { rank, kind: 'model' } })
 })
 
@@ -50,23 +50,26 @@ test('who gives the contract of another again lends it no rights', async () => {
   const { reports } = dispatch.workspace.runs
   const first = await start('open')
   await reports.end(first.id, 'enough')
-  const { session } = await dispatch.hello({ door: 'owner', kind: 'program' }, { name: 'Kim', key: house.key('main') })
+  const { session } = await dispatch.openSession(
+    { door: 'owner', kind: 'program' },
+    { name: 'Kim', key: house.key('main') },
+  )
   const { output } = await dispatch.call(session, 'run.start', { again: first.id }, 'c_again')
   const { id, parent } = output as { id: string; parent: string }
-  expect([parent, reports.mayStart(id)]).toEqual([first.parent, false])
+  expect([parent, reports.mayStartPrograms(id)]).toEqual([first.parent, false])
   expect(reports.takeLogin(id)?.asker).toMatchObject({ door: 'network', rank: 'agent', hasKey: false })
 })
 
 test('the end of the output of a run is kept while it runs', async () => {
   const { runs, store } = dispatch.workspace
   const run = await start('owner')
-  runs.reports.note(run.id, 'a'.repeat(100_000))
-  runs.reports.note(run.id, 'the end')
+  runs.reports.recordOutput(run.id, 'a'.repeat(100_000))
+  runs.reports.recordOutput(run.id, 'the end')
   expect(runs.reports.outputOf(run.id)).toMatch(/^a+the end$/)
   expect(runs.reports.outputOf(run.id)?.length).toBeLessThan(100_000)
-  runs.reports.show(run.id, 'a screen  \n')
+  runs.reports.recordScreen(run.id, 'a screen  \n')
   expect(runs.reports.outputOf(run.id)).toBe('a screen')
-  await runs.reports.fulfil(run.id, 'done')
+  await runs.reports.complete(run.id, 'done')
   expect(store.view.runs.byId(run.id)).toMatchObject({ status: 'completed', summary: 'done' })
   expect(runs.reports.outputOf(run.id)).toBeUndefined()
 })

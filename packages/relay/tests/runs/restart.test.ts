@@ -7,7 +7,7 @@ import { makeIds } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Workspace } from '../../src/broker/workspace.ts'
 import type { RuleInput, RuleName } from '../../src/core/decide.ts'
-import { atOnce } from '../../src/core/steps.ts'
+import { runAllSteps } from '../../src/core/steps.ts'
 import { loud } from '../broker/loud.ts'
 import { plainRuntimes } from '../plain-runtimes.ts'
 
@@ -31,8 +31,8 @@ async function open(): Promise<void> {
     runtimes: plainRuntimes(directory),
     ...loud,
   })
-  await workspace.begin(() => {})
-  await workspace.workers.begin()
+  await workspace.start(() => {})
+  await workspace.workers.start()
 }
 
 async function give<R extends RuleName>(rule: R, by: string, input: RuleInput<R>): Promise<Record<string, unknown>> {
@@ -42,7 +42,7 @@ async function give<R extends RuleName>(rule: R, by: string, input: RuleInput<R>
 }
 
 const told = () =>
-  atOnce(workspace.store.queries.peek('ada', {})).messages.map(
+  runAllSteps(workspace.store.queries.peek('ada', {})).messages.map(
     ({ body }) => body.split('\n')[0]?.replace(/run_\w+ \(run-\w+\)/, 'R') as string,
   )
 
@@ -73,7 +73,7 @@ test('each run ends once: of a loop, of a worker that ran, of one whose exit was
   for (const _ of ['the next', 'and the one after']) {
     workspace.close()
     await open()
-    expect(workspace.workers.reports.wished()).toEqual([])
+    expect(workspace.workers.reports.wishedWorkers()).toEqual([])
     expect(told()).toEqual([end, end, end])
   }
   expect(workspace.runs.reports.isRunning(external)).toBe(true)

@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { noteSpend } from '../../src/broker/workers/spend.ts'
+import { recordSpend } from '../../src/broker/workers/spend.ts'
 import { bearer } from '../wires/http-world.ts'
 import { calls, completes, inTurn, RunsWorld } from './runs-world.ts'
 
@@ -77,7 +77,7 @@ describe('one that is under way', () => {
     const { workspace } = await world.http.daemon.open('home')
     const { engine, ids } = workspace
     const tokens = { input: 100, output: 1, cached: 0 }
-    const note = (n: number) => workspace.runs.reports.spent(run.id, n, { tokens })
+    const note = (n: number) => workspace.runs.reports.recordSpend(run.id, n, { tokens })
     await Promise.all([note(1), note(1)])
     await note(1)
     expect(workspace.store.spend.ofRun(run.id)?.tokens.input).toBe(100)
@@ -86,7 +86,7 @@ describe('one that is under way', () => {
     await note(2)
     expect(workspace.store.spend.ofRun(run.id)?.tokens.input).toBe(200)
     // Nor is anything noted for one run by the agent of another.
-    await noteSpend({ engine, ids }, 'boss', 'of-another', { run: run.id, tokens })
+    await recordSpend({ engine, ids }, 'boss', 'of-another', { run: run.id, tokens })
     expect(workspace.store.spend.ofRun(run.id)?.tokens.input).toBe(200)
     expect(workspace.store.spend.ofAgent('boss')).toBeUndefined()
   })

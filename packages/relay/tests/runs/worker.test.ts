@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type HarnessName, limits, type Run } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { plain } from '../../src/supervisor/harness/plain.ts'
+import { plainHarness } from '../../src/supervisor/harness/plain.ts'
 import { scripted, scriptedAgent, WorkerWorld } from '../supervisor/worker-world.ts'
 
 let world: WorkerWorld
@@ -27,9 +27,9 @@ beforeAll(async () => {
   const { NODE_OPTIONS: _, ...env } = process.env
   const harnesses = [
     { ...scripted, name: 'claude', program: 'fake-claude' },
-    { ...plain, name: 'gemini', program: 'fake-gemini' },
-    { ...plain, name: 'codex', program: 'fake-codex' },
-    { ...plain, name: 'opencode', program: 'no-such-program', install: 'npm install -g no-such-program' },
+    { ...plainHarness, name: 'gemini', program: 'fake-gemini' },
+    { ...plainHarness, name: 'codex', program: 'fake-codex' },
+    { ...plainHarness, name: 'opencode', program: 'no-such-program', install: 'npm install -g no-such-program' },
   ]
   world = await WorkerWorld.start({ harnesses, env: { ...env, PATH: `${programs}:${env.PATH}` } })
 })

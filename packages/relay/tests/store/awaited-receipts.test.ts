@@ -34,7 +34,7 @@ class Copy {
       const seq = this.store.journal.lastSeq + 1
       const entry = { at: seq, by: 'agent-relay', cause: `c${seq}`, rule: 'x', outcome: {}, facts, body: 'text' }
       this.store.apply([{ ...entry, seq, machine: 'laptop', mark: `m${seq}` }])
-      this.awaited.settle(facts)
+      this.awaited.storeArrived(facts)
     })
   }
 
@@ -81,7 +81,7 @@ function formerly(): Copy {
 test('a receipt waits for its message, in whichever order they come, and then is one like any other', () => {
   const [former, copy] = [formerly(), new Copy()]
   for (const agent of ['ada', 'bob', 'cy']) copy.enter(agent, agent === 'cy' ? 'laptop' : 'box')
-  copy.awaited.takeFrom(former.store)
+  copy.awaited.copyFrom(former.store)
   for (const id of ['m_3', 'm_2', 'm_1']) copy.say(id)
   expect(copy.unread('bob')).toEqual(['m_2'])
   expect([copy.readAt('bob', 'm_1'), copy.readAt('bob', 'm_3')]).toEqual([100, 300])
@@ -91,7 +91,7 @@ test('a receipt waits for its message, in whichever order they come, and then is
   expect(copy.unread('bob')).toEqual(['m_2'])
   // Again, there is nothing left to take, and nothing to tell.
   const last = copy.store.local?.lastSeq
-  copy.awaited.takeFrom(former.store)
+  copy.awaited.copyFrom(former.store)
   expect(copy.store.local?.lastSeq).toBe(last)
 })
 
@@ -99,14 +99,14 @@ test('a message that is here already is read at once', () => {
   const [former, copy] = [formerly(), new Copy()]
   copy.enter('bob', 'box')
   copy.say('m_1')
-  copy.awaited.takeFrom(former.store)
+  copy.awaited.copyFrom(former.store)
   expect(copy.readAt('bob', 'm_1')).toBe(100)
 })
 
 test('another agent of the same name has read nothing', () => {
   const [former, copy] = [formerly(), new Copy()]
   copy.enter('bob', 'box', 'a_other')
-  copy.awaited.takeFrom(former.store)
+  copy.awaited.copyFrom(former.store)
   copy.say('m_1')
   expect(copy.unread('bob')).toEqual(['m_1'])
 })
@@ -114,7 +114,7 @@ test('another agent of the same name has read nothing', () => {
 test('an agent that is at home elsewhere by now is told of once it comes back', () => {
   const [former, copy] = [formerly(), new Copy()]
   copy.enter('bob', 'laptop')
-  copy.awaited.takeFrom(former.store)
+  copy.awaited.copyFrom(former.store)
   copy.say('m_1')
   expect(copy.readAt('bob', 'm_1')).toBeUndefined()
   copy.apply({ type: 'agent.homed', agent: 'bob', machine: 'box', epoch: 2 })
@@ -124,12 +124,12 @@ test('an agent that is at home elsewhere by now is told of once it comes back', 
 test('what is still awaited goes along into the next copy, after a second failover', () => {
   const [former, second, third] = [formerly(), new Copy(), new Copy()]
   second.enter('bob', 'box')
-  second.awaited.takeFrom(former.store)
+  second.awaited.copyFrom(former.store)
   second.say('m_1')
   expect(second.readAt('bob', 'm_1')).toBe(100)
   third.enter('bob', 'box')
-  third.store.takeLocal(second.store.local?.after(0) ?? [], third.store.journal.lastSeq)
-  third.awaited.takeFrom(second.store)
+  third.store.copyLocalEntries(second.store.local?.entriesAfter(0) ?? [], third.store.journal.lastSeq)
+  third.awaited.copyFrom(second.store)
   for (const id of ['m_1', 'm_2', 'm_3']) third.say(id)
   expect(third.unread('bob')).toEqual(['m_2'])
 })

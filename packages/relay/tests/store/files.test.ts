@@ -16,11 +16,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { RefusalError } from '../../src/core/refusal-error.ts'
-import { atOnce } from '../../src/core/steps.ts'
-import { fixesOf, lossOf } from '../../src/store/damage.ts'
+import { runAllSteps } from '../../src/core/steps.ts'
+import { missingDatabaseText, repairCommands } from '../../src/store/damage.ts'
 import { Database } from '../../src/store/database.ts'
 import { derivedTables } from '../../src/store/migrations.ts'
-import { soundnessOf } from '../../src/store/soundness.ts'
+import { checkSoundness } from '../../src/store/soundness.ts'
 import { Store } from '../../src/store/store.ts'
 
 let directory: string
@@ -108,7 +108,7 @@ test('a new database has its tables and settings and is sound', () => {
 test('opened again, nothing is migrated and nothing is lost', () => {
   filled()
   const store = new Store(path)
-  expect(atOnce(store.queries.messageCount(store.journal.lastSeq))).toBe(400)
+  expect(runAllSteps(store.queries.messageCount(store.journal.lastSeq))).toBe(400)
   expect([...store.view.unread('ada', {})].filter(Boolean)).toHaveLength(400)
   store.close()
 })
@@ -202,7 +202,7 @@ test('a database on a full disk says so, whichever it is', () => {
 })
 
 test('the fixes are quoted where a shell would take them for more than they are', () => {
-  const { copy, startOver } = fixesOf("/home/o'neil my/projects/app/relay.db")
+  const { copy, startOver } = repairCommands("/home/o'neil my/projects/app/relay.db")
   const folder = "'/home/o'\\''neil my/projects/app'"
   const path = "'/home/o'\\''neil my/projects/app/relay.db'"
   const away = "'/home/o'\\''neil my/damaged/app'"
@@ -227,21 +227,23 @@ describe('a version number that does not fit the tables counts as damage', () =>
     const { refusal } = refusalOf(() => new Store(path))
     expect(refusal).toMatchObject({ code: 'workspace.damaged', details: { path } })
     expect(refusal.message).toContain(`schema version is ${version}`)
-    expect(soundnessOf(path)).toMatch(version > 0 ? /^ok$/ : /schema version/)
+    expect(checkSoundness(path)).toMatch(version > 0 ? /^ok$/ : /schema version/)
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 })
 
 test('an empty database beside a log counts as lost; an empty one that nobody knows does not', () => {
   filled()
-  expect(lossOf(path, true)).toBeUndefined()
+  expect(missingDatabaseText(path, true)).toBeUndefined()
   writeFileSync(`${path}-wal`, 'x'.repeat(5_000))
   truncateSync(path, 0)
-  expect(lossOf(path, false)).toBe(`${path} has 0 bytes, although 5000 bytes of its log lie beside it in relay.db-wal`)
+  expect(missingDatabaseText(path, false)).toBe(
+    `${path} has 0 bytes, although 5000 bytes of its log lie beside it in relay.db-wal`,
+  )
   rmSync(path)
-  expect(lossOf(path, false)).toMatch(/is missing, although 5000 bytes/)
+  expect(missingDatabaseText(path, false)).toMatch(/is missing, although 5000 bytes/)
   rmSync(`${path}-wal`)
-  expect([lossOf(path, false), lossOf(path, true)]).toEqual([undefined, `${path} is missing`])
+  expect([missingDatabaseText(path, false), missingDatabaseText(path, true)]).toEqual([undefined, `${path} is missing`])
 })
 
 const builtDriver = new URL('../../dist/store/database.js', import.meta.url).href

@@ -9,7 +9,7 @@ import { Dispatch } from '../../src/broker/dispatch.ts'
 import type { Session } from '../../src/broker/sessions/session.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
 import { RefusalError } from '../../src/core/refusal-error.ts'
-import { atOnce } from '../../src/core/steps.ts'
+import { runAllSteps } from '../../src/core/steps.ts'
 import { Store } from '../../src/store/store.ts'
 
 let directory: string
@@ -32,7 +32,7 @@ beforeEach(async () => {
     onFatal: (error) => fatal.push(error),
     onTrouble: (error) => fatal.push(error),
   })
-  await workspace.begin(() => {})
+  await workspace.start(() => {})
   const info = {
     version: '0',
     uptimeMs: () => 0,
@@ -46,8 +46,8 @@ beforeEach(async () => {
     { names: () => [], atRest: () => [], awake: () => [], visit: async () => undefined },
     info,
   )
-  ada = (await dispatch.hello('owner', { name: 'ada' })).session
-  bob = (await dispatch.hello('owner', { name: 'bob' })).session
+  ada = (await dispatch.openSession('owner', { name: 'ada' })).session
+  bob = (await dispatch.openSession('owner', { name: 'bob' })).session
 })
 afterEach(() => {
   workspace.close()
@@ -55,8 +55,8 @@ afterEach(() => {
 })
 
 async function call(session: Session, op: string, input: object): Promise<Record<string, unknown>> {
-  const { output, handed } = await dispatch.call(session, op, input, `c${calls++}`)
-  dispatch.received(session, handed)
+  const { output, handedMessages: handed } = await dispatch.call(session, op, input, `c${calls++}`)
+  dispatch.markReceived(session, handed)
   return output as Record<string, unknown>
 }
 
@@ -110,7 +110,7 @@ test('commands are refused while the disk is full, and accepted again when there
 
   // And so says the file.
   const reopened = new Store(join(directory, 'relay.db'))
-  expect(atOnce(reopened.queries.messageCount(reopened.journal.lastSeq))).toBe(acknowledged.length)
+  expect(runAllSteps(reopened.queries.messageCount(reopened.journal.lastSeq))).toBe(acknowledged.length)
   reopened.close()
 })
 
@@ -133,14 +133,14 @@ test('a name cannot be registered while the disk is full, and can be afterwards'
   fill(0)
   let refused: unknown
   for (let i = 0; i < 50 && !refused; i++) {
-    await dispatch.hello('owner', { name: `agent-${i}`, model: 'm'.repeat(200) }).catch((error) => {
+    await dispatch.openSession('owner', { name: `agent-${i}`, model: 'm'.repeat(200) }).catch((error) => {
       refused = error
     })
   }
   expect(codeOf(refused)).toBe('store.full')
   const before = workspace.store.queries.agentCount()
   free()
-  const { welcome } = await dispatch.hello('owner', { name: 'late' })
+  const { welcome } = await dispatch.openSession('owner', { name: 'late' })
   expect(welcome.agent).toBe('late')
   expect(workspace.store.queries.agentCount()).toBe(before + 1)
   workspace.store.rebuild()

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { endPathOf, lookAtEnd, readEnd } from '../../src/store/journal-end.ts'
+import { checkJournalEnd, endFilePath, readEndFile } from '../../src/store/journal-end.ts'
 import { Store } from '../../src/store/store.ts'
 
 let directory: string
@@ -62,20 +62,20 @@ function copied(name: string): string {
 
 const slot = 512
 const turns = () => {
-  const text = readFileSync(endPathOf(path), 'latin1')
+  const text = readFileSync(endFilePath(path), 'latin1')
   return [0, slot].map((from) => Number(/^\[1,(\d+),/.exec(text.slice(from))?.[1] ?? 0))
 }
 
 test('the end file follows every commit that adds an entry: one write for a commit, none for a commit that adds nothing', () => {
   const store = begun()
   say(store, 'm1', 'm2')
-  const end = readEnd(path)
+  const end = readEndFile(path)
   expect(end).toMatchObject({ workspace: 'w_app', journal: { seq: 3, at: 1_002 }, local: { seq: 0 } })
   const before = Math.max(...turns())
   store.transact(() => {
     for (let n = 3; n <= 40; n++) store.append(draft(`m${n}`))
   })
-  expect(readEnd(path)?.journal.seq).toBe(41)
+  expect(readEndFile(path)?.journal.seq).toBe(41)
   expect(Math.max(...turns())).toBe(before + 1)
   store.transact(() => {})
   expect(() =>
@@ -85,27 +85,27 @@ test('the end file follows every commit that adds an entry: one write for a comm
     }),
   ).toThrow('rolled back')
   expect(Math.max(...turns())).toBe(before + 1)
-  expect(lookAtEnd(path)).toMatchObject({ workspace: 'w_app', gap: undefined })
+  expect(checkJournalEnd(path)).toMatchObject({ workspace: 'w_app', gap: undefined })
 })
 
 test('a workspace of before there were end files begins with one when it is opened', () => {
   const store = begun()
   say(store, 'm1')
   const old = copied('old.db')
-  rmSync(endPathOf(old))
-  expect(lookAtEnd(old)).toEqual({ workspace: 'w_app', expected: undefined, gap: undefined })
+  rmSync(endFilePath(old))
+  expect(checkJournalEnd(old)).toEqual({ workspace: 'w_app', expected: undefined, gap: undefined })
   opened(old)
-  expect(readEnd(old)).toEqual(readEnd(path))
+  expect(readEndFile(old)).toEqual(readEndFile(path))
 })
 
 test('an older end is no gap: the process was killed before it was written, or a power cut took its last writes', () => {
   const store = begun()
   say(store, 'm1')
-  const file = readFileSync(endPathOf(path))
+  const file = readFileSync(endFilePath(path))
   say(store, 'm2', 'm3')
   const found = copied('found.db')
-  writeFileSync(endPathOf(found), file)
-  expect(lookAtEnd(found)).toMatchObject({ expected: { journal: { seq: 2 } }, gap: undefined })
+  writeFileSync(endFilePath(found), file)
+  expect(checkJournalEnd(found)).toMatchObject({ expected: { journal: { seq: 2 } }, gap: undefined })
 })
 
 describe('a torn end file', () => {
@@ -117,9 +117,9 @@ describe('a torn end file', () => {
   test.each([0, slot])('one record is torn, at byte %i: the other one counts', (from) => {
     say(begun(), 'm1', 'm2')
     const found = copied('found.db')
-    tear(endPathOf(found), from + 20, 60)
-    expect(readEnd(found)?.journal.seq).toBeGreaterThanOrEqual(2)
-    expect(lookAtEnd(found).gap).toBeUndefined()
+    tear(endFilePath(found), from + 20, 60)
+    expect(readEndFile(found)?.journal.seq).toBeGreaterThanOrEqual(2)
+    expect(checkJournalEnd(found).gap).toBeUndefined()
   })
 
   test.each(['is empty', 'is full of zeros', 'has two torn records', 'is a text'])(
@@ -127,15 +127,15 @@ describe('a torn end file', () => {
     (how) => {
       say(begun(), 'm1', 'm2')
       const found = copied('found.db')
-      const file = endPathOf(found)
+      const file = endFilePath(found)
       if (how === 'is empty') truncateSync(file)
       if (how === 'is full of zeros') writeFileSync(file, Buffer.alloc(2 * slot))
       if (how === 'has two torn records') for (const from of [0, slot]) tear(file, from + 50, 10)
       if (how === 'is a text') writeFileSync(file, 'somebody’s\tnotes\n'.repeat(100))
-      expect(readEnd(found)).toBeUndefined()
-      expect(lookAtEnd(found).gap).toBeUndefined()
+      expect(readEndFile(found)).toBeUndefined()
+      expect(checkJournalEnd(found).gap).toBeUndefined()
       opened(found)
-      expect(readEnd(found)?.journal.seq).toBe(3)
+      expect(readEndFile(found)?.journal.seq).toBe(3)
     },
   )
 })
@@ -145,7 +145,7 @@ describe('what was stored and is gone', () => {
     say(begun(), ...Array.from({ length: 20 }, (_, n) => `m${n + 1}`))
     const found = copied('found.db')
     truncateSync(`${found}-wal`, Math.floor(statSync(`${found}-wal`).size * 0.9))
-    const { gap } = lookAtEnd(found)
+    const { gap } = checkJournalEnd(found)
     expect(gap).toMatchObject({ isLocal: false, expected: { seq: 21, at: 1_020 } })
     expect(gap?.found.seq).toBeLessThan(21)
     expect(gap?.found.at).toBe(999 + (gap?.found.seq as number))
@@ -155,20 +155,23 @@ describe('what was stored and is gone', () => {
     say(begun(), 'm1')
     const found = copied('found.db')
     rmSync(`${found}-wal`)
-    expect(lookAtEnd(found)).toMatchObject({ workspace: undefined, gap: { expected: { seq: 2 }, found: { seq: 0 } } })
+    expect(checkJournalEnd(found)).toMatchObject({
+      workspace: undefined,
+      gap: { expected: { seq: 2 }, found: { seq: 0 } },
+    })
   })
 
   test('an older copy of the database, also once it has gone on to the same number', () => {
     const store = begun()
     say(store, 'm1')
     const older = copied('older.db')
-    rmSync(endPathOf(older))
+    rmSync(endFilePath(older))
     say(store, 'm2', 'm3')
-    copyFileSync(endPathOf(path), join(directory, 'kept'))
+    copyFileSync(endFilePath(path), join(directory, 'kept'))
     const goneOn = opened(older)
     for (const cause of ['x1', 'x2', 'x3']) {
-      copyFileSync(join(directory, 'kept'), endPathOf(older))
-      expect(lookAtEnd(older).gap).toMatchObject({ expected: { seq: 4 }, found: { seq: goneOn.journal.lastSeq } })
+      copyFileSync(join(directory, 'kept'), endFilePath(older))
+      expect(checkJournalEnd(older).gap).toMatchObject({ expected: { seq: 4 }, found: { seq: goneOn.journal.lastSeq } })
       say(goneOn, cause)
     }
   })
@@ -179,7 +182,7 @@ describe('what was stored and is gone', () => {
     truncateSync(`${found}-wal`, 20_000)
     const bytes = () => ['', '-wal', '.end'].map((end) => readFileSync(found + end).toString('latin1'))
     const before = bytes()
-    expect(lookAtEnd(found).gap).toBeDefined()
+    expect(checkJournalEnd(found).gap).toBeDefined()
     expect(bytes()).toEqual(before)
   })
 })
@@ -188,20 +191,20 @@ test('the database of another workspace says whose it is', () => {
   say(begun(), 'm1')
   const other = join(directory, 'other.db')
   say(begun('w_other', other), 'm1', 'm2')
-  copyFileSync(endPathOf(path), endPathOf(other))
-  expect(lookAtEnd(other)).toMatchObject({ workspace: 'w_other', expected: { workspace: 'w_app' } })
+  copyFileSync(endFilePath(path), endFilePath(other))
+  expect(checkJournalEnd(other)).toMatchObject({ workspace: 'w_other', expected: { workspace: 'w_app' } })
 })
 
 test('an entry that lost its facts to pruning is still the one that was stored last', () => {
   const store = begun()
   say(store, 'm1')
   store.database.exec("UPDATE journal SET facts = '[]', outcome = '{\"pruned\":1}' WHERE seq = 2")
-  expect(lookAtEnd(path).gap).toBeUndefined()
+  expect(checkJournalEnd(path).gap).toBeUndefined()
 })
 
 describe('a workspace that several machines share', () => {
   function shared(): Store {
-    begun().adopt('laptop', 'copy.', 1)
+    begun().markAsShared('laptop', 'copy.', 1)
     const store = opened(path, 'laptop')
     store.transact(() => void store.appendLocal(draft('l1')))
     return store
@@ -211,10 +214,14 @@ describe('a workspace that several machines share', () => {
     const store = shared()
     const older = copied('older.db')
     store.transact(() => void store.appendLocal(draft('l2')))
-    copyFileSync(endPathOf(path), endPathOf(older))
+    copyFileSync(endFilePath(path), endFilePath(older))
     const seq = store.local?.lastSeq
-    expect(readEnd(path)).toMatchObject({ journal: { seq: 1 }, local: { seq } })
-    expect(lookAtEnd(older).gap).toMatchObject({ isLocal: true, expected: { seq, at: 1_002 }, found: { at: 1_001 } })
+    expect(readEndFile(path)).toMatchObject({ journal: { seq: 1 }, local: { seq } })
+    expect(checkJournalEnd(older).gap).toMatchObject({
+      isLocal: true,
+      expected: { seq, at: 1_002 },
+      found: { at: 1_001 },
+    })
   })
 
   test('once it has lost some of that, it goes on with numbers that the others have never heard of', () => {
@@ -228,9 +235,9 @@ describe('a workspace that several machines share', () => {
 
   test('taken back, it has one journal, and its end is that of this one', () => {
     const store = shared()
-    store.takeBack()
-    expect(readEnd(path)).toMatchObject({ journal: { seq: 2 }, local: { seq: 0 } })
-    expect(lookAtEnd(path).gap).toBeUndefined()
+    store.endSharing()
+    expect(readEndFile(path)).toMatchObject({ journal: { seq: 2 }, local: { seq: 0 } })
+    expect(checkJournalEnd(path).gap).toBeUndefined()
   })
 
   test('a copy that takes its place with fewer entries raises no alarm', () => {
@@ -239,14 +246,14 @@ describe('a workspace that several machines share', () => {
     const fresh = join(directory, 'fresh.db')
     begun('w_app', fresh)
     store.replaceWith(fresh)
-    expect(lookAtEnd(path)).toMatchObject({ expected: undefined, gap: undefined })
+    expect(checkJournalEnd(path)).toMatchObject({ expected: undefined, gap: undefined })
     opened()
-    expect(readEnd(path)?.journal.seq).toBe(1)
+    expect(readEndFile(path)?.journal.seq).toBe(1)
   })
 })
 
 test('a database in memory has no end file', () => {
   const memory = opened(':memory:')
   say(memory, 'm1')
-  expect(existsSync(endPathOf(':memory:'))).toBe(false)
+  expect(existsSync(endFilePath(':memory:'))).toBe(false)
 })

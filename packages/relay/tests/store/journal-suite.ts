@@ -2,22 +2,22 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import type { Answered, Draft, JournalEntry } from '../../src/core/journal.ts'
+import type { EntryDraft, JournalEntry, RecordedAnswer } from '../../src/core/journal.ts'
 
 type Later<T> = T | Promise<T>
 
 /** A journal with the way that entries get into it. `append` answers undefined where the command has an entry already. */
 export interface OpenJournal {
   readonly lastSeq: number
-  append(draft: Draft): Later<JournalEntry | undefined>
-  answered(by: string, cause: string): Later<Answered | undefined>
+  append(draft: EntryDraft): Later<JournalEntry | undefined>
+  answered(by: string, cause: string): Later<RecordedAnswer | undefined>
   follow(since: number, limit: number): Later<JournalEntry[]>
   payload(seq: number): Later<Uint8Array | undefined>
 }
 
 type Check = (open: () => Later<OpenJournal>) => Promise<void>
 
-const draft = (by: string, cause: string, more: Partial<Draft> & Pick<Draft, 'facts'>): Draft => ({
+const draft = (by: string, cause: string, more: Partial<EntryDraft> & Pick<EntryDraft, 'facts'>): EntryDraft => ({
   at: 1_700_000_000_000,
   by,
   cause,
@@ -30,7 +30,7 @@ const names = ['ada', 'bob']
 const pair = '@ada,bob'
 
 /** Two agents and their conversation, in three entries. */
-const beginning: Draft[] = [
+const beginning: EntryDraft[] = [
   ...names.map((name) =>
     draft(name, `hello ${name}`, {
       facts: [{ type: 'agent.registered', id: `a_${name}`, agent: { name, type: 'agent' } }],
@@ -39,13 +39,13 @@ const beginning: Draft[] = [
   draft('ada', 'open', { facts: [{ type: 'conversation.opened', conversation: pair, members: names }] }),
 ]
 
-function message(n: number, body: string, more: Partial<Draft> = {}): Draft {
+function message(n: number, body: string, more: Partial<EntryDraft> = {}): EntryDraft {
   const created = { type: 'message.created', id: `m_${n}`, conversation: pair, n, from: 'ada', kind: 'free' } as const
   return draft('ada', `c${n}`, { rule: 'message.send', outcome: { id: `m_${n}` }, facts: [created], body, ...more })
 }
 
 /** One entry of every kind that something belongs to. */
-export const everyKind: Draft[] = [
+export const everyKind: EntryDraft[] = [
   ...beginning,
   message(1, 'words, “quotes”, 日本語, \n, and none of it lost', { digest: 'of 1' }),
   message(2, ''),
@@ -108,7 +108,7 @@ export const everyKind: Draft[] = [
 ]
 
 /** Appends them all, and answers the entries as the journal numbered them. */
-async function filled(journal: OpenJournal, drafts: Draft[]): Promise<JournalEntry[]> {
+async function filled(journal: OpenJournal, drafts: EntryDraft[]): Promise<JournalEntry[]> {
   const entries: JournalEntry[] = []
   for (const each of drafts) entries.push((await journal.append(each)) as JournalEntry)
   return entries
@@ -149,7 +149,11 @@ export const checks: Record<string, Check> = {
     same('the entries', await journal.follow(0, 1_000), entries.map(read))
     // A journal may correct the time of an entry, and nothing else.
     for (const [i, entry] of entries.entries())
-      same(`what was appended as ${entry.seq}`, untimed(entry), untimed({ ...(everyKind[i] as Draft), seq: entry.seq }))
+      same(
+        `what was appended as ${entry.seq}`,
+        untimed(entry),
+        untimed({ ...(everyKind[i] as EntryDraft), seq: entry.seq }),
+      )
   },
   'the payload of an entry is given by request, and only its own': async (open) => {
     const journal = await open()

@@ -15,8 +15,8 @@ function openSqlite(): OpenJournal {
       return journal.lastSeq
     },
     append: (draft) => store.transact(() => store.append(draft)),
-    answered: (by, cause) => journal.answered(by, cause),
-    follow: (since, limit) => journal.follow(since, limit),
+    answered: (by, cause) => journal.recordedAnswer(by, cause),
+    follow: (since, limit) => journal.entriesAfter(since, limit),
     payload: (seq) => journal.payload(seq),
   }
 }
@@ -87,7 +87,7 @@ describe('a store that follows the journal of another', () => {
     ])
   /** All entries of the first, as a follower gets them, with their payloads. */
   const whole = ({ journal }: Store): JournalEntry[] =>
-    journal.follow(0, 1_000).map((entry) => ({ ...entry, payload: journal.payload(entry.seq) }))
+    journal.entriesAfter(0, 1_000).map((entry) => ({ ...entry, payload: journal.payload(entry.seq) }))
 
   function origin(): Store {
     const { store } = new CoreWorld().cast('cy')

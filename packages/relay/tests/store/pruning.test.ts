@@ -1,34 +1,34 @@
 // Pruning in the store: the entries that go, those that stay, and that these make the same rows again.
 
 import { expect, test } from 'vitest'
-import { atOnce } from '../../src/core/steps.ts'
-import type { Finished } from '../../src/store/finished.ts'
+import { runAllSteps } from '../../src/core/steps.ts'
+import type { FinishedParts } from '../../src/store/finished.ts'
 import { derivedTables } from '../../src/store/migrations.ts'
-import type { Gone } from '../../src/store/pruning.ts'
+import type { PrunedFact } from '../../src/store/pruning.ts'
 import { CoreWorld } from '../core/core-world.ts'
 
 const day = 86_400_000
 
 /** All slices, older than a day. */
-function prune(world: CoreWorld, awaited: string[] = []): { gone: Gone[]; finished: Finished } {
+function prune(world: CoreWorld, awaited: string[] = []): { gone: PrunedFact[]; finished: FinishedParts } {
   const { store } = world
   const horizon = { at: world.at - day, now: world.at, awaited }
-  const finished = atOnce(store.finished.find(horizon, store.journal.lastSeq))
-  const gone: Gone[] = []
+  const finished = runAllSteps(store.finished.find(horizon, store.journal.lastSeq))
+  const gone: PrunedFact[] = []
   const record = {
     id: 1,
     at: world.at,
     horizon: horizon.at,
-    through: finished.through,
+    through: finished.throughSeq,
     bytes: 0,
     messages: 0,
     events: 0,
   }
-  for (let after = 0; after < finished.through; ) {
-    const slice = atOnce(store.pruning.next(after, finished))
-    if (slice.gone.length > 0) store.transact(() => store.pruning.remove(slice, record))
-    gone.push(...slice.gone)
-    after = slice.to
+  for (let after = 0; after < finished.throughSeq; ) {
+    const slice = runAllSteps(store.pruning.nextSlice(after, finished))
+    if (slice.prunedFacts.length > 0) store.transact(() => store.pruning.deleteSlice(slice, record))
+    gone.push(...slice.prunedFacts)
+    after = slice.throughSeq
   }
   store.transact(() => {
     for (let at: [number, number] | undefined = [Number.MIN_SAFE_INTEGER, 0]; at; )
@@ -39,7 +39,7 @@ function prune(world: CoreWorld, awaited: string[] = []): { gone: Gone[]; finish
 
 const texts = (world: CoreWorld, conversation: string) =>
   world.store.history
-    .span(conversation, { after: 0, before: 1_000, limit: 1_000, bytesMax: 1e9, isUpward: true })
+    .messagesInSpan(conversation, { after: 0, before: 1_000, limit: 1_000, bytesMax: 1e9, isUpward: true })
     .map(({ n }) => n)
 
 const readAll = (world: CoreWorld, ...names: string[]) => {
@@ -126,13 +126,13 @@ test('a command that was carried out is still known, and answered as before', ()
   const { store } = world
   for (let i = 0; i < 3; i++) world.send('ada', 'bob')
   readAll(world, 'bob')
-  const entries = store.journal.follow(0, 1_000)
-  const answers = entries.map(({ by, cause }) => store.answered(by, cause))
+  const entries = store.journal.entriesAfter(0, 1_000)
+  const answers = entries.map(({ by, cause }) => store.recordedAnswer(by, cause))
   world.at += 2 * day
   expect(prune(world).gone.length).toBeGreaterThan(0)
-  const left = store.journal.follow(0, 1_000)
+  const left = store.journal.entriesAfter(0, 1_000)
   expect(left.map(({ seq }) => seq)).toEqual(entries.map(({ seq }) => seq))
-  expect(left.map(({ by, cause }) => store.answered(by, cause))).toEqual(answers)
+  expect(left.map(({ by, cause }) => store.recordedAnswer(by, cause))).toEqual(answers)
   expect(store.journal.lastSeq).toBe(entries.length)
 })
 

@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { atOnce } from '../../src/core/steps.ts'
-import { contentsOf } from '../../src/store/contents.ts'
+import { runAllSteps } from '../../src/core/steps.ts'
+import { readDatabaseContents } from '../../src/store/contents.ts'
 import { Database } from '../../src/store/database.ts'
 import { derivedTables } from '../../src/store/migrations.ts'
 import { copyDatabase } from '../../src/store/snapshot.ts'
@@ -32,8 +32,8 @@ test.each(releases)('a workspace of %s has all its rows, and the same when they 
   const store = opened(release)
   const { view, queries } = store
   expect([...view.agents()].map(({ name }) => name)).toEqual(expect.arrayContaining(['ada', 'bob', 'cy', 'fixer']))
-  expect(atOnce(queries.messageCount(store.journal.lastSeq))).toBe(4)
-  expect(atOnce(queries.peek('cy', {})).messages.map(({ body }) => body)).toContain('to two')
+  expect(runAllSteps(queries.messageCount(store.journal.lastSeq))).toBe(4)
+  expect(runAllSteps(queries.peek('cy', {})).messages.map(({ body }) => body)).toContain('to two')
   expect(view.workers.running().map(({ name, machine }) => [name, machine])).toEqual([['helper', undefined]])
   expect(view.runs.running().map(({ harness, machine }) => [harness, machine])).toEqual([
     ['loop', undefined],
@@ -56,7 +56,7 @@ test.each(releases)('a copy of %s, made before it is brought up to date, has the
   database.exec(readFileSync(new URL(`released-${release}.sql`, import.meta.url), 'utf8'))
   database.close()
   copyDatabase(path, copy)
-  expect(contentsOf(copy)).toEqual({ ...contentsOf(path), messages: 4 })
+  expect(readDatabaseContents(copy)).toEqual({ ...readDatabaseContents(path), messages: 4 })
   const [store, copied] = [new Store(path), new Store(copy)]
   expect(rowsOf(copied)).toEqual(rowsOf(store))
   store.close()
@@ -67,7 +67,7 @@ test.each(releases)('a copy of %s, made before it is brought up to date, has the
 test.each(releases)('the journal of %s tells a follower everything', (release) => {
   const store = opened(release)
   const copy = new Store(':memory:')
-  const entries = store.journal.follow(0, 1_000)
+  const entries = store.journal.entriesAfter(0, 1_000)
   copy.transact(() => copy.apply(entries.map((entry) => ({ ...entry, payload: store.journal.payload(entry.seq) }))))
   expect(rowsOf(copy)).toEqual(rowsOf(store))
   store.close()

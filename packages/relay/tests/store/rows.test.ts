@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Tables } from '../../src/store/tables.ts'
+import { TablesMirror } from '../../src/store/tables.ts'
 import { SqliteView } from '../../src/store/view.ts'
 import { CoreWorld } from '../core/core-world.ts'
 
@@ -24,7 +24,7 @@ test('a rolled back entry leaves no trace in memory', () => {
   ).toThrow('the disk said no')
   expect(store.journal.lastSeq).toBe(before)
   expect(store.view.agent('gone')).toBeUndefined()
-  expect(store.view.agentsCalled('g')).toEqual([])
+  expect(store.view.agentsNamedLike('g')).toEqual([])
   expect(store.view.channels()).toEqual(['#general'])
 })
 
@@ -61,10 +61,10 @@ test('after a rollback, what is kept in memory equals what is read from the data
         } catch (error) {
           expect((error as Error).message).toBe('no')
         }
-        const fresh = new SqliteView(store.database, new Tables(store.database))
+        const fresh = new SqliteView(store.database, new TablesMirror(store.database))
         expect([...store.view.agents()]).toEqual([...fresh.agents()])
         for (const text of [...names, 'h-general', 'h-one', 'h-two'])
-          expect(store.view.agentsCalled(text)).toEqual(fresh.agentsCalled(text))
+          expect(store.view.agentsNamedLike(text)).toEqual(fresh.agentsNamedLike(text))
         expect(store.view.channels()).toEqual(fresh.channels())
         for (const channel of channels) {
           expect(store.view.lastNumber(channel)).toBe(fresh.lastNumber(channel))

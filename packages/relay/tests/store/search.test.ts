@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Database, type Statement } from '../../src/store/database.ts'
 import { SearchIndex } from '../../src/store/search.ts'
-import { conversationMark, queryOf, questionsOf, senderMark } from '../../src/store/search-query.ts'
+import { conversationMark, queryWithMarks, searchQueriesOf, senderMark } from '../../src/store/search-query.ts'
 import { CoreWorld } from '../core/core-world.ts'
 
 let directory: string
@@ -27,7 +27,8 @@ function open(): SearchIndex {
 
 function fill(index: SearchIndex): number {
   let slices = 0
-  for (let part = index.unfilled; part !== undefined; part = index.unfilled) while (index.fill(part)) slices++
+  for (let part = index.newestUnfilledPart; part !== undefined; part = index.newestUnfilledPart)
+    while (index.fillPart(part)) slices++
   return slices
 }
 
@@ -54,10 +55,10 @@ function count(index: SearchIndex, text: string): number {
 }
 
 function allOf(index: SearchIndex, text: string): number[] | undefined {
-  const [question] = questionsOf(text) as [string]
+  const [question] = searchQueriesOf(text) as [string]
   const found: number[] = []
   for (let part = index.partOf(world.store.journal.lastSeq); part >= 0; part--) {
-    const rows = index.find(part, queryOf(question, [], []))
+    const rows = index.findInPart(part, queryWithMarks(question, [], []))
     if (rows === undefined) return undefined
     found.push(...rows)
   }
@@ -77,7 +78,7 @@ test('a first slice that failed, as on a full disk, is searched and filled later
     return { all: (...values) => statement.all(...values), run: (...values) => statement.run(...values), get }
   }
   const index = new SearchIndex({ prepare } as Database, path, () => world.store.journal.lastSeq)
-  expect(() => index.fill(0)).toThrow('the disk said no')
+  expect(() => index.fillPart(0)).toThrow('the disk said no')
   expect(allOf(index, 'owls')).toEqual([])
   isFailing = false
   fill(index)
@@ -87,7 +88,7 @@ test('a first slice that failed, as on a full disk, is searched and filled later
 
 test('the index is filled in slices and continues where it stopped', () => {
   const index = open()
-  expect(index.fill(0)).toBe(true)
+  expect(index.fillPart(0)).toBe(true)
   index.close()
   const again = open()
   expect(fill(again)).toBe(Math.ceil(200 / 32) - 1)
@@ -105,10 +106,12 @@ test('results come newest first and can be filtered by sender and conversation',
   expect(found).toHaveLength(201)
   expect(found).toEqual([...found].sort((a, b) => b - a))
   const newest = world.store.journal.lastSeq
-  expect(index.find(0, queryOf('"owls"', [senderMark('cy')], []))).toEqual([newest])
+  expect(index.findInPart(0, queryWithMarks('"owls"', [senderMark('cy')], []))).toEqual([newest])
   const general = world.store.view.conversationKey('#general') as number
-  expect(index.find(0, queryOf('"owls"', [], [conversationMark(general), conversationMark(9_999)]))).toEqual([newest])
-  expect(index.find(0, queryOf('"owls"', [senderMark('ada')], [conversationMark(general)]))).toEqual([])
+  expect(
+    index.findInPart(0, queryWithMarks('"owls"', [], [conversationMark(general), conversationMark(9_999)])),
+  ).toEqual([newest])
+  expect(index.findInPart(0, queryWithMarks('"owls"', [senderMark('ada')], [conversationMark(general)]))).toEqual([])
   index.close()
 })
 
@@ -117,7 +120,8 @@ test('marks in the index are not words: a search cannot find names or keys in th
   const index = open()
   fill(index)
   for (const mark of [senderMark('ada'), conversationMark(1), 'c1', 'marks', 'marks:c1', 's*', 'c*'])
-    for (const question of questionsOf(mark)) expect(index.find(0, queryOf(question, [], []))).toEqual([])
+    for (const question of searchQueriesOf(mark))
+      expect(index.findInPart(0, queryWithMarks(question, [], []))).toEqual([])
   index.close()
 })
 

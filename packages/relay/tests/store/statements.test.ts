@@ -30,7 +30,7 @@ const short = (sql: string) => /^\w+(?: INTO \w+| IMMEDIATE)?/.exec(sql.trim())?
 test('a send to somebody, in a conversation that is known, is two inserts in a transaction', async () => {
   const paths = { databasePath: ':memory:', searchPath: ':memory:' }
   const workspace = new Workspace({ name: 'count', ...paths, clock: systemClock, ids: makeIds(), ...loud })
-  await workspace.begin(() => {})
+  await workspace.start(() => {})
   for (const name of ['ada', 'bob']) {
     const input = { name, proven: false, mayRetake: true, isHolder: false, tokenHash: `hash of ${name}` }
     await workspace.engine.submit({ rule: 'agent.register', input, by: name, cause: `hello ${name}` })

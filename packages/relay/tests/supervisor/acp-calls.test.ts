@@ -1,9 +1,9 @@
 // Permissions that ACP agents ask for, as real CLIs word them: the command alone where nothing else is said with it, so that a delegation can fit it.
 
 import { expect, test } from 'vitest'
-import { AcpCalls } from '../../src/supervisor/control/acp-calls.ts'
+import { AcpToolCalls } from '../../src/supervisor/control/acp-calls.ts'
 
-const input = (call: object) => new AcpCalls('/w').known({ toolCallId: 'c', ...call } as never).input
+const input = (call: object) => new AcpToolCalls('/w').merge({ toolCallId: 'c', ...call } as never).input
 const text = (words: string) => ({ type: 'content', content: { type: 'text', text: words } })
 
 test.each([

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { RelayClient } from '@agent-relay/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { permissionsMax } from '../../src/supervisor/control/acp-permissions.ts'
+import { waitingPermissionsMax } from '../../src/supervisor/control/acp-permissions.ts'
 import { makeRepository } from '../work/repository-world.ts'
 import { acpAgent, WorkerWorld } from './worker-world.ts'
 
@@ -110,14 +110,14 @@ test('a git command that would sweep what another edits is denied once, with the
 })
 
 test('of hundreds of edits at once each is answered once, whether or not its turn ends meanwhile', async () => {
-  const files = Array.from({ length: permissionsMax * 3 }, (_, n) => `many/${n}.txt`)
+  const files = Array.from({ length: waitingPermissionsMax * 3 }, (_, n) => `many/${n}.txt`)
   await send('Anna', files.map((file) => `writes ${file}`).join(' '))
   const answered = () => files.flatMap((file) => outcomes('Anna', file))
-  await until(() => answered().length >= permissionsMax * 2)
+  await until(() => answered().length >= waitingPermissionsMax * 2)
   await world.types('Anna', '\x03')
   await until(() => answered().length === files.length)
-  expect(answered().filter((outcome) => outcome === 'no')).toHaveLength(permissionsMax * 2)
-  expect(answered().filter((outcome) => outcome === 'cancelled')).toHaveLength(permissionsMax)
+  expect(answered().filter((outcome) => outcome === 'no')).toHaveLength(waitingPermissionsMax * 2)
+  expect(answered().filter((outcome) => outcome === 'cancelled')).toHaveLength(waitingPermissionsMax)
   expect(world.log('Anna').filter(({ event }) => event === 'answered-twice')).toEqual([])
 })
 

@@ -43,7 +43,7 @@ test('a line that comes byte by byte costs little more than its bytes, and is he
   const heard: unknown[] = []
   const [stdin, stdout] = [new PassThrough(), new PassThrough()]
   const ignored = { onRequest() {}, onStray() {}, onStuck() {} }
-  new AcpWire(stdin, stdout, { ...ignored, onNote: (method, params) => void heard.push(method, params) })
+  new AcpWire(stdin, stdout, { ...ignored, onNotification: (method, params) => void heard.push(method, params) })
   const text = 'x'.repeat(mebibyte)
   const line = Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'm', params: { text } }))
   const before = heapBytes()
@@ -59,7 +59,7 @@ test('a message that nests deeper than any does is passed over, and the next is 
   const [stdin, stdout] = [new PassThrough(), new PassThrough()]
   const ignored = { onRequest() {}, onStuck() {} }
   const onNote = (method: string) => void heard.push(method)
-  new AcpWire(stdin, stdout, { ...ignored, onNote, onStray: (text) => void strays.push(text) })
+  new AcpWire(stdin, stdout, { ...ignored, onNotification: onNote, onStray: (text) => void strays.push(text) })
   stdout.emit('data', Buffer.from(`{"method":"deep","params":${'['.repeat(100_000)}${']'.repeat(100_000)}}\n`))
   stdout.emit('data', Buffer.from('{"method":"next"}\n'))
   expect(heard).toEqual(['next'])

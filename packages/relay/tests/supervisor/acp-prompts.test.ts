@@ -1,20 +1,20 @@
 // Prompts to an ACP agent: each is taken at the first sign that the model works on it, and otherwise kept, given again, or reported as
 // refused. The agent is scripted, and runs in a process of its own.
 
-import { editsOf } from '@agent-relay/mcp/edits'
+import { findEdits } from '@agent-relay/mcp/edits'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
 import { WorkerEdits } from '../../src/broker/claims/worker-edits.ts'
 import type { WorkerRow } from '../../src/core/view.ts'
 import { AcpControl } from '../../src/supervisor/control/acp-control.ts'
-import { acp } from '../../src/supervisor/harness/acp.ts'
+import { acpHarness } from '../../src/supervisor/harness/acp.ts'
 import type { AcpHarness } from '../../src/supervisor/harness/harness.ts'
-import { Output } from '../../src/supervisor/output.ts'
+import { ProgramOutput } from '../../src/supervisor/output.ts'
 import { acpAgent, both, WorkerWorld } from './worker-world.ts'
 
 let world: WorkerWorld
 beforeAll(async () => {
-  world = await WorkerWorld.start({ harnesses: [acp, both] })
+  world = await WorkerWorld.start({ harnesses: [acpHarness, both] })
 })
 afterAll(() => world.stop())
 
@@ -108,10 +108,10 @@ test('a prompt finds a turn that a person has begun since the last look: it is n
   const control = AcpControl.start({
     ...{ file, args, cwd: world.root, env: process.env as Record<string, string>, mcpServers: [], listener },
     row: { id: 'race', name: 'Race', cli: 'acp', cwd: world.root } as WorkerRow,
-    harness: acp.acp as AcpHarness,
+    harness: acpHarness.acp as AcpHarness,
     approvals: workspace.approvals,
-    edits: new WorkerEdits(workspace, '', editsOf),
-    output: new Output({ cols: 80, rows: 24 }, () => {}),
+    edits: new WorkerEdits(workspace, '', findEdits),
+    output: new ProgramOutput({ cols: 80, rows: 24 }, () => {}),
   })
   await until(async () => (await control.look()).state === 'idle')
   control.type('hang\r')

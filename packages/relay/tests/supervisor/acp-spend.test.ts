@@ -3,21 +3,21 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { acp } from '../../src/supervisor/harness/acp.ts'
-import { copilot } from '../../src/supervisor/harness/copilot.ts'
+import { acpHarness } from '../../src/supervisor/harness/acp.ts'
+import { copilotHarness } from '../../src/supervisor/harness/copilot.ts'
 import type { AcpHarness, Harness } from '../../src/supervisor/harness/harness.ts'
 import { acpAgent, WorkerWorld } from './worker-world.ts'
 
 /** It tells the sum of its conversation with each turn, as Copilot does. */
 const summing: Harness = {
-  ...acp,
+  ...acpHarness,
   name: 'summing',
-  acp: { ...(acp.acp as AcpHarness), countsConversation: copilot.acp?.countsConversation },
+  acp: { ...(acpHarness.acp as AcpHarness), countsConversation: copilotHarness.acp?.countsConversation },
 }
 
 let world: WorkerWorld
 beforeAll(async () => {
-  world = await WorkerWorld.start({ harnesses: [acp, summing] })
+  world = await WorkerWorld.start({ harnesses: [acpHarness, summing] })
 })
 afterAll(() => world.stop())
 

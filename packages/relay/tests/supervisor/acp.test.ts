@@ -7,18 +7,18 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { until } from '../../../../test/until.ts'
-import { projectConfig, trust } from '../../src/machine/trust.ts'
-import { permissionsMax } from '../../src/supervisor/control/acp-permissions.ts'
-import { lineBytesMax } from '../../src/supervisor/control/acp-wire.ts'
-import { acp } from '../../src/supervisor/harness/acp.ts'
-import { copilot } from '../../src/supervisor/harness/copilot.ts'
-import { gemini } from '../../src/supervisor/harness/gemini.ts'
+import { projectConfig, trustConfig } from '../../src/machine/trust.ts'
+import { waitingPermissionsMax } from '../../src/supervisor/control/acp-permissions.ts'
+import { acpLineBytesMax } from '../../src/supervisor/control/acp-wire.ts'
+import { acpHarness } from '../../src/supervisor/harness/acp.ts'
+import { copilotHarness } from '../../src/supervisor/harness/copilot.ts'
+import { geminiHarness } from '../../src/supervisor/harness/gemini.ts'
 import type { Harness } from '../../src/supervisor/harness/harness.ts'
-import { plain } from '../../src/supervisor/harness/plain.ts'
+import { plainHarness } from '../../src/supervisor/harness/plain.ts'
 import { acpAgent, both, carrying, scripted, WorkerWorld } from './worker-world.ts'
 
 /** One that takes MCP servers over HTTP alone, as Copilot does. */
-const overHttp: Harness = { ...acp, name: 'over-http', acp: { ...both.acp, mcp: 'http' } as Harness['acp'] }
+const overHttp: Harness = { ...acpHarness, name: 'over-http', acp: { ...both.acp, mcp: 'http' } as Harness['acp'] }
 
 interface Message {
   method?: string
@@ -28,7 +28,10 @@ interface Message {
 
 let world: WorkerWorld
 beforeAll(async () => {
-  world = await WorkerWorld.start({ harnesses: [scripted, plain, acp, both, overHttp], http: { port: 0 } })
+  world = await WorkerWorld.start({
+    harnesses: [scripted, plainHarness, acpHarness, both, overHttp],
+    http: { port: 0 },
+  })
 })
 afterAll(() => world.stop())
 
@@ -46,7 +49,7 @@ const type = (name: string, data: string) => world.types(name, data)
 const closed = async (name: string) => {
   const { workspace } = await world.daemon.open('home')
   const { events } = await world.lead.call('event.list', { types: ['approval.closed'], limit: 1000 })
-  expect(workspace.approvals.isOpen(name)).toBe(false)
+  expect(workspace.approvals.hasOpen(name)).toBe(false)
   const facts = events.map(({ fact }) => fact as { agent?: string; how?: string; kind?: string })
   return facts.filter(({ agent }) => agent === name)
 }
@@ -61,33 +64,35 @@ test('unknown methods are refused, garbage and what is too long are passed over,
   expect(await screen('Odd')).toContain('12 tokens in and 3 out')
   await send('Odd', 'big 10000000 say still')
   await until(async () => (await screen('Odd')).includes('still'))
-  await send('Odd', `huge ${lineBytesMax + 1}`)
+  await send('Odd', `huge ${acpLineBytesMax + 1}`)
   await until(() => events('Odd', 'huge').length === 1)
-  expect(events('Odd', 'huge')[0]?.text).toContain(String(lineBytesMax))
+  expect(events('Odd', 'huge')[0]?.text).toContain(String(acpLineBytesMax))
   await release('Odd')
 })
 
 test('of a thousand permissions at once each is answered once, and no more than a hundred wait', async () => {
   await hire('Many')
   await send('Many', 'ask 1000 rm')
-  await until(() => events('Many', 'permission').length === 1000 - permissionsMax)
+  await until(() => events('Many', 'permission').length === 1000 - waitingPermissionsMax)
   expect(new Set(events('Many', 'permission').map(({ outcome }) => outcome))).toEqual(new Set(['no']))
   await until(async () => (await world.status('Many')) === 'blocked')
   expect(await screen('Many')).toContain('It wants to run: rm')
   await type('Many', '1\r')
-  await until(() => events('Many', 'permission').length === 1001 - permissionsMax)
+  await until(() => events('Many', 'permission').length === 1001 - waitingPermissionsMax)
   await type('Many', '9\r')
   // Ctrl-C ends the turn, and with it all that wait.
   await type('Many', '\x03')
   await until(() => events('Many', 'permission').length === 1000)
   expect(events('Many', 'permission').filter(({ outcome }) => outcome === 'yes-once')).toHaveLength(1)
-  expect(events('Many', 'permission').filter(({ outcome }) => outcome === 'cancelled')).toHaveLength(permissionsMax - 1)
+  expect(events('Many', 'permission').filter(({ outcome }) => outcome === 'cancelled')).toHaveLength(
+    waitingPermissionsMax - 1,
+  )
   expect(events('Many', 'answered-twice')).toEqual([])
   expect(events('Many', 'cancel')).toHaveLength(1)
-  await until(async () => (await closed('Many').catch(() => [])).length === permissionsMax)
+  await until(async () => (await closed('Many').catch(() => [])).length === waitingPermissionsMax)
   const hows = (await closed('Many')).map(({ how }) => how)
   expect(hows.filter((how) => how === 'terminal')).toHaveLength(1)
-  expect(hows.filter((how) => how === 'cancelled')).toHaveLength(permissionsMax - 1)
+  expect(hows.filter((how) => how === 'cancelled')).toHaveLength(waitingPermissionsMax - 1)
   await release('Many')
 })
 
@@ -99,14 +104,14 @@ test('our own tools are allowed by themselves, and a command that is called like
   await until(() => events('Own', 'permission').length === 1)
   expect(events('Own', 'permission')[0]?.outcome).toBe('no')
   const call = { id: 't', title: 'mcp__agent-relay__relay_send' }
-  expect(acp.acp?.isOwnTool({ ...call, kind: 'other' })).toBe(true)
-  expect(acp.acp?.isOwnTool({ ...call, kind: 'execute' })).toBe(false)
-  expect(acp.acp?.isOwnTool({ ...call, title: `${call.title}; rm -rf .`, kind: 'other' })).toBe(false)
+  expect(acpHarness.acp?.isOwnTool({ ...call, kind: 'other' })).toBe(true)
+  expect(acpHarness.acp?.isOwnTool({ ...call, kind: 'execute' })).toBe(false)
+  expect(acpHarness.acp?.isOwnTool({ ...call, title: `${call.title}; rm -rf .`, kind: 'other' })).toBe(false)
   const ours = { id: 'mcp_agent-relay_relay_send__1', title: 'relay_send (agent-relay MCP Server)', kind: 'other' }
-  expect(gemini.acp?.isOwnTool(ours)).toBe(true)
+  expect(geminiHarness.acp?.isOwnTool(ours)).toBe(true)
   // A tool of another server whose model has given it such a parameter `command`.
-  expect(gemini.acp?.isOwnTool({ ...ours, id: 'mcp_other_run__1' })).toBe(false)
-  expect(copilot.acp?.mcp).toBe('http')
+  expect(geminiHarness.acp?.isOwnTool({ ...ours, id: 'mcp_other_run__1' })).toBe(false)
+  expect(copilotHarness.acp?.mcp).toBe('http')
   await release('Own')
 })
 
@@ -252,7 +257,7 @@ test('a project says how an agent is started over ACP, once it is trusted', asyn
   const spawn = () => world.lead.call('worker.spawn', { name: 'Mine', cli: 'mine', cwd: project })
   await expect(spawn()).rejects.toThrow(/is not trusted: agent-relay trust/)
   const config = projectConfig(project, world.dataDir)
-  if (config) trust(config, world.dataDir)
+  if (config) trustConfig(config, world.dataDir)
   expect((await spawn()).worker).toMatchObject({ cli: 'mine', control: 'acp' })
   await until(() => world.isReady('Mine'))
   expect(events('Mine', 'session')[0]?.text).toBe(project)

@@ -11,13 +11,13 @@ import { json } from 'node:stream/consumers'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { until } from '../../../../test/until.ts'
-import { scriptIn } from '../../src/supervisor/codex/questions.ts'
+import { shellScriptIn } from '../../src/supervisor/codex/questions.ts'
 import { CodexWorkerServer } from '../../src/supervisor/codex/worker-server.ts'
 import { startCompanion } from '../../src/supervisor/companion-server.ts'
-import { codex } from '../../src/supervisor/harness/codex.ts'
+import { codexHarness } from '../../src/supervisor/harness/codex.ts'
 import type { Harness, LaunchContext } from '../../src/supervisor/harness/harness.ts'
-import { plain } from '../../src/supervisor/harness/plain.ts'
-import { opencodeServer } from '../../src/supervisor/opencode/server.ts'
+import { plainHarness } from '../../src/supervisor/harness/plain.ts'
+import { opencodeCliServer } from '../../src/supervisor/opencode/server.ts'
 import { carrying, WorkerWorld } from './worker-world.ts'
 
 const answered = (choice: string, more: object = {}) => ({ how: 'answered', kind: 'allow', choice, ...more }) as const
@@ -45,7 +45,7 @@ describe('opencode', () => {
     onTestFinished(() => void server.close())
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
-    const { asked } = opencodeServer({ port, secret: 'x', agent: undefined })
+    const { readDialog: asked } = opencodeCliServer({ port, secret: 'x', agent: undefined })
     return { asked: () => asked?.(), posted }
   }
 
@@ -55,7 +55,7 @@ describe('opencode', () => {
     const answers = { '/permission': [bash], '/session/s1/message/m1': { parts: [{}, part] } }
     const { asked, posted } = await opened(answers)
     const dialog = await asked()
-    expect(dialog).toMatchObject({ same: 'per_1', tool: 'bash', input: 'touch a\n{"workdir":"/etc"}' })
+    expect(dialog).toMatchObject({ identity: 'per_1', tool: 'bash', input: 'touch a\n{"workdir":"/etc"}' })
     expect(dialog?.choices.map(({ id, kind }) => [id, kind])).toEqual([
       ['once', 'allow'],
       ['always', 'always'],
@@ -106,7 +106,7 @@ describe('codex', () => {
   const socket = join(root, 'codex.sock')
   const context = { directory: root, server: { command: 'n', args: [] }, identity: {}, cwd: '/w' }
   const launch = (...args: string[]) =>
-    codex.launch({ ...context, isInjected: false, args } as unknown as LaunchContext)
+    codexHarness.launch({ ...context, isInjected: false, args } as unknown as LaunchContext)
   afterEach(() => rmSync(socket, { force: true }))
 
   /** Asks again whoever joins, as the real one does. */
@@ -156,9 +156,9 @@ describe('codex', () => {
     const asks = [runs(0, `/bin/bash -lc 'touch a'`, { cwd: '/etc', availableDecisions: ['accept', 'cancel'] })]
     const { heard, say } = await server(asks)
     const worker = new CodexWorkerServer(socket, '/w')
-    const asked = () => worker.asked()
+    const asked = () => worker.readDialog()
     const dialog = await asked?.()
-    expect(dialog).toMatchObject({ same: 't1 0', tool: 'shell', input: 'touch a\n{"cwd":"/etc"}' })
+    expect(dialog).toMatchObject({ identity: 't1 0', tool: 'shell', input: 'touch a\n{"cwd":"/etc"}' })
     expect(dialog?.choices.map(({ id }) => id)).toEqual(['accept', 'decline'])
     await dialog?.answer(answered('accept'))
     await until(() => heard.some(({ id, result }) => id === 0 && result !== undefined))
@@ -198,7 +198,7 @@ describe('codex', () => {
     status('idle')
     await until(() => spent.length === 1)
     expect(following.doing).toEqual({ state: 'idle' })
-    following.given()
+    following.onMessageGiven()
     expect(following.doing).toEqual({ state: 'busy' })
     status('active')
     used(50, 10)
@@ -215,7 +215,7 @@ describe('codex', () => {
     const first = item('i0', change('/w/a', 'add', 'one\ntwo'), change('/w/b', 'update', '@@ -1 +1 @@\n-x\n+y\n'))
     const { say } = await server([changes(0)], [first])
     const worker = new CodexWorkerServer(socket, '/w')
-    const asked = () => worker.asked()
+    const asked = () => worker.readDialog()
     const dialog = await asked?.()
     expect(dialog?.input).toBe('/w/a\n@@ written @@\n+one\n+two\n/w/b\n@@ -1 +1 @@\n-x\n+y')
     say({ method: 'serverRequest/resolved', params: { requestId: 0 } })
@@ -226,8 +226,8 @@ describe('codex', () => {
 
   test('what it asks in another way is not told, and a change that is not known is an error', async () => {
     await server([{ id: 0, method: 'item/tool/requestUserInput', params: { threadId: 't1' } }])
-    expect(await new CodexWorkerServer(socket, '/w').asked?.()).toBeUndefined()
-    await expect(new CodexWorkerServer(join(root, 'nobody'), '/w').asked?.()).rejects.toThrow()
+    expect(await new CodexWorkerServer(socket, '/w').readDialog?.()).toBeUndefined()
+    await expect(new CodexWorkerServer(join(root, 'nobody'), '/w').readDialog?.()).rejects.toThrow()
   })
 
   test.each([
@@ -240,7 +240,7 @@ describe('codex', () => {
     [`/tmp/bash -lc 'ls'`, `/tmp/bash -lc 'ls'`],
     ['rm -rf dist', 'rm -rf dist'],
   ])('%s runs %s', (command, script) => {
-    expect(scriptIn(command)).toBe(script)
+    expect(shellScriptIn(command)).toBe(script)
   })
 
   test.each([
@@ -264,7 +264,7 @@ describe('a server beside the terminal', () => {
   const listens = `require('node:net').createServer().listen(process.argv[1])`
   const waits = 'setInterval(() => {}, 1000)'
   const paired: Harness = {
-    ...plain,
+    ...plainHarness,
     name: 'paired',
     program: process.execPath,
     launch({ directory, args }) {

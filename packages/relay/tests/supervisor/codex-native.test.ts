@@ -14,7 +14,7 @@ let work: string
 let ada: Session
 const isThere = (agent: string) => world.workspace.sessions.isLive(agent)
 const isReached = (agent: string, how: string) => until(() => world.workspace.reach.of(agent) === how)
-const doing = (agent: string) => world.workspace.sessions.shown(agent)?.doing
+const doing = (agent: string) => world.workspace.sessions.programState(agent)?.doing
 
 describe('a conversation', () => {
   beforeEach(async () => {
@@ -135,7 +135,7 @@ describe('a conversation', () => {
     ask(0, `/bin/bash -lc 'touch a'`)
     await until(() => open().length === 1)
     expect(open()[0]).toMatchObject({ agent: 'codex', tool: 'shell', vendor: 'codex' })
-    expect([world.joined.get('first'), approvals.isOpen('codex')]).toEqual([1, true])
+    expect([world.joined.get('first'), approvals.hasOpen('codex')]).toEqual([1, true])
     await world.answer(open()[0], 'accept')
     await until(() => world.decided.length === 1)
     expect(world.decided).toEqual([{ decision: 'accept' }])

@@ -11,7 +11,7 @@ import { CodexWorld } from './codex-world.ts'
 let world: CodexWorld
 const isReached = (agent: string, how: string) => until(() => world.workspace.reach.of(agent) === how)
 
-const shown = (agent: string) => world.workspace.sessions.shown(agent)
+const shown = (agent: string) => world.workspace.sessions.programState(agent)
 
 async function ada(): Promise<void> {
   await world.session('Ada', '/elsewhere')
@@ -240,7 +240,7 @@ describe('two sessions in one directory', () => {
     await world.send('Ada', 'Bob', 'to Bob')
     await aWhile()
     expect([world.turns, world.workspace.reach.of('Bob')]).toEqual([[], 'at next call'])
-    world.workspace.sessions.calledFrom(bob, 'second')
+    world.workspace.sessions.setCalledThread(bob, 'second')
     await until(() => world.turns.length === 1)
     expect(world.turns[0]?.thread).toBe('second')
     // What is left fits: one session, one conversation.
@@ -274,7 +274,7 @@ describe('two sessions in one directory', () => {
     await world.session('Bob', '/work')
     const cy = await world.session('Cy', '/work')
     await until(() => shown('Bob')?.note === 'its conversation is not known yet')
-    world.workspace.sessions.calledFrom(cy, 'gone')
+    world.workspace.sessions.setCalledThread(cy, 'gone')
     await until(() => (world.heard.get('thread/read') ?? 0) > 3)
     await aWhile(1_000)
     const before = [...world.heard.values()].reduce((sum, each) => sum + each)
@@ -287,7 +287,7 @@ describe('two sessions in one directory', () => {
     world.threads.push({ id: 'side', cwd: '/work', ephemeral: true, status: { type: 'idle' } })
     await ada()
     const bob = await world.session('Bob', '/work')
-    world.workspace.sessions.calledFrom(bob, 'side')
+    world.workspace.sessions.setCalledThread(bob, 'side')
     await until(() => world.connections === 1)
     await world.send('Ada', 'Bob', 'for the person')
     await aWhile()
@@ -374,7 +374,7 @@ describe('no connection is made', () => {
     world = await CodexWorld.start()
     const { sessions } = world.workspace
     const session = sessions.open({ door: 'owner', rank: 'owner', kind: 'model', hasKey: false })
-    sessions.initialized(session, 'claude')
+    sessions.markInitialized(session, 'claude')
     await aWhile()
     expect([world.asked(), world.connections]).toEqual([[], 0])
     // The last one leaves, and so does the connection.

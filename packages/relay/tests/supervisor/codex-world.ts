@@ -8,9 +8,9 @@ import { dirname, join } from 'node:path'
 import { type InboxMessage, makeIds } from '@agent-relay/sdk/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { Dispatch } from '../../src/broker/dispatch.ts'
-import { settleNamed } from '../../src/broker/presence/provisional-names.ts'
+import { storeProvisionalNameOf } from '../../src/broker/presence/provisional-names.ts'
 import type { Session } from '../../src/broker/sessions/session.ts'
-import { ownStanding, type Standing } from '../../src/broker/sessions/standing.ts'
+import { daemonSessionStanding, type Standing } from '../../src/broker/sessions/standing.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
 import type { ApprovalRow } from '../../src/core/view.ts'
 import type { OpenWorkspace } from '../../src/daemon/open-workspace.ts'
@@ -18,9 +18,9 @@ import { UserProgramMemory } from '../../src/daemon/user-program-memory.ts'
 import { UserPrograms } from '../../src/daemon/user-programs.ts'
 import { type Clock, systemClock } from '../../src/machine/clock.ts'
 import { CodexThreads } from '../../src/supervisor/codex/threads.ts'
-import { codex } from '../../src/supervisor/harness/codex.ts'
-import { commandOf } from '../../src/supervisor/launching.ts'
-import { startOf } from '../../src/supervisor/processes.ts'
+import { codexHarness } from '../../src/supervisor/harness/codex.ts'
+import { cliCommandOf } from '../../src/supervisor/launching.ts'
+import { startTimeOf } from '../../src/supervisor/processes.ts'
 import { loud } from '../broker/loud.ts'
 
 export interface StandInThread {
@@ -89,7 +89,7 @@ export class CodexWorld {
     hasNote = true,
   } = {}): Promise<CodexWorld> {
     const world = new CodexWorld(clock, isNative)
-    await world.workspace.begin(() => {})
+    await world.workspace.start(() => {})
     for (const path of [join(world.root, 'bin'), dirname(world.socketPath)])
       mkdirSync(path, { recursive: true, mode: 0o700 })
     const said = JSON.stringify({ socketPath: world.socketPath, appServerVersion: version })
@@ -109,7 +109,7 @@ export class CodexWorld {
   #noteProcess(): void {
     const folder = join(this.home, '.codex/app-server-daemon')
     mkdirSync(folder, { recursive: true })
-    const note = { pid: process.pid, processIdentity: { startTicks: Number(startOf(process.pid)) } }
+    const note = { pid: process.pid, processIdentity: { startTicks: Number(startTimeOf(process.pid)) } }
     writeFileSync(join(folder, 'daemon.pid'), JSON.stringify(note))
   }
 
@@ -117,7 +117,7 @@ export class CodexWorld {
   watch(env: Record<string, string>, home: string | undefined): void {
     const dispatch = this.#dispatch()
     this.#agents = new UserPrograms({
-      sources: [(listener) => new CodexThreads({ home, command: () => commandOf(codex, env) }, listener)],
+      sources: [(listener) => new CodexThreads({ home, command: () => cliCommandOf(codexHarness, env) }, listener)],
       memory: this.#memory,
       workspaces: {
         names: () => ['play'],
@@ -132,11 +132,11 @@ export class CodexWorld {
   /** The next daemon. `meanwhile`: between the two. */
   async watchAgain(meanwhile = () => {}): Promise<void> {
     await this.#agents?.close()
-    this.workspace.approvals.letHooksGo()
+    this.workspace.approvals.releaseHooks()
     this.workspace.close()
     meanwhile()
     this.workspace = new Workspace(this.#opened)
-    await this.workspace.begin(() => {})
+    await this.workspace.start(() => {})
     this.watch({ PATH: '/usr/bin:/bin' }, join(this.home, '.codex'))
   }
 
@@ -176,17 +176,17 @@ export class CodexWorld {
   }
 
   /** An MCP session that Codex has started in this directory. */
-  async session(agent: string, directory: string, standing: Standing = ownStanding()): Promise<Session> {
+  async session(agent: string, directory: string, standing: Standing = daemonSessionStanding()): Promise<Session> {
     const { sessions } = this.workspace
     const session = sessions.open({ ...standing, kind: 'model' }, { directory })
     await this.#give('agent.register', agent, { name: agent, proven: true, tokenHash: agent })
     sessions.bind(session, agent)
-    sessions.initialized(session, 'codex')
+    sessions.markInitialized(session, 'codex')
     return session
   }
 
   async send(from: string, to: string | string[], body: string, kind?: 'status'): Promise<string> {
-    for (const name of [to].flat()) await settleNamed(this.workspace, name)
+    for (const name of [to].flat()) await storeProvisionalNameOf(this.workspace, name)
     return (await this.#give('message.send', from, { to, body, kind })).id as string
   }
 
@@ -198,7 +198,7 @@ export class CodexWorld {
       choice,
       digest,
       surface: 'terminal',
-      standing: { ...ownStanding(), rank: 'holder' as const },
+      standing: { ...daemonSessionStanding(), rank: 'holder' as const },
     })
   }
 

@@ -1,10 +1,10 @@
 // The signs on each CLI's screen and title, tested on pieces of screens of the real ones (versions in the harness files).
 
 import { describe, expect, test } from 'vitest'
-import type { Sign } from '../../src/supervisor/harness/harness.ts'
+import type { ScreenSign } from '../../src/supervisor/harness/harness.ts'
 import { harnessOf } from '../../src/supervisor/harness/index.ts'
 
-type Screen = [sign: Sign | undefined, title: string, ...lines: string[]]
+type Screen = [sign: ScreenSign | undefined, title: string, ...lines: string[]]
 
 const screens: Record<string, Screen[]> = {
   claude: [
@@ -96,12 +96,12 @@ const screens: Record<string, Screen[]> = {
 
 describe.each(Object.entries(screens))('%s', (cli, cases) => {
   test.each(cases)('%s: %j %j', (sign, title, ...lines) => {
-    expect(harnessOf(cli)?.read({ title, lines })).toBe(sign)
+    expect(harnessOf(cli)?.readScreenSign({ title, lines })).toBe(sign)
   })
 })
 
 test('what an agent says is not a sign, even right above the prompt', () => {
   const said = ['Do you want to proceed?', ' Enter to confirm · Esc to cancel', 'esc to interrupt']
   const lines = [...said, '─────', '❯ ', '─────', '  ⏵⏵ auto mode on (shift+tab to cycle)', '', '']
-  expect(harnessOf('claude')?.read({ title: '✳ Claude Code', lines })).toBe('idle')
+  expect(harnessOf('claude')?.readScreenSign({ title: '✳ Claude Code', lines })).toBe('idle')
 })

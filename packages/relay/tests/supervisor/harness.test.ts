@@ -5,13 +5,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { claude } from '../../src/supervisor/harness/claude.ts'
-import { codex } from '../../src/supervisor/harness/codex.ts'
-import { droid } from '../../src/supervisor/harness/droid.ts'
-import { gemini } from '../../src/supervisor/harness/gemini.ts'
+import { claudeHarness } from '../../src/supervisor/harness/claude.ts'
+import { codexHarness } from '../../src/supervisor/harness/codex.ts'
+import { droidHarness } from '../../src/supervisor/harness/droid.ts'
+import { geminiHarness } from '../../src/supervisor/harness/gemini.ts'
 import type { Harness, LaunchContext } from '../../src/supervisor/harness/harness.ts'
 import { harnesses, harnessOf } from '../../src/supervisor/harness/index.ts'
-import { opencode } from '../../src/supervisor/harness/opencode.ts'
+import { opencodeHarness } from '../../src/supervisor/harness/opencode.ts'
 
 const identity = {
   RELAY_SOCKET: '/data/daemon.sock',
@@ -35,7 +35,7 @@ const launch = (harness: Harness, more: Partial<LaunchContext> = {}) => harness.
 
 describe('claude', () => {
   test('its command line and files', () => {
-    const { args, env, files = [], before } = launch(claude)
+    const { args, env, files = [], setupRuns: before } = launch(claudeHarness)
     expect(args).toEqual([
       '--mcp-config',
       '/data/workers/w_1/mcp.json',
@@ -78,10 +78,10 @@ describe('claude', () => {
   })
 
   test('the user has settings of its own: they stay, and no prompt is taken for one more tool', () => {
-    const own = launch(claude, { args: ['--settings', 'mine.json'] })
+    const own = launch(claudeHarness, { args: ['--settings', 'mine.json'] })
     expect(own.args.slice(4)).toEqual(['--settings', 'mine.json'])
     expect(own.files).toHaveLength(1)
-    expect(launch(claude, { args: ['do it', '--settings=mine.json'] }).args.slice(4)).toEqual([
+    expect(launch(claudeHarness, { args: ['do it', '--settings=mine.json'] }).args.slice(4)).toEqual([
       '--',
       'do it',
       '--settings=mine.json',
@@ -89,13 +89,13 @@ describe('claude', () => {
   })
 
   test('the model', () => {
-    expect(launch(claude, { model: 'opus', args: ['-c'] }).args.slice(-3)).toEqual(['--model', 'opus', '-c'])
+    expect(launch(claudeHarness, { model: 'opus', args: ['-c'] }).args.slice(-3)).toEqual(['--model', 'opus', '-c'])
   })
 })
 
 describe('codex', () => {
   test('its command line', () => {
-    const { args, env, files, before } = launch(codex, { model: 'gpt-5.2', args: ['--search'] })
+    const { args, env, files, setupRuns: before } = launch(codexHarness, { model: 'gpt-5.2', args: ['--search'] })
     expect(args).toEqual([
       '--no-daemon',
       '-c',
@@ -121,7 +121,7 @@ describe('opencode', () => {
   }
 
   test('its command line and variables', () => {
-    const { args, env, files } = launch(opencode, { port: 4_096, model: 'a/b', args: ['-c'] })
+    const { args, env, files } = launch(opencodeHarness, { port: 4_096, model: 'a/b', args: ['-c'] })
     expect(args).toEqual(['--agent', 'agent-relay', '--port', '4096', '-m', 'a/b', '-c'])
     expect(files).toBeUndefined()
     expect(Object.keys(env)).toEqual(['OPENCODE_CONFIG_CONTENT', 'OPENCODE_SERVER_PASSWORD'])
@@ -138,12 +138,12 @@ describe('opencode', () => {
       mcp: { other: { type: 'remote', url: 'http://x' } },
       agent: { mine: { mode: 'primary' } },
     }
-    const { env } = launch(opencode, { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(own) } })
+    const { env } = launch(opencodeHarness, { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(own) } })
     expect(JSON.parse(env.OPENCODE_CONFIG_CONTENT ?? '')).toMatchObject({
       ...own,
       mcp: { ...own.mcp, 'agent-relay': entry },
     })
-    expect(() => launch(opencode, { env: { OPENCODE_CONFIG_CONTENT: '{' } })).toThrow('not a JSON object')
+    expect(() => launch(opencodeHarness, { env: { OPENCODE_CONFIG_CONTENT: '{' } })).toThrow('not a JSON object')
   })
 
   test('a message runs as the agent that the worker was started as, in a mode that only reads too', async () => {
@@ -155,7 +155,7 @@ describe('opencode', () => {
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     const send = (isInjected: boolean, ...args: string[]) =>
-      opencode.cliServer?.({ ...context, port, isInjected, args })?.send?.('x')
+      opencodeHarness.cliServer?.({ ...context, port, isInjected, args })?.send?.('x')
     await send(true)
     await send(false, '-c', '--agent', 'plan')
     await send(false, '--agent=plan')
@@ -165,14 +165,14 @@ describe('opencode', () => {
   })
 
   test('without a port there is no server to talk to', async () => {
-    expect(launch(opencode).args).toEqual(['--agent', 'agent-relay'])
-    expect(opencode.cliServer?.(context)).toBeUndefined()
+    expect(launch(opencodeHarness).args).toEqual(['--agent', 'agent-relay'])
+    expect(opencodeHarness.cliServer?.(context)).toBeUndefined()
   })
 })
 
 describe('gemini', () => {
   test('its command line, and the entry that is made once', () => {
-    const { args, env, files, before } = launch(gemini, { model: 'flash' })
+    const { args, env, files, setupRuns: before } = launch(geminiHarness, { model: 'flash' })
     expect([args, files]).toEqual([['-m', 'flash'], undefined])
     expect(env).toEqual({ GEMINI_CLI_TRUST_WORKSPACE: 'true' })
     const variables = [...Object.keys(identity), 'RELAY_BASE_URL', 'RELAY_WORKER'].flatMap((name) => [
@@ -196,12 +196,12 @@ describe('gemini', () => {
   test('the entry is the same for every worker', () => {
     const other = { ...identity, RELAY_AGENT_NAME: 'Other', RELAY_AGENT_TOKEN: 'at_other' }
     const more = { identity: other, directory: '/data/workers/w_2', cwd: '/', port: 1 }
-    expect(launch(gemini, more).before).toEqual(launch(gemini).before)
+    expect(launch(geminiHarness, more).setupRuns).toEqual(launch(geminiHarness).setupRuns)
   })
 })
 
 test('droid: its command line, and a file of its own with our server and the model', () => {
-  const { args, env, files, before } = launch(droid, { model: 'm', args: ['--auto', 'low'] })
+  const { args, env, files, setupRuns: before } = launch(droidHarness, { model: 'm', args: ['--auto', 'low'] })
   const path = `${context.directory}/settings.json`
   expect([args, env, before]).toEqual([['--settings', path, '--auto', 'low'], {}, undefined])
   expect(files?.map((file) => ({ ...file, text: JSON.parse(file.text) }))).toEqual([
@@ -223,7 +223,7 @@ test('droid: its command line, and a file of its own with our server and the mod
       },
     },
   ])
-  expect(launch(droid, { isInjected: false, args: ['--settings', 'mine'] }).files).toBeUndefined()
+  expect(launch(droidHarness, { isInjected: false, args: ['--settings', 'mine'] }).files).toBeUndefined()
 })
 
 test('goose and aider are known by name, and have no MCP of ours', () => {
@@ -235,17 +235,17 @@ test('goose and aider are known by name, and have no MCP of ours', () => {
 
 test('gemini and copilot over ACP: their command lines, with nothing of the relay in them but the name of its server', () => {
   const copilot = harnessOf('copilot') as Harness
-  expect(gemini.acp?.launch({ ...context, model: 'm', args: ['--yolo'] })).toEqual({
+  expect(geminiHarness.acp?.launch({ ...context, model: 'm', args: ['--yolo'] })).toEqual({
     args: ['--acp', '-m', 'm', '--yolo'],
     env: { GEMINI_CLI_TRUST_WORKSPACE: 'true' },
   })
   // A folder is trusted for our server alone.
-  expect(gemini.acp?.launch({ ...context, isInjected: false })).toEqual({ args: ['--acp'], env: {} })
+  expect(geminiHarness.acp?.launch({ ...context, isInjected: false })).toEqual({ args: ['--acp'], env: {} })
   expect(copilot.acp?.launch({ ...context, model: 'm', args: ['--no-color'] })).toEqual({
     args: ['--acp', '--allow-tool=agent-relay', '--model', 'm', '--no-color'],
     env: {},
   })
-  expect([gemini.acp?.mcp, copilot.acp?.mcp, copilot.isAcpOnly, gemini.isAcpOnly]).toEqual([
+  expect([geminiHarness.acp?.mcp, copilot.acp?.mcp, copilot.isAcpOnly, geminiHarness.isAcpOnly]).toEqual([
     'stdio',
     'http',
     true,
@@ -264,13 +264,13 @@ describe('all of them', () => {
   })
 
   test.each(withMcp)('$name: the token stands in no argument and in no file', (harness) => {
-    const { args, files = [], before = [], env } = launch(harness, { port: 4_096 })
+    const { args, files = [], setupRuns: before = [], env } = launch(harness, { port: 4_096 })
     const said = JSON.stringify([args, files, before, env])
     expect(said).not.toContain('at_secret-of-fixer')
   })
 
   test.each(withMcp)('$name: nothing of the relay where the user brings its own', (harness) => {
-    const { args, files, before, env } = launch(harness, { isInjected: false, args: ['own'] })
+    const { args, files, setupRuns: before, env } = launch(harness, { isInjected: false, args: ['own'] })
     expect(args.filter((arg) => arg !== '--no-daemon')).toEqual(['own'])
     expect([files, before, env]).toEqual([undefined, undefined, {}])
   })
@@ -278,27 +278,27 @@ describe('all of them', () => {
 
 describe('arguments that bring MCP servers of their own', () => {
   test.each<[Harness, string[]]>([
-    [claude, ['--mcp-config', 'mine.json']],
-    [claude, ['--mcp-config=mine.json']],
-    [claude, ['--strict-mcp-config']],
-    [codex, ['-c', 'mcp_servers.agent-relay={command="x"}']],
-    [codex, ['--config=mcp_servers.agent-relay.command="x"']],
-    [codex, ['-c', 'mcp_servers.relaycast.command="x"']],
-    [codex, ['-c', 'mcp_servers={}']],
-    [opencode, ['--agent', 'build']],
-    [opencode, ['--agent=build']],
-    [gemini, ['--allowed-mcp-server-names', 'x']],
-    [droid, ['--settings', 'mine.json']],
+    [claudeHarness, ['--mcp-config', 'mine.json']],
+    [claudeHarness, ['--mcp-config=mine.json']],
+    [claudeHarness, ['--strict-mcp-config']],
+    [codexHarness, ['-c', 'mcp_servers.agent-relay={command="x"}']],
+    [codexHarness, ['--config=mcp_servers.agent-relay.command="x"']],
+    [codexHarness, ['-c', 'mcp_servers.relaycast.command="x"']],
+    [codexHarness, ['-c', 'mcp_servers={}']],
+    [opencodeHarness, ['--agent', 'build']],
+    [opencodeHarness, ['--agent=build']],
+    [geminiHarness, ['--allowed-mcp-server-names', 'x']],
+    [droidHarness, ['--settings', 'mine.json']],
   ])('$name %j', (harness, args) => {
     expect(harness.bringsOwnMcp(args)).toBe(true)
   })
 
   test.each<[Harness, string[]]>([
-    [claude, ['--model', 'opus', 'about mcp']],
-    [codex, ['-c', 'mcp_servers.other={command="x"}']],
-    [opencode, ['-m', 'a/b']],
-    [gemini, ['--yolo']],
-    [droid, ['--auto', 'low']],
+    [claudeHarness, ['--model', 'opus', 'about mcp']],
+    [codexHarness, ['-c', 'mcp_servers.other={command="x"}']],
+    [opencodeHarness, ['-m', 'a/b']],
+    [geminiHarness, ['--yolo']],
+    [droidHarness, ['--auto', 'low']],
   ])('others do not: $name %j', (harness, args) => {
     expect(harness.bringsOwnMcp(args)).toBe(false)
   })

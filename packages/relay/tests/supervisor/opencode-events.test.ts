@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { opencodeServer } from '../../src/supervisor/opencode/server.ts'
+import { opencodeCliServer } from '../../src/supervisor/opencode/server.ts'
 import { scripted, WorkerWorld } from './worker-world.ts'
 
 let end = async () => {}
@@ -48,7 +48,7 @@ async function hired() {
   }
   onTestFinished(stop)
   const { port } = server.address() as AddressInfo
-  const served = { ...scripted, cliServer: () => opencodeServer({ port, secret: 'x', agent: undefined }) }
+  const served = { ...scripted, cliServer: () => opencodeCliServer({ port, secret: 'x', agent: undefined }) }
   const world = await WorkerWorld.start({ harnesses: [served] })
   end = () => world.stop()
   await world.hire('Eve')

@@ -3,7 +3,7 @@
 import { cleanForModel } from '@agent-relay/sdk/internal/clean'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { taskInjection } from '../../src/supervisor/prompt-scheduler.ts'
+import { taskPrompt } from '../../src/supervisor/prompt-scheduler.ts'
 
 const fixer = { name: 'Fixer', parent: 'Alice' }
 const pieces = [
@@ -44,7 +44,7 @@ const tags = (text: string) => text.normalize('NFKC').match(/<\s*\/?\s*system[\s
 test('a task never starts with what a prompt might take for a command', () => {
   fc.assert(
     fc.property(hostile, (task) => {
-      const text = taskInjection(fixer, task, { toolPrefix: 'mcp__agent-relay__' })
+      const text = taskPrompt(fixer, task, { toolPrefix: 'mcp__agent-relay__' })
       expect(text.startsWith('<system-reminder>\nYou are Fixer, a worker of Alice')).toBe(true)
       expect(tags(text)).toHaveLength(2)
       expect(text).not.toMatch(control)
@@ -55,8 +55,8 @@ test('a task never starts with what a prompt might take for a command', () => {
 })
 
 test('the task says how to report', () => {
-  expect(taskInjection(fixer, 'x', { toolPrefix: 'mcp__agent-relay__' })).toContain(
+  expect(taskPrompt(fixer, 'x', { toolPrefix: 'mcp__agent-relay__' })).toContain(
     'Report with mcp__agent-relay__relay_send(to="Alice")',
   )
-  expect(taskInjection(fixer, 'x', { toolPrefix: undefined })).toContain(`Report with: agent-relay send 'Alice' "…"`)
+  expect(taskPrompt(fixer, 'x', { toolPrefix: undefined })).toContain(`Report with: agent-relay send 'Alice' "…"`)
 })

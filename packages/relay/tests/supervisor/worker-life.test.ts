@@ -118,7 +118,7 @@ test('when a worker ends, the workers that it hired end too, and no others', asy
   await world.hire('Mum')
   await world.lead.call('worker.spawn', { name: 'Aunt', cli: 'plain', command: ['cat'] })
   const { workspace } = await world.daemon.open('home')
-  const session = workspace.sessions.openOwn('Mum')
+  const session = workspace.sessions.openForDaemon('Mum')
   const asking = { by: 'Mum', id: 'c_hire', session, abandoned: session.ended }
   await workspace.workers.spawn(asking, { name: 'Kid', cli: 'plain', command: ['cat'] })
   await world.lead.call('worker.release', { name: 'Mum' })
@@ -134,7 +134,7 @@ test("the daemon's own actions ask as their caller: a stranger may not release a
   const { dispatch } = await world.daemon.open('home')
   const key = /rk_[\w-]+/.exec(readFileSync(join(world.dataDir, 'credentials.json'), 'utf8'))?.[0]
   const release = async (hello: { name: string; key?: string }) => {
-    const { session } = await dispatch.hello('owner', hello)
+    const { session } = await dispatch.openSession('owner', hello)
     const input = { name: 'agent.release', input: { name: 'Mine' } }
     const { output } = await dispatch.call(session, 'action.invoke', input, `c_${hello.name}`)
     return output

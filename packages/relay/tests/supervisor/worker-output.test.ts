@@ -4,8 +4,8 @@ import { refusal } from '@agent-relay/sdk/protocol/refusals'
 import * as fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { aWhile } from '../../../../test/until.ts'
-import { Marks, Output, Scrollback } from '../../src/supervisor/output.ts'
-import { type Exit, openPty } from '../../src/supervisor/pty.ts'
+import { ProgramOutput, Scrollback, TerminalSettings } from '../../src/supervisor/output.ts'
+import { openPty, type ProgramExit } from '../../src/supervisor/pty.ts'
 
 const size = { cols: 80, rows: 24 }
 const env = { PATH: process.env.PATH ?? '', TERM: 'xterm-256color' }
@@ -35,17 +35,17 @@ test('title and paste mode are understood however the bytes are cut', () => {
   )
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: stream.length }), { maxLength: 12 }), (cuts) => {
-      const marks = new Marks()
+      const marks = new TerminalSettings()
       const at = [0, ...cuts.sort((a, b) => a - b), stream.length]
       for (let i = 1; i < at.length; i++) marks.follow(stream.subarray(at[i - 1], at[i]))
-      expect(marks).toMatchObject({ title: 'two · ◐', titles: 2, isPasteMarked: true })
+      expect(marks).toMatchObject({ title: 'two · ◐', titleChanges: 2, supportsPasteMarks: true })
     }),
   )
 })
 
 test('a screen is drawn from what was printed and goes on from there', async () => {
   const answers: string[] = []
-  const output = new Output(size, (data) => answers.push(data))
+  const output = new ProgramOutput(size, (data) => answers.push(data))
   output.push(bytes('first\r\nsecond\x1b[6n'))
   expect(await output.lines()).toEqual(['first', 'second'])
   // What was asked before anybody looked is long over.
@@ -57,7 +57,7 @@ test('a screen is drawn from what was printed and goes on from there', async () 
 })
 
 test('a follower gets earlier output, then new output at its own pace, and is told of the end', async () => {
-  const output = new Output(size, () => {})
+  const output = new ProgramOutput(size, () => {})
   output.push(bytes('past'))
   const got: { data: string; isPast?: boolean }[] = []
   let isReady = true
@@ -95,7 +95,7 @@ async function run(command: string) {
 
 test('a program that does not read holds up its own terminal and nothing else', async () => {
   const terminal = await run('stty raw -echo; echo up; exec sleep 1000')
-  const exited = new Promise<Exit>((resolve) => terminal.onExit(resolve))
+  const exited = new Promise<ProgramExit>((resolve) => terminal.onExit(resolve))
   await new Promise<void>((resolve) => terminal.onData(() => resolve()))
   let isTaken = false
   const written = terminal.write('y'.repeat(1_000_000)).then(() => {
@@ -115,7 +115,7 @@ test('100 KB arrive whole in a program that reads slowly', async () => {
     process.stdin.on('data', (d) => { n += d.length; process.stdin.pause(); setTimeout(() => process.stdin.resume(), 5)
       if (d.includes(13)) { console.log('got ' + n); process.exit(3) } })`
   const terminal = await openPty({ file: process.execPath, args: ['-e', script], cwd: '/', env, ...size })
-  const exited = new Promise<Exit>((resolve) => terminal.onExit(resolve))
+  const exited = new Promise<ProgramExit>((resolve) => terminal.onExit(resolve))
   let said = ''
   const up = new Promise<void>((resolve) =>
     terminal.onData((data) => {
@@ -140,14 +140,14 @@ test.each([
   ['tab forward', '\x1b[5000IB', 'AB'],
   ['tab back', '\x1b[5000ZB', 'AB'],
 ])('more often than a screen has room for is not carried out: %s', async (_what, asked, shown) => {
-  const output = new Output(size, () => {})
+  const output = new ProgramOutput(size, () => {})
   output.push(bytes(`A${asked}`))
   expect(await output.lines()).toEqual([shown])
 })
 
 test('invalid control sequences are not written to the daemon log', async () => {
   const said = vi.spyOn(console, 'error')
-  const output = new Output(size, () => {})
+  const output = new ProgramOutput(size, () => {})
   output.push(Buffer.from([0x7f, 0x1b, 0xff, 0x7f, 0x41]))
   await output.lines()
   expect(said).not.toHaveBeenCalled()
@@ -157,7 +157,7 @@ test('invalid control sequences are not written to the daemon log', async () => 
 test('a program that asks its terminal for ever and reads no answer does not fill the memory', async () => {
   const terminal = await run('stty raw -echo; echo up; exec sleep 1000')
   await new Promise<void>((resolve) => terminal.onData(() => resolve()))
-  const output = new Output(size, (data) => terminal.answer(data))
+  const output = new ProgramOutput(size, (data) => terminal.answer(data))
   await output.lines()
   for (let asked = 0; asked < 150_000; asked += 10_000) {
     output.push(bytes('\x1b[6n'.repeat(10_000)))
@@ -168,7 +168,7 @@ test('a program that asks its terminal for ever and reads no answer does not fil
 })
 
 test('drawing a lot of output does not block the event loop', async () => {
-  const output = new Output(size, () => {})
+  const output = new ProgramOutput(size, () => {})
   await output.lines()
   let turns = 0
   const timer = setInterval(() => turns++, 1)

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { type ProjectConfigFile, projectConfig, trust } from '../../src/machine/trust.ts'
+import { type ProjectConfigFile, projectConfig, trustConfig } from '../../src/machine/trust.ts'
 import { makeRepository } from '../work/repository-world.ts'
 import { acpAgent, WorkerWorld } from './worker-world.ts'
 
@@ -44,7 +44,7 @@ test('the words are those that were asked for: what the configuration adds is no
   mkdirSync(join(project, '.relay'), { recursive: true })
   const settings = { harness: { plain: { args: ['--set'] } } }
   writeFileSync(join(project, '.relay', 'config.json'), JSON.stringify(settings))
-  trust(projectConfig(project, world.dataDir) as ProjectConfigFile, world.dataDir)
+  trustConfig(projectConfig(project, world.dataDir) as ProjectConfigFile, world.dataDir)
   const command = ['sh', '-c', 'echo "words: $@"; sleep 100', 'sh']
   const wish = { name: 'Ben', cli: 'plain', command, args: ['--given'], cwd: project, task: 'go' }
   await world.lead.call('worker.spawn', wish)

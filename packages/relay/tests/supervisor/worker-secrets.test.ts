@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectClient } from '@agent-relay/prove/harness/clients'
-import { inScene } from '@agent-relay/prove/harness/processes'
+import { inTrial } from '@agent-relay/prove/harness/processes'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
 import { ownRelay } from '../../src/cli/own-relay.ts'
@@ -92,7 +92,7 @@ test('a canary in the environment, the key and the token are nowhere but where t
 test('no secret is in the log of a daemon', async () => {
   process.env.SOME_SECRET = canary
   try {
-    await inScene({ relay: ownRelay }, async (scene) => {
+    await inTrial({ relay: ownRelay }, async (scene) => {
       const daemon = await scene.startDaemon()
       const lead = await connectClient(scene, 'Lead')
       const log = join(scene.dataDir, 'agent.log')

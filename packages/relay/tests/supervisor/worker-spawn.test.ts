@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isAlive } from '../../../../test/is-alive.ts'
 import { aWhile, until } from '../../../../test/until.ts'
-import { type ProjectConfigFile, projectConfig, trust } from '../../src/machine/trust.ts'
+import { type ProjectConfigFile, projectConfig, trustConfig } from '../../src/machine/trust.ts'
 import { scriptedAgent, WorkerWorld } from './worker-world.ts'
 
 let world: WorkerWorld
@@ -157,7 +157,7 @@ test('arguments from a project count once its configuration is trusted', async (
   const shown = (name: string) => until(async () => (await screen(name)).text !== '')
   await shown('Pat')
   expect(await screen('Pat')).toEqual({ text: '--given' })
-  trust(projectConfig(project, world.dataDir) as ProjectConfigFile, world.dataDir)
+  trustConfig(projectConfig(project, world.dataDir) as ProjectConfigFile, world.dataDir)
   expect((await spawn({ ...input, name: 'Quin' })).note).toBeUndefined()
   await shown('Quin')
   expect(await screen('Quin')).toEqual({ text: '--from-config --given' })

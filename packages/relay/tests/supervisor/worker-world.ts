@@ -10,9 +10,9 @@ import { socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { until } from '../../../../test/until.ts'
 import { daemonStanding } from '../../src/broker/sessions/standing.ts'
 import { Daemon, type DaemonOptions } from '../../src/daemon/daemon.ts'
-import { acp } from '../../src/supervisor/harness/acp.ts'
+import { acpHarness } from '../../src/supervisor/harness/acp.ts'
 import type { Harness } from '../../src/supervisor/harness/harness.ts'
-import { plain } from '../../src/supervisor/harness/plain.ts'
+import { plainHarness } from '../../src/supervisor/harness/plain.ts'
 
 export const scriptedAgent = fileURLToPath(new URL('../../../../test/agents/scripted-agent.mjs', import.meta.url))
 
@@ -20,12 +20,12 @@ export const acpAgent = fileURLToPath(new URL('../../../../test/agents/scripted-
 
 /** A CLI of its own: MCP by a file, its state in the title. */
 export const scripted: Harness = {
-  ...plain,
+  ...plainHarness,
   name: 'scripted',
   hasMcp: true,
   bringsOwnMcp: (args) => args.includes('--mcp-config'),
   toolPrefix: 'mcp__agent-relay__',
-  read({ title }) {
+  readScreenSign({ title }) {
     const state = /^scripted: (\w+)/.exec(title)?.[1]
     return state === 'dialog' ? 'blocked' : state === 'busy' || state === 'idle' ? state : undefined
   },
@@ -82,7 +82,7 @@ export class WorkerWorld {
       dataDir,
       credentialsPath: join(dataDir, 'credentials.json'),
       isMemory: true,
-      harnesses: [scripted, plain, acp],
+      harnesses: [scripted, plainHarness, acpHarness],
       env,
       onTrouble: (error) => void troubles.push(error),
       onStop: () => {},

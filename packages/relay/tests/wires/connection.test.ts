@@ -47,7 +47,7 @@ test('a connection that closes gives up all its calls, even if many have the sam
   const connection = await greeted()
   for (const id of ['same', 'same', 'same', 'other']) ask(connection, id)
   expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false, false])
-  connection.gone()
+  connection.cleanUp()
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, true, true])
 })
 
@@ -59,7 +59,7 @@ test('giving up one call does not affect the others', async () => {
   await new Promise(setImmediate)
   expect(written.filter(({ type }) => type === 'ERROR').map(({ id }) => id)).toEqual(['same', 'same'])
   expect(connection.pending).toBe(1)
-  connection.gone()
+  connection.cleanUp()
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, true])
 })
 
@@ -77,5 +77,5 @@ test('the first names of calls, as the protocol was asked for, are calls', async
     ['worker.spawn', { name: 'W', cli: 'claude', task: 'x', model: 'm', cwd: '/' }],
     ['worker.release', { name: 'W', reason: 'done' }],
   ])
-  connection.gone()
+  connection.cleanUp()
 })

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { isAlive, socketPathOf } from '@agent-relay/sdk/internal/discover'
+import { isSocketAlive, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { expect, test } from 'vitest'
 import { freePort } from '../../../../test/free-port.ts'
 import { aWhile, until } from '../../../../test/until.ts'
@@ -55,7 +55,7 @@ test('at the first 200 of /readyz a program finds the socket', async () => {
       )
     // As often as it can be asked.
     while (!(await isReady())) await aWhile(1)
-    expect(await isAlive(socketPathOf(directory, 'home'))).toBe(true)
+    expect(await isSocketAlive(socketPathOf(directory, 'home'))).toBe(true)
   } finally {
     up.kill('SIGINT')
     await ended

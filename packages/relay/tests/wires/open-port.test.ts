@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { plain } from '../../src/supervisor/harness/plain.ts'
+import { plainHarness } from '../../src/supervisor/harness/plain.ts'
 import { HttpWorld, type Json, textOf } from './http-world.ts'
 
 const words = 'SECRET-OF-A-PROGRAM'
@@ -17,7 +17,7 @@ beforeAll(async () => {
   writeFileSync(program, `#!/bin/sh\necho ${words}\nsleep 60\n`)
   chmodSync(program, 0o755)
   world = await HttpWorld.start({ isOpen: true }, ['home'], {
-    harnesses: [{ ...plain, name: 'claude', program }, plain],
+    harnesses: [{ ...plainHarness, name: 'claude', program }, plainHarness],
   })
 })
 afterAll(async () => {

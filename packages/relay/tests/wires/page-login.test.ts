@@ -281,7 +281,7 @@ test('codes last five minutes, cookies a month, and both are of this daemon alon
   const dispatch = world.daemon.open('home')
   return dispatch.then(async ({ dispatch: home, entry }) => {
     const options = {
-      served: { named: async () => ({ dispatch: home, release: () => {} }), names: () => ['home'] },
+      served: { find: async () => ({ dispatch: home, release: () => {} }), names: () => ['home'] },
       clock,
       keyOf: () => world.key,
       human: 'kim',

@@ -12,9 +12,9 @@ test('a connection that closes before its answer has ended is forgotten', async 
   const client = connect(port, '127.0.0.1').on('error', () => {})
   const [socket] = (await once(server, 'connection')) as [Socket]
   const connections = new PortConnections()
-  connections.take(socket)
-  const [first, second] = [connections.use(socket), connections.use(socket)]
-  connections.know(socket)
+  connections.add(socket)
+  const [first, second] = [connections.beginRequest(socket), connections.beginRequest(socket)]
+  connections.markAuthenticated(socket)
   expect([connections.known, connections.busy]).toEqual([1, 1])
   first()
   expect(connections.busy).toBe(1)

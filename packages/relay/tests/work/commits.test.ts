@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
 import type { ClaimRow } from '../../src/core/view.ts'
-import { Commits } from '../../src/work/commits.ts'
+import { GitCommitReader } from '../../src/work/commits.ts'
 import { git, makeRepository, write } from './repository-world.ts'
 
 let root: string
@@ -30,12 +30,12 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
 /** A git that writes down who it is, and does this before it goes on as the real one. */
-function commitsWith(script: string, options?: { lookMs: number }): Commits {
+function commitsWith(script: string, options?: { lookMs: number }): GitCommitReader {
   const folder = join(root, 'bin')
   mkdirSync(folder)
   writeFileSync(join(folder, 'git'), `#!/bin/sh\necho $$ >> '${log}'\n${script}\nPATH=\${PATH#*:} exec git "$@"\n`)
   chmodSync(join(folder, 'git'), 0o755)
-  return new Commits({ PATH: `${folder}:${process.env.PATH}`, HOME: root }, options)
+  return new GitCommitReader({ PATH: `${folder}:${process.env.PATH}`, HOME: root }, options)
 }
 
 const started = () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').map(Number) : [])
@@ -44,7 +44,8 @@ const claim = (file: string, top = repository): ClaimRow => {
   const place = { path: join(top, file), root: top, file, repository: join(top, '.git') }
   return { ...place, agent: 'Ann', how: 'edit', since: editedAt, editedAt, until }
 }
-const asked = (commits: Commits, claims: ClaimRow[], ms = 60_000) => commits.committed(claims, { at: Date.now(), ms })
+const asked = (commits: GitCommitReader, claims: ClaimRow[], ms = 60_000) =>
+  commits.findCommitted(claims, { at: Date.now(), ms })
 function isThere(pid: number): boolean {
   try {
     return process.kill(pid, 0)

@@ -18,8 +18,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type ProjectConfigFile, projectConfig, trust } from '../../src/machine/trust.ts'
-import { Commits } from '../../src/work/commits.ts'
+import { type ProjectConfigFile, projectConfig, trustConfig } from '../../src/machine/trust.ts'
+import { GitCommitReader } from '../../src/work/commits.ts'
 import { Worktrees } from '../../src/work/worktrees.ts'
 import { git, makeRepository, oursIn, write } from './repository-world.ts'
 
@@ -89,9 +89,9 @@ test('hooks, watchers, external diffs, text conversion, aliases, pagers and a gi
   writeFileSync(join(worktree.path, 'a.txt'), 'changed\n')
   expect((await keeper.changes(worktree))?.files).toEqual(['a.txt'])
   expect((await keeper.diff(worktree)).text).toContain('+changed')
-  expect((await keeper.leave(worktree, ran)).kept).toBe('1 file not committed')
+  expect((await keeper.removeIfClean(worktree, ran)).kept).toBe('1 file not committed')
   writeFileSync(join(worktree.path, 'a.txt'), 'one\n')
-  expect(await keeper.leave(worktree, ran)).toEqual({})
+  expect(await keeper.removeIfClean(worktree, ran)).toEqual({})
   expect(readdirSync(traces)).toEqual([])
 })
 
@@ -124,7 +124,7 @@ test('filters of the repository, of its submodules and of files that its configu
   setTraps()
   await expect(make()).rejects.toThrow('its .git/config names the filter a=b, which is not run for a worker')
   write(repository, '.relay/config.json', JSON.stringify({ worktree: { submodules: ['lib'] } }))
-  trust(projectConfig(repository, join(root, 'data')) as ProjectConfigFile, join(root, 'data'))
+  trustConfig(projectConfig(repository, join(root, 'data')) as ProjectConfigFile, join(root, 'data'))
   const { worktree, cwd } = planned
   const { signal } = new AbortController()
   await keeper.make(worktree, { ...ran, cwd, marker: {}, environment: {}, signal, onSetup: async () => {} })
@@ -136,13 +136,13 @@ test('filters of the repository, of its submodules and of files that its configu
   expect((await keeper.diff(worktree)).text).toContain('+Subproject commit')
   git(lib, 'update-ref', '--no-deref', 'HEAD', head)
   expect((await keeper.diff(worktree)).text).toContain('+new')
-  expect((await keeper.leave(worktree, ran)).kept).toBe('4 files not committed')
+  expect((await keeper.removeIfClean(worktree, ran)).kept).toBe('4 files not committed')
   for (const name of ['a.txt', 'c.txt', 'sub/b.txt'])
     write(worktree.path, name, { 'a.txt': 'one\n', 'c.txt': 'three\n', 'sub/b.txt': 'two\n' }[name] as string)
-  expect((await keeper.leave(worktree, ran)).kept).toBe('1 file not committed')
+  expect((await keeper.removeIfClean(worktree, ran)).kept).toBe('1 file not committed')
   write(worktree.path, 'lib/a.txt', 'one\n')
   rmSync(join(worktree.path, 'lib/new.txt'))
-  expect(await keeper.leave(worktree, ran)).toEqual({})
+  expect(await keeper.removeIfClean(worktree, ran)).toEqual({})
   expect(readdirSync(traces)).toEqual(['users'])
 })
 
@@ -171,7 +171,7 @@ test('a submodule that is a link to the worktree itself, or around it, is not fo
   symlinkSync('.', join(worktree.path, 'lib'))
   symlinkSync('..', join(worktree.path, 'up'))
   expect((await keeper.changes(worktree))?.files).toEqual(['lib', 'up', 'up/Ann'])
-  expect((await keeper.leave(worktree, ran)).kept).toBe('3 files not committed')
+  expect((await keeper.removeIfClean(worktree, ran)).kept).toBe('3 files not committed')
 })
 
 test('a link in place of .relay or its worktrees is refused, and nothing is made where it leads', async () => {
@@ -202,7 +202,7 @@ test('a file to copy that is a link, or leads out of the repository, is not copi
   symlinkSync(join(root, 'secret'), join(repository, '.env'))
   const set = (copy: string[]) => {
     write(repository, '.relay/config.json', JSON.stringify({ worktree: { copy } }))
-    trust(projectConfig(repository, join(root, 'data')) as ProjectConfigFile, join(root, 'data'))
+    trustConfig(projectConfig(repository, join(root, 'data')) as ProjectConfigFile, join(root, 'data'))
   }
   set(['.env'])
   await expect(make('Bob')).rejects.toThrow('.env')
@@ -212,7 +212,7 @@ test('a file to copy that is a link, or leads out of the repository, is not copi
     const branch = git(path, 'branch', '--show-current')
     const base = git(repository, 'rev-parse', 'HEAD')
     expect(existsSync(join(path, '.env'))).toBe(false)
-    expect(await keeper.leave({ repository, path, branch, base }, { worker: 'w1', hasRun: false })).toEqual({})
+    expect(await keeper.removeIfClean({ repository, path, branch, base }, { worker: 'w1', hasRun: false })).toEqual({})
   }
   expect(oursIn(repository)).toEqual({ paths: [], branches: [], listed: [] })
 })
@@ -223,14 +223,14 @@ test("a copied file's folder that became a link: the file that it leads to is no
   git(repository, 'commit', '-qm', 'ignored')
   write(repository, 'conf/.env', 'KEY=1\n')
   write(repository, '.relay/config.json', JSON.stringify({ worktree: { copy: ['conf/.env'] } }))
-  trust(projectConfig(repository, join(root, 'data')) as ProjectConfigFile, join(root, 'data'))
+  trustConfig(projectConfig(repository, join(root, 'data')) as ProjectConfigFile, join(root, 'data'))
   const worktree = await make()
   rmSync(join(worktree.path, 'conf'), { recursive: true })
   symlinkSync(join(repository, 'conf'), join(worktree.path, 'conf'))
-  expect((await keeper.leave(worktree, ran)).kept).toBe('1 file not committed')
+  expect((await keeper.removeIfClean(worktree, ran)).kept).toBe('1 file not committed')
   expect(readFileSync(join(repository, 'conf/.env'), 'utf8')).toBe('KEY=1\n')
   rmSync(join(worktree.path, 'conf'))
-  expect(await keeper.leave(worktree, ran)).toEqual({})
+  expect(await keeper.removeIfClean(worktree, ran)).toEqual({})
 })
 
 test('a mark that a worker has written names no file outside its worktree', async () => {
@@ -240,7 +240,7 @@ test('a mark that a worker has written names no file outside its worktree', asyn
   const mark = join(git(worktree.path, 'rev-parse', '--absolute-git-dir'), 'agent-relay.json')
   const copied = { '../../../../mine': digest, 'a.txt': 7 }
   writeFileSync(mark, JSON.stringify({ ...JSON.parse(readFileSync(mark, 'utf8')), copied }))
-  expect(await keeper.leave(worktree, ran)).toEqual({})
+  expect(await keeper.removeIfClean(worktree, ran)).toEqual({})
   expect(readFileSync(join(root, 'mine'), 'utf8')).toBe('private\n')
 })
 
@@ -254,7 +254,7 @@ test('an index that nobody writes to holds up nothing', async () => {
   const head = join(index, '../HEAD')
   rmSync(head)
   execFileSync('mkfifo', [head])
-  expect((await keeper.leave(worktree, ran)).kept).toContain(`${head}: this is a FIFO, not a file`)
+  expect((await keeper.removeIfClean(worktree, ran)).kept).toContain(`${head}: this is a FIFO, not a file`)
 })
 
 test.each([
@@ -298,7 +298,7 @@ test('at any other file git waits for ten seconds at most, and the refusal says 
 
 test('work that git was told to overlook, a commit without a branch and an open rebase are work', async () => {
   const worktree = await make()
-  const kept = async () => (await keeper.leave(worktree, ran)).kept
+  const kept = async () => (await keeper.removeIfClean(worktree, ran)).kept
   git(worktree.path, 'update-index', '--assume-unchanged', 'a.txt')
   writeFileSync(join(worktree.path, 'a.txt'), 'hidden\n')
   expect(await kept()).toBe('1 file not committed')
@@ -353,7 +353,10 @@ test('asking which claimed files were committed checks no signature, runs no mer
   const claims = ['a.txt', 'none.txt'].map((file) => {
     return { ...claim, file, path: join(repository, file), editedAt: Date.now() - 60_000, until: at }
   })
-  const found = await new Commits({ PATH: process.env.PATH, HOME: root }).committed(claims, { at, ms: 60_000 })
+  const found = await new GitCommitReader({ PATH: process.env.PATH, HOME: root }).findCommitted(claims, {
+    at,
+    ms: 60_000,
+  })
   expect(found.map(({ file }) => file)).toEqual(['a.txt'])
   expect(readdirSync(traces)).toEqual([])
   // The trap does snap where nothing keeps it from it.

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Worktree } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { merge } from '../../src/work/merging.ts'
+import { mergeBranch } from '../../src/work/merging.ts'
 import { Worktrees } from '../../src/work/worktrees.ts'
 import { git, makeRepository, personsWork, write } from './repository-world.ts'
 
@@ -41,15 +41,15 @@ function commit(directory: string, file: string, text: string): void {
 test('a fast-forward, then a merge commit, and untracked files stay', async () => {
   write(repository, 'notes.txt', 'mine')
   commit(worktree.path, 'a.txt', 'by Ann\n')
-  const first = await merge(env, repository, worktree)
+  const first = await mergeBranch(env, repository, worktree)
   expect(first).toMatchObject({ into: repository, conflicts: [], after: git(worktree.path, 'rev-parse', 'HEAD') })
   commit(repository, 'c.txt', 'by Kim\n')
   commit(worktree.path, 'a.txt', 'by Ann again\n')
-  await merge(env, join(repository, 'sub'), worktree)
+  await mergeBranch(env, join(repository, 'sub'), worktree)
   expect(git(repository, 'log', '-1', '--format=%s %P').split(' ')).toHaveLength(5)
   expect(git(repository, 'log', '-1', '--format=%s')).toBe("Merge branch 'relay/Ann'")
   expect(readFileSync(join(repository, 'notes.txt'), 'utf8')).toBe('mine')
-  const again = await merge(env, repository, worktree)
+  const again = await mergeBranch(env, repository, worktree)
   expect(again.after).toBe(again.before)
 })
 
@@ -57,8 +57,8 @@ test('conflicts are left to the person, who can go back', async () => {
   commit(worktree.path, 'a.txt', 'by Ann\n')
   commit(repository, 'a.txt', 'by Kim\n')
   const before = personsWork(repository)
-  expect((await merge(env, repository, worktree)).conflicts).toEqual(['a.txt'])
-  await expect(merge(env, repository, worktree)).rejects.toThrow('open MERGE_HEAD')
+  expect((await mergeBranch(env, repository, worktree)).conflicts).toEqual(['a.txt'])
+  await expect(mergeBranch(env, repository, worktree)).rejects.toThrow('open MERGE_HEAD')
   git(repository, 'merge', '--abort')
   expect({ ...personsWork(repository), index: '' }).toEqual({ ...before, index: '' })
 })
@@ -68,7 +68,7 @@ test('what is not committed, ignored, or hidden from git is never written over',
   commit(worktree.path, 'c.txt', 'by Ann\n')
   const refused = async (why: string) => {
     const before = personsWork(repository)
-    await expect(merge(env, repository, worktree)).rejects.toThrow(why)
+    await expect(mergeBranch(env, repository, worktree)).rejects.toThrow(why)
     expect(personsWork(repository)).toEqual(before)
   }
   write(repository, '.env', 'OF=Kim\n')
@@ -89,6 +89,6 @@ test('what is not committed, ignored, or hidden from git is never written over',
 test('only a checkout of the same repository that is not the worktree itself gets it', async () => {
   const other = join(root, 'other')
   makeRepository(other)
-  await expect(merge(env, other, worktree)).rejects.toThrow(`cd ${repository}`)
-  await expect(merge(env, worktree.path, worktree)).rejects.toThrow(`cd ${repository}`)
+  await expect(mergeBranch(env, other, worktree)).rejects.toThrow(`cd ${repository}`)
+  await expect(mergeBranch(env, worktree.path, worktree)).rejects.toThrow(`cd ${repository}`)
 })

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Worktree } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type ProjectConfigFile, projectConfig, trust } from '../../src/machine/trust.ts'
+import { type ProjectConfigFile, projectConfig, trustConfig } from '../../src/machine/trust.ts'
 import { Worktrees } from '../../src/work/worktrees.ts'
 import { git, makeRepository, oursIn, write } from './repository-world.ts'
 
@@ -35,7 +35,7 @@ function make(keeper: Worktrees, worktree: Worktree, worker: string, onSetup = a
 
 function configure(worktree: object): void {
   write(repository, '.relay/config.json', JSON.stringify({ worktree }))
-  trust(projectConfig(repository, join(root, 'data')) as ProjectConfigFile, join(root, 'data'))
+  trustConfig(projectConfig(repository, join(root, 'data')) as ProjectConfigFile, join(root, 'data'))
 }
 
 /** A branch that names a commit which is not there: git cannot count commits any more. */
@@ -51,13 +51,13 @@ test('commits stay when git cannot tell whether they are elsewhere too', async (
   const tip = git(worktree.path, 'rev-parse', 'HEAD')
   breakARef(join(repository, '.git'))
   const ran = { worker: 'w1', hasRun: true }
-  expect((await keeper.leave(worktree, ran)).kept).toContain('git rev-list: fatal: bad object')
+  expect((await keeper.removeIfClean(worktree, ran)).kept).toContain('git rev-list: fatal: bad object')
   await expect(keeper.changes(worktree)).rejects.toThrow('git rev-list')
   rmSync(worktree.path, { recursive: true })
-  expect((await keeper.leave(worktree, ran)).kept).toContain('git rev-list: fatal: bad object')
+  expect((await keeper.removeIfClean(worktree, ran)).kept).toContain('git rev-list: fatal: bad object')
   expect(git(repository, 'rev-parse', worktree.branch)).toBe(tip)
   rmSync(join(repository, '.git/refs/heads/broken'))
-  expect((await keeper.leave(worktree, ran)).kept).toContain('its directory is gone, and it had commits')
+  expect((await keeper.removeIfClean(worktree, ran)).kept).toContain('its directory is gone, and it had commits')
 })
 
 test('a worktree stays when its HEAD, or what is in a submodule of it, cannot be read', async () => {
@@ -78,11 +78,11 @@ test('a worktree stays when its HEAD, or what is in a submodule of it, cannot be
   git(worktree.path, 'commit', '-qm', 'newer lib')
   git(repository, 'update-ref', 'refs/tags/merged', worktree.branch)
   breakARef(join(repository, '.git/modules/lib'))
-  expect((await keeper.leave(worktree, ran)).kept).toContain('git rev-list: fatal: bad object')
+  expect((await keeper.removeIfClean(worktree, ran)).kept).toContain('git rev-list: fatal: bad object')
   expect(existsSync(inside)).toBe(true)
   git(inside, 'reset', '-q', '--hard', before)
   writeFileSync(join(repository, '.git', 'refs', 'heads', worktree.branch), `${'12'.repeat(20)}\n`)
-  expect((await keeper.leave(worktree, ran)).kept).toContain('git ')
+  expect((await keeper.removeIfClean(worktree, ran)).kept).toContain('git ')
   expect(existsSync(worktree.path)).toBe(true)
 })
 
@@ -103,7 +103,7 @@ test('a submodule in a submodule is made, looked into and removed like its own; 
   const inside = join(worktree.path, 'lib/deep/inner')
   expect(existsSync(join(inside, 'a.txt'))).toBe(true)
   write(inside, 'a.txt', 'changed\n')
-  expect((await keeper.leave(worktree, ran)).kept).toBe('1 file not committed')
+  expect((await keeper.removeIfClean(worktree, ran)).kept).toBe('1 file not committed')
   git(inside, 'checkout', '-q', 'a.txt')
   // A commit that only this HEAD has, hidden from the checkouts around it.
   const before = git(inside, 'rev-parse', 'HEAD')
@@ -124,11 +124,11 @@ test('a submodule in a submodule is made, looked into and removed like its own; 
   )
   git(worktree.path, 'commit', '-qm', 'newer lib')
   git(repository, 'update-ref', 'refs/tags/merged', worktree.branch)
-  expect((await keeper.leave(worktree, ran)).kept).toBe('its submodule lib/deep/inner may hold work')
+  expect((await keeper.removeIfClean(worktree, ran)).kept).toBe('its submodule lib/deep/inner may hold work')
   git(inside, 'checkout', '-q', before)
   git(join(worktree.path, 'lib'), 'checkout', '-q', 'HEAD~1')
   git(worktree.path, 'reset', '-q', '--hard', worktree.base)
-  expect(await keeper.leave(worktree, ran)).toEqual({})
+  expect(await keeper.removeIfClean(worktree, ran)).toEqual({})
   expect(oursIn(repository)).toEqual({ paths: [], branches: [], listed: [] })
   for (const way of ['lib', 'lib/deep/inner'])
     expect(git(join(repository, way), 'worktree', 'list').split('\n')).toHaveLength(1)
@@ -142,16 +142,16 @@ test('two workspaces that plan the same worktree: who comes second harms nothing
   const answers: unknown[] = []
   await make(first, mine, 'w1', async () => {
     await expect(make(second, theirs, 'w2')).rejects.toThrow('git update-ref')
-    answers.push(await second.leave(theirs, { worker: 'w2', hasRun: false }))
+    answers.push(await second.removeIfClean(theirs, { worker: 'w2', hasRun: false }))
     // A daemon that was started again remembers nothing of it.
-    answers.push(await newKeeper().leave(theirs, { worker: 'w2', hasRun: false }))
+    answers.push(await newKeeper().removeIfClean(theirs, { worker: 'w2', hasRun: false }))
   })
   // An old row of the same path, whose own worktree somebody has removed.
-  answers.push(await second.leave(theirs, { worker: 'w0', hasRun: true }))
+  answers.push(await second.removeIfClean(theirs, { worker: 'w0', hasRun: true }))
   await second.discard(theirs, { worker: 'w0', hasRun: true })
   expect(answers).toEqual([{}, {}, {}])
   expect(oursIn(repository)).toEqual({ paths: ['Ann'], branches: ['relay/Ann'], listed: [mine.path] })
-  expect(await first.leave(mine, { worker: 'w1', hasRun: true })).toEqual({})
+  expect(await first.removeIfClean(mine, { worker: 'w1', hasRun: true })).toEqual({})
   expect(oursIn(repository)).toEqual({ paths: [], branches: [], listed: [] })
 })
 
@@ -160,11 +160,11 @@ test('what a person made by that name is not taken for ours', async () => {
   const worktree = await planned(keeper)
   git(repository, 'branch', worktree.branch)
   await expect(make(keeper, worktree, 'w1')).rejects.toThrow('git update-ref')
-  expect(await keeper.leave(worktree, { worker: 'w1', hasRun: false })).toEqual({})
+  expect(await keeper.removeIfClean(worktree, { worker: 'w1', hasRun: false })).toEqual({})
   expect(oursIn(repository).branches).toEqual(['relay/Ann'])
   mkdirSync(join(worktree.path, '..'), { recursive: true })
   git(repository, 'worktree', 'add', '-q', worktree.path, worktree.branch)
-  const left = await keeper.leave(worktree, { worker: 'w1', hasRun: true })
+  const left = await keeper.removeIfClean(worktree, { worker: 'w1', hasRun: true })
   expect(left.kept).toBe('it was not made for this worker')
   expect(oursIn(repository).listed).toEqual([worktree.path])
 })
@@ -188,6 +188,6 @@ test('the lock of a git that was killed on our branch is waited for, and then ta
   await make(keeper, worktree, 'w1')
   expect(existsSync(lock)).toBe(false)
   writeFileSync(lock, '')
-  expect(await keeper.leave(worktree, { worker: 'w1', hasRun: true })).toEqual({})
+  expect(await keeper.removeIfClean(worktree, { worker: 'w1', hasRun: true })).toEqual({})
   expect(oursIn(repository)).toEqual({ paths: [], branches: [], listed: [] })
 })

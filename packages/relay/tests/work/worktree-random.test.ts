@@ -129,7 +129,7 @@ class History {
 
   async #leave(hired = this.#some()): Promise<void> {
     if (!hired) return
-    const { kept } = await this.#keeper.leave(hired.worktree, hired)
+    const { kept } = await this.#keeper.removeIfClean(hired.worktree, hired)
     hired.isGone = kept === undefined
     if (hired.isGone) expect([hired.files, hired.commits]).toEqual([0, 0])
     else expect(hired.files + hired.commits, kept).toBeGreaterThan(0)
@@ -158,7 +158,7 @@ class History {
     const hired = this.#some()
     if (!hired) return
     const isClean = hired.files === 0 && hired.commits === 0
-    await this.#killed((keeper) => keeper.leave(hired.worktree, hired))
+    await this.#killed((keeper) => keeper.removeIfClean(hired.worktree, hired))
     await this.#leave(hired)
     if (isClean) expect(hired.isGone).toBe(true)
   }

@@ -25,7 +25,7 @@ import type { Worktree } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { guardMs } from '../../../../test/guard.ts'
 import { sized } from '../../../../test/size.ts'
-import { type ProjectConfigFile, projectConfig, trust } from '../../src/machine/trust.ts'
+import { type ProjectConfigFile, projectConfig, trustConfig } from '../../src/machine/trust.ts'
 import { Worktrees } from '../../src/work/worktrees.ts'
 import { git, leaveWork, makeRepository, oursIn, personsWork, write } from './repository-world.ts'
 
@@ -61,7 +61,7 @@ async function make(keeper = newKeeper(), worker = 'w1'): Promise<Worktree> {
 
 function configure(worktree: object): void {
   write(repository, '.relay/config.json', JSON.stringify({ worktree }))
-  trust(projectConfig(repository, join(root, 'data')) as ProjectConfigFile, join(root, 'data'))
+  trustConfig(projectConfig(repository, join(root, 'data')) as ProjectConfigFile, join(root, 'data'))
 }
 
 /** Every way in which a worktree ends, and what each says. */
@@ -69,7 +69,7 @@ async function allEnds(worktree: Worktree): Promise<(string | undefined)[]> {
   const keeper = newKeeper()
   const said: (string | undefined)[] = []
   for (const by of [ran, never])
-    for (const end of [keeper.leave(worktree, by), keeper.discard(worktree, by)]) said.push((await end).kept)
+    for (const end of [keeper.removeIfClean(worktree, by), keeper.discard(worktree, by)]) said.push((await end).kept)
   return said
 }
 
@@ -226,7 +226,7 @@ describe('a worker that puts a link', () => {
     symlinkSync(join(repository, 'deep'), join(worktree.path, 'deep'))
     symlinkSync(elsewhere, join(worktree.path, 'build'))
     const before = contentOf(elsewhere)
-    expect((await newKeeper().leave(worktree, ran)).kept).toContain('not committed')
+    expect((await newKeeper().removeIfClean(worktree, ran)).kept).toContain('not committed')
     expect(await newKeeper().discard(worktree, ran)).toEqual({})
     expect(contentOf(elsewhere)).toEqual(before)
     expect(readFileSync(join(repository, 'deep/lib/draft.txt'), 'utf8')).toBe('not committed\n')
@@ -316,7 +316,7 @@ describe('a removal that was cut off', () => {
       syncBuiltinESMExports()
       const { Worktrees } = await import(${JSON.stringify(module)})
       const keeper = new Worktrees({ env: process.env, dataDir: ${JSON.stringify(join(root, 'data'))} })
-      console.log(JSON.stringify(await keeper.leave(${JSON.stringify(worktree)}, ${JSON.stringify(by)})))`
+      console.log(JSON.stringify(await keeper.removeIfClean(${JSON.stringify(worktree)}, ${JSON.stringify(by)})))`
     const env = { PATH: process.env.PATH, HOME: root }
     const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], { env, encoding: 'utf8' })
     expect(child.stderr).toBe('')
@@ -331,7 +331,7 @@ describe('a removal that was cut off', () => {
     for (let at = 1; !isWhole; at += sized(9, 1)) {
       const worktree = await make()
       isWhole = killedAt(at, worktree)
-      expect(await newKeeper().leave(worktree, ran), `at step ${at}`).toEqual({})
+      expect(await newKeeper().removeIfClean(worktree, ran), `at step ${at}`).toEqual({})
       expect(oursIn(repository), `at step ${at}`).toEqual({ paths: [], branches: [], listed: [] })
       expect(readdirSync(join(repository, '.git/worktrees')), `at step ${at}`).toEqual([])
     }
@@ -344,7 +344,7 @@ describe('a removal that was cut off', () => {
     mkdirSync(aside, { mode: 0o700 })
     renameSync(worktree.path, join(aside, 'Ann'))
     write(join(aside, 'Ann'), 'new.txt', 'work\n')
-    expect((await newKeeper().leave(worktree, ran)).kept).toBe('1 file not committed')
+    expect((await newKeeper().removeIfClean(worktree, ran)).kept).toBe('1 file not committed')
     expect(readFileSync(join(worktree.path, 'new.txt'), 'utf8')).toBe('work\n')
     expect(existsSync(aside)).toBe(false)
   })
@@ -357,7 +357,7 @@ describe('a removal that was cut off', () => {
     symlinkSync(elsewhere, join(home, `.removed-${lstatSync(join(elsewhere, 'Ann')).ino}`))
     const before = [contentOf(elsewhere), contentOf(home)]
     const worktree = await make()
-    expect(await newKeeper().leave(worktree, ran)).toEqual({})
+    expect(await newKeeper().removeIfClean(worktree, ran)).toEqual({})
     expect([contentOf(elsewhere), contentOf(home).filter(([, name]) => name !== '.gitignore')]).toEqual(before)
   })
 })
@@ -369,7 +369,7 @@ test('work that comes while it is moved away brings it back', async () => {
   write(folder, 'git', `#!/bin/sh\n${late}\nPATH=\${PATH#*:} exec git "$@"\n`)
   chmodSync(join(folder, 'git'), 0o755)
   const worktree = await make()
-  expect((await newKeeper(`${folder}:${process.env.PATH}`).leave(worktree, ran)).kept).toBe(
+  expect((await newKeeper(`${folder}:${process.env.PATH}`).removeIfClean(worktree, ran)).kept).toBe(
     'somebody has just changed it',
   )
   expect(readFileSync(join(worktree.path, 'late.txt'), 'utf8')).toBe('late\n')
@@ -380,7 +380,7 @@ test('names that are no text and folders that may not be written are removed all
   mkdirSync(join(worktree.path, 'build/closed'), { recursive: true })
   writeFileSync(Buffer.concat([Buffer.from(`${worktree.path}/build/closed/`), Buffer.from([0xff, 0xfe])]), '')
   chmodSync(join(worktree.path, 'build/closed'), 0o555)
-  expect(await newKeeper().leave(worktree, ran)).toEqual({})
+  expect(await newKeeper().removeIfClean(worktree, ran)).toEqual({})
   expect(oursIn(repository)).toEqual({ paths: [], branches: [], listed: [] })
 })
 
@@ -389,10 +389,10 @@ test('a directory of its own for worktrees counts while its configuration is tru
   const worktree = await make()
   expect(worktree.path).toBe(join(root, 'around/worktrees/Ann'))
   write(repository, '.relay/config.json', JSON.stringify({ worktree: { directory: '../worktrees', copy: ['.env'] } }))
-  expect((await newKeeper().leave(worktree, ran)).kept).toContain('where worktrees of workers are')
+  expect((await newKeeper().removeIfClean(worktree, ran)).kept).toContain('where worktrees of workers are')
   expect(existsSync(worktree.path)).toBe(true)
   configure({ directory: '../worktrees' })
-  expect(await newKeeper().leave(worktree, ran)).toEqual({})
+  expect(await newKeeper().removeIfClean(worktree, ran)).toEqual({})
   expect(existsSync(worktree.path)).toBe(false)
   // The configuration may not lead to the repository itself.
   configure({ directory: '..' })

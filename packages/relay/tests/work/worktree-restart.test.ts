@@ -18,7 +18,7 @@ import { isAlive } from '../../../../test/is-alive.ts'
 import { until } from '../../../../test/until.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
 import type { RuleInput, RuleName } from '../../src/core/decide.ts'
-import { atOnce } from '../../src/core/steps.ts'
+import { runAllSteps } from '../../src/core/steps.ts'
 import { Worktrees } from '../../src/work/worktrees.ts'
 import { loud } from '../broker/loud.ts'
 import { plainRuntimes } from '../plain-runtimes.ts'
@@ -35,7 +35,7 @@ beforeEach(async () => {
     runtimes: plainRuntimes(root, keeperWith(slowGit(join(root, 'go')))),
     ...loud,
   })
-  await workspace.begin(() => {})
+  await workspace.start(() => {})
 })
 afterEach(() => {
   workspace.close()
@@ -78,14 +78,14 @@ test('a git that hangs does not keep a workspace closed', async () => {
   await earlier.make(worktree, { worker: id, cwd, marker: {}, environment: {}, signal, onSetup: async () => {} })
   const go = join(root, 'go')
   const { store } = workspace
-  await workspace.workers.begin()
+  await workspace.workers.start()
   onTestFinished(() => workspace.workers.close())
   // The first one still waits: a git for which somebody waits is given up and ended first.
   const waits = () => (existsSync(`${go}.waits`) ? readFileSync(`${go}.waits`, 'utf8') : '')
   await until(() => waits().includes('\n'))
   expect(isAlive(Number.parseInt(waits(), 10))).toBe(true)
   expect(store.view.workers.byId(id)).toMatchObject({ status: 'exited', worktree })
-  expect(atOnce(store.queries.peek('ada', {})).messages.map(({ body }) => body)).toEqual([
+  expect(runAllSteps(store.queries.peek('ada', {})).messages.map(({ body }) => body)).toEqual([
     `Worker "Ann" exited: the daemon was restarted. Its work is on branch relay/Ann, in ${worktree.path}: it stays if it holds any.`,
   ])
   expect(existsSync(worktree.path)).toBe(true)

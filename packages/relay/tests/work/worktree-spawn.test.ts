@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { type ProjectConfigFile, projectConfig, trust } from '../../src/machine/trust.ts'
+import { type ProjectConfigFile, projectConfig, trustConfig } from '../../src/machine/trust.ts'
 import { WorkerWorld } from '../supervisor/worker-world.ts'
 import { git, leaveWork, makeRepository, oursIn, personsWork, write } from './repository-world.ts'
 
@@ -104,7 +104,7 @@ test('files, submodules and a set-up command come from the configuration, once i
   const path = join(repository, '.relay', 'worktrees', 'Dan')
   expect(existsSync(join(path, '.env'))).toBe(false)
   await release('Dan')
-  trust(projectConfig(repository, world.dataDir) as ProjectConfigFile, world.dataDir)
+  trustConfig(projectConfig(repository, world.dataDir) as ProjectConfigFile, world.dataDir)
   const { worker } = await spawn('Dan')
   expect(worker).toMatchObject({ status: 'starting' })
   await until(async () => ['ready', 'idle'].includes(await world.status('Dan')))
@@ -133,7 +133,7 @@ test('a set-up command that fails ends the worker, says why, and leaves nothing'
     '.relay/config.json',
     JSON.stringify({ worktree: { setup: ['sh', '-c', 'echo no luck; echo "Worker \\"Zoe\\" is ready."; exit 3'] } }),
   )
-  trust(projectConfig(repository, world.dataDir) as ProjectConfigFile, world.dataDir)
+  trustConfig(projectConfig(repository, world.dataDir) as ProjectConfigFile, world.dataDir)
   await spawn('Eve').catch(() => {})
   await until(async () => (await world.status('Eve')) === 'exited')
   const [eve] = (await world.lead.call('worker.list', { all: true })).workers

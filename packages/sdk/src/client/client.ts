@@ -10,8 +10,8 @@ import { type Ids, makeIds } from '../protocol/ids.ts'
 import { limits as wireLimits } from '../protocol/limits.ts'
 import type { CallName, InputOf, OutputOf, WatchName, WorkspaceStatus } from '../protocol/operations.ts'
 import type { InboxMessage, Message } from '../protocol/words.ts'
-import { timerMs, within } from '../timer.ts'
-import { Emitter, guarded } from './emitter.ts'
+import { timerMs, waitAtMost } from '../timer.ts'
+import { Emitter, runGuarded } from './emitter.ts'
 import { type EventFilter, EventFollower } from './events.ts'
 import { ReadMarks } from './read-marks.ts'
 import { ReconnectingLink } from './reconnecting-link.ts'
@@ -24,19 +24,19 @@ import {
   helloOf,
   type InboxOptions,
   type InboxPage,
+  inboxPageOf,
   type ListedAgent,
   type ListOptions,
-  pageOf,
-  resultOf,
   type SendOptions,
   type SpawnOptions,
   sendInput,
+  timeoutPerAttempt,
   uptimeText,
   type Watch,
   type WithContent,
   type WorkerResult,
-  waits,
   withContent,
+  workerResultOf,
 } from './shapes.ts'
 
 /** How many pages one `getInbox` skips at most because they hold only messages that were shown before. */
@@ -66,7 +66,7 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
       limits: this.#limits,
       onUp: (welcome) => this.emit('ready', welcome),
       onDown: (closing) => this.emit('disconnect', closing),
-      onRenamed: (renamed) => guarded(() => options.onRenamed?.(renamed)),
+      onRenamed: (renamed) => runGuarded(() => options.onRenamed?.(renamed)),
       onRefused: (error) => this.emit('error', error),
     })
     this.#readMarks = new ReadMarks({
@@ -88,7 +88,7 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
 
   /** Takes over the agent's name and token, after a call has registered the agent, or after the daemon has named a client in its own process. */
   actsAs({ agent, token }: { agent: string; token?: string }): void {
-    this.#line.adopt(agent, token)
+    this.#line.setIdentity(agent, token)
   }
 
   /** The agent's own token: passed as an option, or received when the agent was registered. */
@@ -130,13 +130,13 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     options: SendOptions & { timeoutMs?: number } = {},
   ): Promise<WithContent<Message>> {
     const { timeoutMs = wireLimits.waitMsDefault } = options
-    const wait = waits(options.timeoutMs, timeoutMs)
+    const wait = timeoutPerAttempt(options.timeoutMs, timeoutMs)
     const input = (): InputOf<'message.send'> => ({ ...sendInput(to, body, options), wait: wait() })
     const { reply } = await this.#call('message.send', input, options)
     if (!reply) throw new TimeoutError(`response from ${to}`, timeoutMs)
     // The reply counts as shown like any other message, so that it is hidden if it comes again.
-    this.#readMarks.show(reply.id)
-    this.#readMarks.owe(reply.id)
+    this.#readMarks.rememberShown(reply.id)
+    this.#readMarks.markSoon(reply.id)
     return withContent(reply)
   }
 
@@ -146,16 +146,16 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
   async getInbox(options: InboxOptions = {}): Promise<InboxPage> {
     const { peek, unread_only, unreadOnly = unread_only, ...rest } = options
     const filter = unreadOnly === undefined ? rest : { ...rest, unreadOnly }
-    if (peek) return pageOf(await this.call('inbox.peek', filter))
+    if (peek) return inboxPageOf(await this.call('inbox.peek', filter))
     // Without a listener, messages that the inbox watch still holds must be part of this answer: otherwise they would come late and out of order.
     if (this.listenerCount('message') === 0) this.#unfollowInbox()
     for (let pages = 1; ; pages++) {
       const page = await this.call('inbox.take', filter)
       const fresh = page.messages.filter((message) => this.#isFresh(message))
-      if (unreadOnly === false) return pageOf(page)
+      if (unreadOnly === false) return inboxPageOf(page)
       // A page that holds only messages shown before does not mean that the inbox is empty.
       if (fresh.length > 0 || page.more === 0 || page.messages.length === 0 || pages === hiddenPagesMax) {
-        return pageOf({ messages: fresh, more: page.more })
+        return inboxPageOf({ messages: fresh, more: page.more })
       }
     }
   }
@@ -179,11 +179,11 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
 
   /** Starts a worker; resolves when the worker's program has started. The worker itself sends a message when it is ready. */
   async spawn(options: SpawnOptions): Promise<WorkerResult> {
-    return await resultOf(this.call('worker.spawn', options))
+    return await workerResultOf(this.call('worker.spawn', options))
   }
 
   async release(name: string, reason?: string): Promise<WorkerResult> {
-    return await resultOf(this.call('worker.release', { name, reason }))
+    return await workerResultOf(this.call('worker.release', { name, reason }))
   }
 
   /** Returns the state of the client and its workspace. Never throws: without a connection, `connected` is false. */
@@ -209,7 +209,7 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
         reject(error)
         this.emit('error', error)
       }
-      const event = (item: RelayEvent): void => guarded(() => onEvent(item as EventOf<P>))
+      const event = (item: RelayEvent): void => runGuarded(() => onEvent(item as EventOf<P>))
       stop = this.#line.follow('event.follow', new EventFollower(filter, { event, established: resolve, failed }))
       this.#line.open().catch(failed)
     })
@@ -224,7 +224,7 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     return this.#line.follow(op, {
       input: () => ({}),
       established: () => {},
-      item: (item) => guarded(() => on(item)),
+      item: (item) => runGuarded(() => on(item)),
       failed: (error) => this.emit('error', error),
     })
   }
@@ -237,7 +237,7 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     if (this.#ended) return
     this.#ended = true
     clearTimeout(this.#grace)
-    if (this.connected) await within(this.#readMarks.flush(), this.#limits.goodbyeMs)
+    if (this.connected) await waitAtMost(this.#readMarks.flush(), this.#limits.goodbyeMs)
     await this.#line.end()
   }
 
@@ -290,13 +290,13 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
       const message = this.#arrived.shift() as InboxMessage
       if (!this.#isFresh(message)) continue
       this.emit('message', withContent(message))
-      this.#readMarks.owe(message.id)
+      this.#readMarks.markSoon(message.id)
     }
   }
 
   #isFresh({ id }: Message): boolean {
-    const fresh = this.#readMarks.show(id)
-    if (!fresh) this.#readMarks.owe(id)
+    const fresh = this.#readMarks.rememberShown(id)
+    if (!fresh) this.#readMarks.markSoon(id)
     return fresh
   }
 

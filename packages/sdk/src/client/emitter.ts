@@ -34,7 +34,7 @@ export class Emitter<Events extends { [E in keyof Events]: Listener }> {
   }
 
   emit<E extends keyof Events>(event: E, ...args: Parameters<Events[E]>): void {
-    for (const listener of this.#of(event)) guarded(() => listener(...args))
+    for (const listener of this.#of(event)) runGuarded(() => listener(...args))
   }
 
   /** Called after a listener was added or removed, with the event's number of listeners. */
@@ -51,7 +51,7 @@ export class Emitter<Events extends { [E in keyof Events]: Listener }> {
 }
 
 /** Runs a callback of the caller. An error in the callback is thrown outside of our stack, so that our code goes on reading the connection. */
-export function guarded(callback: () => void): void {
+export function runGuarded(callback: () => void): void {
   try {
     callback()
   } catch (error) {

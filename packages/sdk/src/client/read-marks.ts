@@ -13,7 +13,7 @@ export class ReadMarks {
   readonly #options: ReadMarksOptions
   /** The ids of the shown messages in the order shown, so that the oldest can be forgotten first. */
   readonly #shown = new Set<string>()
-  readonly #owed = new Set<string>()
+  readonly #unsentMarks = new Set<string>()
   #timer?: ReturnType<typeof setTimeout>
   #storing?: Promise<void>
 
@@ -25,7 +25,7 @@ export class ReadMarks {
    * Remembers a message as shown. Returns whether the message was not shown before: after a crash the daemon may hand out a message again, and the client hides
    * the repeat.
    */
-  show(id: string): boolean {
+  rememberShown(id: string): boolean {
     if (this.#shown.has(id)) return false
     this.#shown.add(id)
     if (this.#shown.size > this.#options.limits.shownMax) {
@@ -38,9 +38,9 @@ export class ReadMarks {
   }
 
   /** Marks a message as read soon, together with other messages. */
-  owe(id: string): void {
-    this.#owed.add(id)
-    if (this.#owed.size >= this.#options.limits.readBatchMax) void this.flush()
+  markSoon(id: string): void {
+    this.#unsentMarks.add(id)
+    if (this.#unsentMarks.size >= this.#options.limits.readBatchMax) void this.flush()
     else this.#timer ??= setTimeout(() => void this.flush(), this.#options.limits.readBatchMs)
   }
 
@@ -51,15 +51,15 @@ export class ReadMarks {
   flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    if (this.#owed.size === 0) return this.#storing ?? Promise.resolve()
+    if (this.#unsentMarks.size === 0) return this.#storing ?? Promise.resolve()
     this.#storing ??= this.#store()
     return this.#storing
   }
 
   async #store(): Promise<void> {
-    while (this.#owed.size > 0) {
-      const ids = [...this.#owed].slice(0, this.#options.limits.readBatchMax)
-      for (const id of ids) this.#owed.delete(id)
+    while (this.#unsentMarks.size > 0) {
+      const ids = [...this.#unsentMarks].slice(0, this.#options.limits.readBatchMax)
+      for (const id of ids) this.#unsentMarks.delete(id)
       try {
         await this.#options.markRead(ids)
       } catch (error) {

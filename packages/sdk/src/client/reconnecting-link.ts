@@ -8,7 +8,7 @@ import type { Hello, Welcome } from '../protocol/frames.ts'
 import type { Ids } from '../protocol/ids.ts'
 import type { CallName, InputOf, OutputOf, WatchName } from '../protocol/operations.ts'
 import { timerMs } from '../timer.ts'
-import { type Follower, isLoss, ReconnectingWatches } from './reconnecting-watches.ts'
+import { type Follower, isConnectionLoss, ReconnectingWatches } from './reconnecting-watches.ts'
 
 /**
  * The phases of a connection, and how one follows another:
@@ -31,7 +31,7 @@ export interface ReconnectingOptions {
   onRefused(error: RelayError): void
 }
 
-interface Flight {
+interface PendingCall {
   op: CallName
   /** Makes the input of the call. Called for each attempt, because the time left until a deadline shrinks. */
   input(): unknown
@@ -49,13 +49,13 @@ export class ReconnectingLink {
   #link?: Link
   #welcome?: Welcome
   /** Unanswered calls, in the order in which they were made and in which they will be sent again. */
-  readonly #flights = new Map<string, Flight>()
+  readonly #pendingCalls = new Map<string, PendingCall>()
   readonly #watches: ReconnectingWatches
-  #arrival?: Deferred<Welcome>
+  #firstWelcome?: Deferred<Welcome>
   #attempts = 0
-  #backoff?: ReturnType<typeof setTimeout>
-  #patience?: ReturnType<typeof setTimeout>
-  #awayTooLong = false
+  #backoffTimer?: ReturnType<typeof setTimeout>
+  #absenceTimer?: ReturnType<typeof setTimeout>
+  #isAwayTooLong = false
 
   constructor(options: ReconnectingOptions) {
     this.#options = options
@@ -80,24 +80,24 @@ export class ReconnectingLink {
   open(): Promise<Welcome> {
     if (this.#phase === 'ended') return Promise.reject(ended())
     if (this.#phase === 'up' && this.#welcome) return Promise.resolve(this.#welcome)
-    if (this.#awayTooLong) return Promise.reject(this.#tooLong())
-    this.#arrival ??= deferred()
+    if (this.#isAwayTooLong) return Promise.reject(this.#tooLong())
+    this.#firstWelcome ??= deferred()
     if (this.#phase === 'idle') {
       this.#phase = 'opening'
       void this.#attempt()
     }
-    return this.#arrival.promise
+    return this.#firstWelcome.promise
   }
 
   call<O extends CallName>(op: O, input: () => InputOf<O>, id: string, signal?: AbortSignal): Promise<OutputOf<O>> {
     if (signal?.aborted) return Promise.reject(signal.reason)
     if (this.#phase === 'ended') return Promise.reject(ended())
-    if (this.#awayTooLong) return Promise.reject(this.#tooLong())
-    const flying = this.#flights.get(id)
+    if (this.#isAwayTooLong) return Promise.reject(this.#tooLong())
+    const flying = this.#pendingCalls.get(id)
     if (flying) return flying.promise as Promise<OutputOf<O>>
-    const flight: Flight = { op, input, id, tries: 0, ...deferred<unknown>() }
-    this.#flights.set(id, flight)
-    if (signal) this.#heed(signal, flight)
+    const flight: PendingCall = { op, input, id, tries: 0, ...deferred<unknown>() }
+    this.#pendingCalls.set(id, flight)
+    if (signal) this.#endOnAbort(signal, flight)
     if (this.#link) this.#send(flight, this.#link)
     // A failure to connect reaches the caller through the promise of the call.
     else this.open().catch(() => {})
@@ -110,7 +110,7 @@ export class ReconnectingLink {
   }
 
   /** Sets the name and token for the next HELLO. */
-  adopt(name: string, token: string | undefined): void {
+  setIdentity(name: string, token: string | undefined): void {
     this.#hello = { ...this.#hello, name, token: token ?? this.#hello.token }
   }
 
@@ -118,8 +118,8 @@ export class ReconnectingLink {
   async end(): Promise<void> {
     if (this.#phase === 'ended') return
     this.#phase = 'ended'
-    clearTimeout(this.#backoff)
-    clearTimeout(this.#patience)
+    clearTimeout(this.#backoffTimer)
+    clearTimeout(this.#absenceTimer)
     this.#watches.clear()
     this.#failAll(ended())
     await this.#link?.close()
@@ -131,12 +131,12 @@ export class ReconnectingLink {
       link = await this.#options.connect(this.#hello)
     } catch (error) {
       const known = error instanceof RelayError
-      return this.#missed(known ? error : new ConnectionError(String(error), { retry: false, cause: error }))
+      return this.#onAttemptFailed(known ? error : new ConnectionError(String(error), { retry: false, cause: error }))
     }
-    this.#arrived(link)
+    this.#onLinkOpened(link)
   }
 
-  #arrived(link: Link): void {
+  #onLinkOpened(link: Link): void {
     const welcome = link.welcome
     if (this.#phase === 'ended') {
       void link.close()
@@ -145,11 +145,11 @@ export class ReconnectingLink {
     if (this.#welcome && this.#welcome.workspaceId !== welcome.workspaceId) {
       void link.close()
       // The calls, token and entry numbers of this client belong to the workspace to which it was connected before.
-      this.#missed(new ConnectionError('another workspace answers where ours was', { retry: false }))
+      this.#onAttemptFailed(new ConnectionError('another workspace answers where ours was', { retry: false }))
       return
     }
-    clearTimeout(this.#patience)
-    this.#awayTooLong = false
+    clearTimeout(this.#absenceTimer)
+    this.#isAwayTooLong = false
     this.#attempts = 0
     this.#phase = 'up'
     this.#link = link
@@ -157,37 +157,37 @@ export class ReconnectingLink {
     // A new session begins here. Messages that the daemon handed to the last session, and that may not have arrived, are handed out again because that session
     // ended.
     const asked = this.#hello.name
-    if (welcome.agent) this.adopt(welcome.agent, welcome.token)
-    void link.closed.then((closing) => this.#departed(closing))
-    this.#arrival?.resolve(welcome)
-    this.#arrival = undefined
-    for (const flight of [...this.#flights.values()]) this.#send(flight, link)
-    this.#watches.over(link)
+    if (welcome.agent) this.setIdentity(welcome.agent, welcome.token)
+    void link.closed.then((closing) => this.#onLinkClosed(closing))
+    this.#firstWelcome?.resolve(welcome)
+    this.#firstWelcome = undefined
+    for (const flight of [...this.#pendingCalls.values()]) this.#send(flight, link)
+    this.#watches.setUpOn(link)
     if (asked !== undefined && welcome.agent !== undefined && welcome.agent !== asked)
       this.#options.onRenamed({ asked, name: welcome.agent })
     this.#options.onUp(welcome)
   }
 
-  #missed(error: RelayError): void {
+  #onAttemptFailed(error: RelayError): void {
     if (this.#phase === 'ended') return
     const wasAway = this.#phase === 'away'
     if (wasAway && error.retry) {
       this.#tryLater()
       return
     }
-    clearTimeout(this.#patience)
-    this.#awayTooLong = false
+    clearTimeout(this.#absenceTimer)
+    this.#isAwayTooLong = false
     this.#phase = 'idle'
     this.#failAll(error)
     if (wasAway) this.#options.onRefused(error)
   }
 
-  #departed(closing: Closing): void {
+  #onLinkClosed(closing: Closing): void {
     this.#link = undefined
-    this.#watches.lost()
+    this.#watches.forgetConnection()
     if (this.#phase !== 'ended') {
       this.#phase = 'away'
-      this.#patience = setTimeout(() => this.#loseHope(), timerMs(this.#options.limits.callAwayMs))
+      this.#absenceTimer = setTimeout(() => this.#failAfterLongAbsence(), timerMs(this.#options.limits.callAwayMs))
       this.#tryLater()
     }
     this.#options.onDown(closing)
@@ -199,11 +199,11 @@ export class ReconnectingLink {
   #tryLater(): void {
     const { backoffMsMin, backoffMsMax } = this.#options.limits
     const full = Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(this.#attempts++, 30))
-    this.#backoff = setTimeout(() => void this.#attempt(), timerMs(full * (0.5 + Math.random() / 2)))
+    this.#backoffTimer = setTimeout(() => void this.#attempt(), timerMs(full * (0.5 + Math.random() / 2)))
   }
 
-  #loseHope(): void {
-    this.#awayTooLong = true
+  #failAfterLongAbsence(): void {
+    this.#isAwayTooLong = true
     this.#failAll(this.#tooLong())
   }
 
@@ -213,41 +213,41 @@ export class ReconnectingLink {
   }
 
   #failAll(error: RelayError): void {
-    this.#arrival?.reject(error)
-    this.#arrival = undefined
-    const flights = [...this.#flights.values()]
-    this.#flights.clear()
+    this.#firstWelcome?.reject(error)
+    this.#firstWelcome = undefined
+    const flights = [...this.#pendingCalls.values()]
+    this.#pendingCalls.clear()
     for (const flight of flights) flight.reject(error)
   }
 
-  #send(flight: Flight, link: Link): void {
+  #send(flight: PendingCall, link: Link): void {
     flight.tries++
     if (flight.tries > this.#options.limits.callTriesMax) {
-      this.#land(flight)
+      this.#finishCall(flight)
       flight.reject(new ConnectionError(`${flight.op} was lost ${flight.tries - 1} times with its link`))
       return
     }
     link.call(flight.op, flight.input() as InputOf<CallName>, flight.id).then(
       (output) => {
-        this.#land(flight)
+        this.#finishCall(flight)
         flight.resolve(output)
       },
       (error) => {
         // A call that was lost together with its connection stays in the list, and is sent again over the next connection.
-        if (isLoss(error)) return
-        this.#land(flight)
+        if (isConnectionLoss(error)) return
+        this.#finishCall(flight)
         flight.reject(error)
       },
     )
   }
 
-  #land(flight: Flight): void {
-    if (this.#flights.get(flight.id) === flight) this.#flights.delete(flight.id)
+  #finishCall(flight: PendingCall): void {
+    if (this.#pendingCalls.get(flight.id) === flight) this.#pendingCalls.delete(flight.id)
   }
 
-  #heed(signal: AbortSignal, flight: Flight): void {
+  #endOnAbort(signal: AbortSignal, flight: PendingCall): void {
     const abort = (): void => {
-      this.#land(flight)
+      this.#finishCall(flight)
       // Tells the daemon to give up the call too, if it waits for a reply.
       this.#link?.unwatch(flight.id)
       flight.reject(signal.reason)

@@ -44,13 +44,13 @@ export class ReconnectingWatches {
   }
 
   /** Sets up all watches on a new connection. */
-  over(link: Link): void {
+  setUpOn(link: Link): void {
     this.#link = link
     for (const watch of [...this.#watches]) this.#establish(watch, link)
   }
 
   /** Forgets the connection after it was lost; the watches stay, to be set up on the next one. */
-  lost(): void {
+  forgetConnection(): void {
     this.#link = undefined
     for (const watch of this.#watches) watch.id = undefined
   }
@@ -67,7 +67,7 @@ export class ReconnectingWatches {
     const over = (error: RelayError): void => {
       // If the workspace's key is replaced while the watch is being set up, the session ends: the next connection attempt shows whether the client has a valid
       // key.
-      if (!current() || isLoss(error) || error.code === 'auth.revoked') return
+      if (!current() || isConnectionLoss(error) || error.code === 'auth.revoked') return
       watch.id = undefined
       if (error.retry) {
         this.#establishLater(watch, link)
@@ -100,6 +100,6 @@ export class ReconnectingWatches {
 }
 
 /** Whether a call ended because its connection was lost. A stopping daemon's refusal counts too: it refuses the calls that it did not run. */
-export function isLoss(error: unknown): boolean {
+export function isConnectionLoss(error: unknown): boolean {
   return error instanceof ConnectionError || (error instanceof RelayError && error.code === 'daemon.stopping')
 }

@@ -105,7 +105,7 @@ export interface WorkerResult {
 }
 
 /** Turns a call about a worker into a `WorkerResult`. `tell` words a refusal for the reader of the result. */
-export async function resultOf(
+export async function workerResultOf(
   work: Promise<{ worker: unknown; note?: string }>,
   tell: (error: RelayError) => string = ({ message }) => message,
 ): Promise<WorkerResult> {
@@ -128,7 +128,7 @@ export function helloOf(options: ClientOptions): Hello {
  * The warning about a changed name, for programs without `onRenamed`. Without the warning, two programs that share a name by mistake would look for messages
  * that the other program gets.
  */
-export function renamedText({ asked, name }: Renamed): string {
+export function renamedWarning({ asked, name }: Renamed): string {
   return `The name "${asked}" is taken: this connection acts as "${name}". To be refused instead, pass strictName: true; to handle it, pass onRenamed.`
 }
 
@@ -144,7 +144,7 @@ export function withContent<M extends Message>(message: M): WithContent<M> {
   return { ...message, content: message.body }
 }
 
-export function pageOf({ messages, more }: OutputOf<'inbox.take'>): InboxPage {
+export function inboxPageOf({ messages, more }: OutputOf<'inbox.take'>): InboxPage {
   return Object.assign(messages.map(withContent), { more })
 }
 
@@ -167,13 +167,13 @@ export function uptimeText(ms: number): string {
  * Returns a function that gives the timeout for each attempt of one call; later attempts get the time that is left. With a timeout that the caller named, the
  * call also waits for an agent that is away; without one, the daemon says at once who is away.
  */
-export function waits(named: number | undefined, timeoutMs: number): () => { timeoutMs?: number } {
+export function timeoutPerAttempt(namedTimeoutMs: number | undefined, timeoutMs: number): () => { timeoutMs?: number } {
   const until = performance.now() + timeoutMs
   let isSent = false
   return () => {
     const isFirst = !isSent
     isSent = true
-    if (isFirst && named === undefined) return {}
+    if (isFirst && namedTimeoutMs === undefined) return {}
     return { timeoutMs: Math.max(1, Math.min(timeoutMs, Math.ceil(until - performance.now()))) }
   }
 }

@@ -10,7 +10,7 @@ const unseenClass = String.raw`[\0-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{Default_Ignora
 
 const unseenRuns = new RegExp(`(?:${unseenClass})+`, 'gu')
 /** Matches invisible characters one by one, and line ends other than line feeds, for callers that escape such characters instead of removing them. */
-export const unseen = new RegExp(`${unseenClass}|[\\u2028\\u2029]`, 'gu')
+export const unseenCharacters = new RegExp(`${unseenClass}|[\\u2028\\u2029]`, 'gu')
 
 /**
  * Matches whole terminal escape sequences, so that removing `ESC[31m` leaves no `[31m` behind: strings with a terminator (OSC, DCS, …), CSI sequences, and
@@ -21,11 +21,11 @@ const escapeSequences =
   /(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\n\u0007\u001b\u0090\u0098\u009b-\u009f]*(?:\u0007|\u001b\\|\u009c)|(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]?/g
 /** Characters that any reader may take for the end of a line. A lone carriage return is among them, since it could overwrite the text before it. */
 const lineEnds = /\r\n?|[\v\f\u0085\u2028\u2029]/g
-const plain = /^[\t\n -~]*$/
+const plainTextPattern = /^[\t\n -~]*$/
 
 /** Cleans a text for a terminal: removes escape sequences and invisible characters. Line feeds and tabs stay; every other line end becomes a line feed. */
 export function clean(text: string): string {
-  if (plain.test(text)) return text
+  if (plainTextPattern.test(text)) return text
   return text
     .replace(escapeSequences, '')
     .replace(lineEnds, '\n')
@@ -37,7 +37,7 @@ export function clean(text: string): string {
  * Matches a letter or sign of a script whose letters join (Arabic, Devanagari, Sinhala and their like): only in these scripts are zero-width joiners part of
  * the spelling.
  */
-const joining =
+const joiningScriptPattern =
   /^(?![\p{Default_Ignorable_Code_Point}\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Hebrew}\p{sc=Armenian}\p{sc=Georgian}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Bopomofo}\p{sc=Hangul}\p{sc=Common}\p{sc=Inherited}])[\p{L}\p{M}]/u
 /**
  * Viramas, signs that join letters of Indic scripts: a zero-width joiner after a virama belongs to the letter before it (a half form, an old Malayalam chillu).
@@ -60,7 +60,7 @@ function keptOf(run: string, at: number, text: string): string {
   const first = run.charAt(0)
   const isAlone = run.length === 1
   if (first === '\u200c' || first === '\u200d') {
-    const joinsLetters = isAlone && joining.test(before) && joining.test(after)
+    const joinsLetters = isAlone && joiningScriptPattern.test(before) && joiningScriptPattern.test(after)
     const joinsPictures = run === '\u200d' && pictureOrTone.test(before) && picture.test(after)
     return joinsLetters || joinsPictures || virama.test(before) ? first : ''
   }
@@ -150,13 +150,13 @@ const exactTags = [
 ]
 
 /** The character `<` that opens a tag, its wide and small forms, and characters that look like it. */
-const opens = '<\u226e\uff1c\ufe64\u2039\u02c2\u1438\u276e\u2329\u27e8\u3008'
-const hasOpen = new RegExp(`[${opens}]`)
+const tagOpeningSet = '<\u226e\uff1c\ufe64\u2039\u02c2\u1438\u276e\u2329\u27e8\u3008'
+const hasOpen = new RegExp(`[${tagOpeningSet}]`)
 /** Matches every character that may open a tag, for callers that escape all of these, as JSON can, instead of searching for tags. */
-export const tagOpens = new RegExp(`[${opens}]`, 'g')
+export const tagOpeningCharacters = new RegExp(`[${tagOpeningSet}]`, 'g')
 
 /** Matches the position before each character that may open a tag, to split a text into pieces with at most one tag each. */
-const atOpen = new RegExp(`(?=[${opens}])`)
+const atOpen = new RegExp(`(?=[${tagOpeningSet}])`)
 
 /** Escapes the tags of CLIs, also with attributes, in any case and spacing, in look-alike letters, with accents, and behind a namespace. */
 function withoutHostTags(text: string, more: readonly string[]): string {
@@ -168,11 +168,11 @@ function withoutHostTags(text: string, more: readonly string[]): string {
 
 /** Returns the text without accents and other marks, and with wide, raised and ornate letters as plain ones, since none of these tell two tags apart. */
 function folded(text: string): string {
-  return plain.test(text) ? text : text.normalize('NFKD').replace(/\p{M}+/gu, '')
+  return plainTextPattern.test(text) ? text : text.normalize('NFKD').replace(/\p{M}+/gu, '')
 }
 
 /** Characters that may stand between the words of a tag: blanks, dashes, and characters that look like a dash. */
-const signs = String.raw`\s\p{Pd}\p{Pc}.\u00af\u02c9\u02d7\u2043\u207b\u208b\u2212\u2796\u30fc\u4e00`
+const tagWordSeparators = String.raw`\s\p{Pd}\p{Pc}.\u00af\u02c9\u02d7\u2043\u207b\u208b\u2212\u2796\u30fc\u4e00`
 
 const patterns = new Map<string, RegExp>()
 
@@ -184,11 +184,11 @@ function tagPattern(more: readonly string[]): RegExp {
   if (known) return known
   const spelled = (tag: string, between: string) => tag.split('-').map(wordPattern).join(between)
   const names = [
-    ...[...hostTags, ...more].map((tag) => spelled(tag, `[${signs}]*`)),
-    `(?:${exactTags.map((tag) => spelled(tag, `[${signs}]+`)).join('|')})(?![\\p{L}\\p{N}])`,
+    ...[...hostTags, ...more].map((tag) => spelled(tag, `[${tagWordSeparators}]*`)),
+    `(?:${exactTags.map((tag) => spelled(tag, `[${tagWordSeparators}]+`)).join('|')})(?![\\p{L}\\p{N}])`,
   ]
   const before = String.raw`[\s/\uff0f\u2044\u2215\\!?|]*(?:[\p{L}\p{N}_-]{1,20}:)?`
-  const pattern = new RegExp(`^[${opens}]${before}(?:${names.join('|')})`, 'u')
+  const pattern = new RegExp(`^[${tagOpeningSet}]${before}(?:${names.join('|')})`, 'u')
   patterns.set(more.join(), pattern)
   return pattern
 }

@@ -38,7 +38,7 @@ export interface HookForm {
 export const serverName = 'agent-relay'
 
 /** The time that our hooks may take. A turn waits for them: they must not hold it up while the daemon is busy. */
-export const hookSeconds = 5
+export const hookTimeoutSeconds = 5
 
 /** The table of CLIs, in the order in which people are shown them. */
 export const clis = [
@@ -135,6 +135,6 @@ export function cliOf<N extends CliName>(name: N): Extract<Row, { name: N }> {
 export const runHarnesses = ['loop', ...clisWith('run').map(({ name }) => name), 'external'] as const
 
 /** A list for texts: `a`, `a and b`, `a, b and c`; or with `or`. */
-export function inWords(names: readonly string[], before: 'and' | 'or' = 'and'): string {
+export function listText(names: readonly string[], before: 'and' | 'or' = 'and'): string {
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} ${before} ${names.at(-1)}`
 }

@@ -22,11 +22,11 @@ import { testRelays } from './test-relays.ts'
 
 export { DaemonNotRunningError } from '../errors.ts'
 export {
+  assertRegularFile,
   copyForeignFile,
   type ForeignFile,
   foreignFileBytesMax,
   isPlainDirectory,
-  mustBeFile,
   readForeignFile,
   readForeignText,
   UnsafeFileError,
@@ -49,7 +49,7 @@ export {
   testFolder,
   workingDirectory,
 } from './paths.ts'
-export { type Env, given, setting } from './settings.ts'
+export { type Env, rawSetting, setting } from './settings.ts'
 
 export interface Discovery {
   socketPath: string
@@ -58,7 +58,7 @@ export interface Discovery {
   source: 'env' | 'cwd' | 'scan'
 }
 
-export interface Where {
+export interface DiscoveryOptions {
   cwd?: string
   env?: Env
   /** A workspace that the caller named explicitly (`--project`); takes precedence over every environment variable. */
@@ -71,7 +71,7 @@ const probeMs = process.platform === 'win32' ? 1_000 : undefined
 const lookMs = 25
 
 /** Returns the first candidate that has a socket file. The file may belong to a dead daemon; `findDaemon` also checks that. */
-export function discoverSocket(where: Where = {}): Discovery | null {
+export function discoverSocket(where: DiscoveryOptions = {}): Discovery | null {
   const found = [...testPlaces(where), ...places(where)].find((place) => isPresent(place, where))
   return found ? { socketPath: found.socketPath, project: found.project, source: found.source } : null
 }
@@ -80,7 +80,7 @@ export function discoverSocket(where: Where = {}): Discovery | null {
  * Returns the first candidate, in the order of `discoverSocket`, whose socket answers. A scan of the data directory prefers the workspace `home`; among several
  * others it refuses to guess.
  */
-export async function findDaemon(where: Where = {}): Promise<Discovery> {
+export async function findDaemon(where: DiscoveryOptions = {}): Promise<Discovery> {
   const { socket, ...found } = await reachDaemon(where)
   socket?.destroy()
   return found
@@ -90,7 +90,7 @@ export async function findDaemon(where: Where = {}): Promise<Discovery> {
  * Finds the daemon like `findDaemon`, and also returns the connection that was made to it, which the caller then owns; no connection if the daemon is too busy
  * to accept one.
  */
-export async function reachDaemon(where: Where = {}): Promise<Discovery & { socket?: Socket }> {
+export async function reachDaemon(where: DiscoveryOptions = {}): Promise<Discovery & { socket?: Socket }> {
   const reached = (await reachTestRelay(where)) ?? (await knockAtAll(where))
   if (reached) return reached
   const named = socketNamed(where)
@@ -102,7 +102,7 @@ export async function reachDaemon(where: Where = {}): Promise<Discovery & { sock
 }
 
 /** Finds a test relay, and waits for one that has just been started: tests must not end up in a workspace of the user's own. */
-async function reachTestRelay(where: Where): Promise<(Discovery & { socket?: Socket }) | undefined> {
+async function reachTestRelay(where: DiscoveryOptions): Promise<(Discovery & { socket?: Socket }) | undefined> {
   for (;;) {
     const relays = testPlaces(where)
     for (const { isStarting, ...place } of relays) {
@@ -115,7 +115,7 @@ async function reachTestRelay(where: Where): Promise<(Discovery & { socket?: Soc
   }
 }
 
-async function knockAtAll(where: Where): Promise<(Discovery & { socket?: Socket }) | undefined> {
+async function knockAtAll(where: DiscoveryOptions): Promise<(Discovery & { socket?: Socket }) | undefined> {
   const present = places(where).filter((place) => isPresent(place, where))
   const home = present.find(isHome)
   const atHome = home && (await knock(home.socketPath))
@@ -132,7 +132,7 @@ async function knockAtAll(where: Where): Promise<(Discovery & { socket?: Socket 
 }
 
 /** Returns the socket path in the variable RELAY_SOCKET. If it is set, no other place is searched. */
-function socketNamed({ env = process.env, project }: Where): string | undefined {
+function socketNamed({ env = process.env, project }: DiscoveryOptions): string | undefined {
   return project === undefined ? setting(env, 'RELAY_SOCKET') : undefined
 }
 
@@ -140,7 +140,7 @@ function socketNamed({ env = process.env, project }: Where): string | undefined 
  * Makes the refusal for a RELAY_SOCKET at which nothing listens. Users easily forget that the variable is set, so the text says where it points and what would
  * be found without it.
  */
-async function nobodyAt(socketPath: string, where: Where): Promise<DaemonNotRunningError> {
+async function nobodyAt(socketPath: string, where: DiscoveryOptions): Promise<DaemonNotRunningError> {
   const env = { ...(where.env ?? process.env), RELAY_SOCKET: undefined }
   const other = await findDaemon({ ...where, env }).catch((error: RelayError) => error)
   const text = `Relay daemon is not running at ${socketPath}, which RELAY_SOCKET names: nothing listens there.`
@@ -152,14 +152,14 @@ async function nobodyAt(socketPath: string, where: Where): Promise<DaemonNotRunn
 }
 
 /** Whether a daemon runs, judged by its control socket. */
-async function isDaemonUp(where: Where): Promise<boolean> {
+async function isDaemonUp(where: DiscoveryOptions): Promise<boolean> {
   const { env = process.env } = where
   const control = { socketPath: controlSocketPath(dataDir(env), env), project: '', source: 'scan' } as const
-  return isPresent(control, where) && (await isAlive(control.socketPath))
+  return isPresent(control, where) && (await isSocketAlive(control.socketPath))
 }
 
 /** Makes the refusal for a daemon that runs, but without the wanted workspace open: a different problem than no daemon at all. */
-function notOpen(where: Where): RelayError {
+function notOpen(where: DiscoveryOptions): RelayError {
   const { env = process.env } = where
   const place = places(where).at(-1)
   const workspace = place && place.source !== 'scan' ? place.project : homeWorkspace
@@ -180,7 +180,7 @@ function isHome({ source, project }: Discovery): boolean {
 }
 
 /** Whether a program listens at a socket path. */
-export async function isAlive(socketPath: string): Promise<boolean> {
+export async function isSocketAlive(socketPath: string): Promise<boolean> {
   const { isAlive, socket } = await knock(socketPath)
   socket?.destroy()
   return isAlive
@@ -207,7 +207,7 @@ function knock(socketPath: string): Promise<{ isAlive: boolean; socket?: Socket 
 }
 
 /** Returns the test relays of the working directory. A workspace named explicitly takes precedence over them; they take precedence over everything else. */
-function testPlaces({ cwd = workingDirectory(), env = process.env, project }: Where) {
+function testPlaces({ cwd = workingDirectory(), env = process.env, project }: DiscoveryOptions) {
   const isNamed = project ?? setting(env, 'RELAY_SOCKET') ?? setting(env, 'RELAY_PROJECT')
   if (cwd === undefined || isNamed !== undefined) return []
   return testRelays(cwd, env).map((relay) => ({ ...relay, source: 'cwd' as const }))
@@ -217,7 +217,7 @@ function testPlaces({ cwd = workingDirectory(), env = process.env, project }: Wh
  * Lists the places where the socket may be, the best first. If a workspace is named explicitly, its place is the only one, whether it exists or not: another
  * workspace would send the caller's messages to strangers.
  */
-function places({ cwd = workingDirectory(), env = process.env, project }: Where): Discovery[] {
+function places({ cwd = workingDirectory(), env = process.env, project }: DiscoveryOptions): Discovery[] {
   if (project !== undefined) return inDataDir(env, project, 'env')
   const named = setting(env, 'RELAY_PROJECT')
   const socketPath = setting(env, 'RELAY_SOCKET')
@@ -252,7 +252,7 @@ function projectNames(env: Env): string[] {
  * Whether the socket exists and is not another user's: a `.relay/config.json` planted in a shared parent directory, or a squatted directory in /tmp, could lead
  * to a stranger's socket. Only a path that the user wrote into RELAY_SOCKET is not checked.
  */
-function isPresent({ socketPath }: Discovery, { env = process.env }: Where): boolean {
+function isPresent({ socketPath }: Discovery, { env = process.env }: DiscoveryOptions): boolean {
   if (!existsSync(socketPath)) return false
   if (process.getuid === undefined || socketPath === setting(env, 'RELAY_SOCKET')) return true
   const owner = statSync(socketPath, { throwIfNoEntry: false })?.uid

@@ -15,14 +15,14 @@ export type ReadField = (record: unknown, field: string) => string
 type TextName = Exclude<EventName, 'message.created' | 'events.skipped' | 'deliveries.noted'>
 
 /** Makes the text of an event. `of` reads one field of the event's fact. */
-type Words<Name extends TextName> = (
+type EventTextMaker<Name extends TextName> = (
   of: (field: keyof EventOf<Name>['fact'] & string) => string,
   event: EventOf<Name>,
   read: ReadField,
 ) => string
 
 /** Returns a text about those types in a filter that match no event; undefined if all of them match some event. */
-export function strangeTypes(types: readonly string[] = []): string | undefined {
+export function unknownTypesText(types: readonly string[] = []): string | undefined {
   const names = [...Object.keys(texts), 'message.created']
   const isKnown = (type: string) =>
     type === '*' ||
@@ -34,13 +34,15 @@ export function strangeTypes(types: readonly string[] = []): string | undefined 
 }
 
 /** Returns the text of an event; undefined for a type that has no row in the table. */
-export function eventWords(event: RelayEvent, read: ReadField): string | undefined {
+export function describeEvent(event: RelayEvent, read: ReadField): string | undefined {
   // `Object.hasOwn`, because an event in a file may have the type `constructor`.
-  const words = Object.hasOwn(texts, event.type) ? (texts[event.type as TextName] as Words<TextName>) : undefined
+  const words = Object.hasOwn(texts, event.type)
+    ? (texts[event.type as TextName] as EventTextMaker<TextName>)
+    : undefined
   return words?.((field: string) => read(event.fact, field), event as EventOf<TextName>, read)
 }
 
-const texts: { [Name in TextName]: Words<Name> } = {
+const texts: { [Name in TextName]: EventTextMaker<Name> } = {
   'delivery.offered': (of) => `offered to ${of('agent')} by ${of('route')}`,
   'delivery.held': (of) => `held for ${of('agent')}, to be offered`,
   'delivery.read': (of) => `read by ${of('agent')}`,
@@ -78,15 +80,15 @@ const texts: { [Name in TextName]: Words<Name> } = {
       ? `${of('parent')} hires ${of('worker')} (${of('cli')})`
       : `${by} gives ${of('worker')} its task again (${of('cli')})`,
   'worker.wish-changed': (of, { by, fact }, read) =>
-    `${by} ${wishVerbs.get(fact.wish) ?? of('wish')} ${of('worker')}${why(fact, read)}`,
+    `${by} ${wishVerbs.get(fact.wish) ?? of('wish')} ${of('worker')}${reasonSuffix(fact, read)}`,
   'worker.worktree-removed': (of) => `the worktree of ${of('worker')} is removed`,
   'worker.changed': (of, { fact }, read) =>
-    `${of('worker')} ${fact.status === 'exited' ? 'has' : 'is'} ${of('status')}${why(fact, read)}`,
+    `${of('worker')} ${fact.status === 'exited' ? 'has' : 'is'} ${of('status')}${reasonSuffix(fact, read)}`,
   'run.started': (of, { fact }) =>
     `${of('agent')} has a contract of ${of('parent')}${fact.again === undefined ? '' : ` again, after ${of('again')}`} (${of('harness')})`,
   'run.completed': (of, { fact }) =>
     `${of('agent')} completes: ${of('summary')}${fact.payloadBytes === undefined ? '' : `, with ${of('payloadBytes')} bytes of payload`}`,
-  'run.stopped': (of, { fact }, read) => `the run of ${of('agent')} stops${why(fact, read)}`,
+  'run.stopped': (of, { fact }, read) => `the run of ${of('agent')} stops${reasonSuffix(fact, read)}`,
   'approval.opened': (of, { fact }) => {
     const asked = { tool: textIn(fact.tool), input: textIn(fact.input) }
     return `${of('agent')} ${permissionPhrase(asked).wants}: ${of('input')} (${of('id')})`
@@ -107,8 +109,8 @@ const texts: { [Name in TextName]: Words<Name> } = {
   'claim.made': (of) => `${of('agent')} claims ${of('file')}`,
   'claim.renewed': (of) => `${of('agent')} goes on editing ${of('path')}`,
   'claim.ended': (of) => `the claim of ${of('agent')} on ${of('file')} ends: ${of('why')}`,
-  'claim.denied': (of, { fact }, read) => `${of('agent')} is denied ${crossing(fact, read)}`,
-  'claim.passed': (of, { fact }, read) => `${of('agent')} goes ahead with ${crossing(fact, read)}`,
+  'claim.denied': (of, { fact }, read) => `${of('agent')} is denied ${claimConflictText(fact, read)}`,
+  'claim.passed': (of, { fact }, read) => `${of('agent')} goes ahead with ${claimConflictText(fact, read)}`,
 }
 
 const wishVerbs: ReadonlyMap<string, string> = new Map([
@@ -125,13 +127,16 @@ function spentText({ tokens, usd }: EventOf<'spend.noted'>['fact']): string {
   return spendText({ tokens: { input, output, cached: Number(cached) }, ...cost })
 }
 
-function crossing({ what, claims, count }: EventOf<'claim.denied' | 'claim.passed'>['fact'], read: ReadField): string {
+function claimConflictText(
+  { what, claims, count }: EventOf<'claim.denied' | 'claim.passed'>['fact'],
+  read: ReadField,
+): string {
   const [first] = [claims].flat()
   const more = typeof count === 'number' && count > 1 ? ` and ${count - 1} more` : ''
   return `${what === 'git' ? 'a git command' : 'an edit'}: ${read(first, 'holder')} has ${read(first, 'file')}${more}`
 }
 
-const why = (fact: { reason?: string }, read: ReadField): string =>
+const reasonSuffix = (fact: { reason?: string }, read: ReadField): string =>
   fact.reason === undefined ? '' : `: ${read(fact, 'reason')}`
 
 const placeText = (place: string): string => (place === '*' ? 'the broadcast' : place)

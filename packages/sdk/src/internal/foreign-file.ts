@@ -78,17 +78,17 @@ export async function copyForeignFile(path: string, to: string, options: Foreign
 /** Checks and opens a file. The caller has to close the descriptor. */
 function openForeignFile(path: string, options: ForeignFileOptions): { descriptor: number; stats: Stats } | undefined {
   const { bytesMax = foreignFileBytesMax, mayBeLink = false, within } = options
-  if (within !== undefined && !isPlainWay(within, path)) return undefined
+  if (within !== undefined && !hasPlainDirectories(within, path)) return undefined
   // The file is checked before it is opened, because opening a device can have effects.
   const found = statsOf(path, mayBeLink)
   if (!found) return undefined
-  mustBeFile(path, found)
+  assertRegularFile(path, found)
   const descriptor = open(path, mayBeLink)
   if (descriptor === undefined) return undefined
   try {
     // The opened file is checked again, because another file may have taken the path in between.
     const stats = fstatSync(descriptor)
-    mustBeFile(path, stats)
+    assertRegularFile(path, stats)
     if (stats.size > bytesMax) throw tooLarge(path, bytesMax)
     return { descriptor, stats }
   } catch (error) {
@@ -112,7 +112,7 @@ export function isPlainDirectory(path: string): boolean {
 }
 
 /** Whether all directories between `within` and the file exist; if one is missing, the file is missing too. Throws if one of them is a link. */
-function isPlainWay(within: string, path: string): boolean {
+function hasPlainDirectories(within: string, path: string): boolean {
   const steps = relative(within, dirname(path)).split(sep)
   let directory = within
   for (const step of steps) {
@@ -147,7 +147,7 @@ function open(path: string, mayBeLink: boolean): number | undefined {
 }
 
 /** Throws `UnsafeFileError` for everything but a regular file. */
-export function mustBeFile(path: string, stats: Stats): void {
+export function assertRegularFile(path: string, stats: Stats): void {
   if (stats.isFile()) return
   const what = stats.isSymbolicLink()
     ? 'a link'

@@ -15,27 +15,27 @@ export interface InjectedMessage {
   body: string
 }
 
-type Head = Omit<InjectedMessage, 'body'>
+type MessageMetadata = Omit<InjectedMessage, 'body'>
 
 /**
  * Returns the address for an answer: the message's channel or group. A message to everyone is answered to its sender only, or all would receive every answer. A
  * group's address names the reader too; the reader gets no copy of the own answer.
  */
-export function answerAddress({ from, to, channel }: Head): string {
+export function answerAddress({ from, to, channel }: MessageMetadata): string {
   return channel ?? (isGroup(to) ? [from, ...to].join() : from)
 }
 
 /** The heading of a message in an inbox. In a direct message or a channel it is clear where an answer goes; for other messages the heading says it. */
-export function inboxHeading(message: Head): string {
+export function inboxHeading(message: MessageMetadata): string {
   const { id, from, thread } = message
   const isPlain = recipients(message) === ''
   const answer = isPlain ? '' : ` (answer to ${labelText(answerAddress(message))})`
   const inThread = thread ? ` (thread: ${labelText(thread)})` : ''
-  return `[${id}] From ${from}${recipients(message)}${marks(message)}${answer}${inThread}:`
+  return `[${id}] From ${from}${recipients(message)}${headingMarks(message)}${answer}${inThread}:`
 }
 
 /** The metadata of a message, for CLIs that take metadata separately from the text. */
-export function pushedMeta(message: Head): Record<string, string> {
+export function pushedMetadata(message: MessageMetadata): Record<string, string> {
   const { id, from, to = '', channel = '', thread = '', kind = 'free' } = message
   const whom = typeof to === 'string' ? to : to.join()
   const head = { from_agent: from, to: whom, answer_to: answerAddress(message), message_id: id }
@@ -47,10 +47,10 @@ export function labelText(label: string): string {
   return /^[\w.:,#@/+-]+$/.test(label) ? label : JSON.stringify(cleanLineForModel(label))
 }
 
-const isGroup = (to: Head['to']): to is readonly string[] => typeof to === 'object' && to.length > 1
+const isGroup = (to: MessageMetadata['to']): to is readonly string[] => typeof to === 'object' && to.length > 1
 
 /** The recipients, as a text after the sender's name. Empty for a direct message, and for a channel, whose name is shown among the marks. */
-function recipients({ to, channel }: Head): string {
+function recipients({ to, channel }: MessageMetadata): string {
   if (channel !== undefined) return ''
   if (to === '*') return ' to everyone'
   if (!isGroup(to)) return ''
@@ -59,7 +59,7 @@ function recipients({ to, channel }: Head): string {
 }
 
 /** The marks in a message's heading: its channel, and its kind unless the kind is `free`. */
-function marks({ channel, kind = 'free' }: Head): string {
+function headingMarks({ channel, kind = 'free' }: MessageMetadata): string {
   const all = [channel, kind === 'free' ? undefined : kind].filter((mark) => mark !== undefined)
   return all.map((mark) => ` [${cleanLineForModel(mark)}]`).join('')
 }
@@ -94,26 +94,26 @@ const daemonName = 'agent-relay'
 
 /** Puts several messages into one text, so that they need only one paste and one turn of the model. */
 export function injectionText(messages: readonly InjectedMessage[], options: InjectionOptions): string {
-  const parts = messages.map((message) => `${heading(message)}: ${hanging(cleanForModel(message.body))}`)
+  const parts = messages.map((message) => `${heading(message)}: ${indentBody(cleanForModel(message.body))}`)
   const opening = options.opening ? [options.opening] : []
-  const text = [...opening, ...parts, ...hint(messages, options)].join('\n')
+  const text = [...opening, ...parts, ...answerLines(messages, options)].join('\n')
   return options.isBare ? text : `<system-reminder>\n${text}\n</system-reminder>`
 }
 
-function heading(message: Head): string {
+function heading(message: MessageMetadata): string {
   const [from, id] = [message.from, message.id].map(cleanLineForModel)
-  return `Relay message from ${from}${recipients(message)} [${id}]${marks(message)}`
+  return `Relay message from ${from}${recipients(message)} [${id}]${headingMarks(message)}`
 }
 
 /**
  * Indents every line of a body but the first by two columns, as in an inbox: a line that begins at the margin is then always ours, whatever a body contains.
  */
-function hanging(body: string): string {
+function indentBody(body: string): string {
   return body.replaceAll('\n', '\n  ')
 }
 
 /** The line that says how to answer: names each recipient of an answer once, or only the tool if the names are too long. */
-function hint(
+function answerLines(
   messages: readonly InjectedMessage[],
   { toolPrefix, sendTool, peer, lastWordsTo }: InjectionOptions,
 ): string[] {
@@ -126,7 +126,7 @@ function hint(
   const targets = [...new Set(answerable.map((message) => cleanLineForModel(answerAddress(message))))]
   if (peer !== undefined)
     return [`Answer with ${targets.map((to) => `SendMessage(to="${peer}", message="@${to} …")`).join(' or ')}.`]
-  const full = `Answer ${howTo(targets, toolPrefix, sendTool)}`
+  const full = `Answer ${answerInstruction(targets, toolPrefix, sendTool)}`
   const headings = messages.reduce((bytes, message) => bytes + bytesOf(heading(message)), 0)
   const room = messages.reduce((bytes, message) => bytes + injectionBytesMax + groupRoom(message), 0)
   const isWithin = bytesOf(full) + headings + frameBytes + 3 * messages.length <= room
@@ -134,7 +134,7 @@ function hint(
 }
 
 /** The bytes allowed for a group's address, which is written in the heading and in the line about answering. */
-function groupRoom({ to }: Head): number {
+function groupRoom({ to }: MessageMetadata): number {
   return isGroup(to) ? 2 * Math.min(groupBytesMax, bytesOf(to.join())) + bytesOf(' to ') : 0
 }
 
@@ -143,7 +143,11 @@ const encoder = new TextEncoder()
 const bytesOf = (text: string): number => encoder.encode(text).length
 
 /** Says how to send an answer to these recipients: by a tool call as the model sees it, or by a command. */
-export function howTo(targets: readonly string[], toolPrefix: string | undefined, sendTool = 'relay_send'): string {
+export function answerInstruction(
+  targets: readonly string[],
+  toolPrefix: string | undefined,
+  sendTool = 'relay_send',
+): string {
   return toolPrefix === undefined
     ? `with: ${targets.map((to) => `agent-relay send '${to}' "…"`).join(' or ')}`
     : `with ${targets.map((to) => `${toolPrefix}${sendTool}(to="${to}")`).join(' or ')}.`

@@ -1,6 +1,6 @@
 // Decides whether a message is addressed to a certain person, and whether a text mentions a name.
 
-interface Said {
+interface MessageToPerson {
   /** The message's kind. */
   kind: string
   /** Whether the message is in a pair or group to which the person belongs. */
@@ -13,26 +13,26 @@ interface Said {
  * Whether a message is addressed to the person of this name. A `status` asks nothing of anybody. In a channel the message must contain the name: a question in
  * any form, other kinds with the sign `@`.
  */
-export function isSaidTo(name: string, { kind, isDirect, body }: Said): boolean {
+export function isAddressedTo(name: string, { kind, isDirect, body }: MessageToPerson): boolean {
   if (kind === 'status') return false
-  return isDirect || (kind === 'question' ? names(body(), name) : mentions(body(), name))
+  return isDirect || (kind === 'question' ? hasName(body(), name) : hasMention(body(), name))
 }
 
 /** Whether a text contains the name with an @: `@Ann` and `(@Ann)` count, `@Anna` and `joe@Ann` do not. */
-function mentions(text: string, name: string): boolean {
-  return stands(text, `@${name}`)
+function hasMention(text: string, name: string): boolean {
+  return hasWholeWords(text, `@${name}`)
 }
 
 /** Whether a text contains the name with an @, or as a word of its own: `Ann, may I?` */
-function names(text: string, name: string): boolean {
-  return mentions(text, name) || stands(text, name)
+function hasName(text: string, name: string): boolean {
+  return hasMention(text, name) || hasWholeWords(text, name)
 }
 
 /**
  * Whether the words occur in the text outside a longer name or an address. A dot or a dash after the words may end a sentence, so it does not count as part of
  * a longer name.
  */
-function stands(text: string, words: string): boolean {
+function hasWholeWords(text: string, words: string): boolean {
   for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + 1)) {
     const [before, after] = [text.charAt(at - 1), text.slice(at + words.length, at + words.length + 2)]
     if (!/[\w.@/-]/.test(before) && !/^(?:[\w@/-]|\.\w)/.test(after)) return true

@@ -1,9 +1,12 @@
-// The text of opencode's permission requests for a person, from the event by which its server and our plugin in it learn of one.
+// The text in which a person is shown a permission request of opencode, made from the event that opencode's server and our plugin receive.
 
 import { permissionText } from './permission-text.ts'
 
-/** A change by its diff, a command with all that its tool was given, others with the patterns too. */
-export function opencodeText({ permission, patterns, metadata }: Record<string, unknown>, input: unknown): string {
+/** Returns the text of a permission request: an edit's diff, a command with its tool's whole input, any other request with its patterns too. */
+export function opencodePermissionText(
+  { permission, patterns, metadata }: Record<string, unknown>,
+  input: unknown,
+): string {
   if (permission === 'edit') return permissionText({ input: metadata })
   const matched = permission === 'bash' || !Array.isArray(patterns) ? [] : patterns.map(String)
   return [...matched, permissionText({ input: input ?? metadata })].join('\n')

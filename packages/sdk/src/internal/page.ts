@@ -28,7 +28,7 @@ export type {
 export { type AgentState, agentState } from './agent-state.ts'
 export { clean, cleanLine } from './clean.ts'
 export { splitCommandLine } from './command-words.ts'
-export { isSaidTo } from './mentions.ts'
+export { isAddressedTo } from './mentions.ts'
 export { permissionPhrase } from './permission-text.ts'
 export { recordingLine } from './recording.ts'
 export { sizeText } from './size-text.ts'

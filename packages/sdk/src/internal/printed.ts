@@ -8,12 +8,12 @@ function indentedOutput(text: string): string {
 }
 
 /** Formats a worker's last screen, to be appended to a text; empty if the screen is empty. */
-export function lastScreen(screen: string | undefined): string {
+export function lastScreenText(screen: string | undefined): string {
   return screen === undefined || screen.trim() === '' ? '' : `\nIts last screen:\n${indentedOutput(screen)}`
 }
 
 /** Splits a reason into the daemon's own first line and, after it, what a program has printed, such as a set-up command. */
-export function reasonTexts(reason = ''): { why: string; printed: string } {
+export function splitReason(reason = ''): { why: string; printed: string } {
   const [first = '', ...rest] = reason.split('\n')
   const end = rest.join('\n').trim()
   if (end === '') return { why: first === '' ? '' : `: ${first}`, printed: '' }

@@ -155,6 +155,6 @@ export function setting<Name extends string>(env: Env, name: VariableName<Name> 
 }
 
 /** Returns the value of a variable exactly as it was set. */
-export function given(env: Env, name: SettingName): string | undefined {
+export function rawSetting(env: Env, name: SettingName): string | undefined {
   return env[name]
 }

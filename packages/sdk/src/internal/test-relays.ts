@@ -43,7 +43,7 @@ function namesIn(folder: string): string[] {
 }
 
 /** Records in a file that this process runs, or is about to run, a test relay for a working directory. Returns a function that removes the file. */
-export function noteTestRelay(
+export function registerTestRelay(
   { project, socketPath }: Pick<TestRelay, 'project' | 'socketPath'>,
   cwd: string,
   env: Env,

@@ -10,7 +10,7 @@ interface WaitRow {
   usualMs: number
   limitMs: number
   /** The highest value to which RELAY_PATIENCE may raise the limit. A CLI ends a hook after five seconds and shows an error, so no hook may wait that long. */
-  mostMs?: number
+  raisedLimitMsMax?: number
   /** What happens when the limit is reached. */
   afterwards: string
 }
@@ -51,21 +51,21 @@ const waitTable = {
     what: 'an answer to a hook of a CLI',
     usualMs: 100,
     limitMs: 3_000,
-    mostMs: 4_000,
+    raisedLimitMsMax: 4_000,
     afterwards: 'the hook ends without a word; the mail comes at the next one',
   },
   hookInput: {
     what: 'what a CLI writes to its hook',
     usualMs: 10,
     limitMs: 2_000,
-    mostMs: 3_000,
+    raisedLimitMsMax: 3_000,
     afterwards: 'the hook goes on without it',
   },
   edit: {
     what: 'the answer whether a file may be edited',
     usualMs: 20,
     limitMs: 200,
-    mostMs: 1_000,
+    raisedLimitMsMax: 1_000,
     afterwards: 'the edit goes ahead, and is noted',
   },
   completion: {
@@ -107,7 +107,7 @@ const waitTable = {
 } satisfies Record<string, WaitRow>
 
 export type WaitName = keyof typeof waitTable
-export const waits: Readonly<Record<WaitName, Readonly<WaitRow>>> = waitTable
+export const waitLimits: Readonly<Record<WaitName, Readonly<WaitRow>>> = waitTable
 
 /** The factor in RELAY_PATIENCE, for an especially slow machine: 3 makes every limit three times as long. It never shortens a limit. */
 function patience(): number {
@@ -116,6 +116,6 @@ function patience(): number {
 }
 
 export function waitLimitMs(name: WaitName): number {
-  const { limitMs, mostMs = Number.POSITIVE_INFINITY } = waits[name]
-  return Math.min(mostMs, Math.round(limitMs * patience()))
+  const { limitMs, raisedLimitMsMax = Number.POSITIVE_INFINITY } = waitLimits[name]
+  return Math.min(raisedLimitMsMax, Math.round(limitMs * patience()))
 }

@@ -1,10 +1,10 @@
 // The default connection of a Node program to its daemon: over the Unix socket that discover.ts finds. Each attempt searches for the socket again.
 
-import { findDaemon, type Where, workingDirectory } from '../internal/discover.ts'
+import { type DiscoveryOptions, findDaemon, workingDirectory } from '../internal/discover.ts'
 import type { Connector } from '../link.ts'
 import { socketConnector } from './socket.ts'
 
-export interface DefaultConnectorOptions extends Where {
+export interface DefaultConnectorOptions extends DiscoveryOptions {
   /** The path of the socket. If set, no search takes place. */
   socketPath?: string
 }

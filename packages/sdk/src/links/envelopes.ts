@@ -2,7 +2,7 @@
 // objects of the protocol). Bytes and sockets are elsewhere: the transport calls `receive` and `lost`. Reconnecting is in reconnecting-link.ts.
 
 import { ConnectionError, errorFrom, type RefusalLike, type RelayError } from '../errors.ts'
-import { welcomeMs } from '../limits.ts'
+import { welcomeTimeoutMs } from '../limits.ts'
 import type { Closing, Link, WatchSink } from '../link.ts'
 import { type Envelope, encodeFrame, type FrameType, type Hello, type Welcome } from '../protocol/frames.ts'
 import { isWithinBytes, limits } from '../protocol/limits.ts'
@@ -17,7 +17,7 @@ export interface Outlet {
   close(): Promise<void>
 }
 
-interface Waiting {
+interface PendingAnswer {
   promise: Promise<unknown>
   resolve(value: unknown): void
   reject(error: RelayError): void
@@ -28,7 +28,7 @@ const helloId = 'hello'
 export class EnvelopeLink implements Link {
   readonly closed: Promise<Closing>
   readonly #outlet: Outlet
-  readonly #calls = new Map<string, Waiting>()
+  readonly #calls = new Map<string, PendingAnswer>()
   readonly #watches = new Map<string, WatchSink<unknown>>()
   #welcome?: Welcome
   #done = false
@@ -48,7 +48,7 @@ export class EnvelopeLink implements Link {
 
   /** Sends HELLO; when this resolves, the link is usable. If the daemon refuses the HELLO, rejects with the refusal's error. */
   async introduce(hello: Hello): Promise<this> {
-    const timer = setTimeout(() => this.lost(`no answer to HELLO within ${welcomeMs} ms`), welcomeMs)
+    const timer = setTimeout(() => this.lost(`no answer to HELLO within ${welcomeTimeoutMs} ms`), welcomeTimeoutMs)
     try {
       this.#welcome = (await this.#ask('HELLO', helloId, hello)) as Welcome
       return this
@@ -143,7 +143,7 @@ export class EnvelopeLink implements Link {
     if (!isWithinBytes(line, limits.lineBytesMax)) {
       return Promise.reject(errorFrom(frameRefusal('frame.too-large', { bytesMax: limits.lineBytesMax })))
     }
-    const waiting = {} as Waiting
+    const waiting = {} as PendingAnswer
     waiting.promise = new Promise((resolve, reject) => {
       waiting.resolve = resolve
       waiting.reject = reject
@@ -157,7 +157,7 @@ export class EnvelopeLink implements Link {
     this.#outlet.write(lineOf(type, id, payload))
   }
 
-  #take(id: string): Waiting | undefined {
+  #take(id: string): PendingAnswer | undefined {
     const waiting = this.#calls.get(id)
     this.#calls.delete(id)
     return waiting

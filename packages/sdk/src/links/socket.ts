@@ -3,7 +3,7 @@
 import { connect, type Socket } from 'node:net'
 import { ConnectionError, DaemonNotRunningError } from '../errors.ts'
 import { workingDirectory } from '../internal/paths.ts'
-import { lingerMs } from '../limits.ts'
+import { closeTimeoutMs } from '../limits.ts'
 import type { Connector } from '../link.ts'
 import { FrameError, FrameParser } from '../protocol/frames.ts'
 import { limits } from '../protocol/limits.ts'
@@ -79,7 +79,7 @@ class SocketOutlet implements Outlet {
       this.#socket.end()
       // Reads and drops what still comes, because otherwise the close of the other end is never noticed. The timer does not keep the process alive.
       this.#socket.resume()
-      setTimeout(() => this.#socket.destroy(), lingerMs).unref()
+      setTimeout(() => this.#socket.destroy(), closeTimeoutMs).unref()
     }
     return this.#gone
   }

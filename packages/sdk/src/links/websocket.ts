@@ -2,7 +2,7 @@
 // Key and token are sent in the HELLO frame, because a browser cannot set headers.
 
 import { ConnectionError, DaemonNotRunningError } from '../errors.ts'
-import { lingerMs, welcomeMs } from '../limits.ts'
+import { closeTimeoutMs, welcomeTimeoutMs } from '../limits.ts'
 import type { Connector } from '../link.ts'
 import { FrameError, FrameParser } from '../protocol/frames.ts'
 import { limits } from '../protocol/limits.ts'
@@ -62,9 +62,9 @@ function opened(socket: WebSocketLike, address: string): Promise<WebSocketLike> 
   const opening = new Promise<WebSocketLike>((resolve, reject) => {
     // A program listens but does not answer: a stopped daemon, or another program.
     timer = setTimeout(() => {
-      reject(new ConnectionError(`${address} did not answer within ${welcomeMs} ms`))
+      reject(new ConnectionError(`${address} did not answer within ${welcomeTimeoutMs} ms`))
       socket.close()
-    }, welcomeMs)
+    }, welcomeTimeoutMs)
     socket.onopen = () => resolve(socket)
     socket.onerror = (event: { message?: string; error?: { code?: string } }) => {
       const { message = 'refused or unreachable', error } = event
@@ -115,7 +115,7 @@ function outletOf(socket: WebSocketLike, gone: Promise<void>): Outlet {
       socket.close()
       let timer: ReturnType<typeof setTimeout> | undefined
       const late = new Promise((resolve) => {
-        timer = setTimeout(resolve, lingerMs)
+        timer = setTimeout(resolve, closeTimeoutMs)
       })
       await Promise.race([gone, late])
       clearTimeout(timer)

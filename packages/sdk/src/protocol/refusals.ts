@@ -6,9 +6,9 @@ import { claimRefusals } from './refusals/claims.ts'
 import { clusterRefusals } from './refusals/cluster.ts'
 import { fileRefusals } from './refusals/files.ts'
 import type { RefusalDetails, RefusalReader } from './refusals/fixes.ts'
-import { databaseFixes, elsewhere, fixFor, notInstalled, oneOf } from './refusals/fixes.ts'
+import { databaseFixes, elsewhere, fixFor, notInstalledText, suggestionText } from './refusals/fixes.ts'
 import { frameRefusals } from './refusals/frames.ts'
-import { absent, busy, clash, denied, unproven, usage } from './refusals/kinds.ts'
+import { absentKind, busyKind, clashKind, deniedKind, unprovenKind, usageKind } from './refusals/kinds.ts'
 import { needRefusals } from './refusals/needs.ts'
 import { noticeRefusals } from './refusals/notices.ts'
 import { workerRefusals } from './refusals/workers.ts'
@@ -39,77 +39,78 @@ export const refusals = {
   ...noticeRefusals,
   ...workerRefusals,
   'agent.unknown': {
-    ...absent,
-    text: (d) => `Agent not found: ${d.name}.${oneOf(d.nearest, 'Did you mean')}${elsewhere(d)}`,
+    ...absentKind,
+    text: (d) => `Agent not found: ${d.name}.${suggestionText(d.nearest, 'Did you mean')}${elsewhere(d)}`,
   },
   'agent.name-taken': {
-    ...clash,
+    ...clashKind,
     text: (d) => `The name "${d.name}" is in use by a live session. Choose another name, or give that agent's token.`,
   },
   'agent.name-offline': {
-    ...denied,
+    ...deniedKind,
     text: (d) => `The name "${d.name}" belongs to an agent that is away. Give its token, or choose another name.`,
   },
-  'agent.required': { ...denied, text: () => 'No agent is named.' },
-  'agent.name-retired': { ...denied, text: (d) => `"${d.name}" was retired; its name is kept. Take another name.` },
-  'agent.in-use': { ...clash, text: (d) => `${d.name} is still at work: ${d.why}. End that first.` },
+  'agent.required': { ...deniedKind, text: () => 'No agent is named.' },
+  'agent.name-retired': { ...deniedKind, text: (d) => `"${d.name}" was retired; its name is kept. Take another name.` },
+  'agent.in-use': { ...clashKind, text: (d) => `${d.name} is still at work: ${d.why}. End that first.` },
   'agent.handle-taken': {
-    ...clash,
+    ...clashKind,
     text: (d) => `"${d.handle}" is the name or the handle of ${d.name}. Choose another.`,
   },
   'action.name-taken': {
-    ...clash,
-    text: (d) => `The action "${d.name}" would be the tool ${d.tool}, which is ${d.by}. Choose another name.`,
+    ...clashKind,
+    text: (d) =>
+      `The action "${d.name}" would appear as the tool ${d.tool}, but that name is ${d.by}. Choose another name.`,
   },
   'action.name-long': {
-    ...usage,
+    ...usageKind,
     text: (d) => `The action "${d.name}" is too long for a tool: at most ${d.charsMax} characters. Shorten it.`,
   },
-  'action.unknown': { ...absent, text: (d) => `You offer no action "${d.name}".` },
-  'invocation.unknown': { ...absent, text: (d) => `No invocation ${d.invocation} is known to you.` },
-  'run.unknown': { ...absent, text: (d) => `Agent not found: ${d.run}.` },
+  'action.unknown': { ...absentKind, text: (d) => `You offer no action "${d.name}".` },
+  'invocation.unknown': { ...absentKind, text: (d) => `No invocation ${d.invocation} is known to you.` },
+  'run.unknown': { ...absentKind, text: (d) => `Agent not found: ${d.run}.` },
   'run.not-yours': {
-    ...denied,
+    ...deniedKind,
     text: (d) => `The run ${d.run} belongs to ${d.agent} and to ${d.parent}, who asked for it. Tell them instead.`,
   },
-  'run.running': { ...clash, text: (d) => `The run ${d.run} has not ended.` },
+  'run.running': { ...clashKind, text: (d) => `The run ${d.run} has not ended.` },
   'run.elsewhere': {
-    ...clash,
+    ...clashKind,
     text: (d) => `The run ${d.run} was carried out on ${d.machine}. Ask for it again there, or start another one here.`,
   },
-  'run.no-payload': { ...absent, text: (d) => `The run ${d.run} has handed over no payload.` },
+  'run.no-payload': { ...absentKind, text: (d) => `The run ${d.run} has handed over no payload.` },
   'encoding.refused': {
-    ...usage,
+    ...usageKind,
     http: 406,
     text: () => 'A payload is sent compressed only. Ask with the header "Accept-Encoding: gzip".',
   },
   'channel.unknown': {
-    ...absent,
+    ...absentKind,
     text: (d) =>
       `Channel not found: ${d.channel}. There ${Array.isArray(d.channels) && d.channels.length === 1 ? 'is' : 'are'} ` +
       `${list(d.channels)}${Number(d.more) > 0 ? ` and ${d.more} more` : ''}.`,
   },
-  'channel.exists': { ...clash, text: (d) => `${d.channel} exists already.` },
-  'channel.not-member': { ...clash, text: (d) => `You are not in ${d.channel}.` },
-  'channel.permanent': { ...clash, text: (d) => `Every agent is in ${d.channel}: it cannot be left or removed.` },
+  'channel.exists': { ...clashKind, text: (d) => `${d.channel} exists already.` },
+  'channel.not-member': { ...clashKind, text: (d) => `You are not in ${d.channel}.` },
+  'channel.permanent': { ...clashKind, text: (d) => `Every agent is in ${d.channel}: it cannot be left or removed.` },
   'channel.in-use': {
-    ...clash,
+    ...clashKind,
     text: (d) =>
       `${d.channel} cannot be removed: ${d.why}. Its maker can remove it while nobody else has joined it and nothing was said in it.`,
   },
-  'message.unknown': { ...absent, text: (d) => `No message ${d.message} is known to you.` },
-  'message.not-yours': { ...denied, text: (d) => `Message ${d.message} was not addressed to you.` },
-  'message.to-self': { ...usage, text: () => 'A message to yourself would reach nobody. Name another agent.' },
+  'message.unknown': { ...absentKind, text: (d) => `No message ${d.message} is known to you.` },
+  'message.not-yours': { ...deniedKind, text: (d) => `Message ${d.message} was not addressed to you.` },
+  'message.to-self': { ...usageKind, text: () => 'A message to yourself would reach nobody. Name another agent.' },
   'message.too-many': {
-    ...busy,
+    ...busyKind,
     http: 429,
     text: (d) =>
       `${d.count} messages between you and ${d.to} within a minute: this looks like a loop. ` +
       `You may go on in ${d.seconds} s; settle the matter in one message, or work on something else.`,
   },
-  'message.undelivered': { ...absent, text: (d) => `The message reached no one: ${list(d.failures)}` },
+  'message.undelivered': { ...absentKind, text: (d) => `The message reached no one: ${list(d.failures)}` },
   'wait.cycle': {
-    ...clash,
+    ...clashKind,
     text: (d) => `${d.to} waits for you already: this wait would close the circle ${list(d.circle)}. Answer first.`,
   },
   'wait.timeout': {
@@ -120,44 +121,48 @@ export const refusals = {
       `Timeout waiting for response from ${d.to} (${d.ms} ms)${d.away ? `: ${d.away}` : ''}. The message ${d.message} is stored; its answer will come to your inbox.`,
   },
   'wait.gone': {
-    ...absent,
+    ...absentKind,
     text: ({ to, all, several, away }) =>
       several === true
         ? `${all} have been away for ${away}; it waits in their inboxes.`
         : `${to} has been away for ${away}; it waits in their inbox.`,
   },
-  'wait.cancelled': { ...clash, text: () => 'The wait was given up by its caller. The message is stored.' },
-  'cli.unknown': { ...usage, text: (d) => `There is no harness "${d.cli}". There are ${list(d.clis)}.` },
-  'cli.not-installed': { ...absent, text: (d) => notInstalled(`${d.program}`, `${d.install}`) },
-  'directory.unknown': { ...usage, text: (d) => `There is no directory ${d.path}.` },
-  'directory.required': { ...usage, text: () => 'It is not known where the program should work.' },
+  'wait.cancelled': { ...clashKind, text: () => 'The wait was given up by its caller. The message is stored.' },
+  'cli.unknown': { ...usageKind, text: (d) => `There is no harness "${d.cli}". There are ${list(d.clis)}.` },
+  'cli.not-installed': { ...absentKind, text: (d) => notInstalledText(`${d.program}`, `${d.install}`) },
+  'directory.unknown': { ...usageKind, text: (d) => `There is no directory ${d.path}.` },
+  'directory.required': { ...usageKind, text: () => 'It is not known where the program should work.' },
   'directory.private': {
-    ...denied,
+    ...deniedKind,
     text: (d) => `${d.path} belongs to the relay's own data: no program is started there. Name another directory.`,
   },
   'directory.outside': {
-    ...denied,
+    ...deniedKind,
     text: (d) =>
       `${d.path} is not a directory inside the project, and over HTTP and WebSocket only the holder of the key has work done elsewhere. ${outsideFix(d)}`,
   },
-  'spawn.denied': { ...denied, text: (d) => `No program is started: ${d.why}` },
+  'spawn.denied': { ...deniedKind, text: (d) => `No program is started: ${d.why}` },
   'workspace.unknown': {
-    ...absent,
-    text: (d) => `No workspace "${d.workspace}" is open here.${oneOf(d.nearest, 'Did you mean')}`,
+    ...absentKind,
+    text: (d) => `No workspace "${d.workspace}" is open here.${suggestionText(d.nearest, 'Did you mean')}`,
   },
-  'workspace.closed': { ...absent, text: (d) => `Workspace "${d.workspace}" is not open.` },
-  'workspace.exists': { ...clash, text: (d) => `A workspace "${d.workspace}" exists already. Its data: ${d.path}` },
+  'workspace.closed': { ...absentKind, text: (d) => `Workspace "${d.workspace}" is not open.` },
+  'workspace.exists': { ...clashKind, text: (d) => `A workspace "${d.workspace}" exists already. Its data: ${d.path}` },
   'workspace.busy': {
-    ...clash,
+    ...clashKind,
     text: (d) =>
       `Workspace "${d.workspace}" is in use by ${list(d.agents)}. ` +
       `To ${d.verb ?? 'remove'} it all the same: agent-relay ${d.verb === 'reconcile' ? 'cluster' : 'workspace'} ${d.verb ?? 'remove'} ${d.workspace} --force`,
   },
   'workspace.pruning': {
-    ...clash,
+    ...clashKind,
     text: (d) => `Workspace "${d.workspace}" is being pruned already. Try again when that is done.`,
   },
-  'workspace.removed': { ...absent, http: 410, text: (d) => `Workspace "${d.workspace}" was removed by its owner.` },
+  'workspace.removed': {
+    ...absentKind,
+    http: 410,
+    text: (d) => `Workspace "${d.workspace}" was removed by its owner.`,
+  },
   'config.invalid': {
     retry: false,
     http: 500,
@@ -165,48 +170,54 @@ export const refusals = {
     text: (d) => `${d.path}: ${d.why}. Nothing was changed; fix the file or move it away.`,
   },
   'data.unusable': {
-    ...denied,
+    ...deniedKind,
     http: 500,
     text: (d) =>
       `The data directory ${d.path} cannot be used: ${d.why}. It must be a directory that you own and can write to: ` +
       'fix it with chown or chmod, or choose another place with RELAY_DATA_DIR.',
   },
-  'auth.denied': { ...denied, text: (d) => `Not allowed: ${d.why}` },
+  'auth.denied': { ...deniedKind, text: (d) => `Not allowed: ${d.why}` },
   // The text deliberately does not tell a missing credential, an unknown credential and an unknown workspace apart.
-  'auth.required': { ...unproven, text: () => 'Send a valid workspace key or agent token: "Authorization: Bearer …".' },
-  'payload.link': { ...denied, text: () => 'This link is not valid, or no longer. agent_status answers a new one.' },
-  'auth.revoked': { ...unproven, text: (d) => `This session has ended: ${d.why} Connect with a valid one.` },
+  'auth.required': {
+    ...unprovenKind,
+    text: () => 'Send a valid workspace key or agent token: "Authorization: Bearer …".',
+  },
+  'payload.link': {
+    ...deniedKind,
+    text: () => 'This link is not valid, or no longer. agent_status answers a new one.',
+  },
+  'auth.revoked': { ...unprovenKind, text: (d) => `This session has ended: ${d.why} Connect with a valid one.` },
   'page.none': {
-    ...absent,
+    ...absentKind,
     text: () =>
       'This daemon serves no page: it was started with --no-http. For a page: agent-relay daemon stop, then agent-relay daemon start',
   },
   'page.login': {
-    ...unproven,
+    ...unprovenKind,
     text: (d) => `This page needs a link that works once, within five minutes. To get one: ${d.command}`,
   },
   'origin.denied': {
-    ...denied,
+    ...deniedKind,
     text: (d) =>
       `${d.header} "${d.value}" is not on the list of this relay. It answers at ${d.url}; ` +
       'to let a web page in: agent-relay up --allow-origin <origin>',
   },
-  'route.unknown': { ...absent, text: (d) => `There is nothing at ${d.path}. There are ${list(d.routes)}.` },
+  'route.unknown': { ...absentKind, text: (d) => `There is nothing at ${d.path}. There are ${list(d.routes)}.` },
   'method.unsupported': {
-    ...usage,
+    ...usageKind,
     http: 405,
     text: (d) => `${d.path} does not take ${d.method}, but ${list(d.allowed)}.`,
   },
-  'media.unsupported': { ...usage, http: 415, text: () => 'A POST needs the content type application/json.' },
+  'media.unsupported': { ...usageKind, http: 415, text: () => 'A POST needs the content type application/json.' },
   'port.taken': {
-    ...busy,
+    ...busyKind,
     text: (d) =>
       `Port ${d.port} is taken by another program${d.owner ? ` (${d.owner})` : ''}. ` +
       `Choose one: agent-relay up --port ${d.next}`,
   },
   'bind.denied': { retry: false, http: 500, exit: 78, text: (d) => `Nothing listens at ${d.host}: ${d.why}` },
   'store.full': {
-    ...busy,
+    ...busyKind,
     http: 507,
     exit: 1,
     text: () => 'The disk is full: nothing was stored. Free some space and try again.',
@@ -219,27 +230,27 @@ export const refusals = {
       `${d.path} is no longer what this daemon wrote: ${d.reason}. Nothing is acknowledged any more, and the daemon stops. ` +
       `If a file was moved away, move it back and start again: agent-relay daemon start --project ${d.workspace}\n${databaseFixes(d)}`,
   },
-  'call.abandoned': { ...busy, text: () => 'The caller left before the answer was ready. Ask again.' },
-  'daemon.stopping': { ...busy, text: () => 'The relay daemon is stopping. Try again when it has started.' },
+  'call.abandoned': { ...busyKind, text: () => 'The caller left before the answer was ready. Ask again.' },
+  'daemon.stopping': { ...busyKind, text: () => 'The relay daemon is stopping. Try again when it has started.' },
   'daemon.descriptors': {
-    ...busy,
+    ...busyKind,
     text: (d) =>
       `The daemon may not open another file${d.limit === undefined ? '' : ` (its limit is ${d.limit})`}. Raise the limit with: ulimit -n 65536, then: agent-relay daemon restart`,
   },
   'session.stalled': {
-    ...busy,
+    ...busyKind,
     text: (d) => `The connection read nothing for ${d.seconds} s and was closed. Nothing is lost: reconnect.`,
   },
-  'input.invalid': { ...usage, text: (d) => `Invalid input for ${d.operation}: ${d.why}` },
+  'input.invalid': { ...usageKind, text: (d) => `Invalid input for ${d.operation}: ${d.why}` },
   'call.reused': {
-    ...clash,
+    ...clashKind,
     text: (d) =>
       `The call id ${d.id} names another call already (${d.operation}), so nothing was done. ` +
       'An id names one call: send a new call under a new id, and the same id only to repeat the same call.',
   },
-  'operation.unknown': { ...absent, exit: 2, text: (d) => `There is no operation "${d.operation}".` },
+  'operation.unknown': { ...absentKind, exit: 2, text: (d) => `There is no operation "${d.operation}".` },
   'connections.full': {
-    ...busy,
+    ...busyKind,
     text: (d) =>
       `All ${d.count} connections of this port are at work. Close one that is not needed, or try again in a moment.`,
   },

@@ -11,12 +11,12 @@ export interface ConnectOptions extends Omit<ClientOptions, 'agentName' | 'agent
   type?: ClientOptions['agentType']
 }
 
-export function clientOptions<T extends ConnectOptions>({ name: agentName, type: agentType, ...rest }: T) {
+export function toClientOptions<T extends ConnectOptions>({ name: agentName, type: agentType, ...rest }: T) {
   return { ...rest, agentName, agentType, autoConnect: false }
 }
 
 /** Connects a client and returns it as a Relay; rejects if no daemon listens, or if the daemon refuses. Afterwards the relay reconnects by itself. */
-export async function connected(client: WorkspaceClient): Promise<Relay> {
+export async function connectRelayClient(client: WorkspaceClient): Promise<Relay> {
   const relay = new Relay(client)
   try {
     await client.connect()

@@ -6,7 +6,7 @@ import { listEvents } from '../client/whole-page.ts'
 import type { RelayError } from '../errors.ts'
 import type { EventOf, EventPattern, RelayEvent } from '../protocol/events.ts'
 import type { OutputOf } from '../protocol/operations.ts'
-import { Feed, onAbort, type Stream, type Streams } from './feed.ts'
+import { type EndableLoop, ItemQueue, onAbort, type RunningLoops } from './item-queue.ts'
 
 export interface EventLoopOptions<P extends EventPattern = EventPattern> extends EventFilter<P> {
   signal?: AbortSignal
@@ -25,9 +25,9 @@ const waitingMax = 1_000
 
 export class RelayEvents implements AsyncIterable<RelayEvent> {
   readonly #client: WorkspaceClient
-  readonly #streams: Streams
+  readonly #streams: RunningLoops
 
-  constructor(client: WorkspaceClient, streams: Streams) {
+  constructor(client: WorkspaceClient, streams: RunningLoops) {
     this.#client = client
     this.#streams = streams
   }
@@ -54,15 +54,15 @@ export class RelayEvents implements AsyncIterable<RelayEvent> {
   }
 }
 
-class EventLoop implements AsyncIterableIterator<RelayEvent>, Stream {
+class EventLoop implements AsyncIterableIterator<RelayEvent>, EndableLoop {
   readonly #client: WorkspaceClient
-  readonly #streams: Streams
-  readonly #feed = new Feed<RelayEvent>()
+  readonly #streams: RunningLoops
+  readonly #feed = new ItemQueue<RelayEvent>()
   readonly #follower: EventFollower
-  readonly #unheed: () => void
+  readonly #removeAbortListener: () => void
   #unfollow?: () => void
 
-  constructor(client: WorkspaceClient, streams: Streams, { signal, ...filter }: EventLoopOptions) {
+  constructor(client: WorkspaceClient, streams: RunningLoops, { signal, ...filter }: EventLoopOptions) {
     this.#client = client
     this.#streams = streams
     streams.add(this)
@@ -72,7 +72,7 @@ class EventLoop implements AsyncIterableIterator<RelayEvent>, Stream {
       failed: (error) => this.fail(error),
     })
     this.#resume()
-    this.#unheed = onAbort(signal, () => this.#feed.finish())
+    this.#removeAbortListener = onAbort(signal, () => this.#feed.finish())
   }
 
   [Symbol.asyncIterator](): this {
@@ -87,7 +87,7 @@ class EventLoop implements AsyncIterableIterator<RelayEvent>, Stream {
 
   async return(): Promise<IteratorResult<RelayEvent, undefined>> {
     this.#streams.drop(this)
-    this.#unheed()
+    this.#removeAbortListener()
     await this.finish()
     return { done: true, value: undefined }
   }

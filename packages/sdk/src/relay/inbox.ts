@@ -6,7 +6,7 @@ import { ConnectionError, type RelayError } from '../errors.ts'
 import { clientLimits } from '../limits.ts'
 import type { OutputOf } from '../protocol/operations.ts'
 import type { InboxMessage } from '../protocol/words.ts'
-import { Feed, onAbort, type Stream, type Streams } from './feed.ts'
+import { type EndableLoop, ItemQueue, onAbort, type RunningLoops } from './item-queue.ts'
 
 export interface InboxLoopOptions {
   /** Aborting this signal ends the loop normally: the last message counts as read. */
@@ -21,9 +21,9 @@ export interface InboxLoopOptions {
  */
 export class RelayInbox implements AsyncIterable<ReceivedMessage> {
   readonly #client: WorkspaceClient
-  readonly #streams: Streams
+  readonly #streams: RunningLoops
 
-  constructor(client: WorkspaceClient, streams: Streams) {
+  constructor(client: WorkspaceClient, streams: RunningLoops) {
     this.#client = client
     this.#streams = streams
   }
@@ -56,18 +56,18 @@ export class RelayInbox implements AsyncIterable<ReceivedMessage> {
   }
 }
 
-class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, Stream {
+class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, EndableLoop {
   readonly #client: WorkspaceClient
-  readonly #streams: Streams
-  readonly #feed = new Feed<InboxMessage>()
+  readonly #streams: RunningLoops
+  readonly #feed = new ItemQueue<InboxMessage>()
   /** The messages that were shown: after a lost connection the daemon hands out those again that were not marked. The oldest is forgotten first. */
   readonly #known = new Map<string, 'here' | 'read'>()
   readonly #marks = new Set<Promise<void>>()
   readonly #unfollow: () => void
-  readonly #unheed: () => void
+  readonly #removeAbortListener: () => void
   #current?: InboxMessage
 
-  constructor(client: WorkspaceClient, streams: Streams, { signal }: InboxLoopOptions) {
+  constructor(client: WorkspaceClient, streams: RunningLoops, { signal }: InboxLoopOptions) {
     this.#client = client
     this.#streams = streams
     streams.add(this)
@@ -77,7 +77,7 @@ class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, Stream {
       item: (message) => this.#arrived(message),
       failed: (error) => this.fail(error),
     })
-    this.#unheed = onAbort(signal, () => this.#feed.finish())
+    this.#removeAbortListener = onAbort(signal, () => this.#feed.finish())
   }
 
   [Symbol.asyncIterator](): this {
@@ -117,7 +117,7 @@ class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, Stream {
 
   async #leave(): Promise<void> {
     this.#streams.drop(this)
-    this.#unheed()
+    this.#removeAbortListener()
     await this.finish()
     // The watch ends after the last read mark: messages that the watch still holds when it ends are handed out again.
     this.#unfollow()

@@ -14,8 +14,8 @@ import type { SpendGroup } from '../protocol/spend.ts'
 import type { Channel, Message, Receipt } from '../protocol/words.ts'
 import { Actions } from './actions.ts'
 import { RelayEvents } from './events.ts'
-import { Streams } from './feed.ts'
 import { RelayInbox } from './inbox.ts'
+import { RunningLoops } from './item-queue.ts'
 
 export class Relay {
   /** The underlying client: calls any operation by its name, and emits the events of the connection itself. */
@@ -31,7 +31,7 @@ export class Relay {
   readonly needs: RelayNeeds
   readonly spend: RelaySpend
   readonly workspace: RelayWorkspace
-  readonly #streams = new Streams()
+  readonly #streams = new RunningLoops()
 
   constructor(client: WorkspaceClient) {
     this.client = client
@@ -89,7 +89,11 @@ class RelayAgents {
    * Asks to be told once, by a message, when another agent is idle, has ended or has answered. `already` in the answer means that this is so now, and that no
    * message comes.
    */
-  notifyWhen(agent: string, when: NoticeOccasion, options: { message?: Named } = {}): Promise<OutputOf<'notice.ask'>> {
+  notifyWhen(
+    agent: string,
+    when: NoticeOccasion,
+    options: { message?: MessageOrId } = {},
+  ): Promise<OutputOf<'notice.ask'>> {
     const { message } = options
     return this.#client.call('notice.ask', { agent, when, message: message === undefined ? undefined : idOf(message) })
   }
@@ -141,8 +145,8 @@ class RelayChannels {
   }
 }
 
-type Named = string | { id: string }
-const idOf = (message: Named): string => (typeof message === 'string' ? message : message.id)
+type MessageOrId = string | { id: string }
+const idOf = (message: MessageOrId): string => (typeof message === 'string' ? message : message.id)
 
 class RelayMessages {
   readonly #client: WorkspaceClient
@@ -166,12 +170,12 @@ class RelayMessages {
   }
 
   /** Answers a message in the conversation it came from: in its channel, in its group, or to its sender. */
-  reply(message: Named, body: string, options: Pick<SendOptions, 'kind' | 'id' | 'signal'> = {}) {
+  reply(message: MessageOrId, body: string, options: Pick<SendOptions, 'kind' | 'id' | 'signal'> = {}) {
     const { kind, id, signal } = options
     return this.#client.call('message.send', { replyTo: idOf(message), body, kind }, { id, signal })
   }
 
-  async react(message: Named, emoji: string, options: { remove?: boolean } = {}): Promise<void> {
+  async react(message: MessageOrId, emoji: string, options: { remove?: boolean } = {}): Promise<void> {
     await this.#client.call('message.react', { message: idOf(message), emoji, remove: options.remove })
   }
 
@@ -186,7 +190,7 @@ class RelayMessages {
   }
 
   /** Returns the state of a message for each recipient: stored, offered or read. */
-  async receipts(message: Named): Promise<Receipt[]> {
+  async receipts(message: MessageOrId): Promise<Receipt[]> {
     return (await this.#client.call('message.receipts', { message: idOf(message) })).receipts
   }
 }

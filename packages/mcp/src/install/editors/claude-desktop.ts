@@ -8,7 +8,7 @@ import { inAppData } from '../paths.ts'
 export const claudeDesktop: EditorRule = {
   keyPath: ['mcpServers'],
   userFile: inAppData('Claude', 'claude_desktop_config.json'),
-  signs: [inAppData('Claude')],
+  detectionPaths: [inAppData('Claude')],
   entry: plainEntry,
   note: () => 'Quit Claude Desktop and start it again.',
 }

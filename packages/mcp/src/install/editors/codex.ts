@@ -3,8 +3,8 @@
 import { readForeignFile } from '@agent-relay/sdk/internal/discover'
 import { commandHooks } from '../command-hooks.ts'
 import type { HookedEditor, InstalledHook } from '../editor-rule.ts'
-import { byHttp } from '../entries.ts'
-import { inHomeBy, inProject } from '../paths.ts'
+import { httpEntry } from '../entries.ts'
+import { inConfigurableHome, inProject } from '../paths.ts'
 
 /** A settings file that is larger is not read. */
 const settingsBytesMax = 4 * 1024 * 1024
@@ -20,27 +20,27 @@ const codexVariables = [
   'XDG_DATA_HOME',
 ]
 
-const settingsFile = inHomeBy('CODEX_HOME', '.codex', 'config.toml')
+const settingsFile = inConfigurableHome('CODEX_HOME', '.codex', 'config.toml')
 
 export const codex: HookedEditor = {
   keyPath: ['mcp_servers'],
   userFile: settingsFile,
   projectFile: inProject('.codex', 'config.toml'),
-  signs: [inHomeBy('CODEX_HOME', '.codex')],
+  detectionPaths: [inConfigurableHome('CODEX_HOME', '.codex')],
   entry: ({ command, args }) => ({ command, args, env_vars: codexVariables }),
-  liftEntry: byHttp,
+  liftEntry: httpEntry,
   note: (isProject) => (isProject ? 'Codex reads it once you have trusted the project.' : undefined),
   hooks: {
     ...commandHooks('codex', {
-      userFile: inHomeBy('CODEX_HOME', '.codex', 'hooks.json'),
+      userFile: inConfigurableHome('CODEX_HOME', '.codex', 'hooks.json'),
       projectFile: ['.codex', 'hooks.json'],
       events: ['SessionStart', 'UserPromptSubmit', 'Stop'],
-      edits: { event: 'PreToolUse', tools: 'Bash|apply_patch|Edit|Write' },
+      beforeEdit: { event: 'PreToolUse', tools: 'Bash|apply_patch|Edit|Write' },
     }),
-    review: 'Codex asks you to review the new hooks when it starts.',
-    reach: 'messages at its next turn',
-    trouble: (hooks, around) =>
-      hooks.every((hook) => isTrusted(hook, settingsFile(around)))
+    reviewNote: 'Codex asks you to review the new hooks when it starts.',
+    deliveryText: 'messages at its next turn',
+    findTrouble: (hooks, context) =>
+      hooks.every((hook) => isTrusted(hook, settingsFile(context)))
         ? undefined
         : {
             text: ': Codex runs no hook before you have trusted it',

@@ -1,7 +1,7 @@
 // Droid: its settings and our entry there.
 
 import type { EditorRule } from '../editor-rule.ts'
-import { bySse } from '../entries.ts'
+import { sseEntry } from '../entries.ts'
 import { inHome, inProject } from '../paths.ts'
 
 // The row for droid is written from its documentation alone: no copy could be run.
@@ -9,7 +9,7 @@ export const droid: EditorRule = {
   keyPath: ['mcpServers'],
   userFile: inHome('.factory', 'mcp.json'),
   projectFile: inProject('.factory', 'mcp.json'),
-  signs: [inHome('.factory')],
+  detectionPaths: [inHome('.factory')],
   entry: ({ command, args }) => ({
     type: 'stdio',
     command,
@@ -18,5 +18,5 @@ export const droid: EditorRule = {
     env: { RELAY_AGENT_NAME: '${RELAY_AGENT_NAME:-}', RELAY_AGENT_TOKEN: '${RELAY_AGENT_TOKEN:-}' },
     // biome-ignore-end lint/suspicious/noTemplateCurlyInString: droid fills these in.
   }),
-  liftEntry: bySse,
+  liftEntry: sseEntry,
 }

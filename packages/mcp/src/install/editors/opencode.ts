@@ -4,16 +4,16 @@ import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { pluginPath, refreshPlugin } from '../../hooks/opencode-plugin.ts'
 import type { HookedEditor, InstalledHook } from '../editor-rule.ts'
-import { configHome, type InstallContext, inProject, joined, type Path } from '../paths.ts'
+import { configHome, type InstallContext, inProject, joinPath, type PathResolver } from '../paths.ts'
 
-const opencodeFolder: Path = (around) => joined(around, configHome(around), 'opencode')
+const opencodeFolder: PathResolver = (context) => joinPath(context, configHome(context), 'opencode')
 
 /** The settings file of opencode, which merges several files: the one that exists gets the entry. */
 const opencodeFile =
-  (folder: Path): Path =>
-  (around) => {
-    const [jsonc, json] = ['opencode.jsonc', 'opencode.json'].map((name) => joined(around, folder(around), name))
-    return [jsonc, json].find((file) => around.exists(file as string)) ?? (json as string)
+  (folder: PathResolver): PathResolver =>
+  (context) => {
+    const [jsonc, json] = ['opencode.jsonc', 'opencode.json'].map((name) => joinPath(context, folder(context), name))
+    return [jsonc, json].find((file) => context.exists(file as string)) ?? (json as string)
   }
 
 const settingsFile = opencodeFile(opencodeFolder)
@@ -22,23 +22,23 @@ export const opencode: HookedEditor = {
   keyPath: ['mcp'],
   userFile: settingsFile,
   projectFile: opencodeFile(inProject()),
-  signs: [opencodeFolder],
+  detectionPaths: [opencodeFolder],
   entry: ({ command, args }) => ({ type: 'local', command: [command, ...args], enabled: true }),
   liftEntry: (url) => ({ type: 'remote', url: `${url}/mcp`, enabled: true }),
   hooks: {
     // The plugin is a file of this user: it means nothing to others who work on the project.
-    entries: (around, isProject) => (isProject ? [] : [pluginEntry(around)]),
+    entries: (context, isProject) => (isProject ? [] : [pluginEntry(context)]),
     prepare: refreshPlugin,
-    reach: 'messages wake it, once it has a session',
-    trouble: (_, { env, exists }) =>
+    deliveryText: 'messages wake it, once it has a session',
+    findTrouble: (_, { env, exists }) =>
       exists(pluginPath(env)) ? undefined : { text: ' names a plugin that is not there: ', path: pluginPath(env) },
   },
 }
 
-function pluginEntry(around: InstallContext): InstalledHook {
-  const path = pluginPath(around.env)
+function pluginEntry(context: InstallContext): InstalledHook {
+  const path = pluginPath(context.env)
   return {
-    file: settingsFile(around),
+    file: settingsFile(context),
     keyPath: ['plugin'],
     slot: { mark: basename(path) },
     value: pathToFileURL(path).href,

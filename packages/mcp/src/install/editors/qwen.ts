@@ -9,7 +9,7 @@ export const qwen: EditorRule = {
   keyPath: ['mcpServers'],
   userFile: inHome('.qwen', 'settings.json'),
   projectFile: inProject('.qwen', 'settings.json'),
-  signs: [inHome('.qwen')],
+  detectionPaths: [inHome('.qwen')],
   entry: plainEntry,
   // Without a type, `url` means SSE here.
   liftEntry: (url) => ({ url: `${url}/sse` }),

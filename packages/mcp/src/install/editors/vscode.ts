@@ -1,7 +1,7 @@
 // VS Code: its settings and our entry there.
 
 import type { EditorRule } from '../editor-rule.ts'
-import { bySse } from '../entries.ts'
+import { sseEntry } from '../entries.ts'
 import { inAppData, inProject } from '../paths.ts'
 
 // VS Code reads the mcp.json of its profile, and nothing under `mcpServers` in ~/.vscode.
@@ -9,7 +9,7 @@ export const vscode: EditorRule = {
   keyPath: ['servers'],
   userFile: inAppData('Code', 'User', 'mcp.json'),
   projectFile: inProject('.vscode', 'mcp.json'),
-  signs: [inAppData('Code')],
+  detectionPaths: [inAppData('Code')],
   entry: ({ command, args }) => ({ type: 'stdio', command, args }),
-  liftEntry: bySse,
+  liftEntry: sseEntry,
 }

@@ -7,6 +7,6 @@ import { inHome } from '../paths.ts'
 export const windsurf: EditorRule = {
   keyPath: ['mcpServers'],
   userFile: inHome('.codeium', 'windsurf', 'mcp_config.json'),
-  signs: [inHome('.codeium', 'windsurf')],
+  detectionPaths: [inHome('.codeium', 'windsurf')],
   entry: plainEntry,
 }

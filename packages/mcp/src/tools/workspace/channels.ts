@@ -2,9 +2,9 @@
 
 import { z } from 'zod'
 import { listAnswer } from '../../text.ts'
-import { envelopeTool } from '../tool.ts'
+import { defineEnvelopeTool } from '../tool.ts'
 
-export const joinChannelTool = envelopeTool({
+export const joinChannelTool = defineEnvelopeTool({
   name: 'join_channel',
   title: 'Join a channel',
   description: 'Enter a channel from its current message on; it is made if there is none.',
@@ -14,7 +14,7 @@ export const joinChannelTool = envelopeTool({
   run: (client, { channel }) => client.call('channel.join', { channel, create: true }),
 })
 
-export const leaveChannelTool = envelopeTool({
+export const leaveChannelTool = defineEnvelopeTool({
   name: 'leave_channel',
   title: 'Leave a channel',
   description: 'Leave a channel. What you have not read stays in your inbox.',
@@ -23,12 +23,12 @@ export const leaveChannelTool = envelopeTool({
   run: (client, { channel }) => client.call('channel.leave', { channel }),
 })
 
-export const listChannelsTool = envelopeTool({
+export const listChannelsTool = defineEnvelopeTool({
   name: 'list_channels',
   title: 'List channels',
   description: 'The channels of the workspace.',
   input: z.object({}),
   hints: { readOnly: true, idempotent: true },
-  isForAnyone: true,
+  worksWithoutAgent: true,
   run: async (client) => listAnswer('channels', (await client.call('channel.list', {})).channels),
 })

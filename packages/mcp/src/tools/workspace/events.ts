@@ -2,14 +2,14 @@
 
 import { RelayError } from '@agent-relay/sdk'
 import { listEvents } from '@agent-relay/sdk/internal/client'
-import { strangeTypes } from '@agent-relay/sdk/internal/event-text'
+import { unknownTypesText } from '@agent-relay/sdk/internal/event-text'
 import type { OutputOf, RelayEvent } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { envelopeTool } from '../tool.ts'
+import { defineEnvelopeTool } from '../tool.ts'
 
 const eventsBytesMax = 24 * 1024
 
-export const listEventsTool = envelopeTool({
+export const listEventsTool = defineEnvelopeTool({
   name: 'list_events',
   title: 'List events',
   description:
@@ -22,19 +22,19 @@ export const listEventsTool = envelopeTool({
   }),
   hints: { readOnly: true, idempotent: true },
   run: async (client, input) => {
-    mustBeTypes(input.types)
-    return fitting(await listEvents(client, input), input.since !== undefined)
+    checkEventTypes(input.types)
+    return fitPage(await listEvents(client, input), input.since !== undefined)
   },
 })
 
 /** Refuses unknown types: a misspelled one would never match. */
-function mustBeTypes(types: readonly string[] | undefined): void {
-  const strange = strangeTypes(types)
+function checkEventTypes(types: readonly string[] | undefined): void {
+  const strange = unknownTypesText(types)
   if (strange !== undefined) throw new RelayError(strange, { code: 'input.invalid' })
 }
 
 /** The part of a page that fits, cut at the end that is asked for next, and between entries: events of one entry belong together. */
-function fitting(page: OutputOf<'event.list'>, isUpward: boolean): OutputOf<'event.list'> {
+function fitPage(page: OutputOf<'event.list'>, isUpward: boolean): OutputOf<'event.list'> {
   const entries = new Map<number, RelayEvent[]>()
   for (const event of page.events) entries.set(event.seq, [...(entries.get(event.seq) ?? []), event])
   const numbers = [...entries.keys()]
@@ -54,7 +54,7 @@ function fitting(page: OutputOf<'event.list'>, isUpward: boolean): OutputOf<'eve
 /** The types that concern an agent. Other types, such as the creation of channels, must be named. */
 const eventTypesDefault = ['message.created', 'delivery.*', 'action.*', 'session.event']
 
-export const subscribeEventsTool = envelopeTool({
+export const subscribeEventsTool = defineEnvelopeTool({
   name: 'subscribe_events',
   title: 'Subscribe to events',
   description: `Have events pushed to your host. It shows you none? Call list_events. Default types: ${eventTypesDefault.join(', ')}. An empty list ends it.`,
@@ -64,10 +64,10 @@ export const subscribeEventsTool = envelopeTool({
   }),
   hints: { idempotent: true },
   run: async (client, { types = eventTypesDefault, since }) => {
-    mustBeTypes(types)
+    checkEventTypes(types)
     const { seq } = await client.call('workspace.status', {})
     const cursor = since ?? seq
-    const pushed = await client.sessionActions.subscribe({ types, since: cursor })
+    const pushed = await client.sessionServices.subscribe({ types, since: cursor })
     if (types.length === 0) return { pushed: false, cursor }
     const note = pushed
       ? `Events come as notifications/relay/event. Your host shows you none? Call list_events with since=${cursor}.`

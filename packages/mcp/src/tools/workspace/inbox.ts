@@ -4,10 +4,10 @@ import { RelayError } from '@agent-relay/sdk'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { bodiesBytesMax, shownMessages } from '../relay-inbox.ts'
-import { envelopeTool } from '../tool.ts'
+import { defineEnvelopeTool } from '../tool.ts'
 
 /** Hands out unread messages. They count as read when the agent makes its next call. */
-export const listInboxTool = envelopeTool({
+export const listInboxTool = defineEnvelopeTool({
   name: 'list_inbox',
   title: 'Read your inbox',
   description: 'Messages sent to you, your channels or everyone. They count as read at your next call.',
@@ -27,7 +27,7 @@ export const listInboxTool = envelopeTool({
   },
 })
 
-export const markReadTool = envelopeTool({
+export const markReadTool = defineEnvelopeTool({
   name: 'mark_read',
   title: 'Mark as read',
   description: 'Mark a message, or all of a thread, as read.',
@@ -42,7 +42,7 @@ export const markReadTool = envelopeTool({
 })
 
 /** Hands out as many messages as one answer may hold, and says how many more there are. */
-export const flushDeliveriesTool = envelopeTool({
+export const flushDeliveriesTool = defineEnvelopeTool({
   name: 'flush_deliveries',
   title: 'Deliver what waits',
   description: 'Hand out everything that waits for you, now, up to one page.',

@@ -2,20 +2,20 @@
 
 import { z } from 'zod'
 import { actionTools } from '../actions.ts'
-import { envelopeTool, type Tool } from '../tool.ts'
+import { defineEnvelopeTool, type Tool } from '../tool.ts'
 import { listAgentsTool, registerAgentTool } from './agents.ts'
 import { joinChannelTool, leaveChannelTool, listChannelsTool } from './channels.ts'
 import { listEventsTool, subscribeEventsTool } from './events.ts'
 import { flushDeliveriesTool, listInboxTool, markReadTool } from './inbox.ts'
 import { reactTool, replyTool, sendMessageTool } from './messages.ts'
 
-const workspaceStatusTool = envelopeTool({
+const workspaceStatusTool = defineEnvelopeTool({
   name: 'workspace_status',
   title: 'Workspace status',
   description: 'Who you are, and the status of the workspace and its daemon.',
   input: z.object({}),
   hints: { readOnly: true, idempotent: true },
-  isForAnyone: true,
+  worksWithoutAgent: true,
   run: async (client) => {
     const status = await client.call('workspace.status', {})
     const { workspace, agent, daemonVersion, uptimeMs, agents, sessions, messages, seq, lagMs } = status

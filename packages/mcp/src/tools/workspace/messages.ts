@@ -7,9 +7,9 @@ import { messageKinds, type OutputOf } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { parseAddress } from '../../client.ts'
 import { awayText } from '../../text.ts'
-import { envelopeTool } from '../tool.ts'
+import { defineEnvelopeTool } from '../tool.ts'
 
-export const sendMessageTool = envelopeTool({
+export const sendMessageTool = defineEnvelopeTool({
   name: 'send_message',
   title: 'Send a message',
   description: 'Send to a channel, an agent, or a group of agents. It is stored even if they are away.',
@@ -43,7 +43,7 @@ function sentAnswer({ id, to, away, unreachable, notReached, failed }: OutputOf<
   return { id, to, away, unreachable, notReached, failed, note: notes.length === 0 ? undefined : notes.join(' ') }
 }
 
-export const replyTool = envelopeTool({
+export const replyTool = defineEnvelopeTool({
   name: 'reply',
   title: 'Reply to a message',
   description: 'Answer a message in its thread, where it was said; a broadcast is answered to its sender.',
@@ -53,7 +53,7 @@ export const replyTool = envelopeTool({
     sentAnswer(await client.call('message.send', { replyTo: message, body: text }), text),
 })
 
-export const reactTool = envelopeTool({
+export const reactTool = defineEnvelopeTool({
   name: 'react',
   title: 'React to a message',
   description: 'Put an emoji on a message, or take yours off.',

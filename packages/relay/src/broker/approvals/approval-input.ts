@@ -6,32 +6,32 @@ import { clean, cleanLine } from '@agent-relay/sdk/internal/clean'
 import { type Approval, type ApprovalClosed, limits, type Question } from '@agent-relay/sdk/protocol'
 import type { OpenInput } from '../../core/approvals.ts'
 import type { ApprovalRow } from '../../core/view.ts'
-import { type ApprovalEnd, type AskedApproval, beginningOf } from './approval-runtime.ts'
+import { type ApprovalEnd, copyBeginning, type NewApproval } from './approval-runtime.ts'
 
 const labelCharsMax = 200
 
-export function openInputOf(asked: AskedApproval): OpenInput {
+export function approvalOpenInput(asked: NewApproval): OpenInput {
   const { agent, vendor, tool, input, inputChars = 0, isCut, directory, choices, questions, mark } = asked
   const all = [agent, vendor, tool, input, directory, choices, ...(questions ? [questions] : [])]
   const digest = createHash('sha256').update(JSON.stringify(all))
-  const cut = clean(beginningOf(input, limits.approvalInputCharsMax))
+  const cut = clean(copyBeginning(input, limits.approvalInputCharsMax))
   const hiddenChars = Math.max(input.length, inputChars) - Math.min(input.length, limits.approvalInputCharsMax)
-  const hiddenLines = linesIn(input) - linesIn(beginningOf(input, limits.approvalInputCharsMax))
+  const hiddenLines = linesIn(input) - linesIn(copyBeginning(input, limits.approvalInputCharsMax))
   const isExact = cut === input && hiddenChars === 0 && !isCut
   const whole =
-    input.length > limits.approvalInputCharsMax ? beginningOf(input, limits.approvalWholeCharsMax) : undefined
+    input.length > limits.approvalInputCharsMax ? copyBeginning(input, limits.approvalWholeCharsMax) : undefined
   return {
-    ...{ agent, vendor, tool: labelOf(tool), input: cut, isExact, directory },
+    ...{ agent, vendor, tool: cleanLabel(tool), input: cut, isExact, directory },
     ...(hiddenChars > 0 ? { hiddenChars, hiddenLines } : {}),
-    ...(whole === undefined ? {} : wholeOf(whole, Math.max(input.length, inputChars))),
-    choices: choices.map(({ id, kind, label }) => ({ id, kind, ...(label ? { label: labelOf(label) } : {}) })),
+    ...(whole === undefined ? {} : wholeInput(whole, Math.max(input.length, inputChars))),
+    choices: choices.map(({ id, kind, label }) => ({ id, kind, ...(label ? { label: cleanLabel(label) } : {}) })),
     ...(questions ? { questions: questions.map(cleanQuestion) } : {}),
     ...(mark === undefined ? {} : { mark }),
     digest: digest.digest('hex').slice(0, 32),
   }
 }
 
-function wholeOf(text: string, chars: number): Pick<OpenInput, 'whole' | 'isWhole'> {
+function wholeInput(text: string, chars: number): Pick<OpenInput, 'whole' | 'isWhole'> {
   const whole = clean(text)
   return { whole, isWhole: whole.length === chars && whole === text }
 }
@@ -51,12 +51,12 @@ function cleanQuestion({ text, options, isMany }: Question): Question {
   return { text: clean(text), options: shown, ...(isMany ? { isMany } : {}) }
 }
 
-function labelOf(text: string): string {
-  return cleanLine(beginningOf(text, 2 * labelCharsMax)).slice(0, labelCharsMax)
+function cleanLabel(text: string): string {
+  return cleanLine(copyBeginning(text, 2 * labelCharsMax)).slice(0, labelCharsMax)
 }
 
 /** Makes the form of an approval that lists show. */
-export function shown({ isExact, hiddenChars: chars = 0, hiddenLines: lines, ...row }: ApprovalRow): Approval {
+export function listedApproval({ isExact, hiddenChars: chars = 0, hiddenLines: lines, ...row }: ApprovalRow): Approval {
   const { id, agent, vendor, tool, input, directory, machine, choices, questions, at, digest } = row
   const hidden = isExact ? {} : { hidden: { chars, ...(lines ? { lines } : {}) } }
   const where = { ...(directory === undefined ? {} : { directory }), ...(machine === undefined ? {} : { machine }) }
@@ -76,16 +76,16 @@ export function shown({ isExact, hiddenChars: chars = 0, hiddenLines: lines, ...
 }
 
 /** Makes the form of an approval with its whole stored input. `whole` is undefined if the row itself has all of the input. */
-export function shownWhole(row: ApprovalRow, whole: string | undefined): Approval {
-  if (whole === undefined) return shown(row)
+export function wholeApproval(row: ApprovalRow, whole: string | undefined): Approval {
+  if (whole === undefined) return listedApproval(row)
   const all = limits.approvalInputCharsMax + (row.hiddenChars ?? 0)
   const hiddenChars = Math.max(0, all - limits.approvalWholeCharsMax)
   const { isWhole: isExact = false } = row
-  return shown({ ...row, input: whole, isExact, hiddenChars, hiddenLines: undefined })
+  return listedApproval({ ...row, input: whole, isExact, hiddenChars, hiddenLines: undefined })
 }
 
 /** Makes the form of an approval's end that its asker is told. */
-export function endOf({
+export function approvalEndOf({
   how,
   choice,
   kind,
@@ -97,6 +97,6 @@ export function endOf({
 }
 
 /** Makes the source of an approval, which identifies its asker. It includes the session, so that no session closes the approvals of another. */
-export function sourceOf({ id }: { id: string }, key: string): string {
+export function approvalSource({ id }: { id: string }, key: string): string {
   return `${id}/${key}`
 }

@@ -3,18 +3,18 @@
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
 import { daemonName, limits } from '@agent-relay/sdk/protocol'
-import { type AnswerInput, delegationText, isHeldNow } from '../../core/approvals.ts'
+import { type AnswerInput, delegationText, isDelegationInForce } from '../../core/approvals.ts'
 import type { ApprovalRow, View } from '../../core/view.ts'
 
 /** Maximum length of an approval's input in messages and in lists of agents. */
 const shortCharsMax = 80
 
-type Asked = Pick<ApprovalRow, 'id' | 'agent' | 'tool' | 'input'>
+type BlockingApproval = Pick<ApprovalRow, 'id' | 'agent' | 'tool' | 'input'>
 
 /**
  * Makes the message to whoever hired the blocked agent, with a cause (command id) that makes it unique across machines. Undefined if nobody hired the agent.
  */
-export function approvalNotice(view: View, { id, agent, tool, input }: Asked, now: number, where = '') {
+export function approvalNotice(view: View, { id, agent, tool, input }: BlockingApproval, now: number, where = '') {
   const parent = view.agent(agent)?.parent
   const hirer = parent === undefined ? undefined : view.agent(parent)
   if (!hirer) return undefined
@@ -22,28 +22,28 @@ export function approvalNotice(view: View, { id, agent, tool, input }: Asked, no
   const fix = isPerson
     ? 'To answer it: agent-relay approvals'
     : 'A person has to answer it. relay_who says when it goes on.'
-  const may = view.policy().approve.find((each) => each.agent === parent && isHeldNow(each, now))
+  const may = view.policy().approve.find((each) => each.agent === parent && isDelegationInForce(each, now))
   const own = may ? ` You may answer for some of your workers (${delegationText(may)}): agent-relay approve ${id}` : ''
-  const body = `${agent}${where} is blocked: it ${shortWish({ tool, input })} (${id}). ${fix}${own}`
+  const body = `${agent}${where} is blocked: it ${wantedActionText({ tool, input })} (${id}). ${fix}${own}`
   return { input: { to: hirer.name, body, kind: 'status' as const }, cause: `approval/${id}` }
 }
 
 /** Makes a message with the words of a denial, from the person or the daemon, for CLIs that cannot pass them to their model. */
-export function wordsMessage(view: View, { id, words, asker }: AnswerInput, person: string) {
+export function denialMessage(view: View, { id, words, asker }: AnswerInput, person: string) {
   const row = view.approvals.byId(id)
   if (words === undefined || !row) return undefined
   const by = view.agent(person) ? person : daemonName
   const who = by === daemonName ? (asker?.name ?? 'A person') : 'I'
-  return { input: { to: row.agent, body: `${who} denied ${id} (it ${shortWish(row)}): ${words}` }, by }
+  return { input: { to: row.agent, body: `${who} denied ${id} (it ${wantedActionText(row)}): ${words}` }, by }
 }
 
 /** Returns a text about an approval such as `wants to run "npm test"` or `wants to edit src/app.ts`. */
-export function shortWish({ tool, input }: Pick<ApprovalRow, 'tool' | 'input'>): string {
+export function wantedActionText({ tool, input }: Pick<ApprovalRow, 'tool' | 'input'>): string {
   const { wants, rest } = permissionPhrase({ tool, input })
-  return cleanLine(rest === input ? `${wants} "${shortOf(input)}"` : wants)
+  return cleanLine(rest === input ? `${wants} "${shortInput(input)}"` : wants)
 }
 
-export function shortOf(input: string): string {
+export function shortInput(input: string): string {
   const line = cleanLine(input.slice(0, limits.approvalInputCharsMax))
   return line.length <= shortCharsMax ? line : `${line.slice(0, shortCharsMax - 1)}…`
 }

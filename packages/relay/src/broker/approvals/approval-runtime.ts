@@ -8,32 +8,32 @@ export interface ApprovalQueue {
    * Opens an approval, and resolves when it is over: somebody has answered, or it was closed. Never rejects; an approval that could not be opened, because
    * there are too many, is over at once as `cancelled`.
    */
-  open(asked: AskedApproval): Promise<ApprovalEnd>
+  open(asked: NewApproval): Promise<ApprovalEnd>
   /** Closes an approval that its asker knows to be over. Does nothing if the approval is over already, or was never opened. `kind`: the choice, if known. */
   close(source: string, how: Exclude<ApprovalHow, 'answered' | 'restart'>, kind?: ApprovalChoice['kind']): void
   /**
    * Whether the agent waits for an answer to an approval; no message may be put before the agent meanwhile. `mark`: ignores the approval with this mark that an
    * earlier daemon left.
    */
-  isOpen(agent: string, mark?: string): boolean
+  hasOpen(agent: string, mark?: string): boolean
   /** Whether an approval of the agent ended a moment ago, so that its screen may still show the question. */
-  isJustOver(agent: string): boolean
+  hasJustEnded(agent: string): boolean
 }
 
 /** Copies the beginning of a text: a slice would keep the whole text in memory. */
-export function beginningOf(text: string, charsMax: number): string {
+export function copyBeginning(text: string, charsMax: number): string {
   return Buffer.from(text.slice(0, charsMax), 'utf16le').toString('utf16le')
 }
 
 /** Makes a mark by which a hook that comes back after a restart is recognised. Others see the stored mark, so the hook's key itself is not stored. */
-export function markOf(agent: string, key: string): string {
+export function approvalMark(agent: string, key: string): string {
   return createHash('sha256')
     .update(JSON.stringify([agent, key]))
     .digest('hex')
     .slice(0, 32)
 }
 
-export interface AskedApproval {
+export interface NewApproval {
   /** Identifies the approval and its asker; unique within the workspace. */
   source: string
   agent: string
@@ -53,11 +53,11 @@ export interface AskedApproval {
   /** Set if the asker outlives the daemon: it then asks the next daemon again with the same mark and gets the same approval. */
   mark?: string
   /** Called before an answer is accepted: closes the approval if its question is gone from the asker. */
-  check?(): Promise<void>
+  closeIfGone?(): Promise<void>
   /** Whether the asker passes the words of a denial on to the model. */
   passesWords?: boolean
   /** Whether the agent's hirer is told of the approval in another way than by a message. */
-  isTold?: boolean
+  isHirerTold?: boolean
 }
 
 export type ApprovalEnd =
@@ -65,7 +65,7 @@ export type ApprovalEnd =
   | { how: Exclude<ApprovalHow, 'answered'> }
 
 /** The choices that most CLIs offer for a permission. */
-export const plainChoices: readonly ApprovalChoice[] = [
+export const permissionChoices: readonly ApprovalChoice[] = [
   { id: 'allow', kind: 'allow' },
   { id: 'always', kind: 'always' },
   { id: 'deny', kind: 'deny' },

@@ -4,16 +4,16 @@
 import type { Need, OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/protocol'
 import { firstLine } from '../../core/first-line.ts'
-import { byUrgency, hasFailed, needKeys } from '../../core/needs.ts'
-import { openQuestions } from '../../core/open-questions.ts'
+import { compareUrgency, hasWorkerFailed, needKeys } from '../../core/needs.ts'
+import { findOpenQuestions } from '../../core/open-questions.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
-import { formerWorker } from '../../core/repeat-work.ts'
+import { findFormerWorker } from '../../core/repeat-work.ts'
 import { type Reader, sees, seesAll } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { MessageHead, WorkerRow } from '../../core/view.ts'
-import { type Asking, actorOf, causeOf, type WorkspaceCore } from '../call.ts'
-import { Budget } from '../long-reads.ts'
-import { shortWish } from './approval-notice.ts'
+import { actorOf, type CallContext, causeOf, type WorkspaceCore } from '../call.ts'
+import { ReadTimeBudget } from '../long-reads.ts'
+import { wantedActionText } from './approval-notice.ts'
 import type { Approvals } from './approvals.ts'
 import type { Mentions } from './mentions.ts'
 
@@ -21,28 +21,28 @@ const needsDefault = 200
 /** Number of the newest workers among which failed ones are looked for. */
 const failedAmongMax = 200
 /** Number of characters of a message's body that are read for its first line. */
-const headChars = 200
+const firstLineChars = 200
 
-type Needing = WorkspaceCore & {
+type NeedsWorkspace = WorkspaceCore & {
   approvals: Approvals
   mentions: Mentions
-  waits: { about(agent: string): string[] }
+  waits: { awaitedMessageIds(agent: string): string[] }
   workers: { list(reader: Reader, input: object): Worker[] }
 }
 
 /** A need (one thing that waits for a person) before its message is read. */
-type Found = Omit<Need, 'message'> & { head?: MessageHead }
+type FoundNeed = Omit<Need, 'message'> & { head?: MessageHead }
 
-export function* needs(
-  { workspace }: { workspace: Needing },
-  asking: Asking,
+export function* listNeeds(
+  { workspace }: { workspace: NeedsWorkspace },
+  asking: CallContext,
   { limit = needsDefault }: ParsedInputOf<'need.list'>,
 ): Steps<OutputOf<'need.list'>> {
-  const found = yield* needsOf(workspace, asking)
+  const found = yield* findNeeds(workspace, asking)
   const shown: Need[] = []
   let bytes = 0
   for (const { head, ...need } of found.slice(0, limit)) {
-    const message = head && workspace.store.queries.whole(head)
+    const message = head && workspace.store.queries.messageWithBody(head)
     bytes += message === undefined ? 0 : Buffer.byteLength(message.body)
     if (bytes > limits.pageBytesMax && shown.length > 0) break
     shown.push(message === undefined ? need : { ...need, message })
@@ -55,14 +55,14 @@ export function* needs(
  * Dismisses needs (things that wait for a person). Accepts only keys of the list, so that the table of dismissed keys does not grow by names that mean nothing.
  * Idempotent.
  */
-export async function dismiss(
-  { workspace }: { workspace: Needing },
-  asking: Asking,
+export async function dismissNeed(
+  { workspace }: { workspace: NeedsWorkspace },
+  asking: CallContext,
   { key, through = Number.MAX_SAFE_INTEGER }: ParsedInputOf<'need.dismiss'>,
 ): Promise<OutputOf<'need.dismiss'>> {
   const { store, engine, reads } = workspace
   const by = actorOf(asking)
-  const found = await reads.run(needsOf(workspace, asking), new Budget(), asking.abandoned)
+  const found = await reads.run(findNeeds(workspace, asking), new ReadTimeBudget(), asking.abandoned)
   const need = found.find((each) => each.key === key)
   if (!need && !store.needs.isDismissed(by, key)) throw new RefusalError('need.unknown', { key })
   const input = { key, through: need && Math.min(through, need.head?.seq ?? 0) }
@@ -71,61 +71,61 @@ export async function dismiss(
   return {}
 }
 
-function* needsOf(workspace: Needing, asking: Asking): Steps<Found[]> {
-  const told = yield* toldTo(workspace, asking)
-  return [...approvalsFor(workspace, asking), ...workersFor(workspace, asking), ...told].sort(byUrgency)
+function* findNeeds(workspace: NeedsWorkspace, asking: CallContext): Steps<FoundNeed[]> {
+  const told = yield* messageNeeds(workspace, asking)
+  return [...approvalNeeds(workspace, asking), ...workerNeeds(workspace, asking), ...told].sort(compareUrgency)
 }
 
-function approvalsFor({ store: { view } }: Needing, { session }: Asking): Found[] {
+function approvalNeeds({ store: { view } }: NeedsWorkspace, { session }: CallContext): FoundNeed[] {
   const open = view.approvals.open().filter((row) => sees(view, session, 'approval', row))
   return open.map((row) => ({
     key: needKeys.approval(row.id),
     kind: 'approval',
     who: row.agent,
-    text: shortWish(row),
+    text: wantedActionText(row),
     since: timeOf(row.at),
     approval: row.id,
   }))
 }
 
 /** Lists workers that need a person. An agent that waits for an approval is listed with the approvals already, also in the moment after the answer. */
-function workersFor(workspace: Needing, { session, by }: Asking): Found[] {
+function workerNeeds(workspace: NeedsWorkspace, { session, by }: CallContext): FoundNeed[] {
   const { store, workers, approvals, sessions, clock } = workspace
   const { view } = store
-  const isAsking = (name: string) => view.approvals.of(name).length > 0 || approvals.isJustOver(name)
+  const isAsking = (name: string) => view.approvals.of(name).length > 0 || approvals.hasJustEnded(name)
   const blocked = workers.list(session, {}).filter(({ name, status }) => status === 'blocked' && !isAsking(name))
   const done = store.needs.dismissed(by)
   const isLast = ({ id, name }: WorkerRow) => view.workers.byName(name)?.id === id
   const failed = view.workers
     .latest(failedAmongMax)
-    .filter((row) => hasFailed(row, clock.now()) && isLast(row) && sees(view, session, 'worker', row))
+    .filter((row) => hasWorkerFailed(row, clock.now()) && isLast(row) && sees(view, session, 'worker', row))
     .filter(({ id }) => !done.has(needKeys.failed(id)))
   return [
-    ...blocked.map(({ id, name, reason, changedAt }): Found => {
-      const run = view.runs.busyWith(name)?.id
+    ...blocked.map(({ id, name, reason, changedAt }): FoundNeed => {
+      const run = view.runs.currentRunOf(name)?.id
       const key = needKeys.blocked({ id, changedAt })
       const need = { key, kind: 'blocked', who: name, text: reason ?? 'a dialog is open', since: changedAt } as const
       return { ...need, worker: id, ...(run === undefined ? {} : { run }) }
     }),
-    ...failed.map(({ id, name, reason, code, changedAt }): Found => {
+    ...failed.map(({ id, name, reason, code, changedAt }): FoundNeed => {
       const text = reason ?? `it ended with code ${code}`
       const need = { key: needKeys.failed(id), kind: 'failed', who: name, text, since: timeOf(changedAt) } as const
-      const former = formerWorker(view, session, { name, machine: sessions.machine })
+      const former = findFormerWorker(view, session, { name, machine: sessions.machine })
       return { ...need, worker: id, ...('refusal' in former ? {} : { canRetry: true }) }
     }),
   ]
 }
 
 /** Lists messages to the person that are neither answered nor dismissed, read or not. */
-function* toldTo({ store, waits, mentions }: Needing, { session, by }: Asking): Steps<Found[]> {
+function* messageNeeds({ store, waits, mentions }: NeedsWorkspace, { session, by }: CallContext): Steps<FoundNeed[]> {
   const { view, needs: rows } = store
   const done = rows.dismissed(by)
-  const open = yield* openQuestions(view, by, waits.about(by))
+  const open = yield* findOpenQuestions(view, by, waits.awaitedMessageIds(by))
   const questions = new Map(open.filter(({ from }) => from !== by).map((head) => [head.id, head]))
   const told = new Map<string, MessageHead[]>()
   // On the page and at the command line a person sees every channel, and may be named in any.
   const isEverywhere = seesAll(session) && view.agent(by)?.type === 'human'
-  for (const { head, kind } of yield* mentions.since(by, isEverywhere)) {
+  for (const { head, kind } of yield* mentions.messagesNeeding(by, isEverywhere)) {
     const { conversation, id, seq } = head
     const heads = told.get(conversation)
     if (kind === 'question') questions.set(id, head)
@@ -135,18 +135,18 @@ function* toldTo({ store, waits, mentions }: Needing, { session, by }: Asking): 
   }
   const needOf = (head: MessageHead) => ({
     who: head.from,
-    text: firstLine(view.beginning(head, headChars)),
+    text: firstLine(view.bodyStart(head, firstLineChars)),
     since: timeOf(head.at),
     head,
   })
   // Sorted by journal number, since several questions may have the same time.
-  const asked = [...questions.values()].sort(bySeq).map((head): Found => {
+  const asked = [...questions.values()].sort(bySeq).map((head): FoundNeed => {
     return { ...needOf(head), key: needKeys.question(head.id), kind: 'question' }
   })
   return [
     ...asked.filter(({ key }) => !done.has(key)),
     // All messages in one conversation make one need: ten messages in a row need the person once.
-    ...[...told].map(([conversation, heads]): Found => {
+    ...[...told].map(([conversation, heads]): FoundNeed => {
       const [newest, oldest] = [heads[0], heads.at(-1)] as [MessageHead, MessageHead]
       const many = { key: needKeys.told(conversation), kind: 'mention', count: heads.length } as const
       return { ...needOf(newest), ...many, since: timeOf(oldest.at) }

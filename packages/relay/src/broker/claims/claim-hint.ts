@@ -4,47 +4,47 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { daemonName } from '@agent-relay/sdk/protocol'
-import type { Parts } from '../call.ts'
+import type { WorkspaceParts } from '../call.ts'
 
 /** Returns the names of connected agents. People do not count: their editors' edits are not checked against claims. */
-export function liveAgents({ store, sessions }: Pick<Parts, 'store' | 'sessions'>): string[] {
+export function liveAgents({ store, sessions }: Pick<WorkspaceParts, 'store' | 'sessions'>): string[] {
   const names = new Set(sessions.all().flatMap(({ agent }) => agent ?? []))
   return [...names].filter((name) => isAgent(store, name))
 }
 
-function isAgent(store: Parts['store'], name: string): boolean {
+function isAgent(store: WorkspaceParts['store'], name: string): boolean {
   return name !== daemonName && store.view.agent(name)?.type !== 'human'
 }
 
-export class ClaimHint {
-  readonly #parts: Pick<Parts, 'store' | 'sessions' | 'clock'>
+export class ClaimHintFile {
+  readonly #parts: Pick<WorkspaceParts, 'store' | 'sessions' | 'clock'>
   readonly #path: string | undefined
   #isThere = false
 
-  constructor(parts: Pick<Parts, 'store' | 'sessions' | 'clock' | 'hub' | 'name'>, folder?: string) {
+  constructor(parts: Pick<WorkspaceParts, 'store' | 'sessions' | 'clock' | 'hub' | 'name'>, folder?: string) {
     this.#parts = parts
     this.#path = folder === undefined ? undefined : join(folder, `claims.${parts.name}`)
     if (this.#path === undefined) return
-    parts.sessions.onChange(() => this.#look())
+    parts.sessions.onChange(() => this.#update())
     parts.hub.listen((entries) => {
       const isNews = ({ type }: { type: string }) => type === 'claim.made' || type === 'workspace.policy-set'
-      if (entries.some(({ facts }) => facts.some(isNews))) this.#look()
+      if (entries.some(({ facts }) => facts.some(isNews))) this.#update()
     })
-    this.#look(true)
+    this.#update(true)
   }
 
   close(): void {
-    if (this.#isThere) this.#put(false)
+    if (this.#isThere) this.#write(false)
   }
 
-  #look(isFirst = false): void {
+  #update(isFirst = false): void {
     const { store, clock } = this.#parts
-    const isNeeded = store.view.policy().claims !== 'off' && this.#mayMeet(clock.now())
-    if (isNeeded !== this.#isThere || isFirst) this.#put(isNeeded)
+    const isNeeded = store.view.policy().claims !== 'off' && this.#mayConflict(clock.now())
+    if (isNeeded !== this.#isThere || isFirst) this.#write(isNeeded)
   }
 
   /** Whether two agents are connected, or one agent is and a claim exists. Sessions come and go by the thousand, so the search stops at the second agent. */
-  #mayMeet(now: number): boolean {
+  #mayConflict(now: number): boolean {
     const { store, sessions } = this.#parts
     const found = new Set<string>()
     for (const { agent } of sessions.all()) {
@@ -55,7 +55,7 @@ export class ClaimHint {
   }
 
   /** Writes or removes the hint file. If that fails, hooks check no claims; nothing else fails. */
-  #put(isNeeded: boolean): void {
+  #write(isNeeded: boolean): void {
     const path = this.#path as string
     this.#isThere = isNeeded
     try {

@@ -4,15 +4,15 @@
 import { daemonName, limits } from '@agent-relay/sdk/protocol'
 import type { ClaimRow } from '../../core/view.ts'
 import type { Alarm } from '../../machine/clock.ts'
-import type { Parts } from '../call.ts'
+import type { WorkspaceParts } from '../call.ts'
 
 export class ClaimRenewals {
-  readonly #parts: Pick<Parts, 'engine' | 'clock' | 'ids'>
+  readonly #parts: Pick<WorkspaceParts, 'engine' | 'clock' | 'ids'>
   /** The latest edits that are not in the journal yet, by the file's path. */
   readonly #edits = new Map<string, { path: string; agent: string; at: number }>()
   #alarm: Alarm | undefined
 
-  constructor(parts: Pick<Parts, 'engine' | 'clock' | 'ids'>) {
+  constructor(parts: Pick<WorkspaceParts, 'engine' | 'clock' | 'ids'>) {
     this.#parts = parts
   }
 
@@ -21,10 +21,10 @@ export class ClaimRenewals {
   }
 
   /** Records that the holder of a claim has edited the file again. */
-  note({ path, agent, editedAt }: ClaimRow, at: number): void {
+  record({ path, agent, editedAt }: ClaimRow, at: number): void {
     if (at <= editedAt) return
     this.#edits.set(path, { path, agent, at })
-    this.#alarm ??= this.#parts.clock.after(limits.claimRenewMs, () => this.#tell())
+    this.#alarm ??= this.#parts.clock.after(limits.claimRenewMs, () => this.#submit())
   }
 
   /** Returns the claim with its renewal, if that is not stored yet. */
@@ -34,7 +34,7 @@ export class ClaimRenewals {
     return { ...claim, editedAt: edit.at, until: edit.at + limits.claimMs }
   }
 
-  #tell(): void {
+  #submit(): void {
     const { engine, ids } = this.#parts
     this.#alarm = undefined
     const edits = [...this.#edits.values()]

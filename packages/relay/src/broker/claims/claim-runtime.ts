@@ -5,11 +5,11 @@ import type { ClaimRow } from '../../core/view.ts'
 /** Finds claimed files that were committed. Implemented in work/commits.ts. */
 export interface CommitReader {
   /** Returns the claims whose files were committed after their holders' last edits, and not changed since. Files for which git takes too long are left out. */
-  committed(claims: readonly ClaimRow[], limit: { at: number; ms: number }): Promise<ClaimRow[]>
+  findCommitted(claims: readonly ClaimRow[], limit: { at: number; ms: number }): Promise<ClaimRow[]>
 }
 
 /** The files that an agent's tool call is about to write, as in the input of `claim.edit`. */
-export interface AskedEdit {
+export interface EditedFiles {
   cwd: string
   files: string[]
   trees?: string[]
@@ -17,11 +17,11 @@ export interface AskedEdit {
 }
 
 /** Checks the edits of a worker that are reported by the worker's protocol and not by a hook. Implemented in worker-edits.ts. */
-export interface EditDesk {
+export interface EditChecker {
   /** Returns the files that a call of this tool would write; tools have the names that the CLIs use. */
-  editsOf(tool: string, input: Readonly<Record<string, unknown>>, cwd: string): Omit<AskedEdit, 'cwd'>
+  editsOf(tool: string, input: Readonly<Record<string, unknown>>, cwd: string): Omit<EditedFiles, 'cwd'>
   /** Claims the files for the agent. Returns why the edit is denied, which the agent is told as well; undefined if the edit may go ahead. */
-  ask(agent: string, edit: AskedEdit): Promise<string | undefined>
+  check(agent: string, edit: EditedFiles): Promise<string | undefined>
   /** Records an edit that has happened, whether or not anybody asked about it before. */
-  made(agent: string, edit: AskedEdit): Promise<void>
+  recordEdit(agent: string, edit: EditedFiles): Promise<void>
 }

@@ -3,15 +3,15 @@
 
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { limits, type Policy } from '@agent-relay/sdk/protocol'
-import { timeText } from '../../core/claims.ts'
+import { utcTimeText } from '../../core/claims.ts'
 import type { ClaimRow } from '../../core/view.ts'
 
 /** Maximum number of claims that one text lists. */
-export const shownMax = 20
+export const claimsShownMax = 20
 const nameCharactersMax = 120
 const commandCharactersMax = 200
 
-export interface Crossed {
+export interface MetClaims {
   isDenied: boolean
   /** The git command that would change the files; unset if the edit is no git command. */
   git?: string
@@ -22,70 +22,75 @@ export interface Crossed {
 }
 
 /** Returns the text for the agent whose edit met claims: in place of its tool's answer if the edit was denied, otherwise beside it. */
-export function deniedText(by: string, claims: readonly ClaimRow[], how: Crossed): string {
-  if (!how.isDenied) return noticeText(by, claims, 'agent', how)
+export function editAnswerText(by: string, claims: readonly ClaimRow[], how: MetClaims): string {
+  if (!how.isDenied) return claimNoticeText(by, claims, 'agent', how)
   const ask = askText(claims)
   if (how.git === undefined)
-    return `${listed(claims)}. Your edit was not made. ${ask} The claim ends when they commit the file, or ${limits.claimMs / 60_000} minutes after their last edit.`
+    return `${claimsText(claims)}. Your edit was not made. ${ask} The claim ends when they commit the file, or ${limits.claimMs / 60_000} minutes after their last edit.`
   const next =
     how.policy === 'strict' ? ask : `${ask} If you are sure, give the same command again: it will go through.`
-  return `${shownCommand(how.git)} would touch files that others are editing in this checkout: ${listed(claims)}. It was not run. Name your own files instead. ${next}`
+  return `${quotedCommand(how.git)} would touch files that others are editing in this checkout: ${claimsText(claims)}. It was not run. Name your own files instead. ${next}`
 }
 
 /** Returns the text for an edit that was denied without a claim to name: the path is unclear, or the holder has let the file go since. */
-export function unmetText(unclear: string | undefined): string {
+export function deniedWithoutClaimText(unclear: string | undefined): string {
   if (unclear === undefined) return 'Another agent was editing it a moment ago. Try again.'
-  return `${shownName(unclear)} names another file for each process that opens it, so nobody can say whether that file is claimed. Your edit was not made. Name the file by its plain path.`
+  return `${quotedFile(unclear)} names another file for each process that opens it, so nobody can say whether that file is claimed. Your edit was not made. Name the file by its plain path.`
 }
 
 /** Returns the message to the holder of the claims, or to the agent whose edit met the claims. */
-export function noticeText(by: string, claims: readonly ClaimRow[], to: 'holder' | 'agent', how: Crossed): string {
-  const files = names(claims)
-  const what = how.git === undefined ? `edit ${files}` : `run ${shownCommand(how.git)}`
+export function claimNoticeText(
+  by: string,
+  claims: readonly ClaimRow[],
+  to: 'holder' | 'agent',
+  how: MetClaims,
+): string {
+  const files = fileNamesText(claims)
+  const what = how.git === undefined ? `edit ${files}` : `run ${quotedCommand(how.git)}`
   if (to === 'holder') {
     const drop = 'If you are done with it, commit it or run: agent-relay claims drop FILE'
     if (how.isDenied) return `${by} wanted to ${what}, while you are editing ${files}. It was denied. ${drop}`
     if (how.isElsewhere)
       return `${by} edits ${files} too, in another checkout of the repository: the changes will meet when they are merged.`
-    const did = how.git === undefined ? `has edited ${files}` : `has run ${shownCommand(how.git)}`
+    const did = how.git === undefined ? `has edited ${files}` : `has run ${quotedCommand(how.git)}`
     return `${by} ${did}, while you are editing ${files}${how.isLate ? '; the relay was asked too late to deny it' : ''}. Check your work.`
   }
   if (how.isElsewhere)
-    return `${listed(claims)}, in another checkout of the repository: your changes will meet when they are merged. ${askText(claims)}`
+    return `${claimsText(claims)}, in another checkout of the repository: your changes will meet when they are merged. ${askText(claims)}`
   const late = how.isLate ? ' The relay could not tell you in time.' : ''
-  return `${listed(claims)}.${late} Check that nothing of theirs is lost. ${askText(claims)}`
+  return `${claimsText(claims)}.${late} Check that nothing of theirs is lost. ${askText(claims)}`
 }
 
 /** Returns a text such as `Alice is editing src/a.ts (since 12:04 UTC)`, grouped by holder. */
-function listed(claims: readonly ClaimRow[]): string {
-  const named = claims.slice(0, shownMax)
+function claimsText(claims: readonly ClaimRow[]): string {
+  const named = claims.slice(0, claimsShownMax)
   const holders = [...new Set(named.map(({ agent }) => agent))]
   const parts = holders.map((holder) => {
     const theirs = named.filter(({ agent }) => agent === holder)
-    const since = timeText(Math.min(...theirs.map((claim) => claim.since)))
-    return `${holder} is editing ${names(theirs)} (since ${since})`
+    const since = utcTimeText(Math.min(...theirs.map((claim) => claim.since)))
+    return `${holder} is editing ${fileNamesText(theirs)} (since ${since})`
   })
   const more = claims.length - named.length
   return `${parts.join('; ')}${more > 0 ? `; and ${more} more files` : ''}`
 }
 
-function names(claims: readonly ClaimRow[]): string {
-  const shown = claims.slice(0, shownMax).map(({ file }) => shownName(file))
+function fileNamesText(claims: readonly ClaimRow[]): string {
+  const shown = claims.slice(0, claimsShownMax).map(({ file }) => quotedFile(file))
   const more = claims.length - shown.length
   return `${[...new Set(shown)].join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-function shownName(file: string): string {
+function quotedFile(file: string): string {
   const text = cleanLineForModel(file)
   const cut = text.length > nameCharactersMax ? `${text.slice(0, nameCharactersMax)}…` : text
   return /^[\w./@+-]+$/.test(cut) ? cut : JSON.stringify(cut)
 }
 
-function shownCommand(command: string): string {
+function quotedCommand(command: string): string {
   return `\`${cleanLineForModel(command).replaceAll('`', "'").slice(0, commandCharactersMax)}\``
 }
 
 function askText(claims: readonly ClaimRow[]): string {
-  const holders = [...new Set(claims.slice(0, shownMax).map(({ agent }) => agent))]
+  const holders = [...new Set(claims.slice(0, claimsShownMax).map(({ agent }) => agent))]
   return `To ask: ${holders.map((holder) => `relay_send(to="${holder}")`).join(', ')}.`
 }

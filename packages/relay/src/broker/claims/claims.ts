@@ -10,7 +10,7 @@ import {
   type OutputOf,
   type ParsedInputOf,
 } from '@agent-relay/sdk/protocol'
-import { type EditInput, met, type Place, stands } from '../../core/claims.ts'
+import { type CheckoutFile, type EditInput, findClaimConflicts, isClaimInForce } from '../../core/claims.ts'
 import type { RuleInput } from '../../core/decide.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { isInCharge, type Reader } from '../../core/sight.ts'
@@ -18,15 +18,15 @@ import type { ClaimRow } from '../../core/view.ts'
 import { type Alarm, isAhead } from '../../machine/clock.ts'
 import { type LateEdit, sweepLateEdits, takeLateEdits } from '../../machine/late-edits.ts'
 import { pathProbe } from '../../machine/path-probe.ts'
-import { type Asking, causeOf, type Parts } from '../call.ts'
+import { type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
 import { dayTokenMs } from '../sessions/credentials.ts'
-import { ClaimHint, liveAgents } from './claim-hint.ts'
+import { ClaimHintFile, liveAgents } from './claim-hint.ts'
 import { ClaimRenewals } from './claim-renewals.ts'
 import type { CommitReader } from './claim-runtime.ts'
-import { deniedText, noticeText, shownMax, unmetText } from './claim-texts.ts'
+import { claimNoticeText, claimsShownMax, deniedWithoutClaimText, editAnswerText } from './claim-texts.ts'
 
 /** Time without a session after which a claim's holder counts as gone. After a daemon's restart an agent's CLI connects again within a second or two. */
-const leaveMs = 15_000
+const holderGoneMs = 15_000
 /** Time for git to say whether a claimed file was committed: a hook waits for the answer, at most 200 ms. */
 const commitsMs = 120
 const listMs = 3_000
@@ -35,99 +35,103 @@ const warningsMax = 1_000
 /** Maximum length of a holder's task in the list of claims. */
 const taskCharsMax = 200
 
-type ClaimParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'ids' | 'name'>
-type Edited = OutputOf<'claim.edit'>
+type ClaimParts = Pick<WorkspaceParts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'ids' | 'name'>
+type EditAnswer = OutputOf<'claim.edit'>
 /** Who asks for a claim or an edit, and the id of its call. */
-type ClaimAsker = Pick<Asking, 'by' | 'id' | 'digest'>
+type ClaimAsker = Pick<CallContext, 'by' | 'id' | 'digest'>
 
 export class Claims {
   readonly #parts: ClaimParts
   readonly #hooksPath: string | undefined
-  readonly #hint: ClaimHint
+  readonly #hint: ClaimHintFile
   readonly #renewals: ClaimRenewals
-  readonly #leaving = new Map<string, Alarm>()
+  readonly #leavingAlarms = new Map<string, Alarm>()
   /** The git commands that an agent was warned of, with the time when the warning lapses. */
   readonly #warned = new Map<string, number>()
-  readonly #beganAt: number
+  readonly #startedAt: number
   readonly #commits: CommitReader | undefined
 
   constructor(parts: ClaimParts, { hooksPath, commits }: { hooksPath?: string; commits?: CommitReader } = {}) {
     this.#parts = parts
     this.#hooksPath = hooksPath
     this.#commits = commits
-    this.#beganAt = parts.clock.steady()
-    this.#hint = new ClaimHint(parts, hooksPath)
+    this.#startedAt = parts.clock.steady()
+    this.#hint = new ClaimHintFile(parts, hooksPath)
     this.#renewals = new ClaimRenewals(parts)
     if (hooksPath !== undefined) sweepLateEdits(hooksPath)
     parts.sessions.onChange((agent) => this.#onSession(agent))
-    // Holders of claims from before the daemon's start have `leaveMs` to come back.
+    // Holders of claims from before the daemon's start have `holderGoneMs` to come back.
     for (const agent of parts.store.view.claims.holders(parts.clock.now())) this.#onSession(agent)
   }
 
   close(): void {
-    for (const leaving of this.#leaving.values()) leaving.cancel()
+    for (const leaving of this.#leavingAlarms.values()) leaving.cancel()
     this.#renewals.close()
     this.#hint.close()
   }
 
-  async edit(asking: ClaimAsker, input: ParsedInputOf<'claim.edit'>, socketPath: string): Promise<Edited> {
+  async edit(asking: ClaimAsker, input: ParsedInputOf<'claim.edit'>, socketPath: string): Promise<EditAnswer> {
     const { store, sessions, clock } = this.#parts
     const { by } = asking
-    await this.#readLate(socketPath)
+    await this.#recordLateEdits(socketPath)
     const { claims: policy } = store.view.policy()
     const asked = policy === 'off' ? undefined : await this.#editOf(by, input)
     if (!asked) return { isDenied: false, met: [] }
     const command = { by, at: clock.now(), world: sessions, input: asked }
-    const first = met(store.view, command)
+    const first = findClaimConflicts(store.view, command)
     let seq = store.journal.lastSeq
     await this.#endCommitted(Object.values(first).flat(), commitsMs)
-    const before = store.journal.lastSeq === seq ? first : met(store.view, command)
+    const before = store.journal.lastSeq === seq ? first : findClaimConflicts(store.view, command)
     seq = store.journal.lastSeq
     const { outcome, seq: decidedAt } = await this.#submit('claim.edit', asking, asked)
     const { isDenied } = outcome
     if (!isDenied) this.#renew(command)
     // Other agents may have claimed files while this edit waited for its turn.
     const isOther = isDenied && decidedAt !== seq + 1
-    const { named, swept, elsewhere } = isOther ? met(store.view, { ...command, at: clock.now() }) : before
+    const { named, swept, elsewhere } = isOther
+      ? findClaimConflicts(store.view, { ...command, at: clock.now() })
+      : before
     const isAbout = named.length > 0 ? named : swept
-    if (isDenied && input.git) this.#warn(warningOf(by, input.git))
+    if (isDenied && input.git) this.#warn(warningKey(by, input.git))
     const crossed = isDenied || isAbout.length > 0 ? isAbout : elsewhere
     if (crossed.length === 0)
-      return isDenied ? { isDenied: true, met: [], text: unmetText(asked.unclear) } : { isDenied: false, met: [] }
+      return isDenied
+        ? { isDenied: true, met: [], text: deniedWithoutClaimText(asked.unclear) }
+        : { isDenied: false, met: [] }
     const git = named.length > 0 ? undefined : input.git?.command
     const how = { isDenied: isDenied === true, git, isElsewhere: crossed === elsewhere, policy }
-    this.#tell(by, crossed, how)
-    const text = deniedText(by, crossed, how)
-    return { isDenied: how.isDenied, text, met: crossed.slice(0, shownMax).map((claim) => shown(claim)) }
+    this.#notifyAgents(by, crossed, how)
+    const text = editAnswerText(by, crossed, how)
+    return { isDenied: how.isDenied, text, met: crossed.slice(0, claimsShownMax).map((claim) => claimFrom(claim)) }
   }
 
-  async add(asking: Asking, input: ParsedInputOf<'claim.add'>): Promise<OutputOf<'claim.add'>> {
+  async add(asking: CallContext, input: ParsedInputOf<'claim.add'>): Promise<OutputOf<'claim.add'>> {
     const places = await placesOf(input, asking.by)
     const { store, sessions } = this.#parts
     const claims = () => places.flatMap(({ path }) => store.view.claims.at(path, sessions.machine) ?? [])
     await this.#endCommitted(claims(), listMs)
     await this.#submit('claim.add', asking, { places })
-    return { claims: claims().map((claim) => shown(claim)) }
+    return { claims: claims().map((claim) => claimFrom(claim)) }
   }
 
-  async drop(asking: Asking, input: ParsedInputOf<'claim.drop'>): Promise<OutputOf<'claim.drop'>> {
+  async drop(asking: CallContext, input: ParsedInputOf<'claim.drop'>): Promise<OutputOf<'claim.drop'>> {
     const places = await placesOf(input, asking.by)
     const { store, sessions } = this.#parts
     const claims = places.flatMap(({ path }) => store.view.claims.at(path, sessions.machine) ?? [])
     await this.#submit('claim.drop', asking, { places, standing: asking.session.standing })
-    return { claims: claims.map((claim) => shown(claim)) }
+    return { claims: claims.map((claim) => claimFrom(claim)) }
   }
 
   async list(reader: Reader, socketPath: string): Promise<OutputOf<'claim.list'>> {
     const { store, clock } = this.#parts
-    await this.#readLate(socketPath)
-    const all = () => store.view.claims.all(clock.now()).filter((claim) => stands(claim, clock.now()))
+    await this.#recordLateEdits(socketPath)
+    const all = () => store.view.claims.all(clock.now()).filter((claim) => isClaimInForce(claim, clock.now()))
     await this.#endCommitted(all(), listMs)
     const tasks = new Map<string, string | undefined>()
     return {
       claims: all().map((claim) => {
         if (!tasks.has(claim.agent)) tasks.set(claim.agent, this.#taskOf(reader, claim.agent))
-        return shown(this.#renewals.current(claim), tasks.get(claim.agent))
+        return claimFrom(this.#renewals.current(claim), tasks.get(claim.agent))
       }),
     }
   }
@@ -145,53 +149,54 @@ export class Claims {
   async #editOf(by: string, input: ParsedInputOf<'claim.edit'>): Promise<EditInput | undefined> {
     const { clock } = this.#parts
     const { git, ...named } = input
-    const looked = await pathProbe.look({ ...named, directory: git?.directory }, by)
+    const looked = await pathProbe.ask({ ...named, directory: git?.directory }, by)
     if (!looked) return undefined
     const { places, trees, root: sweeps, unclear } = looked
     const isNothing = places.every((place) => place === null) && trees.length === 0 && sweeps === undefined
     if (isNothing && unclear === undefined) return undefined
     return {
       unclear,
-      places: distinct(places.filter((place) => place !== null)),
+      places: withoutDuplicates(places.filter((place) => place !== null)),
       trees,
       sweeps,
       // Right after a restart other agents may not have come back yet.
-      hasOthers: clock.steady() - this.#beganAt < leaveMs || liveAgents(this.#parts).some((name) => name !== by),
-      isWarned: git !== undefined && (this.#warned.get(warningOf(by, git)) ?? 0) > clock.now(),
+      hasOthers: clock.steady() - this.#startedAt < holderGoneMs || liveAgents(this.#parts).some((name) => name !== by),
+      isWarned: git !== undefined && (this.#warned.get(warningKey(by, git)) ?? 0) > clock.now(),
     }
   }
 
   /** Takes in edits that went ahead because the daemon did not answer in time, before the next decision. */
-  async #readLate(socketPath: string): Promise<void> {
+  async #recordLateEdits(socketPath: string): Promise<void> {
     if (this.#hooksPath === undefined) return
-    for (const late of takeLateEdits(this.#hooksPath, socketPath, this.#parts.clock.now())) await this.#tellLate(late)
+    for (const late of takeLateEdits(this.#hooksPath, socketPath, this.#parts.clock.now()))
+      await this.#recordLateEdit(late)
   }
 
-  async #tellLate({ proof, hosts = [], thread, ...edited }: LateEdit): Promise<void> {
+  async #recordLateEdit({ proof, hosts = [], thread, ...edited }: LateEdit): Promise<void> {
     const by = proof === undefined ? this.#parts.sessions.agentOfHost(hosts, thread) : this.#agentOf(proof)
     // The agent of a late edit may have gone since.
-    if (by !== undefined && this.#parts.store.view.agent(by)) await this.made(by, edited, true)
+    if (by !== undefined && this.#parts.store.view.agent(by)) await this.recordEdit(by, edited, true)
   }
 
   /** Records that an edit has happened, and tells the agents concerned. */
-  async made(by: string, edited: ParsedInputOf<'claim.edit'>, hasOthers?: true): Promise<void> {
+  async recordEdit(by: string, edited: ParsedInputOf<'claim.edit'>, hasOthers?: true): Promise<void> {
     const { store, sessions, engine, clock, ids } = this.#parts
     const asked = store.view.policy().claims === 'off' ? undefined : await this.#editOf(by, edited)
     if (!asked) return
     const input: EditInput = { ...asked, hasOthers: hasOthers ?? asked.hasOthers, isLate: true }
     const command = { by, at: clock.now(), world: sessions, input }
-    const { named, swept } = met(store.view, command)
+    const { named, swept } = findClaimConflicts(store.view, command)
     await engine.submit({ rule: 'claim.edit', input, by, cause: ids('d') })
     this.#renew(command)
     const crossed = named.length > 0 ? named : swept
     const how = { isDenied: false, isLate: true, git: edited.git?.command, policy: store.view.policy().claims }
-    if (crossed.length > 0) this.#tell(by, crossed, how)
+    if (crossed.length > 0) this.#notifyAgents(by, crossed, how)
   }
 
   /** Returns the agent whose token has this hash. */
   #agentOf(proof: string): string | undefined {
     const { store, clock } = this.#parts
-    const { agent, until } = store.queries.token(proof) ?? {}
+    const { agent, until } = store.queries.tokenOwner(proof) ?? {}
     return until === undefined || isAhead(until, clock.now(), dayTokenMs) ? agent : undefined
   }
 
@@ -199,23 +204,23 @@ export class Claims {
   #renew({ by, at, input: { places } }: { by: string; at: number; input: EditInput }): void {
     const { store, sessions } = this.#parts
     const paths = places.map(({ path }) => path)
-    for (const claim of store.view.claims.among(paths, sessions.machine))
-      if (claim.agent === by) this.#renewals.note(claim, at)
+    for (const claim of store.view.claims.onPaths(paths, sessions.machine))
+      if (claim.agent === by) this.#renewals.record(claim, at)
   }
 
   /**
    * Tells the holders of the claims that an edit met, once for each claim and editing agent, and the editing agent itself if the edit went ahead. A hook does
    * not wait for this.
    */
-  #tell(by: string, crossed: readonly ClaimRow[], how: Parameters<typeof noticeText>[3]): void {
+  #notifyAgents(by: string, crossed: readonly ClaimRow[], how: Parameters<typeof claimNoticeText>[3]): void {
     for (const holder of new Set(crossed.map(({ agent }) => agent))) {
       const theirs = crossed.filter(({ agent }) => agent === holder)
       const newest = Math.max(...theirs.map(({ since }) => since))
       // The path is hashed, since it may be longer than the cause (id) of a command.
       const path = createHash('sha256').update(`${theirs[0]?.path}`).digest('hex')
       const about = `${how.git === undefined ? 'edit' : 'git'}/${path}/${newest}/${by}`
-      this.#send(holder, noticeText(by, theirs, 'holder', how), `claim/${holder}/${about}`)
-      if (!how.isDenied) this.#send(by, noticeText(by, theirs, 'agent', how), `claim/${by}/of/${holder}/${about}`)
+      this.#send(holder, claimNoticeText(by, theirs, 'holder', how), `claim/${holder}/${about}`)
+      if (!how.isDenied) this.#send(by, claimNoticeText(by, theirs, 'agent', how), `claim/${by}/of/${holder}/${about}`)
     }
   }
 
@@ -230,7 +235,7 @@ export class Claims {
     const here = claims.filter(({ machine }) => machine === sessions.machine)
     if (!this.#commits || here.length === 0) return
     const current = here.map((claim) => this.#renewals.current(claim))
-    const found = new Set((await this.#commits.committed(current, { at: clock.now(), ms })).map(({ path }) => path))
+    const found = new Set((await this.#commits.findCommitted(current, { at: clock.now(), ms })).map(({ path }) => path))
     const committed = here.filter(({ path }) => found.has(path))
     if (committed.length > 0)
       await engine.submit({ rule: 'claim.end', input: { committed }, by: daemonName, cause: ids('d') })
@@ -238,14 +243,14 @@ export class Claims {
 
   #onSession(agent: string): void {
     const { sessions, engine, ids, clock, store } = this.#parts
-    this.#leaving.get(agent)?.cancel()
-    this.#leaving.delete(agent)
+    this.#leavingAlarms.get(agent)?.cancel()
+    this.#leavingAlarms.delete(agent)
     if (sessions.isLive(agent) || !store.view.claims.of(agent).some(({ how }) => how === 'edit')) return
-    const leaving = clock.after(leaveMs, () => {
-      this.#leaving.delete(agent)
+    const leaving = clock.after(holderGoneMs, () => {
+      this.#leavingAlarms.delete(agent)
       void engine.submit({ rule: 'claim.end', input: { agent }, by: daemonName, cause: ids('d') })
     })
-    this.#leaving.set(agent, leaving)
+    this.#leavingAlarms.set(agent, leaving)
   }
 
   async #submit<R extends 'claim.edit' | 'claim.add' | 'claim.drop'>(rule: R, asking: ClaimAsker, input: RuleInput<R>) {
@@ -264,25 +269,25 @@ export class Claims {
   }
 }
 
-function warningOf(by: string, { command, directory }: NonNullable<InputOf<'claim.edit'>['git']>): string {
+function warningKey(by: string, { command, directory }: NonNullable<InputOf<'claim.edit'>['git']>): string {
   return JSON.stringify([by, directory, command])
 }
 
-async function placesOf(named: { cwd: string; files: readonly string[] }, by: string): Promise<Place[]> {
-  const looked = await pathProbe.look(named, by)
+async function placesOf(named: { cwd: string; files: readonly string[] }, by: string): Promise<CheckoutFile[]> {
+  const looked = await pathProbe.ask(named, by)
   if (!looked) throw new RefusalError('claim.no-answer', { file: named.files[0] })
   const found = looked.places.map((place, n) => {
     if (!place) throw new RefusalError('claim.outside', { file: named.files[n] })
     return place
   })
-  return distinct(found)
+  return withoutDuplicates(found)
 }
 
-function distinct(places: readonly Place[]): Place[] {
+function withoutDuplicates(places: readonly CheckoutFile[]): CheckoutFile[] {
   return [...new Map(places.map((place) => [place.path, place])).values()]
 }
 
-function shown({ agent, root, file, how, since, until }: ClaimRow, task?: string): Claim {
+function claimFrom({ agent, root, file, how, since, until }: ClaimRow, task?: string): Claim {
   const [from, to] = [since, until].map((ms) => new Date(ms).toISOString()) as [string, string]
   return { agent, root, file, how, since: from, until: to, ...(task === undefined ? {} : { task }) }
 }

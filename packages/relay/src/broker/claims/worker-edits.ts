@@ -4,31 +4,31 @@
 import { createHash } from 'node:crypto'
 import { daemonName } from '@agent-relay/sdk/protocol'
 import type { WorkspaceCore } from '../call.ts'
-import type { AskedEdit, EditDesk } from './claim-runtime.ts'
+import type { EditChecker, EditedFiles } from './claim-runtime.ts'
 import type { Claims } from './claims.ts'
 
 /** Time after which a worker's edit goes ahead without a verdict. It may be long, because the agent waits for a person anyway. */
 const verdictMs = 10_000
 
-type Open = Pick<WorkspaceCore, 'engine' | 'clock' | 'ids'> & { claims: Claims }
+type EditWorkspace = Pick<WorkspaceCore, 'engine' | 'clock' | 'ids'> & { claims: Claims }
 
-export class WorkerEdits implements EditDesk {
-  readonly editsOf: EditDesk['editsOf']
-  readonly #workspace: Open
+export class WorkerEdits implements EditChecker {
+  readonly editsOf: EditChecker['editsOf']
+  readonly #workspace: EditWorkspace
   readonly #socketPath: string
 
-  constructor(workspace: Open, socketPath: string, editsOf: EditDesk['editsOf']) {
+  constructor(workspace: EditWorkspace, socketPath: string, editsOf: EditChecker['editsOf']) {
     this.#workspace = workspace
     this.#socketPath = socketPath
     this.editsOf = editsOf
   }
 
-  async ask(agent: string, edit: AskedEdit): Promise<string | undefined> {
+  async check(agent: string, edit: EditedFiles): Promise<string | undefined> {
     const { claims, clock, ids } = this.#workspace
     let isLate = false
     const decided = claims.edit({ by: agent, id: ids('d') }, edit, this.#socketPath).then(async (verdict) => {
       if (!verdict.isDenied) return undefined
-      if (isLate) await this.made(agent, edit)
+      if (isLate) await this.recordEdit(agent, edit)
       else this.#tell(agent, verdict.text as string)
       return verdict.text
     })
@@ -43,8 +43,8 @@ export class WorkerEdits implements EditDesk {
     return Promise.race([decided, late]).catch(() => undefined)
   }
 
-  made(agent: string, edit: AskedEdit): Promise<void> {
-    return this.#workspace.claims.made(agent, edit)
+  recordEdit(agent: string, edit: EditedFiles): Promise<void> {
+    return this.#workspace.claims.recordEdit(agent, edit)
   }
 
   /** Tells the agent why its edit was denied; the same text is sent once. */

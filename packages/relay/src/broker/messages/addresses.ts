@@ -8,14 +8,14 @@ import {
   refusal,
   type Unreachable,
 } from '@agent-relay/sdk/protocol'
-import { leadOf } from '../../core/agents.ts'
+import { findLead } from '../../core/agents.ts'
 import { broadcast, directKey, isChannel } from '../../core/conversations.ts'
-import { bareText, RefusalError } from '../../core/refusal-error.ts'
-import { type Asking, causeOf, type WorkspaceCore } from '../call.ts'
-import { reuseOf } from '../engine.ts'
-import { isThere, notReached, outOfReach, unreachableAs } from '../presence/availability.ts'
-import { mayWriteToOthers, type Neighbours } from '../presence/other-workspaces.ts'
-import { settleNamed } from '../presence/provisional-names.ts'
+import { RefusalError, refusalTextWithoutFix } from '../../core/refusal-error.ts'
+import { type CallContext, causeOf, type WorkspaceCore } from '../call.ts'
+import { reuseRefusal } from '../engine.ts'
+import { describeUnreachable, findNotReached, isConnected, unreachableMachineOf } from '../presence/availability.ts'
+import { mayWriteToOtherWorkspaces, type Neighbours } from '../presence/other-workspaces.ts'
+import { storeProvisionalNameOf } from '../presence/provisional-names.ts'
 import type { Session } from '../sessions/session.ts'
 
 /** Refuses a sender that may not write to the workspace over the network, in the same words as for an unknown workspace. */
@@ -25,11 +25,11 @@ export async function assertMayWriteTo(
   reach: Neighbours,
   to: string,
 ): Promise<void> {
-  if (!mayWriteToOthers(session)) {
+  if (!mayWriteToOtherWorkspaces(session)) {
     const why = 'other workspaces can be written to on the local socket, or with the workspace key.'
     throw new RefusalError('auth.denied', { why })
   }
-  const { workspace } = outward(to) as { workspace: string }
+  const { workspace } = workspaceAddress(to) as { workspace: string }
   if (workspace === '*' || (await reach.visit(workspace, () => true))) return
   const why =
     `no workspace "${workspace}" takes messages from ${home.name}. Its owner may allow it: ` +
@@ -37,24 +37,24 @@ export async function assertMayWriteTo(
   throw new RefusalError('auth.denied', { why })
 }
 
-export interface Away {
+export interface FailedSend {
   to: string
   code: RefusalCode
   message: string
 }
 
-export interface WideOutcome {
+export interface SendToWorkspacesOutcome {
   id: string
   seq: number
   to: string
   away: string[]
   unreachable?: Unreachable[]
   notReached?: NotReached[]
-  failed?: Away[]
+  failed?: FailedSend[]
 }
 
 /** Splits an address into a workspace and the rest; undefined if the address names no workspace and so means the sender's own. */
-export function outward(to: string | string[]): { workspace: string; rest: string } | undefined {
+export function workspaceAddress(to: string | string[]): { workspace: string; rest: string } | undefined {
   const colon = typeof to === 'string' ? to.indexOf(':') : -1
   if (typeof to !== 'string' || colon < 0) return undefined
   return { workspace: to.slice(0, colon), rest: to.slice(colon + 1) }
@@ -63,16 +63,18 @@ export function outward(to: string | string[]): { workspace: string; rest: strin
 /**
  * Returns the address without the sender's own workspace in front, and with names in place of `lead` and handles, so that a wait for the reply knows its agent.
  */
-export function resolved(
+export function resolveAddress(
   to: string | string[],
   home: WorkspaceCore,
   neighbours: Neighbours,
 ): string | string[] | Promise<string> {
-  const address = outward(to)
-  if (!address) return typeof to === 'string' ? nameOf(home, to) : to
+  const address = workspaceAddress(to)
+  if (!address) return typeof to === 'string' ? nameForHandle(home, to) : to
   const { workspace, rest } = address
   const named = (other: WorkspaceCore) =>
-    rest === 'lead' ? (leadOf(other.store.view, (name) => isThere(other, name))?.name ?? rest) : nameOf(other, rest)
+    rest === 'lead'
+      ? (findLead(other.store.view, (name) => isConnected(other, name))?.name ?? rest)
+      : nameForHandle(other, rest)
   // For the sender's own workspace the answer comes without a promise: the sender's next message must not overtake this one.
   if (workspace === home.name) return named(home)
   const isPlain = rest !== 'lead' && !rest.startsWith('@')
@@ -82,34 +84,34 @@ export function resolved(
 /**
  * Returns the agent's name for an address: `@planner` is the agent with this handle. No agent's name begins with `@`, so a name is never taken for a handle.
  */
-function nameOf({ store: { view } }: WorkspaceCore, to: string): string {
+function nameForHandle({ store: { view } }: WorkspaceCore, to: string): string {
   if (!to.startsWith('@')) return to
   const bare = (handle: string | undefined) => handle?.replace(/^@/, '')
-  return view.agentsCalled(to).find(({ handle }) => bare(handle) === bare(to))?.name ?? to
+  return view.agentsNamedLike(to).find(({ handle }) => bare(handle) === bare(to))?.name ?? to
 }
 
 /**
  * Sends a message to other workspaces: writes one entry in each, all with one id. Workspaces that could not be reached are named in the outcome; if none could
  * be, the send is refused.
  */
-export async function sendWide(
+export async function sendToWorkspaces(
   home: WorkspaceCore,
   neighbours: Neighbours,
-  asking: Asking,
+  asking: CallContext,
   input: ParsedInputOf<'message.send'>,
-): Promise<WideOutcome> {
+): Promise<SendToWorkspacesOutcome> {
   const to = input.to as string
-  const { workspace, rest } = outward(to) as { workspace: string; rest: string }
+  const { workspace, rest } = workspaceAddress(to) as { workspace: string; rest: string }
   if (workspace === '*' && rest !== '*') throw new RefusalError('workspace.unknown', { workspace })
   // The sender's own workspace comes first: it knows the id that an earlier attempt of this send used.
   const others = workspace === '*' ? neighbours.names().filter((name) => name !== home.name) : [workspace]
   const targets = workspace === '*' ? [home.name, ...others] : others
-  const outcome: WideOutcome = { id: '', seq: home.store.journal.lastSeq, to, away: [] }
-  const failed: Away[] = []
+  const outcome: SendToWorkspacesOutcome = { id: '', seq: home.store.journal.lastSeq, to, away: [] }
+  const failed: FailedSend[] = []
   let tried = 0
   for (const name of targets) {
-    const stored = neighbours.visit(name, (target) => sendTo(target, home, asking, input, rest, outcome))
-    const reached = await stored.catch(refusedBy)
+    const stored = neighbours.visit(name, (target) => sendToWorkspace(target, home, asking, input, rest, outcome))
+    const reached = await stored.catch(refusalReply)
     // A workspace that cannot be reached is left out if the sender did not name it: it is gone, or closed to the sender.
     if (!reached && workspace === '*') continue
     tried++
@@ -125,19 +127,19 @@ export async function sendWide(
   return failed.length > 0 ? { ...outcome, failed } : outcome
 }
 
-async function sendTo(
+async function sendToWorkspace(
   target: WorkspaceCore,
   home: WorkspaceCore,
-  asking: Asking,
+  asking: CallContext,
   input: ParsedInputOf<'message.send'>,
   rest: string,
-  outcome: WideOutcome,
+  outcome: SendToWorkspacesOutcome,
 ) {
-  // `resolved` has replaced `lead` by a name, if there is a lead.
+  // `resolveAddress` has replaced `lead` by a name, if there is a lead.
   if (rest === 'lead' && !target.store.view.agent(rest))
     return { refusal: refusal('agent.unknown', { name: `${target.name}:lead` }) }
-  await settleNamed(target, rest)
-  outcome.id ||= idOf(target, home, asking)
+  await storeProvisionalNameOf(target, rest)
+  outcome.id ||= messageIdFor(target, home, asking)
   const isHome = target === home
   // A message is known only in the workspace where it is stored, so a reply to another workspace travels as a thread with that message's id.
   const thread = input.replyTo ?? input.thread
@@ -147,20 +149,20 @@ async function sendTo(
     input: { to: rest, body, kind, thread },
     by: isHome ? asking.by : `${home.name}:${asking.by}`,
     ...causeOf(asking),
-    mint: outcome.id,
+    newId: outcome.id,
   })
-  if ('refusal' in reply) return { refusal: addressed(target, reply.refusal) }
+  if ('refusal' in reply) return { refusal: withWorkspaceNames(target, reply.refusal) }
   const isAgent = rest !== broadcast && !isChannel(rest)
-  const lost = isAgent && outOfReach(target, rest)
-  if (lost) outcome.unreachable = [unreachableAs(`${target.name}:${rest}`, lost)]
-  else if (isAgent && !isThere(target, rest)) outcome.away.push(`${target.name}:${rest}`)
-  const shut = isAgent ? notReached(target, rest) : []
+  const lost = isAgent && unreachableMachineOf(target, rest)
+  if (lost) outcome.unreachable = [describeUnreachable(`${target.name}:${rest}`, lost)]
+  else if (isAgent && !isConnected(target, rest)) outcome.away.push(`${target.name}:${rest}`)
+  const shut = isAgent ? findNotReached(target, rest) : []
   if (shut.length > 0) outcome.notReached = shut.map(({ why }) => ({ name: `${target.name}:${rest}`, why }))
   return reply
 }
 
 /** Rewrites a refusal so that names of agents have the form in which the sender would write them. */
-function addressed({ name: workspace }: WorkspaceCore, refused: Refusal): Refusal {
+function withWorkspaceNames({ name: workspace }: WorkspaceCore, refused: Refusal): Refusal {
   const { name, nearest } = refused.details ?? {}
   if (refused.code !== 'agent.unknown') return refused
   const there = Array.isArray(nearest) ? nearest.map((each) => `${workspace}:${each}`) : []
@@ -168,31 +170,31 @@ function addressed({ name: workspace }: WorkspaceCore, refused: Refusal): Refusa
 }
 
 /** Returns the message id that an earlier attempt of this send used, if the target has seen one; otherwise a new id. */
-function idOf(target: WorkspaceCore, home: WorkspaceCore, { by, id, digest }: Asking): string {
-  const before = target.store.journal.answered(target === home ? by : `${home.name}:${by}`, id)
+function messageIdFor(target: WorkspaceCore, home: WorkspaceCore, { by, id, digest }: CallContext): string {
+  const before = target.store.journal.recordedAnswer(target === home ? by : `${home.name}:${by}`, id)
   if (!before) return home.ids('m')
   // A reused call id is refused for the whole send: a target that has not seen the first message would store this one with the first one's id.
-  const reused = reuseOf(before, { rule: 'message.send', cause: id, digest })
-  if (reused) throw new ReusedError(reused)
+  const reused = reuseRefusal(before, { rule: 'message.send', cause: id, digest })
+  if (reused) throw new ReusedIdError(reused)
   return before.outcome.id as string
 }
 
 /** A refusal that ends a whole send to several workspaces; any other refusal concerns one of them. */
-class ReusedError extends RefusalError {}
+class ReusedIdError extends RefusalError {}
 
 /** Returns the refusal's text without its fix, which names tools of the sender's own workspace. */
 function failureText(refused: Refusal): string {
-  return refused.code === 'workspace.unknown' ? refused.message : bareText(refused)
+  return refused.code === 'workspace.unknown' ? refused.message : refusalTextWithoutFix(refused)
 }
 
 /** Turns a refusal of one workspace, such as one that cannot be opened, into its reply, so that the send to other workspaces goes on. */
-function refusedBy(error: unknown): { refusal: Refusal } {
-  if (!(error instanceof RefusalError) || error instanceof ReusedError) throw error
+function refusalReply(error: unknown): { refusal: Refusal } {
+  if (!(error instanceof RefusalError) || error instanceof ReusedIdError) throw error
   return { refusal: error.refusal }
 }
 
 /** Returns where to look for the awaited answer: answers from another workspace arrive in the sender's own, from the address that the message was sent to. */
-export function awaitedFrom(home: WorkspaceCore, by: string, to: string) {
+export function awaitedReplyFrom(home: WorkspaceCore, by: string, to: string) {
   const conversation = directKey([by, to])
   const { view, journal } = home.store
   return { conversation, afterSeq: journal.lastSeq, afterN: view.lastNumber(conversation) ?? 0 }

@@ -2,10 +2,10 @@
 
 import { type Entry, limits, type Refusal } from '@agent-relay/sdk/protocol'
 import { directMembers } from '../../core/conversations.ts'
-import { RefusalError, refusalOf } from '../../core/refusal-error.ts'
+import { RefusalError, toRefusal } from '../../core/refusal-error.ts'
 import type { Clock } from '../../machine/clock.ts'
 import type { Store } from '../../store/store.ts'
-import type { Parts, Sink, Watch } from '../call.ts'
+import type { Sink, Watch, WorkspaceParts } from '../call.ts'
 import type { Session } from '../sessions/session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { submitTake } from './inbox.ts'
@@ -13,14 +13,14 @@ import { submitTake } from './inbox.ts'
 const deliveryBatchMax = 64
 
 export class Deliveries {
-  readonly #parts: Parts
+  readonly #parts: WorkspaceParts
   readonly #store: Store
   readonly #clock: Clock
   readonly #sessions: Sessions
-  readonly #byAgent = new Map<string, Set<Follower>>()
-  readonly #byConversation = new Map<string, Set<Follower>>()
+  readonly #byAgent = new Map<string, Set<InboxFollower>>()
+  readonly #byConversation = new Map<string, Set<InboxFollower>>()
 
-  constructor(options: Parts) {
+  constructor(options: WorkspaceParts) {
     this.#parts = options
     this.#store = options.store
     this.#clock = options.clock
@@ -32,16 +32,16 @@ export class Deliveries {
 
   follow(session: Session, since: number | undefined, sink: Sink): Watch {
     const agent = session.agent as string
-    const hold = this.#sessions.hold(session)
+    const hold = this.#sessions.openHold(session)
     const end = (refused: Refusal) => {
       watch.stop()
       sink.end(refused)
     }
     const whom = { agent, hold: hold.id, since }
-    const follower = new Follower(this.#parts, whom, { ...sink, end })
-    put(this.#byAgent, agent, follower)
+    const follower = new InboxFollower(this.#parts, whom, { ...sink, end })
+    addFollower(this.#byAgent, agent, follower)
     for (const conversation of this.#store.queries.conversationsOf(agent))
-      put(this.#byConversation, conversation, follower)
+      addFollower(this.#byConversation, conversation, follower)
     const lookAgain = () => {
       follower.wake()
       alarm = this.#clock.after(limits.lookAgainMs, lookAgain)
@@ -54,8 +54,9 @@ export class Deliveries {
         alarm.cancel()
         follower.stop()
         hold.release()
-        drop(this.#byAgent, agent, follower)
-        for (const conversation of [...this.#byConversation.keys()]) drop(this.#byConversation, conversation, follower)
+        removeFollower(this.#byAgent, agent, follower)
+        for (const conversation of [...this.#byConversation.keys()])
+          removeFollower(this.#byConversation, conversation, follower)
       },
     }
     return watch
@@ -69,48 +70,48 @@ export class Deliveries {
   #wakeFor(entries: Entry[]): void {
     for (const { facts } of entries) {
       for (const fact of facts) {
-        if (fact.type === 'channel.joined') this.#admit(fact.agent, fact.channel)
+        if (fact.type === 'channel.joined') this.#followConversation(fact.agent, fact.channel)
         else if (fact.type === 'conversation.opened') {
-          for (const agent of directMembers(fact.conversation)) this.#admit(agent, fact.conversation)
+          for (const agent of directMembers(fact.conversation)) this.#followConversation(agent, fact.conversation)
         } else if (fact.type === 'message.created') this.#wake(this.#byConversation.get(fact.conversation))
         else if (fact.type === 'delivery.released') this.#wake(this.#byAgent.get(fact.agent))
       }
     }
   }
 
-  #admit(agent: string, conversation: string): void {
-    for (const follower of this.#byAgent.get(agent) ?? []) put(this.#byConversation, conversation, follower)
+  #followConversation(agent: string, conversation: string): void {
+    for (const follower of this.#byAgent.get(agent) ?? []) addFollower(this.#byConversation, conversation, follower)
   }
 
-  #wake(followers: Set<Follower> | undefined): void {
+  #wake(followers: Set<InboxFollower> | undefined): void {
     for (const follower of followers ?? []) follower.wake()
   }
 }
 
-interface Followed {
+interface FollowedInbox {
   agent: string
   hold: string
   /** The number of the journal entry after which messages count; earlier messages are left out. Unset if all unread messages count. */
   since: number | undefined
 }
 
-class Follower {
-  readonly #parts: Parts
-  readonly #for: Followed
+class InboxFollower {
+  readonly #parts: WorkspaceParts
+  readonly #inbox: FollowedInbox
   readonly #sink: Sink
   readonly #stopped = new AbortController()
   #isTaking = false
-  #again = false
+  #mustTakeAgain = false
 
-  constructor(parts: Parts, whom: Followed, sink: Sink) {
+  constructor(parts: WorkspaceParts, whom: FollowedInbox, sink: Sink) {
     this.#parts = parts
-    this.#for = whom
+    this.#inbox = whom
     this.#sink = sink
   }
 
   wake(): void {
-    this.#again = true
-    if (!this.#isTaking) this.#take().catch((error: unknown) => this.#isRunning && this.#sink.end(refusalOf(error)))
+    this.#mustTakeAgain = true
+    if (!this.#isTaking) this.#take().catch((error: unknown) => this.#isRunning && this.#sink.end(toRefusal(error)))
   }
 
   stop(): void {
@@ -123,33 +124,33 @@ class Follower {
 
   async #take(): Promise<void> {
     this.#isTaking = true
-    const { agent: by, since: after } = this.#for
+    const { agent: by, since: after } = this.#inbox
     const { ids, store } = this.#parts
-    while (this.#isRunning && this.#again && this.#sink.isReady()) {
-      this.#again = false
+    while (this.#isRunning && this.#mustTakeAgain && this.#sink.isReady()) {
+      this.#mustTakeAgain = false
       const input = { route: 'deliver', limit: deliveryBatchMax, uncounted: true, after } as const
-      const submission = { rule: 'inbox.take', input, by, cause: ids('d'), session: this.#for.hold } as const
+      const submission = { rule: 'inbox.take', input, by, cause: ids('d'), session: this.#inbox.hold } as const
       const reply = await submitTake(this.#parts, submission, this.#stopped.signal)
       // On a full disk the messages wait, and the next attempt tries again. A damaged file stays damaged, so the follower is ended with the reason.
       if ('refusal' in reply && !reply.refusal.retry) throw new RefusalError(reply.refusal)
       if ('refusal' in reply || !this.#isRunning) break
       const { messages, more } = reply.outcome as { messages: string[]; more: number }
       const { queries } = store
-      const found = reply.found ? queries.offered(reply.found, 'deliver') : queries.inboxMessages(by, messages)
+      const found = reply.found ? queries.offeredMessages(reply.found, 'deliver') : queries.inboxMessages(by, messages)
       for (const message of found) this.#sink.item(message)
-      if (more > 0) this.#again = true
+      if (more > 0) this.#mustTakeAgain = true
     }
     this.#isTaking = false
   }
 }
 
-function put(map: Map<string, Set<Follower>>, key: string, follower: Follower): void {
+function addFollower(map: Map<string, Set<InboxFollower>>, key: string, follower: InboxFollower): void {
   const set = map.get(key)
   if (set) set.add(follower)
   else map.set(key, new Set([follower]))
 }
 
-function drop(map: Map<string, Set<Follower>>, key: string, follower: Follower): void {
+function removeFollower(map: Map<string, Set<InboxFollower>>, key: string, follower: InboxFollower): void {
   const set = map.get(key)
   if (set?.delete(follower) && set.size === 0) map.delete(key)
 }

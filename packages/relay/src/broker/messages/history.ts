@@ -9,31 +9,31 @@ import {
   type ParsedInputOf,
   type Receipt,
 } from '@agent-relay/sdk/protocol'
-import { unknownChannel } from '../../core/channels.ts'
+import { refuseUnknownChannel } from '../../core/channels.ts'
 import { addressOf, directMembers, isChannel } from '../../core/conversations.ts'
 import { homeElsewhere } from '../../core/homes.ts'
-import { isHeld, pageSteps } from '../../core/inbox.ts'
-import { openQuestions } from '../../core/open-questions.ts'
+import { isHeldBySession, pickPage } from '../../core/inbox.ts'
+import { findOpenQuestions } from '../../core/open-questions.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { sees, seesAll } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
-import type { MessageHead, Waiting } from '../../core/view.ts'
+import type { MessageHead, WaitingMessage } from '../../core/view.ts'
 import { unreadCountMax } from '../../store/queries.ts'
-import type { Asking, WorkspaceCore } from '../call.ts'
-import { Budget, type Pace } from '../long-reads.ts'
-import { type CallScope, mayWriteToOthers, workspacesToSearch } from '../presence/other-workspaces.ts'
+import type { CallContext, WorkspaceCore } from '../call.ts'
+import { ReadTimeBudget, type ReadTimeLimit } from '../long-reads.ts'
+import { type CallScope, mayWriteToOtherWorkspaces, workspacesToSearch } from '../presence/other-workspaces.ts'
 import type { Waits } from '../presence/waits.ts'
 
 const [conversationsDefault, historyDefault, mailDefault] = [200, 100, 50]
 
-export function* conversations(
+export function* listConversations(
   { workspace: { store } }: CallScope,
-  { session, by }: Asking,
+  { session, by }: CallContext,
   { limit = conversationsDefault }: ParsedInputOf<'conversation.list'>,
 ): Steps<OutputOf<'conversation.list'>> {
   const { history, view, queries } = store
   const [own, ever] = [new Set(queries.conversationsOf(by)), new Set(queries.conversationsEver(by))]
-  const seen = yield* history.latest(seesAll(session) ? undefined : new Set([...view.channels(), ...own]))
+  const seen = yield* history.latestConversations(seesAll(session) ? undefined : new Set([...view.channels(), ...own]))
   const shown: OutputOf<'conversation.list'>['conversations'] = []
   for (const { name, seq } of seen.slice(0, limit)) {
     const members = directMembers(name)
@@ -47,16 +47,16 @@ export function* conversations(
       messages: view.lastNumber(name) ?? 0,
       joined,
       unread: joined ? yield* view.inbox.unreadCount(by, unreadCountMax, name) : 0,
-      last: last && { ...withoutBody(last), preview: history.preview(last.seq, limits.lastWordsCharsMax) },
+      last: last && { ...withoutBody(last), preview: history.bodyPreview(last.seq, limits.lastWordsCharsMax) },
     })
     yield
   }
   return { conversations: shown, more: seen.length - shown.length }
 }
 
-export function* messages(
+export function* listMessages(
   { workspace: { store } }: CallScope,
-  { session, by }: Asking,
+  { session, by }: CallContext,
   input: ParsedInputOf<'message.list'>,
 ): Steps<OutputOf<'message.list'>> {
   const { history, view } = store
@@ -67,9 +67,9 @@ export function* messages(
   const conversation = middle?.conversation ?? (input.conversation as string)
   const last = view.lastNumber(conversation)
   if (last === undefined || !sees(view, session, 'conversation', conversation))
-    throw new RefusalError(unknownChannel(view, conversation).refusal)
+    throw new RefusalError(refuseUnknownChannel(view, conversation).refusal)
   const { lastSeq: seq } = store.journal
-  const heads = history.span(conversation, {
+  const heads = history.messagesInSpan(conversation, {
     after: middle ? Math.max(0, middle.n - Math.ceil(limit / 2)) : (input.after ?? 0),
     before: input.before ?? last + 1,
     limit,
@@ -79,15 +79,15 @@ export function* messages(
   })
   const shown: HistoryMessage[] = []
   for (const head of heads) {
-    shown.push(history.whole(head, by))
+    shown.push(history.wholeMessage(head, by))
     yield
   }
   return { conversation, last, seq, messages: shown }
 }
 
-export function* mail(
+export function* listMail(
   { workspace: { store } }: CallScope,
-  { session }: Asking,
+  { session }: CallContext,
   { agent, box, limit = mailDefault }: ParsedInputOf<'agent.mail'>,
 ): Steps<OutputOf<'agent.mail'>> {
   if (!sees(store.view, session, 'mail', agent))
@@ -101,10 +101,14 @@ export function* mail(
     if (span) first = Math.min(first, span.firstSeq)
     yield
   }
-  const { waiting, more } = yield* pageSteps(store.history.sent(agent, first - 1, lastSeq), { limit }, () => true)
+  const { waiting, more } = yield* pickPage(
+    store.history.messagesSentBy(agent, first - 1, lastSeq),
+    { limit },
+    () => true,
+  )
   const sent: InboxMessage[] = []
   for (const { head } of waiting) {
-    const { n: _, offered, read, reactions: __, ...message } = store.history.whole(head, agent)
+    const { n: _, offered, read, reactions: __, ...message } = store.history.wholeMessage(head, agent)
     sent.push({ ...message, receipt: read > 0 ? 'read' : offered > 0 ? 'offered' : 'stored' })
     yield
   }
@@ -112,16 +116,23 @@ export function* mail(
 }
 
 /** Lists the open questions of others to this agent, as the agent's brief (its summary after a loss of memory) counts them. */
-export function* owed(
+export function* listOwedAnswers(
   { workspace: { store, waits } }: CallScope<WorkspaceCore & { waits: Waits }>,
-  { by }: Asking,
+  { by }: CallContext,
   { limit = mailDefault }: ParsedInputOf<'inbox.owed'>,
 ): Steps<OutputOf<'inbox.owed'>> {
-  const open = yield* openQuestions(store.view, by, waits.about(by))
+  const open = yield* findOpenQuestions(store.view, by, waits.awaitedMessageIds(by))
   const asked = open.filter(({ from }) => from !== by)
   const messages: Message[] = []
   for (const head of asked.slice(0, limit)) {
-    const { n: _, offered: __, read: ___, reactions: ____, receipt: _____, ...message } = store.history.whole(head, by)
+    const {
+      n: _,
+      offered: __,
+      read: ___,
+      reactions: ____,
+      receipt: _____,
+      ...message
+    } = store.history.wholeMessage(head, by)
     messages.push(message)
     yield
   }
@@ -129,16 +140,16 @@ export function* owed(
 }
 
 /** Lists the messages of a thread. Stops when the reader's time is spent: a thread may be long and hold little that the reader sees. */
-export function* thread(
+export function* listThread(
   { workspace: { store } }: CallScope,
-  { session, by }: Asking,
+  { session, by }: CallContext,
   { thread: name, after = 0, limit = limits.threadMessagesDefault }: ParsedInputOf<'message.thread'>,
-  pace: Pace,
+  pace: ReadTimeLimit,
 ): Steps<OutputOf<'message.thread'>> {
   const { queries } = store
   let reached = after
   let isCut = false
-  const source = function* (): Iterable<Waiting | undefined> {
+  const source = function* (): Iterable<WaitingMessage | undefined> {
     for (const { seq, waiting } of queries.thread(name, after, seesAll(session) ? undefined : by)) {
       yield waiting
       reached = seq
@@ -146,10 +157,10 @@ export function* thread(
       if (isCut) return
     }
   }
-  const { waiting, more } = yield* pageSteps(source(), { limit }, () => true)
+  const { waiting, more } = yield* pickPage(source(), { limit }, () => true)
   const shown: Message[] = []
   for (const { head } of waiting) {
-    shown.push(queries.whole(head))
+    shown.push(queries.messageWithBody(head))
     yield
   }
   if (more > 0) return { messages: shown, more, next: waiting[waiting.length - 1]?.head.seq }
@@ -157,20 +168,20 @@ export function* thread(
 }
 
 /** Returns the receipts of a message: its state for each recipient. */
-export function receipts(
+export function listReceipts(
   scope: CallScope,
-  asking: Asking,
+  asking: CallContext,
   { message }: ParsedInputOf<'message.receipts'>,
-): Steps<Received> | Promise<Received> {
+): Steps<ReceiptsAnswer> | Promise<ReceiptsAnswer> {
   const { view } = scope.workspace.store
   const head = view.message(message)
   if (head && sees(view, asking.session, 'message', head)) return ownReceipts(scope.workspace, head)
   return receiptsElsewhere(scope, asking, message)
 }
 
-type Received = OutputOf<'message.receipts'>
+type ReceiptsAnswer = OutputOf<'message.receipts'>
 
-function* ownReceipts(workspace: WorkspaceCore, head: MessageHead): Steps<Received> {
+function* ownReceipts(workspace: WorkspaceCore, head: MessageHead): Steps<ReceiptsAnswer> {
   const { store, sessions } = workspace
   const receipts = yield* receiptsIn(workspace, head)
   const told = receipts.map((receipt) => {
@@ -181,21 +192,23 @@ function* ownReceipts(workspace: WorkspaceCore, head: MessageHead): Steps<Receiv
 }
 
 function receiptsIn({ store, sessions, clock }: WorkspaceCore, head: MessageHead): Steps<Receipt[]> {
-  return store.queries.receipts(head, (by, receipt) => isHeld({ by, at: clock.now(), world: sessions }, receipt))
+  return store.queries.receipts(head, (by, receipt) =>
+    isHeldBySession({ by, at: clock.now(), world: sessions }, receipt),
+  )
 }
 
 /** Returns the receipts of a message that went to other workspaces and is stored in them; its sender may know these receipts, and nothing else. */
 async function receiptsElsewhere(
   { workspace: home, neighbours }: CallScope,
-  { session, by, abandoned }: Asking,
+  { session, by, abandoned }: CallContext,
   message: string,
-): Promise<Received> {
+): Promise<ReceiptsAnswer> {
   const receipts: Receipt[] = []
-  for (const name of mayWriteToOthers(session) ? workspacesToSearch(neighbours) : []) {
+  for (const name of mayWriteToOtherWorkspaces(session) ? workspacesToSearch(neighbours) : []) {
     await neighbours.visit(name, async (workspace) => {
       const head = workspace.store.view.message(message)
       if (head?.from !== `${home.name}:${by}`) return
-      for (const receipt of await workspace.reads.run(receiptsIn(workspace, head), new Budget(), abandoned))
+      for (const receipt of await workspace.reads.run(receiptsIn(workspace, head), new ReadTimeBudget(), abandoned))
         receipts.push({ ...receipt, agent: `${name}:${receipt.agent}` })
     })
   }

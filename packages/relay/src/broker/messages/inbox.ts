@@ -3,30 +3,30 @@
 // decides again on those.
 
 import { type Fact, type InboxMessage, limits, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
-import { looksBack, pick, readMax, type TakeInput, unreadOf } from '../../core/inbox.ts'
+import { includesReadMessages, markReadMax, pickMessages, type TakeInput, unreadInThread } from '../../core/inbox.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
-import { type Asking, causeOf, type Parts } from '../call.ts'
-import type { Reply, Submission } from '../engine.ts'
-import { Budget } from '../long-reads.ts'
+import { type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
+import type { CommandReply, Submission } from '../engine.ts'
+import { ReadTimeBudget } from '../long-reads.ts'
 import type { Waits } from '../presence/waits.ts'
 
 type Input = ParsedInputOf<'inbox.take'>
-type Taken = OutputOf<'inbox.take'>
+type TakeAnswer = OutputOf<'inbox.take'>
 
-const nothing: Taken = { messages: [], more: 0 }
+const noMessages: TakeAnswer = { messages: [], more: 0 }
 
 export class Inboxes {
-  readonly #parts: Parts
+  readonly #parts: WorkspaceParts
   readonly #waits: Waits
   /** The newest `inbox.take` of each agent that waits for a message. */
   readonly #waiting = new Map<string, AbortController>()
 
-  constructor(parts: Parts, waits: Waits) {
+  constructor(parts: WorkspaceParts, waits: Waits) {
     this.#parts = parts
     this.#waits = waits
   }
 
-  take(asking: Asking, { wait, ...input }: Input): Promise<Taken> {
+  take(asking: CallContext, { wait, ...input }: Input): Promise<TakeAnswer> {
     return wait === undefined ? this.#take(asking, input, asking.abandoned) : this.#wait(asking, input, wait)
   }
 
@@ -35,12 +35,12 @@ export class Inboxes {
     return this.#waiting.has(agent)
   }
 
-  async #take(asking: Asking, asked: Input, abandoned: AbortSignal, id = asking.id): Promise<Taken> {
+  async #take(asking: CallContext, asked: Input, abandoned: AbortSignal, id = asking.id): Promise<TakeAnswer> {
     const { session, by } = asking
-    if (asked.route === 'hook' && this.#parts.isBlocked(by)) return nothing
+    if (asked.route === 'hook' && this.#parts.isBlocked(by)) return noMessages
     const { queries } = this.#parts.store
     // The model's session has just begun (`again`): its next call does not show that it received earlier messages.
-    if (asked.route === 'hook' && asked.again) this.#parts.sessions.received(session)
+    if (asked.route === 'hook' && asked.again) this.#parts.sessions.takeReceived(session)
     const input: TakeInput = session.standing.kind === 'model' ? { ...asked, route: asked.route ?? 'tool' } : asked
     const submission = { rule: 'inbox.take', input, by, ...causeOf({ ...asking, id }), session: session.id } as const
     const reply = await submitTake(this.#parts, submission, abandoned)
@@ -48,21 +48,21 @@ export class Inboxes {
     const { messages: ids, more, shown = [] } = reply.outcome as { messages: string[]; more: number; shown?: string[] }
     const isHook = input.route === 'hook'
     const found: InboxMessage[] = reply.found
-      ? queries.offered(reply.found, isHook ? undefined : (input.route ?? 'take'))
+      ? queries.offeredMessages(reply.found, isHook ? undefined : (input.route ?? 'take'))
       : queries.inboxMessages(by, ids)
     // The answer to a question goes to the call that waits for it, and is not shown to the model a second time.
     const isWaiters = (message: InboxMessage) => this.#waits.isAwaited(by, message, isHook)
-    const isForModel = (isHook || input.route === 'tool') && !looksBack(input)
+    const isForModel = (isHook || input.route === 'tool') && !includesReadMessages(input)
     const messages = isForModel ? found.filter((message) => !isWaiters(message)) : found
     // A hook reports the messages that it has shown by `inbox.offer`: it may end before it could show them.
     if (isHook) return { messages, more }
     const isHanded = ({ id, receipt }: InboxMessage) => receipt !== 'read' && !shown.includes(id)
-    asking.handed = messages.filter(isHanded).map(({ id }) => id)
+    asking.handedMessages = messages.filter(isHanded).map(({ id }) => id)
     return { messages, more }
   }
 
   /** Waits for a message. CLIs start one waiter per event and do not say when they give one up, so only the agent's newest wait is answered. */
-  async #wait(asking: Asking, input: Input, waitMs: number): Promise<Taken> {
+  async #wait(asking: CallContext, input: Input, waitMs: number): Promise<TakeAnswer> {
     const { by, id, abandoned } = asking
     const { clock } = this.#parts
     this.#waiting.get(by)?.abort()
@@ -72,7 +72,7 @@ export class Inboxes {
     const until = clock.steady() + waitMs
     try {
       for (let look = 0; !over.aborted && clock.steady() < until; look++) {
-        const hint = messageFor(this.#parts, by, Math.min(limits.lookAgainMs, until - clock.steady()), over)
+        const hint = watchForMessage(this.#parts, by, Math.min(limits.lookAgainMs, until - clock.steady()), over)
         const taken = await this.#take(asking, input, over, look === 0 ? id : `${id}/${look}`)
         if (taken.messages.length > 0) {
           hint.cancel()
@@ -80,10 +80,10 @@ export class Inboxes {
         }
         await hint.came
       }
-      return nothing
+      return noMessages
     } catch (error) {
       // The take was given up while the inbox was being searched.
-      if (over.aborted) return nothing
+      if (over.aborted) return noMessages
       throw error
     } finally {
       if (this.#waiting.get(by) === own) this.#waiting.delete(by)
@@ -92,7 +92,12 @@ export class Inboxes {
 }
 
 /** `came` resolves when a message may have come for the agent, after `ms`, or when nobody waits any more. */
-function messageFor({ hub, sessions, store, clock }: Parts, agent: string, ms: number, over: AbortSignal) {
+function watchForMessage(
+  { hub, sessions, store, clock }: WorkspaceParts,
+  agent: string,
+  ms: number,
+  over: AbortSignal,
+) {
   let cancel = () => {}
   const came = new Promise<void>((resolve) => {
     const done = () => {
@@ -119,18 +124,18 @@ function messageFor({ hub, sessions, store, clock }: Parts, agent: string, ms: n
 
 /** Takes messages from an inbox. Rejects once `abandoned`; no message is handed out then. */
 export async function submitTake(
-  { store, engine, sessions, clock, reads }: Pick<Parts, 'store' | 'engine' | 'sessions' | 'clock' | 'reads'>,
+  { store, engine, sessions, clock, reads }: Pick<WorkspaceParts, 'store' | 'engine' | 'sessions' | 'clock' | 'reads'>,
   submission: Submission<'inbox.take'>,
   abandoned: AbortSignal,
-): Promise<Reply> {
+): Promise<CommandReply> {
   const { input, by } = submission
   let reply = await engine.submit(submission)
   while (isUnfinished(reply)) {
     const now = { input, by, at: clock.now(), world: sessions }
-    const found = await reads.run(pick(store.view, now), new Budget(), abandoned)
+    const found = await reads.run(pickMessages(store.view, now), new ReadTimeBudget(), abandoned)
     reply = await engine.submit({ ...submission, input: { ...input, found } })
     // Other sessions took all of the found messages meanwhile, so later messages are looked for.
-    if (found.waiting.length > 0 && isNothingNew(reply)) reply = unfinished
+    if (found.waiting.length > 0 && isNothingNew(reply)) reply = unfinishedReply
   }
   return reply
 }
@@ -139,18 +144,23 @@ export async function submitTake(
  * Marks messages as read. A long thread takes several commands; the last command has the call's id and counts all messages, so a repeat gets the same answer.
  */
 export async function submitRead(
-  { store, engine, reads, ids }: Pick<Parts, 'store' | 'engine' | 'reads'> & { ids: (prefix: string) => string },
+  {
+    store,
+    engine,
+    reads,
+    ids,
+  }: Pick<WorkspaceParts, 'store' | 'engine' | 'reads'> & { ids: (prefix: string) => string },
   submission: Submission<'inbox.read'>,
   abandoned: AbortSignal,
-): Promise<Reply> {
+): Promise<CommandReply> {
   const { input, by } = submission
   const { thread } = input
   const reply = await engine.submit(submission)
   if (!isUnfinished(reply) || thread === undefined) return reply
-  const unread = await reads.run(unreadOf(store.view, by, thread), new Budget(), abandoned)
+  const unread = await reads.run(unreadInThread(store.view, by, thread), new ReadTimeBudget(), abandoned)
   let [at, marked] = [0, 0]
-  for (; unread.length - at > readMax; at += readMax) {
-    const found = { messages: unread.slice(at, at + readMax), marked: 0 }
+  for (; unread.length - at > markReadMax; at += markReadMax) {
+    const found = { messages: unread.slice(at, at + markReadMax), marked: 0 }
     const part = await engine.submit({ rule: 'inbox.read', input: { found }, by, cause: ids('d') })
     if ('refusal' in part) return part
     marked += part.outcome.read as number
@@ -158,12 +168,12 @@ export async function submitRead(
   return engine.submit({ ...submission, input: { ...input, found: { messages: unread.slice(at), marked } } })
 }
 
-const unfinished: Reply = { seq: 0, outcome: { isUnfinished: true }, repeat: false }
+const unfinishedReply: CommandReply = { seq: 0, outcome: { isUnfinished: true }, repeat: false }
 
-function isUnfinished(reply: Reply): boolean {
+function isUnfinished(reply: CommandReply): boolean {
   return 'outcome' in reply && reply.outcome.isUnfinished === true
 }
 
-function isNothingNew(reply: Reply): boolean {
+function isNothingNew(reply: CommandReply): boolean {
   return 'outcome' in reply && !reply.repeat && (reply.outcome.messages as string[]).length === 0
 }

@@ -10,35 +10,35 @@ import {
   type Refusal,
   type RefusalCode,
 } from '@agent-relay/sdk/protocol'
-import { bareText, RefusalError } from '../../core/refusal-error.ts'
+import { RefusalError, refusalTextWithoutFix } from '../../core/refusal-error.ts'
 import { seesAll } from '../../core/sight.ts'
 import type { Alarm } from '../../machine/clock.ts'
 import type { QueuedSend } from '../../store/outbox-rows.ts'
-import { type Asking, causeOf, type Parts } from '../call.ts'
+import { type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
 
 /** Interval of attempts to reach the shared workspace again. */
-const lookMs = 1_000
+const outboxRetryMs = 1_000
 /** Maximum time that a message waits in the outbox; older messages are no longer sent. */
 const waitMsMax = 24 * 60 * 60_000
 
 /** Codes of refusals that do not depend on the message itself: the same send may be stored later. */
-const passing: readonly RefusalCode[] = [
+const passingCodes: readonly RefusalCode[] = [
   ...(['cluster.unreachable', 'cluster.unknown', 'cluster.unusable', 'cluster.diverged'] as const),
   ...(['cluster.newer', 'cluster.older', 'cluster.forged'] as const),
 ]
 
-type Send = ParsedInputOf<'message.send'> & { to: string | string[] }
+type QueuedInput = ParsedInputOf<'message.send'> & { to: string | string[] }
 
 export class Outbox {
-  readonly #parts: Parts
+  readonly #parts: WorkspaceParts
   #alarm: Alarm | undefined
   /** The number of the outbox row that is being sent. */
   #sending: number | undefined
   #isClosed = false
 
-  constructor(parts: Parts) {
+  constructor(parts: WorkspaceParts) {
     this.#parts = parts
-    if (this.count > 0) this.#plan()
+    if (this.count > 0) this.#scheduleSend()
   }
 
   get #rows() {
@@ -47,32 +47,32 @@ export class Outbox {
 
   /** The number of messages that wait in the outbox. */
   get count(): number {
-    return this.#rows.waiting().messages
+    return this.#rows.countQueued().messages
   }
 
   /** Whether a message whose send got this refusal may wait in the outbox. */
   mayWait({ code }: Refusal): boolean {
-    return passing.includes(code)
+    return passingCodes.includes(code)
   }
 
   /** Whether messages of this sender wait in the outbox; later ones must not overtake them. */
-  isWaiting(by: string): boolean {
-    return this.#rows.waiting(by).messages > 0
+  hasWaiting(by: string): boolean {
+    return this.#rows.countQueued(by).messages > 0
   }
 
   /** Puts a message into the outbox: when this returns, the message is on the disk of this machine. */
-  put(asking: Asking, { wait: _, ...input }: Send): OutputOf<'message.queue'>['queued'] {
+  put(asking: CallContext, { wait: _, ...input }: QueuedInput): OutputOf<'message.queue'>['queued'] {
     const { store, clock, ids } = this.#parts
     const { by } = asking
     const { cause, digest } = causeOf(asking)
     const row = { id: ids('q'), at: clock.now(), by, cause, digest: digest?.(), input: JSON.stringify(input) }
-    const before = this.#rows.of(by, cause)
+    const before = this.#rows.findByCall(by, cause)
     if (before && before.digest !== row.digest)
       throw new RefusalError('call.reused', { id: cause, operation: 'message.queue' })
     if (!before) this.#assertRoom(by, Buffer.byteLength(row.input))
     const { n, id, at } = store.transact(() => this.#rows.put(row))
-    this.#plan()
-    return { id, since: new Date(at).toISOString(), ahead: this.#rows.before(n) }
+    this.#scheduleSend()
+    return { id, since: new Date(at).toISOString(), ahead: this.#rows.countBefore(n) }
   }
 
   /** Refuses a message for which the outbox has no room. Each sender has a limit of its own, so that one sender never takes all of the room from the others. */
@@ -80,11 +80,11 @@ export class Outbox {
     const rooms = [
       {
         of: 'yours',
-        has: this.#rows.waiting(by),
+        has: this.#rows.countQueued(by),
         messages: limits.outboxOfSenderMax,
         most: limits.outboxBytesOfSenderMax,
       },
-      { of: 'this workspace', has: this.#rows.waiting(), messages: limits.outboxMax, most: limits.outboxBytesMax },
+      { of: 'this workspace', has: this.#rows.countQueued(), messages: limits.outboxMax, most: limits.outboxBytesMax },
     ]
     for (const { of, has, messages, most } of rooms) {
       if (has.messages < messages && has.bytes + bytes <= most) continue
@@ -92,19 +92,19 @@ export class Outbox {
     }
   }
 
-  list({ session, by }: Asking): OutputOf<'outbox.list'> {
+  list({ session, by }: CallContext): OutputOf<'outbox.list'> {
     const heads = this.#rows.list(limits.lastWordsCharsMax, seesAll(session) ? undefined : by)
     return { queued: heads.map(({ at, by: from, ...head }) => ({ ...head, since: new Date(at).toISOString(), from })) }
   }
 
-  drop({ session, by }: Asking, { id }: ParsedInputOf<'outbox.drop'>): OutputOf<'outbox.drop'> {
+  drop({ session, by }: CallContext, { id }: ParsedInputOf<'outbox.drop'>): OutputOf<'outbox.drop'> {
     const { store } = this.#parts
     const row = this.#rows.byId(id)
     // A message that is just being sent cannot be called back.
     if (!row || row.n === this.#sending || !(row.by === by || seesAll(session)))
       throw new RefusalError('outbox.unknown', { id })
     store.transact(() => this.#rows.drop(row.n))
-    return shown(row)
+    return queuedMessage(row)
   }
 
   close(): void {
@@ -112,24 +112,24 @@ export class Outbox {
     this.#alarm?.cancel()
   }
 
-  #plan(): void {
+  #scheduleSend(): void {
     if (this.#alarm || this.#isClosed) return
-    this.#alarm = this.#parts.clock.after(lookMs, () => {
+    this.#alarm = this.#parts.clock.after(outboxRetryMs, () => {
       this.#alarm = undefined
       // After a failure, as on a full disk, the messages are sent again later.
       void this.#send()
         .catch(() => {})
-        .finally(() => this.#isClosed || this.count === 0 || this.#plan())
+        .finally(() => this.#isClosed || this.count === 0 || this.#scheduleSend())
     })
   }
 
   async #send(): Promise<void> {
     const { engine } = this.#parts
     while (!this.#isClosed && this.#sending === undefined && engine.trouble === undefined) {
-      const first = this.#rows.next()
+      const first = this.#rows.oldestAfter()
       if (!first) return
       this.#sending = first.n
-      const isDone = await this.#isDone(first).finally(() => (this.#sending = undefined))
+      const isDone = await this.#sendQueued(first).finally(() => (this.#sending = undefined))
       if (!isDone || this.#isClosed) return
       this.#parts.store.transact(() => this.#rows.drop(first.n))
     }
@@ -139,11 +139,11 @@ export class Outbox {
    * Sends a message of the outbox. Returns false if the message has to wait on. If the daemon crashes before the row is removed, the message is sent again, and
    * found stored.
    */
-  async #isDone(row: QueuedSend): Promise<boolean> {
+  async #sendQueued(row: QueuedSend): Promise<boolean> {
     const { engine, clock } = this.#parts
     const { by, cause, digest } = row
-    const input = JSON.parse(row.input) as Send
-    if (clock.now() - row.at > waitMsMax) return this.#tell(row, 'it has waited for more than a day.')
+    const input = JSON.parse(row.input) as QueuedInput
+    if (clock.now() - row.at > waitMsMax) return this.#reportUnsent(row, 'it has waited for more than a day.')
     const given = {
       rule: 'message.send',
       input,
@@ -153,12 +153,14 @@ export class Outbox {
     } as const
     const reply = await engine.submit(given)
     if (!('refusal' in reply)) return true
-    return this.mayWait(reply.refusal) || isClosing(reply.refusal) ? false : this.#tell(row, bareText(reply.refusal))
+    return this.mayWait(reply.refusal) || isClosing(reply.refusal)
+      ? false
+      : this.#reportUnsent(row, refusalTextWithoutFix(reply.refusal))
   }
 
   /** Tells the sender that a message was not sent, since the sender believes that it will be. */
-  async #tell({ by, at, cause, input }: QueuedSend, why: string): Promise<boolean> {
-    const { to } = JSON.parse(input) as Send
+  async #reportUnsent({ by, at, cause, input }: QueuedSend, why: string): Promise<boolean> {
+    const { to } = JSON.parse(input) as QueuedInput
     const names = oneLine(typeof to === 'string' ? to : to.join(', '))
     const body = `Your message to ${names}, queued at ${new Date(at).toISOString()}, was not sent: ${why}`
     const reply = await this.#parts.engine.submit({
@@ -175,7 +177,7 @@ function isClosing({ code }: Refusal): boolean {
   return code === 'daemon.stopping' || code === 'fault'
 }
 
-function shown({ id, at, by, input }: QueuedSend) {
-  const { to, body, kind } = JSON.parse(input) as Send
+function queuedMessage({ id, at, by, input }: QueuedSend) {
+  const { to, body, kind } = JSON.parse(input) as QueuedInput
   return { id, since: new Date(at).toISOString(), from: by, to, body, ...(kind === undefined ? {} : { kind }) }
 }

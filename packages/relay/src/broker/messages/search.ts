@@ -7,11 +7,11 @@ import { type Reader, sees, seesAll } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
 import { LoadMeter } from '../../machine/event-loop.ts'
 import { SearchIndex } from '../../store/search.ts'
-import { conversationMark, queryOf, questionsOf, senderMark } from '../../store/search-query.ts'
+import { conversationMark, queryWithMarks, searchQueriesOf, senderMark } from '../../store/search-query.ts'
 import type { Store } from '../../store/store.ts'
 import type { Engine } from '../engine.ts'
 import type { Hub } from '../hub.ts'
-import type { LongReads, Pace } from '../long-reads.ts'
+import type { LongReads, ReadTimeLimit } from '../long-reads.ts'
 
 /** Pause before the search index is filled, until a burst of messages has passed: an index that lags half a second harms nobody. */
 const fillRestMs = 500
@@ -23,17 +23,17 @@ const busyRestMs = 50
  */
 const marksMax = 32
 
-type Asked = ParsedInputOf<'message.search'> & { limit: number }
-type Found = OutputOf<'message.search'>
+type SearchQuery = ParsedInputOf<'message.search'> & { limit: number }
+type SearchAnswer = OutputOf<'message.search'>
 
 /** A range of journal entries to search, in one conversation or in all. */
-interface Field {
+interface SearchRange {
   conversation: number | undefined
   firstSeq: number
   lastSeq: number
 }
 
-interface Options {
+interface MessageSearchOptions {
   store: Store
   engine: Engine
   hub: Hub
@@ -43,7 +43,7 @@ interface Options {
   partEntries?: number
 }
 
-export class Search {
+export class MessageSearch {
   readonly #store: Store
   readonly #engine: Engine
   readonly #reads: LongReads
@@ -59,7 +59,7 @@ export class Search {
     return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0
   }
 
-  constructor({ store, engine, hub, reads, path, partEntries }: Options) {
+  constructor({ store, engine, hub, reads, path, partEntries }: MessageSearchOptions) {
     this.#partEntries = partEntries
     this.#store = store
     this.#engine = engine
@@ -68,9 +68,9 @@ export class Search {
     hub.listen(() => this.#scheduleFill(fillRestMs))
   }
 
-  *find(reader: Reader, asked: Asked, pace: Pace): Steps<Found> {
+  *find(reader: Reader, asked: SearchQuery, pace: ReadTimeLimit): Steps<SearchAnswer> {
     const top = Math.min(this.#store.journal.lastSeq, (asked.before ?? Number.MAX_SAFE_INTEGER) - 1)
-    const fields = yield* this.#fields(reader, asked.channel, top)
+    const fields = yield* this.#ranges(reader, asked.channel, top)
     const page = new Page(asked.limit)
     if (fields.length === 0 || top < 1) return page.end()
     let [newest, oldest] = [0, top]
@@ -81,12 +81,12 @@ export class Search {
     const index = this.#index()
     const last = index.partOf(oldest)
     for (let part = index.partOf(newest); part >= last; part--) {
-      const [low, high] = [index.before(part), index.before(part + 1)]
+      const [low, high] = [index.lastEntryBefore(part), index.lastEntryBefore(part + 1)]
       const here = fields.filter(({ firstSeq, lastSeq }) => firstSeq <= high && lastSeq > low)
       for (const seq of here.length === 0 ? [] : yield* this.#matches(part, asked, here)) {
         yield
         if (seq > top || !here.some(({ firstSeq, lastSeq }) => seq >= firstSeq && seq <= lastSeq)) continue
-        const message = this.#shown(reader, seq, asked)
+        const message = this.#visibleMessage(reader, seq, asked)
         if (message && !page.add(message)) return page.end(page.lastSeq)
         if (pace.isSpent) return page.end(seq)
       }
@@ -96,7 +96,7 @@ export class Search {
   }
 
   /** Returns the ranges of entries to search: everything for the key's holder, for anybody else the times in which it was in each conversation. */
-  *#fields(reader: Reader, channel: string | undefined, top: number): Steps<Field[]> {
+  *#ranges(reader: Reader, channel: string | undefined, top: number): Steps<SearchRange[]> {
     const { visible, view } = this.#store
     const isAll = seesAll(reader)
     if (isAll && channel === undefined) return [{ conversation: undefined, firstSeq: 1, lastSeq: top }]
@@ -104,7 +104,7 @@ export class Search {
       const conversation = view.conversationKey(channel as string)
       return conversation === undefined ? [] : [{ conversation, firstSeq: 1, lastSeq: top }]
     }
-    const fields: Field[] = []
+    const fields: SearchRange[] = []
     for (const span of reader.agent === undefined ? [] : visible.spans(reader.agent, channel)) {
       if (span && span.firstSeq <= top) fields.push(span)
       yield
@@ -113,19 +113,19 @@ export class Search {
   }
 
   /** Returns the entries in this part of the index, newest first, that match every condition. */
-  *#matches(part: number, { text, from }: Asked, fields: Field[]): Steps<number[]> {
+  *#matches(part: number, { text, from }: SearchQuery, fields: SearchRange[]): Steps<number[]> {
     const index = this.#index()
     const keys = new Set(fields.map(({ conversation }) => conversation))
     const some =
       keys.has(undefined) || keys.size > marksMax ? [] : [...keys].map((key) => conversationMark(key as number))
     const every = from === undefined ? [] : [senderMark(from)]
     let found: number[] | undefined
-    for (const question of questionsOf(text)) {
+    for (const question of searchQueriesOf(text)) {
       let rows: number[] | undefined
       // The search is repeated if the index was found damaged and has been deleted.
       while (rows === undefined) {
-        while (index.fill(part)) yield
-        rows = index.find(part, queryOf(question, every, some))
+        while (index.fillPart(part)) yield
+        rows = index.findInPart(part, queryWithMarks(question, every, some))
         yield
       }
       const those = found && new Set(rows)
@@ -136,22 +136,22 @@ export class Search {
   }
 
   /** Returns a found message if the reader may see it: the index only says where to look, and the rule of core/sight.ts decides. */
-  #shown(reader: Reader, seq: number, { from, channel }: Asked): Message | undefined {
+  #visibleMessage(reader: Reader, seq: number, { from, channel }: SearchQuery): Message | undefined {
     const { queries, view } = this.#store
     const head = queries.headAt(seq)
     if (!head || !sees(view, reader, 'message', head)) return undefined
     if ((from !== undefined && head.from !== from) || (channel !== undefined && head.conversation !== channel))
       return undefined
-    return queries.whole(head)
+    return queries.messageWithBody(head)
   }
 
   /** Drops pruned messages up to this entry from the index, a part at a time. */
-  async forget(through: number): Promise<void> {
+  async forgetPruned(through: number): Promise<void> {
     if (!this.#opened && this.bytes === 0) return
-    for (const part of this.#isClosed ? [] : this.#index().begunBelow(through)) {
+    for (const part of this.#isClosed ? [] : this.#index().partsBelow(through)) {
       await new Promise(setImmediate)
       if (this.#isClosed) return
-      this.#index().forget(part)
+      this.#index().emptyPart(part)
     }
     this.#scheduleFill(fillRestMs)
   }
@@ -178,8 +178,8 @@ export class Search {
       const isBusy = !this.#engine.isIdle || this.#reads.size > 0 || this.#load.isHigh(performance.now())
       if (isBusy) return this.#scheduleFill(busyRestMs)
       try {
-        const part = this.#index().unfilled
-        if (part !== undefined && this.#index().fill(part)) this.#scheduleFill(0)
+        const part = this.#index().newestUnfilledPart
+        if (part !== undefined && this.#index().fillPart(part)) this.#scheduleFill(0)
       } catch {
         // A full disk, for example, loses no message. The next message or search tries again, and a search reports the error.
       }
@@ -212,7 +212,7 @@ class Page {
   }
 
   /** Ends the page; `next` continues the search. */
-  end(next?: number): Found {
+  end(next?: number): SearchAnswer {
     return next === undefined ? { messages: this.#messages, more: 0 } : { messages: this.#messages, more: 1, next }
   }
 }

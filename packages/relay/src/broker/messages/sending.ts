@@ -2,76 +2,84 @@
 
 import { limits, type Message, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { addressOfReply } from '../../core/messages.ts'
-import { RefusalError, refusalOf } from '../../core/refusal-error.ts'
+import { RefusalError, toRefusal } from '../../core/refusal-error.ts'
 import type { MessageHead } from '../../core/view.ts'
-import { type Asking, causeOf, type WorkspaceCore } from '../call.ts'
+import { type CallContext, causeOf, type WorkspaceCore } from '../call.ts'
 import {
   absenceOf,
   absenceOfAll,
-  isThere,
-  notReached,
-  outOfReach,
-  type Reachable,
-  unreachableAs,
+  describeUnreachable,
+  findNotReached,
+  isConnected,
+  type ReachableWorkspace,
+  unreachableMachineOf,
 } from '../presence/availability.ts'
-import { type CallScope, suggestingWorkspaces, withinReach } from '../presence/other-workspaces.ts'
-import type { Awaited, Patience, Wait, Waits } from '../presence/waits.ts'
-import { assertMayWriteTo, awaitedFrom, outward, resolved, sendWide } from './addresses.ts'
+import { type CallScope, reachableWorkspaces, suggestWorkspaces } from '../presence/other-workspaces.ts'
+import type { AwaitedReply, Wait, WaitLimits, Waits } from '../presence/waits.ts'
+import { assertMayWriteTo, awaitedReplyFrom, resolveAddress, sendToWorkspaces, workspaceAddress } from './addresses.ts'
 import type { Outbox } from './outbox.ts'
 
 type Output = OutputOf<'message.send'>
 
-type Sending = WorkspaceCore & Reachable & { waits: Waits; outbox: Outbox }
-type Scope = CallScope<Sending>
+type SendingWorkspace = WorkspaceCore & ReachableWorkspace & { waits: Waits; outbox: Outbox }
+type SendScope = CallScope<SendingWorkspace>
 
 /** Maximum number of messages between two models in a minute: two that answer each other immediately reach it. People and programs have no such limit. */
 export const pairPerMinuteMax = 40
 
-export async function send(scope: Scope, asking: Asking, input: ParsedInputOf<'message.send'>): Promise<Output> {
+export async function sendMessage(
+  scope: SendScope,
+  asking: CallContext,
+  input: ParsedInputOf<'message.send'>,
+): Promise<Output> {
   const { workspace } = scope
-  const neighbours = withinReach(scope, asking.session)
-  const address = addressFor(scope, asking, input)
+  const neighbours = reachableWorkspaces(scope, asking.session)
+  const address = addressOf(scope, asking, input)
   const to = address instanceof Promise ? await address : address
   const wait = input.wait && workspace.waits.open(asking.by, to)
   try {
-    const { output, awaited } = await store(workspace, neighbours, asking, { ...input, to })
+    const { output, awaited } = await storeMessage(workspace, neighbours, asking, { ...input, to })
     if (!wait) return output
     const { timeoutMs } = input.wait as { timeoutMs?: number }
     const absence = await watchAbsence(workspace, neighbours, wait, awaited)
-    const patience = {
+    const waitLimits = {
       timeoutMs: timeoutMs ?? limits.waitMsDefault,
-      expectsBack: timeoutMs !== undefined,
+      waitsForReturn: timeoutMs !== undefined,
       absence,
       away: () => awayNow(workspace, to, absence),
     }
-    const reply = await workspace.waits.reply(wait, awaited, patience, asking.abandoned)
-    await handOut(workspace, asking, reply)
-    asking.handed = [reply.id]
+    const reply = await workspace.waits.waitForReply(wait, awaited, waitLimits, asking.abandoned)
+    await offerReply(workspace, asking, reply)
+    asking.handedMessages = [reply.id]
     return { ...output, reply }
   } finally {
     if (wait) workspace.waits.close(wait)
   }
 }
 
-function addressFor(scope: Scope, { session, by }: Asking, input: ParsedInputOf<'message.send'>) {
+function addressOf(scope: SendScope, { session, by }: CallContext, input: ParsedInputOf<'message.send'>) {
   const { workspace } = scope
-  return resolved(input.to ?? answered(workspace, by, input), workspace, withinReach(scope, session))
+  return resolveAddress(
+    input.to ?? addressForReply(workspace, by, input),
+    workspace,
+    reachableWorkspaces(scope, session),
+  )
 }
 
 /** Sends a message, or keeps it on this machine (in the outbox) until it can be sent. A message to another workspace is never kept. */
 export async function sendOrQueue(
-  scope: Scope,
-  asking: Asking,
+  scope: SendScope,
+  asking: CallContext,
   input: ParsedInputOf<'message.queue'>,
 ): Promise<OutputOf<'message.queue'>> {
   const { outbox } = scope.workspace
-  const to = await addressFor(scope, asking, input)
-  if (outward(to)) return { sent: await send(scope, asking, input) }
-  if (!outbox.isWaiting(asking.by)) {
+  const to = await addressOf(scope, asking, input)
+  if (workspaceAddress(to)) return { sent: await sendMessage(scope, asking, input) }
+  if (!outbox.hasWaiting(asking.by)) {
     try {
-      return { sent: await send(scope, asking, input) }
+      return { sent: await sendMessage(scope, asking, input) }
     } catch (error) {
-      if (!outbox.mayWait(refusalOf(error))) throw error
+      if (!outbox.mayWait(toRefusal(error))) throw error
     }
   }
   return { queued: outbox.put(asking, { ...input, to }) }
@@ -79,12 +87,12 @@ export async function sendOrQueue(
 
 /** Returns a function that tells the absence of the awaited agent. An agent in another workspace is looked at once, here, and not followed. */
 async function watchAbsence(
-  workspace: Sending,
-  neighbours: Scope['neighbours'],
+  workspace: SendingWorkspace,
+  neighbours: SendScope['neighbours'],
   { by, on }: Wait,
-  { conversation, afterN: n }: Awaited,
-): Promise<Patience['absence']> {
-  const address = on === undefined ? undefined : outward(on)
+  { conversation, afterN: n }: AwaitedReply,
+): Promise<WaitLimits['absence']> {
+  const address = on === undefined ? undefined : workspaceAddress(on)
   if (!address) {
     const { queries } = workspace.store
     return () => absenceOfAll(workspace, on === undefined ? queries.recipients({ conversation, n, from: by }) : [on])
@@ -97,28 +105,32 @@ async function watchAbsence(
  * Finds the address of a reply that names none. The address may be in another workspace, so it is found before the rule decides; the rows that it is read from
  * never change.
  */
-function answered({ store }: Sending, by: string, { replyTo = '' }: ParsedInputOf<'message.send'>): string | string[] {
+function addressForReply(
+  { store }: SendingWorkspace,
+  by: string,
+  { replyTo = '' }: ParsedInputOf<'message.send'>,
+): string | string[] {
   const address = addressOfReply(store.view, by, replyTo)
   if ('refusal' in address) throw new RefusalError(address.refusal)
   return address.to
 }
 
 /** A message with its full address. */
-type Addressed = ParsedInputOf<'message.send'> & { to: string | string[] }
+type AddressedInput = ParsedInputOf<'message.send'> & { to: string | string[] }
 
-async function store(
-  workspace: Sending,
-  neighbours: Scope['neighbours'],
-  asking: Asking,
-  input: Addressed,
-): Promise<{ output: Output; awaited: Awaited }> {
+async function storeMessage(
+  workspace: SendingWorkspace,
+  neighbours: SendScope['neighbours'],
+  asking: CallContext,
+  input: AddressedInput,
+): Promise<{ output: Output; awaited: AwaitedReply }> {
   const { session, by } = asking
   const { thread } = input
-  if (outward(input.to)) {
+  if (workspaceAddress(input.to)) {
     // On the owner's socket nothing is awaited before the send: the sender's next message must not overtake this one.
     if (session.standing.door !== 'owner') await assertMayWriteTo(session, workspace, neighbours, input.to as string)
-    const awaited = awaitedFrom(workspace, by, input.to as string)
-    const output = await sendWide(workspace, neighbours, asking, input)
+    const awaited = awaitedReplyFrom(workspace, by, input.to as string)
+    const output = await sendToWorkspaces(workspace, neighbours, asking, input)
     return { output, awaited: { ...awaited, id: output.id, thread } }
   }
   const { wait: _, ...message } = input
@@ -129,37 +141,43 @@ async function store(
     ...causeOf(asking),
     session: session.id,
   })
-  if ('refusal' in reply)
-    throw new RefusalError(await suggestingWorkspaces(session, workspace, neighbours, reply.refusal))
+  if ('refusal' in reply) throw new RefusalError(await suggestWorkspaces(session, workspace, neighbours, reply.refusal))
   const { id: sent, to } = reply.outcome as { id: string; to: string | string[] }
-  const output = { id: sent, seq: reply.seq, to, ...absentOf(workspace, to) }
+  const output = { id: sent, seq: reply.seq, to, ...absentRecipients(workspace, to) }
   if (!input.wait) return { output, awaited: { id: sent, conversation: '', afterSeq: 0, afterN: 0 } }
   const { conversation, seq: afterSeq, n: afterN } = workspace.store.view.message(sent) as MessageHead
   return { output, awaited: { id: sent, conversation, afterSeq, afterN, thread } }
 }
 
 /** Lists the absent direct recipients. Members of a channel are left out: each would cost a look, and the sender did not name them. */
-function absentOf(workspace: Sending, to: string | string[]): Pick<Output, 'away' | 'unreachable' | 'notReached'> {
+function absentRecipients(
+  workspace: SendingWorkspace,
+  to: string | string[],
+): Pick<Output, 'away' | 'unreachable' | 'notReached'> {
   const names = typeof to === 'string' ? (to.startsWith('#') || to === '*' ? [] : [to]) : to
   const lost = names.flatMap((name) => {
-    const place = outOfReach(workspace, name)
-    return place ? [unreachableAs(name, place)] : []
+    const place = unreachableMachineOf(workspace, name)
+    return place ? [describeUnreachable(name, place)] : []
   })
   const isLost = (name: string) => lost.some((each) => each.name === name)
-  const away = names.filter((name) => !isThere(workspace, name) && !isLost(name))
-  const shut = names.flatMap((name) => notReached(workspace, name))
+  const away = names.filter((name) => !isConnected(workspace, name) && !isLost(name))
+  const shut = names.flatMap((name) => findNotReached(workspace, name))
   return { away, ...(lost.length > 0 && { unreachable: lost }), ...(shut.length > 0 && { notReached: shut }) }
 }
 
 /** Lists the absent recipients at the end of a wait; a channel or another workspace counts if nobody in it could answer. */
-function awayNow(workspace: Sending, to: string | string[], absence: Patience['absence']): string[] {
-  if (outward(to)) return absence() ? [to as string] : []
-  const named = absentOf(workspace, to).away
+function awayNow(workspace: SendingWorkspace, to: string | string[], absence: WaitLimits['absence']): string[] {
+  if (workspaceAddress(to)) return absence() ? [to as string] : []
+  const named = absentRecipients(workspace, to).away
   return named.length > 0 ? named : (absence()?.names ?? [])
 }
 
 /** Hands out a reply that ended a wait, like any other message: it counts as offered now, and as read at the next call. */
-async function handOut({ engine }: Sending, { session, by, id }: Asking, reply: Message): Promise<void> {
+async function offerReply(
+  { engine }: SendingWorkspace,
+  { session, by, id }: CallContext,
+  reply: Message,
+): Promise<void> {
   const input = { messages: [reply.id], route: 'wait' as const }
   await engine.submit({ rule: 'inbox.offer', input, by, cause: `${id}/reply`, session: session.id })
 }

@@ -1,40 +1,40 @@
 // Lists the agents of this workspace or of another workspace of the daemon: their status, their work, and how many messages wait for them.
 
 import type { Agent, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
-import { unknownAgent } from '../../core/agents.ts'
+import { refuseUnknownAgent } from '../../core/agents.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { type Reader, sees } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
 import { taskOf } from '../../core/tasks.ts'
 import type { AgentRow } from '../../core/view.ts'
-import type { Asking, WorkspaceCore } from '../call.ts'
-import { Budget } from '../long-reads.ts'
+import type { CallContext, WorkspaceCore } from '../call.ts'
+import { ReadTimeBudget } from '../long-reads.ts'
 import type { Session } from '../sessions/session.ts'
 import { WholeTexts } from '../whole-texts.ts'
-import { outOfReach, type Reachable, statusOf, type WorkerStates } from './availability.ts'
-import { agentsIn, agentsInOthers, type CallScope } from './other-workspaces.ts'
-import { heardSince } from './provisional-names.ts'
+import { type ReachableWorkspace, statusOf, unreachableMachineOf, type WorkerStates } from './availability.ts'
+import { agentsInOtherWorkspaces, type CallScope, connectedAgentsIn } from './other-workspaces.ts'
+import { messagesToEverybodySince } from './provisional-names.ts'
 import type { Waits } from './waits.ts'
 
-type Describing = WorkspaceCore &
-  Reachable & {
+type AgentListWorkspace = WorkspaceCore &
+  ReachableWorkspace & {
     waits: Waits
     workers: WorkerStates
     approvals: { blockedOf(reader: Reader, agent: string): Agent['blocked'] }
   }
-type Filter = Omit<ParsedInputOf<'agent.list'>, 'project'>
-type Listed = OutputOf<'agent.list'>
+type AgentFilter = Omit<ParsedInputOf<'agent.list'>, 'project'>
+type AgentListAnswer = OutputOf<'agent.list'>
 
-export function agents(
-  scope: CallScope<Describing>,
-  { session, abandoned }: Asking,
+export function listAgents(
+  scope: CallScope<AgentListWorkspace>,
+  { session, abandoned }: CallContext,
   { project, ...filter }: ParsedInputOf<'agent.list'>,
-): Steps<Listed> | Promise<Listed> {
+): Steps<AgentListAnswer> | Promise<AgentListAnswer> {
   const { workspace, neighbours } = scope
   if (project === undefined || project === workspace.name) return agentsHere(scope, session, filter)
   if (session.standing.door !== 'owner') throw new RefusalError('workspace.unknown', { workspace: project })
-  const read = (other: Describing) =>
-    other.reads.run(agentsOf(other, { standing: session.standing }, filter), new Budget(), abandoned)
+  const read = (other: AgentListWorkspace) =>
+    other.reads.run(agentsOf(other, { standing: session.standing }, filter), new ReadTimeBudget(), abandoned)
   return neighbours.visit(project, read).then((found) => {
     if (!found) throw new RefusalError('workspace.unknown', { workspace: project })
     return found
@@ -42,20 +42,25 @@ export function agents(
 }
 
 /** Lists the agents of this workspace; an asker that is alone in it is also told of agents in other workspaces. */
-function* agentsHere(scope: CallScope<Describing>, session: Session, filter: Filter): Steps<Listed> {
+function* agentsHere(
+  scope: CallScope<AgentListWorkspace>,
+  session: Session,
+  filter: AgentFilter,
+): Steps<AgentListAnswer> {
   const found = yield* agentsOf(scope.workspace, session, filter)
   if (filter.name !== undefined) return found
   const isOther = ({ name, status, type }: Agent) => name !== session.agent && status !== 'offline' && type !== 'human'
   // Agents that the filter leaves out count, too: with them the asker is not alone.
-  const hasCompany = found.agents.some(isOther) || agentsIn(scope.workspace).some((name) => name !== session.agent)
-  const abroad = hasCompany ? [] : agentsInOthers(scope, session)
+  const hasCompany =
+    found.agents.some(isOther) || connectedAgentsIn(scope.workspace).some((name) => name !== session.agent)
+  const abroad = hasCompany ? [] : agentsInOtherWorkspaces(scope, session)
   return abroad.length === 0 ? found : { ...found, abroad }
 }
 
 function* agentsOf(
-  workspace: Describing,
+  workspace: AgentListWorkspace,
   reader: Reader,
-  { includeIdle = true, includeOffline = false, whole = false, name: wanted }: Filter,
+  { includeIdle = true, includeOffline = false, whole = false, name: wanted }: AgentFilter,
 ): Steps<{ agents: Agent[] }> {
   const { store, sessions, otherMachines, clock } = workspace
   /**
@@ -65,19 +70,20 @@ function* agentsOf(
   const isWanted = (status: Agent['status'], wasThere: boolean) =>
     status === 'active' || (status === 'idle' ? includeIdle : includeOffline || (status === 'unreachable' && wasThere))
   if (wanted !== undefined && !store.view.agent(wanted) && !sessions.provisional(wanted))
-    throw new RefusalError(unknownAgent(store.view, wanted).refusal)
+    throw new RefusalError(refuseUnknownAgent(store.view, wanted).refusal)
   const known = () => [...store.view.agents()].map((agent) => agent.name).concat(...sessions.provisionalNames())
   const names: string[] = []
   for (const name of wanted === undefined ? known() : [wanted]) {
     yield
     // Agents are filtered before they are described: thousands may be away, and counting the messages of each would be wasted.
-    if (name === wanted || isWanted(statusOf(workspace, name), otherMachines.last(name) !== undefined)) names.push(name)
+    if (name === wanted || isWanted(statusOf(workspace, name), otherMachines.lastSeenAgent(name) !== undefined))
+      names.push(name)
   }
   // Agents are sorted by their last call, latest first. Two machines have no monotonic clock in common, so times of another machine are converted to this
   // machine's clock.
   const begunAt = clock.now() - clock.steady()
   const calledAt = (name: string) => {
-    const there = otherMachines.of(name)?.lastCallAt
+    const there = otherMachines.connectedAgent(name)?.lastCallAt
     return sessions.lastCall(name)?.steady ?? (there === undefined ? Number.NEGATIVE_INFINITY : there - begunAt)
   }
   names.sort((a, b) => calledAt(b) - calledAt(a))
@@ -92,21 +98,22 @@ function* agentsOf(
 
 /** Describes an agent for the list; undefined for a provisional name whose session has ended since it was listed. */
 function* describe(
-  workspace: Describing,
+  workspace: AgentListWorkspace,
   reader: Reader,
   { name, texts }: { name: string; texts: WholeTexts },
 ): Steps<Agent | undefined> {
   const { store, sessions, waits, workers, reach, approvals } = workspace
-  const there = sessions.isLive(name) ? undefined : workspace.otherMachines.of(name)
+  const there = sessions.isLive(name) ? undefined : workspace.otherMachines.connectedAgent(name)
   const provisional = sessions.provisional(name)?.provisional
   const unstored: AgentRow | undefined = provisional && { id: provisional.id, type: 'agent', ...provisional.profile }
   const row = store.view.agent(name) ?? unstored
   if (!row) return undefined
   const { id, type, cli, model, parent, handle, role } = row
-  const lastCallAt = there?.lastCallAt ?? sessions.lastCall(name)?.at ?? workspace.otherMachines.last(name)?.lastCallAt
-  const unread = provisional ? heardSince(workspace, provisional) : yield* store.queries.unreadCount(name)
+  const lastCallAt =
+    there?.lastCallAt ?? sessions.lastCall(name)?.at ?? workspace.otherMachines.lastSeenAgent(name)?.lastCallAt
+  const unread = provisional ? messagesToEverybodySince(workspace, provisional) : yield* store.queries.unreadCount(name)
   const wait = waits.of(name)
-  const lost = outOfReach(workspace, name)
+  const lost = unreachableMachineOf(workspace, name)
   return {
     id,
     name,
@@ -121,11 +128,11 @@ function* describe(
     unread,
     lastCallAt: lastCallAt === undefined ? undefined : new Date(lastCallAt).toISOString(),
     reached: there ? there.reached : reach.of(name),
-    doing: sessions.shown(name)?.doing,
-    notReached: sessions.shown(name)?.note,
+    doing: sessions.programState(name)?.doing,
+    notReached: sessions.programState(name)?.note,
     blocked: approvals.blockedOf(reader, name),
     worker: workers.stateOf(name),
-    task: texts.add(taskOf(store.view, reader, name, texts.haveRoom)),
+    task: texts.add(taskOf(store.view, reader, name, texts.hasRoom)),
     machine: there?.machine ?? store.view.home(name)?.machine,
     machineSeenAt: lost?.since === undefined ? undefined : new Date(lost.since).toISOString(),
     spend: sees(store.view, reader, 'spend', { agent: name }) ? store.spend.ofAgent(name) : undefined,

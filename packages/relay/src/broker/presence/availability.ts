@@ -2,27 +2,27 @@
 // agent.
 
 import type { Agent, NotReached, ReachName, Unreachable } from '@agent-relay/sdk/protocol'
-import { isInUse } from '../../core/agents.ts'
+import { isNameInUse } from '../../core/agents.ts'
 import { homeElsewhere } from '../../core/homes.ts'
-import type { Seen } from '../../core/notices.ts'
+import type { ObservedState } from '../../core/notices.ts'
 import type { WorkspaceCore } from '../call.ts'
 import type { Moment } from '../sessions/session.ts'
-import type { AgentHere, OutOfReach, ToldWait } from '../sharing.ts'
+import type { ReportedAgent, ReportedWait, UnreachableMachine } from '../sharing.ts'
 
 /** Length of an absence after which an agent is taken not to answer soon. */
-export const goneMs = 60_000
+export const longAbsenceMs = 60_000
 /** Time in which a lost connection may come back, so that its agent does not count as away yet. */
-const leftMs = 5_000
+const lostConnectionMs = 5_000
 /** Precision of the times that other machines are told: with a finer one every call of every agent would be news. */
-const toldMs = 10_000
+const reportedTimeMs = 10_000
 /** Maximum number of recipients that are checked for absence: in a larger channel a sender waits. */
 const membersMax = 256
 
-type Here = Pick<WorkspaceCore, 'store' | 'sessions' | 'otherMachines'>
-export type Reachable = Here & { reach: { of(agent: string): ReachName | undefined } }
+type PresenceParts = Pick<WorkspaceCore, 'store' | 'sessions' | 'otherMachines'>
+export type ReachableWorkspace = PresenceParts & { reach: { of(agent: string): ReachName | undefined } }
 
-type Watched = Reachable & {
-  waits: { of(agent: string): unknown; told(agent: string): ToldWait[] | undefined }
+type WatchedWorkspace = ReachableWorkspace & {
+  waits: { of(agent: string): unknown; waitsToReport(agent: string): ReportedWait[] | undefined }
   workers: WorkerStates
 }
 
@@ -32,66 +32,72 @@ export interface WorkerStates {
 }
 
 /** Whether somebody is connected as the agent, on any machine. */
-export function isThere({ sessions, otherMachines }: Pick<Here, 'sessions' | 'otherMachines'>, agent: string): boolean {
-  return sessions.isLive(agent) || otherMachines.of(agent) !== undefined
+export function isConnected(
+  { sessions, otherMachines }: Pick<PresenceParts, 'sessions' | 'otherMachines'>,
+  agent: string,
+): boolean {
+  return sessions.isLive(agent) || otherMachines.connectedAgent(agent) !== undefined
 }
 
 /** Returns the agent's status that lists show: from its sessions on this machine, otherwise on another machine. */
-export function statusOf(workspace: Here, name: string): Agent['status'] {
+export function statusOf(workspace: PresenceParts, name: string): Agent['status'] {
   const { sessions, otherMachines } = workspace
   const here = sessions.statusOf(name)
   if (here !== 'offline') return here
-  return otherMachines.of(name)?.status ?? (outOfReach(workspace, name) ? 'unreachable' : here)
+  return otherMachines.connectedAgent(name)?.status ?? (unreachableMachineOf(workspace, name) ? 'unreachable' : here)
 }
 
 /**
  * Returns an agent's state for notices about it. `idle`: the agent neither works nor waits for anybody. `away`: the agent has left and is not just coming back,
  * as it might after a restart of the daemon. Undefined otherwise.
  */
-export function seenOf(workspace: Watched, name: string): Seen {
+export function stateForNotices(workspace: WatchedWorkspace, name: string): ObservedState {
   const { store, sessions, waits, workers } = workspace
   const { view } = store
   const status = statusOf(workspace, name)
   if (status === 'offline') {
-    const absence = view.agent(name)?.type === 'human' ? sessions.unseen(name) : absenceOf(workspace, name)
-    return absence && absence.ms >= (absence.isAtLeast ? goneMs : leftMs) ? 'away' : undefined
+    const absence = view.agent(name)?.type === 'human' ? sessions.timeSinceSeen(name) : absenceOf(workspace, name)
+    return absence && absence.ms >= (absence.isAtLeast ? longAbsenceMs : lostConnectionMs) ? 'away' : undefined
   }
   if (status === 'unreachable' || view.approvals.of(name).length > 0 || waits.of(name)) return undefined
   const worker = workers.stateOf(name)?.status ?? 'ready'
-  const state = worker === 'ready' ? (sessions.shown(name)?.doing?.state ?? status) : worker
+  const state = worker === 'ready' ? (sessions.programState(name)?.doing?.state ?? status) : worker
   return state === 'idle' ? 'idle' : undefined
 }
 
 /** Lists the agents on this machine, as far as other machines may be told. A name that is not stored yet means nothing to other machines. */
-export function agentsHere(workspace: Watched): AgentHere[] {
+export function agentsToReport(workspace: WatchedWorkspace): ReportedAgent[] {
   const { sessions, reach, waits } = workspace
   const named = sessions.all().flatMap(({ agent, provisional }) => (agent === undefined || provisional ? [] : [agent]))
   return [...new Set(named)].map((name) => {
     // Other machines are told idle or active only: an agent that is busy, or waits for an answer, is active.
-    const isIdle = sessions.statusOf(name) === 'idle' && seenOf(workspace, name) === 'idle'
-    const lastCallAt = Math.floor((sessions.lastCall(name) as Moment).at / toldMs) * toldMs
+    const isIdle = sessions.statusOf(name) === 'idle' && stateForNotices(workspace, name) === 'idle'
+    const lastCallAt = Math.floor((sessions.lastCall(name) as Moment).at / reportedTimeMs) * reportedTimeMs
     const status = isIdle ? 'idle' : 'active'
-    return { name, status, lastCallAt, reached: reach.of(name), waits: waits.told(name) }
+    return { name, status, lastCallAt, reached: reach.of(name), waits: waits.waitsToReport(name) }
   })
 }
 
 /**
  * Returns the unreachable machine where the agent lives. Undefined if the agent's sessions are known: they are on this machine, or their machine lists them.
  */
-export function outOfReach({ store, sessions, otherMachines }: Here, agent: string): OutOfReach | undefined {
+export function unreachableMachineOf(
+  { store, sessions, otherMachines }: PresenceParts,
+  agent: string,
+): UnreachableMachine | undefined {
   if (sessions.isLive(agent)) return undefined
   const home = homeElsewhere(store.view, sessions, agent)
-  return home && otherMachines.outOfReach(home.machine)
+  return home && otherMachines.unreachable(home.machine)
 }
 
 /** Describes an unreachable agent for a caller, with the time as text. */
-export function unreachableAs(name: string, { machine, since }: OutOfReach): Unreachable {
+export function describeUnreachable(name: string, { machine, since }: UnreachableMachine): Unreachable {
   return { name, machine, ...(since === undefined ? {} : { since: new Date(since).toISOString() }) }
 }
 
 /** Tells why the agent's program takes no messages now. An agent that has the relay's tools finds the messages at its next call, and is left out. */
-export function notReached({ sessions }: Pick<Here, 'sessions'>, name: string): NotReached[] {
-  const { note: why, isOnlyWay } = sessions.shown(name) ?? {}
+export function findNotReached({ sessions }: Pick<PresenceParts, 'sessions'>, name: string): NotReached[] {
+  const { note: why, isOnlyWay } = sessions.programState(name) ?? {}
   return why === undefined || !isOnlyWay ? [] : [{ name, why }]
 }
 
@@ -107,22 +113,25 @@ export interface Absence {
  * Returns the agent's absence. Undefined if the agent can be reached or is expected at once, if it is not of this workspace, and for people: they come back
  * when they like.
  */
-export function absenceOf(workspace: Reachable, agent: string): Absence | undefined {
+export function absenceOf(workspace: ReachableWorkspace, agent: string): Absence | undefined {
   const { store, sessions, reach, otherMachines } = workspace
   const { view } = store
   const type = view.agent(agent)?.type
-  if (type === undefined || type === 'human' || reach.of(agent) !== undefined || otherMachines.of(agent))
+  if (type === undefined || type === 'human' || reach.of(agent) !== undefined || otherMachines.connectedAgent(agent))
     return undefined
   // The agent may be connected on an unreachable machine, of which nothing is known.
-  if (outOfReach(workspace, agent)) return undefined
+  if (unreachableMachineOf(workspace, agent)) return undefined
   // An agent whose program still starts, or whose run goes on, is expected at once.
   const run = view.runs.byAgent(agent)
-  if (isInUse(view, sessions, agent) || (run !== undefined && run.endedAt === undefined)) return undefined
-  return { names: [agent], ...sessions.unseen(agent) }
+  if (isNameInUse(view, sessions, agent) || (run !== undefined && run.endedAt === undefined)) return undefined
+  return { names: [agent], ...sessions.timeSinceSeen(agent) }
 }
 
 /** Returns the absence of all recipients together. Undefined as soon as one of them is not away, and if there are none. */
-export function absenceOfAll(workspace: Reachable, recipients: Iterable<string | undefined>): Absence | undefined {
+export function absenceOfAll(
+  workspace: ReachableWorkspace,
+  recipients: Iterable<string | undefined>,
+): Absence | undefined {
   let all: Absence | undefined
   for (const name of recipients) {
     if (name === undefined) continue

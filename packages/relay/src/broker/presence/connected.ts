@@ -8,19 +8,24 @@ import type { Sessions } from '../sessions/sessions.ts'
 const sessionEvent = 'session.event'
 
 /** Lists the connected agents, without the daemon's own session in each workspace. */
-export function connectedTo(sessions: Sessions): string[] {
+export function connectedNames(sessions: Sessions): string[] {
   const names = new Set(sessions.all().map(({ agent }) => agent ?? daemonName))
   names.delete(daemonName)
   return [...names]
 }
 
 /** Whether a watch asks for session events. It must name their type: a watch of all types is a watch of the journal only. */
-export function asksForSessions(types: readonly string[] | undefined): boolean {
+export function wantsSessionEvents(types: readonly string[] | undefined): boolean {
   return types?.some((type) => type === sessionEvent || type === 'session.*') ?? false
 }
 
 /** Adds session events to a watch of the journal, which `follow` begins with the sink that it is given. Both watches end together. */
-export function withSessions(sessions: Sessions, now: () => number, sink: Sink, follow: (sink: Sink) => Watch): Watch {
+export function withSessionEvents(
+  sessions: Sessions,
+  now: () => number,
+  sink: Sink,
+  follow: (sink: Sink) => Watch,
+): Watch {
   const beside = followSessions(sessions, now, sink)
   const watch = follow({
     isReady: () => sink.isReady(),
@@ -38,7 +43,7 @@ export function withSessions(sessions: Sessions, now: () => number, sink: Sink, 
 }
 
 function followSessions(sessions: Sessions, now: () => number, sink: Sink): Pick<Watch, 'drained' | 'stop'> {
-  const told = new Set(connectedTo(sessions))
+  const told = new Set(connectedNames(sessions))
   const changed = new Set<string>()
   let isStopped = false
   const tell = () => {

@@ -3,21 +3,24 @@
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { troubleTexts } from '../../core/shared-trouble.ts'
 import type { Steps } from '../../core/steps.ts'
-import type { Asking, WorkspaceCore } from '../call.ts'
-import { Budget } from '../long-reads.ts'
+import type { CallContext, WorkspaceCore } from '../call.ts'
+import { ReadTimeBudget } from '../long-reads.ts'
 import type { ClusterMachine, Sharing } from '../sharing.ts'
 import { statusOf } from './availability.ts'
 
-type SharedCore = WorkspaceCore & { sharing: Sharing }
-type Listed = OutputOf<'machine.list'>
-type Row = Listed['machines'][number]
+type SharedWorkspaceCore = WorkspaceCore & { sharing: Sharing }
+type MachineListAnswer = OutputOf<'machine.list'>
+type Row = MachineListAnswer['machines'][number]
 
 /** Lists the machines. Where agents live and who is connected is known here, so the list works even if the cluster does not answer. */
-export async function machines(workspace: SharedCore, { abandoned }: Asking): Promise<Listed> {
+export async function listMachines(
+  workspace: SharedWorkspaceCore,
+  { abandoned }: CallContext,
+): Promise<MachineListAnswer> {
   const { sharing, name, reads, engine } = workspace
   if (sharing.machine === undefined) return { machines: [] }
   const known = new Map((await sharing.machines()).map((each) => [each.name, each]))
-  const homes = await reads.run(homesIn(workspace), new Budget(), abandoned)
+  const homes = await reads.run(agentsByMachine(workspace), new ReadTimeBudget(), abandoned)
   const owner = workspace.store.view.owner()
   const names = new Set([sharing.machine, ...known.keys(), ...homes.keys(), ...(owner === undefined ? [] : [owner])])
   const [trouble] = troubleTexts({ name, ...engine.trouble })
@@ -29,7 +32,7 @@ export async function machines(workspace: SharedCore, { abandoned }: Asking): Pr
 }
 
 /** Lists the agents that live on each machine, connected ones first, then by name. */
-function* homesIn(workspace: SharedCore): Steps<Map<string, Row['agents']>> {
+function* agentsByMachine(workspace: SharedWorkspaceCore): Steps<Map<string, Row['agents']>> {
   const { view } = workspace.store
   const homes = new Map<string, Row['agents']>()
   for (const { name } of [...view.agents()]) {
@@ -46,7 +49,7 @@ function* homesIn(workspace: SharedCore): Steps<Map<string, Row['agents']>> {
 }
 
 function describe(
-  workspace: SharedCore,
+  workspace: SharedWorkspaceCore,
   name: string,
   known: ClusterMachine | undefined,
   agents: Row['agents'] = [],
@@ -62,7 +65,7 @@ function describe(
 
 /** Returns the state of a machine. `since`: when its last sign of life arrived on this machine. */
 function stateOf(
-  { sharing, otherMachines, engine, store }: SharedCore,
+  { sharing, otherMachines, engine, store }: SharedWorkspaceCore,
   name: string,
   known: ClusterMachine | undefined,
   isHome: boolean,
@@ -70,8 +73,8 @@ function stateOf(
   if (name === sharing.machine) return { state: 'here' }
   const isRemoved = known?.revokedAt !== undefined || otherMachines.isRemoved(name) || store.view.isRevoked(name)
   if (isRemoved) return { state: 'removed' }
-  if (otherMachines.isSeen(name)) return { state: 'reached' }
-  const lost = otherMachines.outOfReach(name)
+  if (otherMachines.isReached(name)) return { state: 'reached' }
+  const lost = otherMachines.unreachable(name)
   // A machine that never came into this workspace is not missed. While the cluster's database does not answer, a machine may have come meanwhile.
   const mayHaveCome = engine.trouble !== undefined && (known === undefined || known.version !== undefined)
   const isMissed = isHome || lost?.since !== undefined || mayHaveCome

@@ -1,10 +1,10 @@
 // The other workspaces of this daemon: which of them a session may see and write to, and the agents that are connected to them.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
-import { mayWrite } from '../../core/workspaces.ts'
+import { mayOtherWorkspaceWrite } from '../../core/workspaces.ts'
 import type { WorkspaceCore } from '../call.ts'
 import type { Session } from '../sessions/session.ts'
-import { connectedTo } from './connected.ts'
+import { connectedNames } from './connected.ts'
 
 /** The workspaces that this daemon serves, including the caller's own. A workspace at rest is closed until somebody needs it. */
 export interface Neighbours<W = WorkspaceCore> {
@@ -24,19 +24,19 @@ export interface CallScope<W = WorkspaceCore> {
 }
 
 /** Whether a session may write to other workspaces: on the owner's socket, or if it has shown the workspace key over the network. */
-export function mayWriteToOthers({ standing: { door, hasKey } }: Session): boolean {
+export function mayWriteToOtherWorkspaces({ standing: { door, hasKey } }: Session): boolean {
   return door === 'owner' || hasKey
 }
 
 /**
  * Returns only those workspaces that the sender may reach. Over the network a workspace's policy must list the sender's; other workspaces seem not to exist.
  */
-export function withinReach<W extends WorkspaceCore>(
+export function reachableWorkspaces<W extends WorkspaceCore>(
   { workspace: home, neighbours }: CallScope<W>,
   { standing: { door } }: Session,
 ): Neighbours<W> {
   if (door === 'owner') return neighbours
-  const takes = (other: W) => other === home || mayWrite(other.store.view.policy(), home.name)
+  const takes = (other: W) => other === home || mayOtherWorkspaceWrite(other.store.view.policy(), home.name)
   return {
     names: () => neighbours.names(),
     atRest: () => neighbours.atRest(),
@@ -60,14 +60,14 @@ export function workspacesToSearch(neighbours: Neighbours): string[] {
 const suggestedMax = 3
 
 /** Adds to the refusal of an unknown agent's name the other workspaces that have an agent of that name, for senders who may write to them. */
-export async function suggestingWorkspaces(
+export async function suggestWorkspaces(
   session: Session,
   home: WorkspaceCore,
   reach: Neighbours,
   refused: Refusal,
 ): Promise<Refusal> {
   const { code, details: { name } = {} } = refused
-  if (code !== 'agent.unknown' || typeof name !== 'string' || !mayWriteToOthers(session)) return refused
+  if (code !== 'agent.unknown' || typeof name !== 'string' || !mayWriteToOtherWorkspaces(session)) return refused
   const has = ({ store, sessions }: WorkspaceCore) =>
     store.view.agent(name) !== undefined || sessions.provisional(name) !== undefined
   const elsewhere: string[] = []
@@ -83,15 +83,17 @@ export async function suggestingWorkspaces(
 const companyMax = 10
 
 /** Returns the addresses of agents in other workspaces, for sessions that may write to these. Nobody is connected to a workspace at rest. */
-export function agentsInOthers(scope: CallScope, session: Session): string[] {
-  if (!mayWriteToOthers(session)) return []
-  const others = withinReach(scope, session)
+export function agentsInOtherWorkspaces(scope: CallScope, session: Session): string[] {
+  if (!mayWriteToOtherWorkspaces(session)) return []
+  const others = reachableWorkspaces(scope, session)
     .awake()
     .filter((other) => other !== scope.workspace)
-  return others.flatMap((other) => agentsIn(other).map((agent) => `${other.name}:${agent}`)).slice(0, companyMax)
+  return others
+    .flatMap((other) => connectedAgentsIn(other).map((agent) => `${other.name}:${agent}`))
+    .slice(0, companyMax)
 }
 
 /** Lists the connected agents of a workspace, without people. */
-export function agentsIn({ sessions, store }: WorkspaceCore): string[] {
-  return connectedTo(sessions).filter((name) => store.view.agent(name)?.type !== 'human')
+export function connectedAgentsIn({ sessions, store }: WorkspaceCore): string[] {
+  return connectedNames(sessions).filter((name) => store.view.agent(name)?.type !== 'human')
 }

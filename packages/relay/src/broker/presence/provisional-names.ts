@@ -3,19 +3,19 @@
 
 import { type OperationName, type OperationRule, operations } from '@agent-relay/sdk/protocol'
 import { broadcast, generalChannel } from '../../core/conversations.ts'
-import { handleOwner, readsLikeDaemon } from '../../core/handles.ts'
+import { findHandleOwner, readsLikeDaemon } from '../../core/handles.ts'
 import { freeNameOf } from '../../core/name-family.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { register } from '../admission.ts'
 import type { WorkspaceCore } from '../call.ts'
-import type { Provisional, Session } from '../sessions/session.ts'
+import type { ProvisionalName, Session } from '../sessions/session.ts'
 
 /** Binds the session to a free name of the wanted family (`codex`, `codex-2`, …), without storing it. */
-export function nameProvisionally(
+export function giveProvisionalName(
   workspace: WorkspaceCore,
   session: Session,
   { name, cli }: { name: string; cli?: string },
-  onStored?: Provisional['onStored'],
+  onStored?: ProvisionalName['onStored'],
 ): string {
   const { sessions, store, ids } = workspace
   const { view } = store
@@ -24,66 +24,73 @@ export function nameProvisionally(
     sessions.isLive(each) ||
     !!view.agent(each) ||
     view.isRetired(each) ||
-    !!handleOwner(view, each)
+    !!findHandleOwner(view, each)
   const free = freeNameOf(name, isTaken)
   if (free === undefined) throw new RefusalError('agent.name-taken', { name })
-  const heardFrom = { general: lastOf(workspace, generalChannel), broadcast: lastOf(workspace, broadcast) }
+  const heardFrom = {
+    general: lastMessageNumber(workspace, generalChannel),
+    broadcast: lastMessageNumber(workspace, broadcast),
+  }
   sessions.bind(session, free, { id: ids('a'), profile: { name: free, cli }, heardFrom, onStored })
   return free
 }
 
 /** Returns the number of messages to everybody since the session came. */
-export function heardSince(workspace: WorkspaceCore, { heardFrom }: Provisional): number {
-  return lastOf(workspace, generalChannel) - heardFrom.general + (lastOf(workspace, broadcast) - heardFrom.broadcast)
+export function messagesToEverybodySince(workspace: WorkspaceCore, { heardFrom }: ProvisionalName): number {
+  return (
+    lastMessageNumber(workspace, generalChannel) -
+    heardFrom.general +
+    (lastMessageNumber(workspace, broadcast) - heardFrom.broadcast)
+  )
 }
 
 /**
  * Before a call, stores the provisional names in the call's input, and the caller's own unless the call only looks. Returns undefined if no name has to be
  * stored.
  */
-export function settleBefore(
+export function storeProvisionalNamesFor(
   workspace: WorkspaceCore,
   session: Session,
   operation: OperationName,
   input: object,
 ): Promise<unknown> | undefined {
   const { sessions } = workspace
-  if (sessions.provisionals === 0) return undefined
+  if (sessions.provisionalCount === 0) return undefined
   // A hook of the same CLI has a session of its own, which acts under the same name.
   const own = session.provisional ? session : sessions.provisional(session.agent ?? '')
   const named = new Set<Session | undefined>(namesIn(input).map((name) => sessions.provisional(name)))
   // `agent.register` gives up its session's own name for another, or stores that name itself.
   if (operation === 'agent.register') named.delete(session)
   else if (own?.provisional && !onlyLooks(workspace, own.provisional, operation, input)) named.add(own)
-  const settling = [...named].flatMap((each) => (each ? [settle(workspace, each)] : []))
+  const settling = [...named].flatMap((each) => (each ? [storeProvisionalName(workspace, each)] : []))
   return settling.length > 0 ? Promise.all(settling) : undefined
 }
 
-export function settleNamed(workspace: WorkspaceCore, name: string): Promise<unknown> | undefined {
+export function storeProvisionalNameOf(workspace: WorkspaceCore, name: string): Promise<unknown> | undefined {
   const session = workspace.sessions.provisional(name)
-  return session && settle(workspace, session)
+  return session && storeProvisionalName(workspace, session)
 }
 
-export async function settle(workspace: WorkspaceCore, session: Session): Promise<void> {
+export async function storeProvisionalName(workspace: WorkspaceCore, session: Session): Promise<void> {
   const { provisional } = session
   if (!provisional) return
-  provisional.settling ??= stored(workspace, session, provisional)
+  provisional.storing ??= registerProvisionalName(workspace, session, provisional)
   try {
-    await provisional.settling
+    await provisional.storing
   } finally {
-    provisional.settling = undefined
+    provisional.storing = undefined
   }
 }
 
-async function stored(workspace: WorkspaceCore, session: Session, provisional: Provisional) {
-  const registered = await register(workspace, session, provisional.profile, { isGiven: true })
+async function registerProvisionalName(workspace: WorkspaceCore, session: Session, provisional: ProvisionalName) {
+  const registered = await register(workspace, session, provisional.profile, { isNameGiven: true })
   provisional.onStored?.(registered)
   return registered
 }
 
 function onlyLooks(
   workspace: WorkspaceCore,
-  provisional: Provisional,
+  provisional: ProvisionalName,
   operation: OperationName,
   input: object,
 ): boolean {
@@ -91,7 +98,7 @@ function onlyLooks(
   if (looks === 'always') return true
   // Messages to everybody are in the agent's inbox too, for which the agent must be stored; so must an agent that waits for messages or enters a channel.
   const isPlain = !('wait' in input) && !('channel' in input)
-  return looks === 'at inbox' && isPlain && heardSince(workspace, provisional) === 0
+  return looks === 'at inbox' && isPlain && messagesToEverybodySince(workspace, provisional) === 0
 }
 
 function namesIn(input: object): string[] {
@@ -100,6 +107,6 @@ function namesIn(input: object): string[] {
     .filter((value): value is string => typeof value === 'string')
 }
 
-function lastOf({ store }: WorkspaceCore, conversation: string): number {
+function lastMessageNumber({ store }: WorkspaceCore, conversation: string): number {
   return store.view.lastNumber(conversation) ?? 0
 }

@@ -8,8 +8,8 @@ import type { Clock } from '../../machine/clock.ts'
 import type { Store } from '../../store/store.ts'
 import type { Hub } from '../hub.ts'
 import type { Moment } from '../sessions/session.ts'
-import type { OtherMachines, RemoteWait, ToldWait } from '../sharing.ts'
-import { type Absence, absenceText, goneMs, namesText } from './availability.ts'
+import type { OtherMachines, RemoteWait, ReportedWait } from '../sharing.ts'
+import { type Absence, absenceText, longAbsenceMs, namesText } from './availability.ts'
 
 const agentAddress = /^[^#*][^*]*$/
 
@@ -19,13 +19,13 @@ export interface Wait {
   on?: string
   since: Moment
   /** The sent message whose answer is awaited; unset until it is stored. */
-  awaited?: Awaited
+  awaited?: AwaitedReply
   /** Ends the wait because it is part of this circle of waits. */
   end?(circle: string): void
 }
 
 /** The message whose answer is awaited, and the position from which to look for the answer. */
-export interface Awaited {
+export interface AwaitedReply {
   id: string
   conversation: string
   afterSeq: number
@@ -35,10 +35,10 @@ export interface Awaited {
 }
 
 /** The limits of one wait for a reply. */
-export interface Patience {
+export interface WaitLimits {
   timeoutMs: number
   /** Whether the sender gave a time limit, and so waits even for an agent that is away. */
-  expectsBack: boolean
+  waitsForReturn: boolean
   /** Returns the absence of the awaited agent, or of all recipients together; undefined if they can be reached. */
   absence(): Absence | undefined
   /** Returns the recipients that have no session at this moment. */
@@ -81,15 +81,15 @@ export class Waits {
     this.#tell()
   }
 
-  /** Calls the listener when the result of `told` may have changed. */
+  /** Calls the listener when the result of `waitsToReport` may have changed. */
   onChange(listener: () => void): void {
     this.#changed.add(listener)
   }
 
   /** Returns the open waits of an agent of this machine, as far as other machines may be told. */
-  told(agent: string): ToldWait[] | undefined {
+  waitsToReport(agent: string): ReportedWait[] | undefined {
     const own = [...this.#open].filter(({ by }) => by === agent)
-    const told = own.flatMap(({ on, since, awaited }): ToldWait[] => {
+    const told = own.flatMap(({ on, since, awaited }): ReportedWait[] => {
       if (on === undefined || !awaited) return []
       const { id, thread } = awaited
       return [{ on, since: since.at, message: id, ...(thread === undefined ? {} : { thread }) }]
@@ -114,14 +114,14 @@ export class Waits {
   }
 
   /** Returns the ids of messages to which this agent awaits an answer, or to which another agent awaits an answer from it. */
-  about(agent: string): string[] {
+  awaitedMessageIds(agent: string): string[] {
     return [...this.#all()].flatMap(({ by, on, awaited }) =>
       awaited !== undefined && (by === agent || on === agent) ? [awaited.id] : [],
     )
   }
 
   /** Returns the ids of all messages to which an answer is awaited now. */
-  awaited(): string[] {
+  allAwaitedMessageIds(): string[] {
     return [...this.#all()].flatMap(({ awaited }) => (awaited === undefined ? [] : [awaited.id]))
   }
 
@@ -129,12 +129,12 @@ export class Waits {
   isAwaited(agent: string, { id, from }: Pick<Message, 'id' | 'from'>, maybe = false): boolean {
     const own = [...this.#open].filter(({ by }) => by === agent)
     return own.some((wait) =>
-      wait.awaited ? this.#find(wait, wait.awaited)?.id === id : maybe && (wait.on ?? from) === from,
+      wait.awaited ? this.#findReply(wait, wait.awaited)?.id === id : maybe && (wait.on ?? from) === from,
     )
   }
 
   /** Waits for the reply. Rejects at the deadline, if the awaited agent is gone, or if the caller is. */
-  reply(wait: Wait, awaited: Awaited, patience: Patience, ended: AbortSignal): Promise<Message> {
+  waitForReply(wait: Wait, awaited: AwaitedReply, limits: WaitLimits, ended: AbortSignal): Promise<Message> {
     wait.awaited = awaited
     this.#tell()
     return new Promise((resolve, reject) => {
@@ -147,7 +147,7 @@ export class Waits {
         settle()
       }
       const look = () => {
-        const reply = this.#find(wait, awaited)
+        const reply = this.#findReply(wait, awaited)
         if (reply) finish(() => resolve(reply))
         return reply !== undefined
       }
@@ -161,17 +161,17 @@ export class Waits {
       const stopListening = this.#hub.listen((entries) => {
         if (entries.some(({ facts }) => facts.some(({ type }) => type === 'message.created'))) look()
       })
-      const { timeoutMs } = patience
+      const { timeoutMs } = limits
       const deadline = this.#clock.after(timeoutMs, () =>
-        fail('wait.timeout', { ms: timeoutMs, ...awayDetails(patience.away()) }),
+        fail('wait.timeout', { ms: timeoutMs, ...awayDetails(limits.away()) }),
       )
       const checkGone = () => {
-        const absence = this.#absence(wait, patience)
+        const absence = this.#absence(wait, limits)
         const ms = absence?.ms ?? 0
-        if (absence && ms >= goneMs) return fail('wait.gone', { ...absenceText(absence), awayMs: ms })
-        gone = this.#clock.after(goneMs - ms, checkGone)
+        if (absence && ms >= longAbsenceMs) return fail('wait.gone', { ...absenceText(absence), awayMs: ms })
+        gone = this.#clock.after(longAbsenceMs - ms, checkGone)
       }
-      let gone = this.#clock.after(goneMs, checkGone)
+      let gone = this.#clock.after(longAbsenceMs, checkGone)
       ended.addEventListener('abort', abandon)
       this.#stop.signal.addEventListener('abort', stop)
       // The caller may have given up while the message was being written; no further signal would come.
@@ -187,34 +187,36 @@ export class Waits {
   }
 
   /** Returns the absence that ends a wait. A sender that expects the agent back waits until the agent has been connected once. */
-  #absence({ since }: Wait, { expectsBack, absence }: Patience): Absence | undefined {
+  #absence({ since }: Wait, { waitsForReturn: expectsBack, absence }: WaitLimits): Absence | undefined {
     const found = absence()
     const isSince = found !== undefined && !found.isAtLeast && found.ms <= this.#clock.steady() - since.steady
     return expectsBack && !isSince ? undefined : found
   }
 
   /** Finds the awaited answer as core/answers.ts defines it. The next direct message counts only if one agent alone was asked. */
-  #find({ by, on }: Wait, { id, conversation, afterSeq, afterN, thread }: Awaited): Message | undefined {
+  #findReply({ by, on }: Wait, { id, conversation, afterSeq, afterN, thread }: AwaitedReply): Message | undefined {
     const { queries, view } = this.#store
     const asked = { id, conversation, thread: thread ?? view.message(id)?.thread }
     const sent = { conversation, n: afterN, seq: afterSeq, from: by }
     const places = answerPlaces(asked, thread !== undefined).filter((place) => place !== 'pair' || on !== undefined)
-    const replies = places.flatMap((place) => view.saidAfter(place, sent)).filter((head) => view.isRecipient(by, head))
+    const replies = places
+      .flatMap((place) => view.messagesAfter(place, sent))
+      .filter((head) => view.isRecipient(by, head))
     const first = replies.sort((a, b) => a.seq - b.seq)[0]
-    return first && queries.whole(first)
+    return first && queries.messageWithBody(first)
   }
 
   /** Yields the open waits of this machine and of the other machines. */
   *#all(): Generator<Wait> {
     yield* this.#open
     for (const told of this.#otherMachines.waits()) {
-      const wait = this.#asHere(told)
+      const wait = this.#waitFromElsewhere(told)
       if (wait) yield wait
     }
   }
 
   /** Converts a wait on another machine. Undefined if its answer has come and that machine has not said so yet, or if that machine is not the sender's home. */
-  #asHere({ by, machine, on, since, message, thread }: RemoteWait): Wait | undefined {
+  #waitFromElsewhere({ by, machine, on, since, message, thread }: RemoteWait): Wait | undefined {
     const { view } = this.#store
     if (view.home(by)?.machine !== machine) return undefined
     const wait: Wait = { by, on, since: { at: since, steady: 0 } }
@@ -222,7 +224,7 @@ export class Waits {
     if (!head) return wait
     const { conversation, seq: afterSeq, n: afterN } = head
     const awaited = { id: message, conversation, afterSeq, afterN, thread }
-    return this.#find(wait, awaited) ? undefined : { ...wait, awaited }
+    return this.#findReply(wait, awaited) ? undefined : { ...wait, awaited }
   }
 
   /**
@@ -236,7 +238,7 @@ export class Waits {
       const { by, on, awaited, end } = wait
       const circle = on === undefined || !awaited ? undefined : this.#path(on, by)
       const isYoungest = circle?.every(
-        (other) => other.awaited && other.awaited.afterSeq < (awaited as Awaited).afterSeq,
+        (other) => other.awaited && other.awaited.afterSeq < (awaited as AwaitedReply).afterSeq,
       )
       if (circle && isYoungest) end?.(circleText(by, circle))
     }

@@ -8,7 +8,7 @@ import type { Hub } from '../hub.ts'
 const linkMs = 10 * 60_000
 
 /** Returns the address of a run's payload without a right in it, for callers that show a credential, or need none. */
-export function bareAddress(url: string, run: string): string {
+export function payloadAddress(url: string, run: string): string {
   return `${url}/api/agents/${run}/payload`
 }
 
@@ -28,13 +28,13 @@ export class PayloadLinks {
     })
   }
 
-  address(url: string, workspaceId: string, run: string): string {
+  addressWithRight(url: string, workspaceId: string, run: string): string {
     const until = this.#clock.now() + linkMs
-    return `${bareAddress(url, run)}?right=${workspaceId}.${until}.${this.#sign(run, String(until))}`
+    return `${payloadAddress(url, run)}?right=${workspaceId}.${until}.${this.#sign(run, String(until))}`
   }
 
   /** Whether `right`, the part of a link that carries the right, opens the payload of this run now. */
-  isRight(right: string, run: string): boolean {
+  isValidRight(right: string, run: string): boolean {
     const [, until = '', signature = ''] = right.split('.')
     const [shown, expected] = [Buffer.from(signature), Buffer.from(this.#sign(run, until))]
     const isSigned = shown.length === expected.length && timingSafeEqual(shown, expected)

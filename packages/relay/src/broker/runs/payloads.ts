@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { RefusalError } from '../../core/refusal-error.ts'
 import type { Store } from '../../store/store.ts'
-import type { Parts } from '../call.ts'
+import type { WorkspaceParts } from '../call.ts'
 import type { Engine } from '../engine.ts'
 import { PayloadLinks } from './payload-links.ts'
 
@@ -17,34 +17,34 @@ export class Payloads {
   readonly #engine: Engine
   readonly #links: PayloadLinks
 
-  constructor({ store, engine, clock, hub }: Parts) {
+  constructor({ store, engine, clock, hub }: WorkspaceParts) {
     this.#store = store
     this.#engine = engine
     this.#links = new PayloadLinks(clock, hub)
   }
 
   /** Returns the payload of a run as gzip, fetched from another machine if necessary. */
-  async of(run: string): Promise<Uint8Array> {
+  async payloadOf(run: string): Promise<Uint8Array> {
     const { runs } = this.#store.view
     const seq = runs.payloadEntry(run)
-    const packed = runs.payload(run) ?? (seq === undefined ? undefined : await this.#engine.payload?.(seq))
+    const packed = runs.payload(run) ?? (seq === undefined ? undefined : await this.#engine.fetchPayload?.(seq))
     if (packed === undefined) throw new RefusalError('run.no-payload', { run })
     return packed
   }
 
   async byLink(run: string, right: string): Promise<Uint8Array> {
-    if (!this.#links.isRight(right, run)) throw new RefusalError('payload.link')
-    return this.of(run)
+    if (!this.#links.isValidRight(right, run)) throw new RefusalError('payload.link')
+    return this.payloadOf(run)
   }
 
   /** Returns the payload's address with a right to read it, for callers who may see the run. */
-  address(url: string, run: string): string {
-    return this.#links.address(url, this.#store.meta('id') as string, run)
+  addressWithRight(url: string, run: string): string {
+    return this.#links.addressWithRight(url, this.#store.meta('id') as string, run)
   }
 }
 
 /** Compresses a payload in another thread and before the command, so that no commit waits for it. */
-export async function pack(payload: string): Promise<{ payload: Uint8Array; payloadBytes: number }> {
+export async function packPayload(payload: string): Promise<{ payload: Uint8Array; payloadBytes: number }> {
   const bytes = Buffer.from(payload)
   return { payload: await compress(bytes, compression), payloadBytes: bytes.length }
 }

@@ -3,10 +3,10 @@
 
 import { daemonName, limits, type SpendNoted } from '@agent-relay/sdk/protocol'
 import type { RunRow } from '../../core/view.ts'
-import type { Parts } from '../call.ts'
-import { daemonStanding, leastStanding, type Standing } from '../sessions/standing.ts'
+import type { WorkspaceParts } from '../call.ts'
+import { daemonStanding, type Standing, standingWithoutRights } from '../sessions/standing.ts'
 import { spawnRight } from '../workers/spawning.ts'
-import { noteSpend } from '../workers/spend.ts'
+import { recordSpend } from '../workers/spend.ts'
 import type { WorkerTerminal } from '../workers/worker-runtime.ts'
 import type { Workers } from '../workers/workers.ts'
 import type { RunLedger, RunListener } from './run-runtime.ts'
@@ -14,34 +14,34 @@ import type { RunLedger, RunListener } from './run-runtime.ts'
 export const restartReason = 'The daemon ended while this ran.'
 
 /** What this daemon keeps in memory about a running run. Only external runs outlive their daemon. */
-interface Running {
+interface RunningRun {
   /** The standing (rights) of whoever asked for the run, which limits the run's. */
   readonly asker: Standing
-  /** The token of the run's agent until the loop takes it; only its hash is stored. */
+  /** The token of the run's agent, kept in memory until the agent loop fetches it; the database has only the token's hash. */
   token?: string
   /** The tail of the run's output. */
   output?: string
 }
 
 export class RunReports implements RunLedger {
-  readonly #parts: Parts
+  readonly #parts: WorkspaceParts
   readonly #workers: Workers
-  readonly #running = new Map<string, Running>()
+  readonly #running = new Map<string, RunningRun>()
 
-  constructor(parts: Parts, workers: Workers) {
+  constructor(parts: WorkspaceParts, workers: Workers) {
     this.#parts = parts
     this.#workers = workers
     this.listen({ onEnd: (run) => this.forget(run) })
   }
 
   /** Ends runs that an earlier daemon of this machine left behind, whose loops and workers are gone. External runs go on. */
-  async begin(): Promise<void> {
+  async endLeftovers(): Promise<void> {
     const left = this.#parts.store.view.runs.running().filter((run) => run.harness !== 'external' && this.#isHere(run))
     await Promise.all(left.map(({ id }) => this.end(id, restartReason)))
   }
 
   /** Prepares for a run before its start is committed: a follower of the facts may take the token before the start is answered. */
-  expect(run: string, running: Omit<Running, 'output'>): void {
+  prepare(run: string, running: Omit<RunningRun, 'output'>): void {
     this.#running.set(run, { ...running })
   }
 
@@ -70,20 +70,20 @@ export class RunReports implements RunLedger {
     return this.#parts.store.view.runs.byId(run)?.status === 'running'
   }
 
-  mayStart(run: string): boolean {
+  mayStartPrograms(run: string): boolean {
     return spawnRight(this.#askerOf(run), this.#parts.store.view.policy()) !== 'none'
   }
 
-  note(run: string, text: string): void {
+  recordOutput(run: string, text: string): void {
     const all = (this.#running.get(run)?.output ?? '') + text
     this.#put(run, all.length > 2 * limits.previewCharsMax ? all.slice(-limits.previewCharsMax) : all)
   }
 
-  show(run: string, screen: string): void {
+  recordScreen(run: string, screen: string): void {
     this.#put(run, screen.trimEnd().slice(-limits.previewCharsMax))
   }
 
-  async fulfil(run: string, summary: string): Promise<void> {
+  async complete(run: string, summary: string): Promise<void> {
     const { engine, ids } = this.#parts
     const input = { run, summary, standing: daemonStanding }
     await engine.submit({ rule: 'run.complete', input, by: daemonName, cause: ids('d') })
@@ -95,12 +95,12 @@ export class RunReports implements RunLedger {
     await engine.submit({ rule: 'run.stop', input, by: daemonName, cause: ids('d') })
   }
 
-  async spent(run: string, n: number, spend: Pick<SpendNoted, 'model' | 'tokens'>): Promise<void> {
+  async recordSpend(run: string, n: number, spend: Pick<SpendNoted, 'model' | 'tokens'>): Promise<void> {
     const agent = this.#parts.store.view.runs.byId(run)?.agent
-    if (agent !== undefined) await noteSpend(this.#parts, agent, `${run}/spend/${n}`, { run, ...spend })
+    if (agent !== undefined) await recordSpend(this.#parts, agent, `${run}/spend/${n}`, { run, ...spend })
   }
 
-  async hire(run: RunRow, task: string, abandoned: AbortSignal): Promise<void> {
+  async hireWorker(run: RunRow, task: string, abandoned: AbortSignal): Promise<void> {
     const { id, agent: name, harness: cli, model, cwd, worktree, parent: by } = run
     const hirer = { by, standing: this.#askerOf(id), id: this.#parts.ids('d'), abandoned }
     await this.#workers.hire(hirer, { name, cli, task, model, cwd, worktree })
@@ -110,8 +110,8 @@ export class RunReports implements RunLedger {
     return this.#workers.stateOf(agent) && { terminal: this.#workers.terminalOf(agent) }
   }
 
-  dismiss({ agent }: RunRow): Promise<void> {
-    return this.#workers.wishes.dismiss(agent)
+  dismissWorker({ agent }: RunRow): Promise<void> {
+    return this.#workers.wishes.releaseByDaemon(agent)
   }
 
   listen({ onStart, onEnd, onWorkerExit, onMessage }: Partial<RunListener>): () => void {
@@ -133,7 +133,7 @@ export class RunReports implements RunLedger {
   }
 
   #askerOf(run: string): Standing {
-    return this.#running.get(run)?.asker ?? leastStanding
+    return this.#running.get(run)?.asker ?? standingWithoutRights
   }
 
   #put(run: string, output: string): void {

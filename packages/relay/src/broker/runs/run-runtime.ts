@@ -17,23 +17,23 @@ export interface RunLedger {
   contractOf(run: string): string
   isRunning(run: string): boolean
   /** Whether the run may start programs; it may if its asker may. */
-  mayStart(run: string): boolean
+  mayStartPrograms(run: string): boolean
   /** Records output of a running run; only the end of the output is kept. */
-  note(run: string, text: string): void
+  recordOutput(run: string, text: string): void
   /** Records the screen of the run's worker, which replaces the output shown before. */
-  show(run: string, screen: string): void
+  recordScreen(run: string, screen: string): void
   /** Completes a run whose agent has said in its own words that the run is done, for harnesses (ways to run an agent) that cannot call a tool. */
-  fulfil(run: string, summary: string): Promise<void>
+  complete(run: string, summary: string): Promise<void>
   /** Records the tokens and cost of answer number `n` of the run's model. */
-  spent(run: string, n: number, spend: Pick<SpendNoted, 'model' | 'tokens'>): Promise<void>
+  recordSpend(run: string, n: number, spend: Pick<SpendNoted, 'model' | 'tokens'>): Promise<void>
   /** Ends a run that stopped by itself, with the reason that the runner gives. */
   end(run: string, reason: string): Promise<void>
   /** Starts a worker that carries out the run, under the name of the run's agent; resolves when the worker's program lives. */
-  hire(run: RunRow, task: string, abandoned: AbortSignal): Promise<void>
+  hireWorker(run: RunRow, task: string, abandoned: AbortSignal): Promise<void>
   /** Returns the run's worker; undefined once the worker has exited. */
   workerOf(run: RunRow): { terminal?: WorkerTerminal } | undefined
   /** Ends the run's worker; resolves when nothing of it is left. */
-  dismiss(run: RunRow): Promise<void>
+  dismissWorker(run: RunRow): Promise<void>
   listen(listener: Partial<RunListener>): () => void
 }
 

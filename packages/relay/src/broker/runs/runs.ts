@@ -3,23 +3,23 @@
 import { clisWith } from '@agent-relay/sdk/internal/clis'
 import type { HarnessName, Ids, OutputOf, ParsedInputOf, Run } from '@agent-relay/sdk/protocol'
 import { firstLine } from '../../core/first-line.ts'
-import { bareText, RefusalError } from '../../core/refusal-error.ts'
-import { formerRun } from '../../core/repeat-work.ts'
+import { RefusalError, refusalTextWithoutFix } from '../../core/refusal-error.ts'
+import { findFormerRun } from '../../core/repeat-work.ts'
 import { mayEnd } from '../../core/runs.ts'
-import { hasCredential, hasRunsById, type Reader, sees, seesAllRuns, seesById } from '../../core/sight.ts'
+import { hasCredential, isRunIdEnough, type Reader, sees, seesAllRuns, seesById } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { RunRow } from '../../core/view.ts'
 import type { Store } from '../../store/store.ts'
-import { type Asking, actorOf, causeOf, type Parts, readerOf } from '../call.ts'
+import { actorOf, type CallContext, causeOf, readerOf, type WorkspaceParts } from '../call.ts'
 import type { Engine } from '../engine.ts'
-import { hashOf, newSecret } from '../sessions/credentials.ts'
+import { hashSecret, newSecret } from '../sessions/credentials.ts'
 import { tokenStanding } from '../sessions/standing.ts'
 import { WholeTexts } from '../whole-texts.ts'
 import { spawnRight } from '../workers/spawning.ts'
-import { blockedOf, lastScreenOfRun, workerAsRun } from '../workers/worker-as-run.ts'
+import { blockedNote, lastScreenOfRun, workerAsRun } from '../workers/worker-as-run.ts'
 import type { Workers } from '../workers/workers.ts'
-import { bareAddress } from './payload-links.ts'
-import { Payloads, pack } from './payloads.ts'
+import { payloadAddress } from './payload-links.ts'
+import { Payloads, packPayload } from './payloads.ts'
 import { RunReports } from './run-reports.ts'
 import type { LoopSettings } from './run-runtime.ts'
 
@@ -27,7 +27,7 @@ const listDefault = 100
 const runClis = clisWith('run').map(({ name }) => name)
 
 /** The wanted start of a run, with all defaults. `again`: the run that is repeated. `parent`: the author of a repeated contract. */
-type Wanted = Omit<ParsedInputOf<'run.start'>, 'contract'> & { contract: string; parent?: string }
+type WantedRun = Omit<ParsedInputOf<'run.start'>, 'contract'> & { contract: string; parent?: string }
 
 export class Runs {
   readonly #store: Store
@@ -40,7 +40,7 @@ export class Runs {
   readonly payloads: Payloads
   readonly #loop: LoopSettings | undefined
 
-  constructor(parts: Parts, workers: Workers, loop?: LoopSettings) {
+  constructor(parts: WorkspaceParts, workers: Workers, loop?: LoopSettings) {
     this.#store = parts.store
     this.#engine = parts.engine
     this.#workers = workers
@@ -51,9 +51,9 @@ export class Runs {
     this.#loop = loop
   }
 
-  async start(asking: Asking, asked: ParsedInputOf<'run.start'>, url?: string): Promise<OutputOf<'run.start'>> {
+  async start(asking: CallContext, asked: ParsedInputOf<'run.start'>, url?: string): Promise<OutputOf<'run.start'>> {
     const by = actorOf(asking)
-    const input = this.#placed(asking, this.#wanted(asking, asked))
+    const input = this.#withDirectory(asking, this.#wanted(asking, asked))
     const { contract, model, agent, worktree, again, parent: hirer = by } = input
     const harness = input.harness ?? (agent === undefined ? this.#harnessFor(asking, hirer, input) : 'external')
     if (agent !== undefined && harness !== 'external') {
@@ -70,31 +70,31 @@ export class Runs {
     const loopToken = harness === 'loop' ? token : undefined
     // A repeated contract has the rights of its author, not of the agent that repeats it.
     const asker = harness === 'loop' && hirer !== by ? tokenStanding : asking.session.standing
-    this.reports.expect(mint, { asker, token: loopToken })
-    const tokenHash = harness === 'loop' ? hashOf(token) : undefined
+    this.reports.prepare(mint, { asker, token: loopToken })
+    const tokenHash = harness === 'loop' ? hashSecret(token) : undefined
     const reply = await this.#engine.submit({
       rule: 'run.start',
       input: { contract, harness, model, cwd, agent, worktree, again, parent: hirer, tokenHash },
       by,
       ...causeOf(asking),
-      mint,
+      newId: mint,
     })
     const started = 'refusal' in reply ? undefined : (reply.outcome.run as string)
     if (started !== mint) this.reports.forget(mint)
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     // The answer shows the run as it was at its start: a repeated call gets the answer that was lost.
     const { id, agent: name, parent, harness: chosen, startedAt } = this.#row(started as string) as RunRow
-    if (chosen === 'external' && name !== by) await this.#handOver(id, name, by, contract)
+    if (chosen === 'external' && name !== by) await this.#sendContract(id, name, by, contract)
     const begun: RunRow = { id, agent: name, parent, harness: chosen, model, status: 'running', startedAt, again }
     const note = this.#noteOn(begun, asking, input)
     return { ...this.#describe(begun, asking, url), ...(note === undefined ? {} : { note }) }
   }
 
   /** Returns the contract and the harness (the way to carry it out), given in the call or taken from a former run. */
-  #wanted(asking: Asking, { again, contract, ...asked }: ParsedInputOf<'run.start'>): Wanted {
+  #wanted(asking: CallContext, { again, contract, ...asked }: ParsedInputOf<'run.start'>): WantedRun {
     // The schema makes sure that `again` or `contract` is given.
     if (again === undefined) return { ...asked, contract: contract as string }
-    const former = formerRun(this.#store.view, readerOf(asking), { run: again, machine: this.#machine })
+    const former = findFormerRun(this.#store.view, readerOf(asking), { run: again, machine: this.#machine })
     if ('refusal' in former) throw new RefusalError(former.refusal)
     const { id, harness, model, cwd, worktree, agent, parent } = former.run
     const told = harness === 'external' ? { agent } : {}
@@ -102,26 +102,26 @@ export class Runs {
   }
 
   /** Finds the built-in loop's directory before the loop is chosen: the settings in that directory may name a model. */
-  #placed(asking: Asking, wanted: Wanted): Wanted {
+  #withDirectory(asking: CallContext, wanted: WantedRun): WantedRun {
     const { harness = 'loop', agent, cwd, parent = actorOf(asking) } = wanted
     if (harness !== 'loop' || agent !== undefined || cwd === undefined) return wanted
-    return { ...wanted, cwd: this.#workers.workingPlace(asking.session.standing, parent, cwd) }
+    return { ...wanted, cwd: this.#workers.checkWorkingDirectory(asking.session.standing, parent, cwd) }
   }
 
   /**
    * Chooses the way to carry out the run by default: the built-in loop if a model is configured, otherwise the first CLI on PATH that the asker may start. A
    * model named in the call is for the loop.
    */
-  #harnessFor(asking: Asking, by: string, { cwd, model }: Wanted): HarnessName {
+  #harnessFor(asking: CallContext, by: string, { cwd, model }: WantedRun): HarnessName {
     if (model !== undefined || !this.#loop || this.#loop.namesModel(cwd)) return 'loop'
     const found = this.#cliFor(asking, by, cwd)
     return found instanceof RefusalError ? 'loop' : (found ?? 'loop')
   }
 
   /** Returns the first CLI on PATH that can carry out runs, or the refusal if the asker may start no program. */
-  #cliFor({ session }: Asking, by: string, cwd: string | undefined): HarnessName | RefusalError | undefined {
+  #cliFor({ session }: CallContext, by: string, cwd: string | undefined): HarnessName | RefusalError | undefined {
     try {
-      return this.#workers.assertMayStart(session.standing, by, { cwd }).runtime.installed(runClis)
+      return this.#workers.assertMayStart(session.standing, by, { cwd }).runtime.firstInstalled(runClis)
     } catch (error) {
       if (error instanceof RefusalError) return error
       throw error
@@ -132,17 +132,22 @@ export class Runs {
    * Returns a note if no model is configured, so that a worker carries the run out or the run is bound to stop. The status of a new run is always `running` and
    * does not tell.
    */
-  #noteOn(run: RunRow, asking: Asking, { harness, cwd }: Wanted): string | undefined {
+  #noteOn(run: RunRow, asking: CallContext, { harness, cwd }: WantedRun): string | undefined {
     const lack = 'No model is configured here, so'
     if (isByWorker(run)) return harness ? undefined : `${lack} a worker carries it out: ${run.harness}.`
     if (run.harness !== 'loop' || !this.#loop || this.#loop.namesModel(cwd)) return undefined
     const found = this.#cliFor(asking, run.parent, cwd)
-    const why = found instanceof RefusalError ? ` ${bareText(found.refusal)}` : ''
+    const why = found instanceof RefusalError ? ` ${refusalTextWithoutFix(found.refusal)}` : ''
     return `${lack} it stops at once; its status says what is missing.${why}`
   }
 
   /** Checks the asker's right to start the programs of the run: a CLI, or the MCP servers of the built-in loop. Returns the run's directory. */
-  #assertMayStart({ session }: Asking, by: string, harness: HarnessName, cwd: string | undefined): string | undefined {
+  #assertMayStart(
+    { session }: CallContext,
+    by: string,
+    harness: HarnessName,
+    cwd: string | undefined,
+  ): string | undefined {
     const { standing } = session
     if (harness !== 'loop') {
       const place = this.#workers.assertMayStart(standing, by, { cwd })
@@ -155,7 +160,7 @@ export class Runs {
 
   /** Returns the status of runs, each named by its id or its agent's name, and of workers by their names. */
   async status(
-    asking: Asking,
+    asking: CallContext,
     { runs: ids, whole = false }: ParsedInputOf<'run.status'>,
     url?: string,
   ): Promise<OutputOf<'run.status'>> {
@@ -169,18 +174,18 @@ export class Runs {
       const row = byId ?? runs.byAgent(id)
       if (row && (byId ? seesById : sees)(view, reader, 'progress', row))
         return {
-          ...this.#lastShown(row, asking),
+          ...this.#lastScreen(row, asking),
           ...this.#describe(row, asking, url),
           ...this.#whole(row, reader, texts),
         }
       const worker = row ? undefined : await workerAsRun(view, this.#workers, reader, { name: id, texts })
-      return worker ?? { id, error: bareText(new RefusalError('run.unknown', { run: id }).refusal) }
+      return worker ?? { id, error: refusalTextWithoutFix(new RefusalError('run.unknown', { run: id }).refusal) }
     }
     return { runs: await Promise.all(ids.map(statusOf)) }
   }
 
   *list(
-    asking: Asking,
+    asking: CallContext,
     { status, limit = listDefault, whole = false }: ParsedInputOf<'run.list'>,
     url?: string,
   ): Steps<OutputOf<'run.list'>> {
@@ -196,38 +201,41 @@ export class Runs {
     return { runs: rows.map(titled) }
   }
 
-  async complete(asking: Asking, input: ParsedInputOf<'run.complete'>, url?: string): Promise<Run> {
+  async complete(asking: CallContext, input: ParsedInputOf<'run.complete'>, url?: string): Promise<Run> {
     const { run, summary } = input
     const by = actorOf(asking)
     const { standing } = asking.session
     const row = this.#row(run)
     // The payload is compressed only if it will be stored; the rule itself decides at the commit.
     const isWanted = row?.status === 'running' && mayEnd(row, readerOf(asking))
-    const packed = isWanted && input.payload !== undefined ? await pack(input.payload) : {}
+    const packed = isWanted && input.payload !== undefined ? await packPayload(input.payload) : {}
     const submitted = { run, summary, standing, ...packed }
     const reply = await this.#engine.submit({ rule: 'run.complete', input: submitted, by, ...causeOf(asking) })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     return this.#describe(this.#row(run) as RunRow, asking, url)
   }
 
-  async stop(asking: Asking, { run, reason }: ParsedInputOf<'run.stop'>, url?: string): Promise<Run> {
+  async stop(asking: CallContext, { run, reason }: ParsedInputOf<'run.stop'>, url?: string): Promise<Run> {
     const input = { run, reason, standing: asking.session.standing }
     const reply = await this.#engine.submit({ rule: 'run.stop', input, by: actorOf(asking), ...causeOf(asking) })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     return this.#describe(this.#row(run) as RunRow, asking, url)
   }
 
-  async payload(asking: Asking, run: string): Promise<OutputOf<'run.payload'>> {
-    const row = this.#seen(asking, run)
-    return { size: row.payloadBytes as number, gzip: Buffer.from(await this.payloads.of(run)).toString('base64') }
+  async payload(asking: CallContext, run: string): Promise<OutputOf<'run.payload'>> {
+    const row = this.#visibleRun(asking, run)
+    return {
+      size: row.payloadBytes as number,
+      gzip: Buffer.from(await this.payloads.payloadOf(run)).toString('base64'),
+    }
   }
 
-  asked(asking: Asking, run: string): OutputOf<'run.contract'> {
-    return { contract: this.reports.contractOf(this.#seen(asking, run, sees).id) }
+  contract(asking: CallContext, run: string): OutputOf<'run.contract'> {
+    return { contract: this.reports.contractOf(this.#visibleRun(asking, run, sees).id) }
   }
 
   /** Returns a run; one that the asker may not see counts as unknown. */
-  #seen(asking: Asking, run: string, rule: typeof seesById = seesById): RunRow {
+  #visibleRun(asking: CallContext, run: string, rule: typeof seesById = seesById): RunRow {
     const row = this.#row(run)
     if (row && rule(this.#store.view, readerOf(asking), 'run', row)) return row
     throw new RefusalError('run.unknown', { run })
@@ -239,11 +247,11 @@ export class Runs {
 
   /** Whether the agent carries out a run, and so must be able to complete it. */
   isCarriedOutBy(agent: string): boolean {
-    return this.#store.view.runs.busyWith(agent) !== undefined
+    return this.#store.view.runs.currentRunOf(agent) !== undefined
   }
 
   /** Sends the run's contract to the agent that was named for the run, as a message from the asker; once, even if the start is repeated. */
-  async #handOver(id: string, agent: string, parent: string, contract: string): Promise<void> {
+  async #sendContract(id: string, agent: string, parent: string, contract: string): Promise<void> {
     const how = `Contract ${id} is yours. When it is done: agent_complete(agent_id="${id}", summary, payload).`
     const input = { to: agent, body: `${how}\n\n${contract}`, kind: 'directive' as const }
     const reply = await this.#engine.submit({ rule: 'message.send', input, by: parent, cause: `${id}/contract` })
@@ -252,10 +260,10 @@ export class Runs {
 
   #whole(row: RunRow, reader: Reader, texts: WholeTexts): Pick<Run, 'contract'> {
     const { view } = this.#store
-    return texts.haveRoom && sees(view, reader, 'run', row) ? { contract: texts.add(view.runs.contract(row.id)) } : {}
+    return texts.hasRoom && sees(view, reader, 'run', row) ? { contract: texts.add(view.runs.contract(row.id)) } : {}
   }
 
-  #describe(row: RunRow, asking: Asking, url: string | undefined): Run {
+  #describe(row: RunRow, asking: CallContext, url: string | undefined): Run {
     const { id, agent, parent, harness, model, status, startedAt, endedAt, summary, reason, payloadBytes, again } = row
     const run: Run = { id, agent, parent, harness, status, startedAt: new Date(startedAt).toISOString() }
     if (model !== undefined) run.model = model
@@ -269,17 +277,17 @@ export class Runs {
     if (status === 'stopped')
       Object.assign(run, { stoppedAt: ended, ...(reason === undefined ? {} : { stopReason: reason }) })
     const isShown = !isByWorker(row) || hasCredential(asking.session)
-    if (status === 'running' && isByWorker(row) && isShown) Object.assign(run, blockedOf(this.#workers, agent))
+    if (status === 'running' && isByWorker(row) && isShown) Object.assign(run, blockedNote(this.#workers, agent))
     if (payloadBytes !== undefined) run.payloadSize = payloadBytes
     if (payloadBytes !== undefined && url !== undefined && seesById(this.#store.view, reader, 'run', row))
-      run.payloadUrl = hasRunsById(reader) ? bareAddress(url, id) : this.payloads.address(url, id)
+      run.payloadUrl = isRunIdEnough(reader) ? payloadAddress(url, id) : this.payloads.addressWithRight(url, id)
     const preview = status === 'running' && isShown ? this.reports.outputOf(id) : undefined
     if (preview !== undefined) run.preview = preview
     return run
   }
 
   /** Returns the last screen of a stopped run's worker, which may say why the run stopped. */
-  #lastShown(row: RunRow, { session }: Asking): Pick<Run, 'preview'> {
+  #lastScreen(row: RunRow, { session }: CallContext): Pick<Run, 'preview'> {
     if (row.status !== 'stopped' || !isByWorker(row) || !hasCredential(session)) return {}
     const preview = lastScreenOfRun(this.#store.view, this.#workers, row.agent)
     return preview === undefined ? {} : { preview }

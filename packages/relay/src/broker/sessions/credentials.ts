@@ -13,7 +13,7 @@ export function newSecret(prefix: 'rk' | 'at' | 'st'): string {
   return `${prefix}_${randomBytes(secretBytes).toString('base64url')}`
 }
 
-export function hashOf(secret: string): string {
+export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex')
 }
 
@@ -32,7 +32,7 @@ export class Credentials {
   }
 
   agentOfToken(token: string): string | undefined {
-    const found = this.#store.queries.token(hashOf(token))
+    const found = this.#store.queries.tokenOwner(hashSecret(token))
     if (found?.until !== undefined && !isAhead(found.until, this.#clock.now(), dayTokenMs)) return undefined
     return found?.agent
   }
@@ -45,5 +45,5 @@ export class Credentials {
 
 function isSecret(secret: string, hash: string | undefined): boolean {
   if (hash === undefined) return false
-  return timingSafeEqual(Buffer.from(hashOf(secret), 'hex'), Buffer.from(hash, 'hex'))
+  return timingSafeEqual(Buffer.from(hashSecret(secret), 'hex'), Buffer.from(hash, 'hex'))
 }

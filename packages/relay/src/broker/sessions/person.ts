@@ -16,26 +16,32 @@ export interface AgentProcess {
 export type AgentProcesses = () => ReadonlyMap<number, AgentProcess>
 
 /** The kind of caller, as far as it can be known: a person, an agent, or unknown. `isOutside`: whether its process is known and runs outside every agent's. */
-export type Speaker = { surface: 'page' | 'terminal' } | { inside: AgentProcess } | { why: string; isOutside?: boolean }
+export type CallerIdentity =
+  | { surface: 'page' | 'terminal' }
+  | { inside: AgentProcess }
+  | { why: string; isOutside?: boolean }
 
 /** The process that a connection claims to be, with its proof. */
 export type ProcessClaim = Pick<Session, 'process' | 'ticket'>
 
-export async function speakerAt({ process: pid, ticket }: ProcessClaim, agents: AgentProcesses): Promise<Speaker> {
+export async function identifyProcess(
+  { process: pid, ticket }: ProcessClaim,
+  agents: AgentProcesses,
+): Promise<CallerIdentity> {
   if (pid === undefined) return { why: 'a program asks, which says nothing of itself' }
   const place = await placeOfProcess(pid, ticket)
   if (!place) return { why: 'it cannot be told which process asks' }
   const known = agents()
-  const nearest = place.line.find((each) => known.has(each))
+  const nearest = place.ancestry.find((each) => known.has(each))
   if (nearest !== undefined) return { inside: known.get(nearest) as AgentProcess }
   if (place.isDetached) return { why: 'the process that asks has cut itself off from what started it', isOutside: true }
   return place.hasTerminal ? { surface: 'terminal' } : { why: 'the process that asks has no terminal', isOutside: true }
 }
 
-export async function speakerOf(session: Session, agents: AgentProcesses): Promise<Speaker> {
+export async function identifyCaller(session: Session, agents: AgentProcesses): Promise<CallerIdentity> {
   if (session.standing.isPage) return { surface: 'page' }
   if (session.standing.door !== 'owner') return { why: 'over the network only the page is a person' }
-  return speakerAt(session, agents)
+  return identifyProcess(session, agents)
 }
 
 /**
@@ -43,17 +49,17 @@ export async function speakerOf(session: Session, agents: AgentProcesses): Promi
  * terminal. `isStrict`: no exception. `takesScript`: a script is enough at any time, unless it runs inside an agent.
  */
 export async function assertPerson(
-  speaker: Promise<Speaker>,
+  speaker: Promise<CallerIdentity>,
   agents: AgentProcesses,
   { isStrict = false, takesScript = false } = {},
 ): Promise<void> {
   const who = await speaker
   if ('surface' in who || (!isStrict && agents().size === 0)) return
   if (takesScript && 'isOutside' in who) return
-  throw new RefusalError('person.required', { why: whyNot(who) })
+  throw new RefusalError('person.required', { why: whyNoPerson(who) })
 }
 
-export function whyNot(speaker: Exclude<Speaker, { surface: unknown }>): string {
+export function whyNoPerson(speaker: Exclude<CallerIdentity, { surface: unknown }>): string {
   if ('inside' in speaker) return `it was asked from inside the processes of the agent ${speaker.inside.agent}`
   return speaker.why
 }

@@ -11,7 +11,7 @@ import type { Sessions } from './sessions.ts'
  * Ends sessions at each revocation. Listens to the hub instead of being called by the operation, since a change by another daemon of the workspace is only seen
  * in facts.
  */
-export function endRevoked(store: Store, sessions: Sessions, hub: Hub): void {
+export function endRevokedSessions(store: Store, sessions: Sessions, hub: Hub): void {
   hub.listen((entries) => {
     if (!entries.some(isRevocation)) return
     for (const session of sessions.all()) {
@@ -25,9 +25,9 @@ function isRevocation({ facts }: Entry): boolean {
   return facts.some(({ type }) => type === 'workspace.key-issued' || type === 'agent.tokens-revoked')
 }
 
-function whyRevoked(store: Store, { shown }: Session): string | undefined {
+function whyRevoked(store: Store, { shownCredentials: shown }: Session): string | undefined {
   if (shown.keyHash !== undefined && shown.keyHash !== store.meta('key')) return 'the workspace key was replaced.'
   // Whether a token has expired is not checked here: the next call that shows the token finds out.
-  const isKnown = (hash: string) => store.queries.token(hash) !== undefined
+  const isKnown = (hash: string) => store.queries.tokenOwner(hash) !== undefined
   return [...shown.tokenHashes].every(isKnown) ? undefined : "the agent's tokens were revoked."
 }

@@ -17,9 +17,9 @@ export interface Session {
   /** Whether the daemon gave the session its name, so that the session may take another instead. */
   readonly isNameGiven: boolean
   /** The session's provisional name; set while that name is not stored yet. */
-  readonly provisional?: Provisional
+  readonly provisional?: ProvisionalName
   /** The credentials that the session has shown: when one is revoked, the session ends. */
-  readonly shown: Shown
+  readonly shownCredentials: ShownCredentials
   /** Whether the session continues an earlier one, under whose id messages may be held. */
   readonly isResumed: boolean
   /** The ids of calls of the continued session whose answers were lost. */
@@ -41,7 +41,7 @@ export interface Session {
   /** The conversation that the session most likely belongs to, before its first call tells. */
   readonly likelyThread?: string
   /** The ids of messages in answers that have left: they count as read at the session's next call. */
-  readonly handed: Set<string>
+  readonly handedMessages: Set<string>
   readonly lastCall: Moment
   /** Aborted when the session ends: its waits and watches stop. The reason is a RefusalError if the daemon ended the session. */
   readonly ended: AbortSignal
@@ -50,7 +50,7 @@ export interface Session {
 /** A session that acts as an agent and whose host, the process that started its client, is known. */
 export type HostedSession = Session & { readonly agent: string; readonly host: number }
 
-export function hostedAmong(sessions: Session[]): HostedSession[] {
+export function hostedSessions(sessions: Session[]): HostedSession[] {
   return sessions.filter((each): each is HostedSession => each.agent !== undefined && each.host !== undefined)
 }
 
@@ -61,17 +61,20 @@ export function mailToolsOf(sessions: Iterable<Session>): MailTools {
 }
 
 /** CLIs of which one process has many conversations. */
-export const sharedClis: ReadonlySet<string | undefined> = new Set(clisWith('sharesServer').map(({ name }) => name))
+export const clisWithManyConversations: ReadonlySet<string | undefined> = new Set(
+  clisWith('sharesServer').map(({ name }) => name),
+)
 
 /**
  * Finds the agent whose client one of these processes started, the nearest process first; of several agents the last that came. If one process has many
  * conversations, the conversation has to fit as well, or there is no such agent.
  */
-export function agentAt(sessions: Session[], hosts: readonly number[], thread?: string): string | undefined {
-  const hosted = hostedAmong(sessions)
+export function agentOfProcesses(sessions: Session[], hosts: readonly number[], thread?: string): string | undefined {
+  const hosted = hostedSessions(sessions)
   const nearest = hosts.find((host) => hosted.some((session) => session.host === host))
   const there = hosted.filter(({ host }) => host === nearest)
-  const isShared = there.some(({ cli }) => sharedClis.has(cli)) && new Set(there.map(({ agent }) => agent)).size > 1
+  const isShared =
+    there.some(({ cli }) => clisWithManyConversations.has(cli)) && new Set(there.map(({ agent }) => agent)).size > 1
   if (!isShared) return there.at(-1)?.agent
   if (thread === undefined) return undefined
   const calledFrom = there.findLast(({ calledThread }) => calledThread === thread)
@@ -80,7 +83,7 @@ export function agentAt(sessions: Session[], hosts: readonly number[], thread?: 
 }
 
 /** What the client says about a session when it opens. */
-export interface Traits {
+export interface SessionTraits {
   keyHash?: string
   /** The ticket of the session to continue. */
   resume?: string
@@ -97,20 +100,20 @@ export interface Moment {
 }
 
 /** A session's name that no agent in the database has yet; see presence/provisional-names.ts. */
-export interface Provisional {
+export interface ProvisionalName {
   id: string
   profile: { name: string; cli?: string }
   /** The numbers of the last messages to everybody when the session came: later messages are in its inbox. */
   heardFrom: { general: number; broadcast: number }
   /** Set while the provisional name is being stored. */
-  settling?: Promise<Stored>
+  storing?: Promise<StoredName>
   /** Called when the name is stored, with the data by which the client comes back as the same agent. */
-  onStored?(stored: Stored): void
+  onStored?(stored: StoredName): void
 }
 
-type Stored = { agent: string; token?: string }
+type StoredName = { agent: string; token?: string }
 
-export interface Shown {
+export interface ShownCredentials {
   readonly keyHash?: string
   readonly tokenHashes: Set<string>
 }

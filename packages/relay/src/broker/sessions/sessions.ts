@@ -6,10 +6,10 @@ import type { RefusalError } from '../../core/refusal-error.ts'
 import type { World } from '../../core/world.ts'
 import type { Clock } from '../../machine/clock.ts'
 import { tellEach } from '../hub.ts'
-import { onMachine } from '../sharing.ts'
-import { hashOf, newSecret } from './credentials.ts'
-import { agentAt, type Moment, type Provisional, type Session, type Traits } from './session.ts'
-import { ownStanding, type Standing } from './standing.ts'
+import { idOnMachine } from '../sharing.ts'
+import { hashSecret, newSecret } from './credentials.ts'
+import { agentOfProcesses, type Moment, type ProvisionalName, type Session, type SessionTraits } from './session.ts'
+import { daemonSessionStanding, type Standing } from './standing.ts'
 
 /** Time without a call after which an agent counts as idle. */
 export const idleMs = 120_000
@@ -18,17 +18,17 @@ export class Sessions implements World {
   /** The name of this machine in its cluster; undefined if the workspace lives on one machine alone. */
   readonly machine: string | undefined
   /** Registrations under way, by the family of the name (`Ada`, `Ada-2`, …). */
-  readonly registering = new Map<string, Promise<unknown>>()
+  readonly registrations = new Map<string, Promise<unknown>>()
   readonly #clock: Clock
   readonly #ids: Ids
   readonly #onTrouble: (error: Error) => void
   readonly #live = new Map<string, { session: Session; abort: AbortController }>()
   readonly #byAgent = new Map<string, Set<Session>>()
   readonly #byCli = new Map<string, Set<Session>>()
-  readonly #began: Moment
+  readonly #startedAt: Moment
   readonly #lastSeen = new Map<string, Moment>()
   /** Whether all sessions of an agent since the daemon's start were the owner's: over the owner's own socket, or a logged-in person's page. */
-  readonly #isOwn = new Map<string, boolean>()
+  readonly #onOwnersAccount = new Map<string, boolean>()
   readonly #provisional = new Map<string, Session>()
   readonly #holds = new Map<string, Session>()
   /** Messages shown to an agent outside any answer, such as text typed into its terminal: they count as read at the agent's next call. */
@@ -36,7 +36,7 @@ export class Sessions implements World {
   /** The agents whose CLI has run one of our hooks since they connected. */
   readonly #hooked = new Set<string>()
   /** The state of each agent's program, as the program itself reports it. */
-  readonly #shown = new Map<string, OwnWord>()
+  readonly #programStates = new Map<string, ProgramState>()
   readonly #changed = new Set<(agent: string) => void>()
 
   constructor(clock: Clock, ids: Ids, onTrouble: (error: Error) => void, machine?: string) {
@@ -44,11 +44,14 @@ export class Sessions implements World {
     this.#onTrouble = onTrouble
     this.#clock = clock
     this.#ids = ids
-    this.#began = this.#now()
+    this.#startedAt = this.#now()
   }
 
   /** Opens a session. With the ticket of a former session it continues that one, if nobody else has done so. */
-  open(standing: Standing, { keyHash, resume, unanswered = [], host, process, directory }: Traits = {}): Session {
+  open(
+    standing: Standing,
+    { keyHash, resume, unanswered = [], host, process, directory }: SessionTraits = {},
+  ): Session {
     const abort = new AbortController()
     // Each wait of the session adds a listener to this signal: many are no leak, but Node would warn at the eleventh.
     setMaxListeners(0, abort.signal)
@@ -62,12 +65,12 @@ export class Sessions implements World {
       agent: undefined,
       isNameGiven: false,
       provisional: undefined,
-      shown: { keyHash, tokenHashes: new Set() },
+      shownCredentials: { keyHash, tokenHashes: new Set() },
       isResumed,
       unanswered,
       ...{ host, process, directory },
       isInitialized: false,
-      handed: new Set(),
+      handedMessages: new Set(),
       lastCall: this.#now(),
       ended: abort.signal,
     }
@@ -76,64 +79,64 @@ export class Sessions implements World {
   }
 
   /** Opens a session of the daemon itself, under its own name or that of a worker whose program runs. */
-  openOwn(agent: string): Session {
-    const session = this.open(ownStanding(this.machine))
+  openForDaemon(agent: string): Session {
+    const session = this.open(daemonSessionStanding(this.machine))
     this.bind(session, agent)
     return session
   }
 
   /** Lets the session act as this agent. `provisional`: set if the daemon gave the name and has not stored it yet. */
-  bind(session: Session, agent: string, provisional?: Provisional): void {
+  bind(session: Session, agent: string, provisional?: ProvisionalName): void {
     // Either the session's provisional name has been stored, or the session took another name.
     if (session.provisional) this.#provisional.delete(session.provisional.profile.name)
-    changing(session).provisional = undefined
-    changing(session).isNameGiven = provisional !== undefined
+    writable(session).provisional = undefined
+    writable(session).isNameGiven = provisional !== undefined
     // A session that ended during its registration stays ended.
     if (session.agent === agent || this.#live.get(session.id)?.session !== session) return
     this.#unbind(session)
     // The messages in earlier answers belonged to the former agent.
-    session.handed.clear()
-    changing(session).agent = agent
-    changing(session).provisional = provisional
+    session.handedMessages.clear()
+    writable(session).agent = agent
+    writable(session).provisional = provisional
     if (provisional) this.#provisional.set(agent, session)
     const sessions = this.#byAgent.get(agent) ?? new Set()
     this.#byAgent.set(agent, sessions.add(session))
     const { door, isPage = false } = session.standing
-    this.#isOwn.set(agent, (door === 'owner' || isPage) && this.#isOwn.get(agent) !== false)
+    this.#onOwnersAccount.set(agent, (door === 'owner' || isPage) && this.#onOwnersAccount.get(agent) !== false)
     this.#tell(agent)
   }
 
-  nameIsGiven(session: Session): void {
-    changing(session).isNameGiven = true
+  markNameGiven(session: Session): void {
+    writable(session).isNameGiven = true
   }
 
-  initialized(session: Session, cli?: string, mailTools?: MailTools): void {
-    changing(session).isInitialized = true
-    changing(session).cli = cli
-    changing(session).mailTools = mailTools
+  markInitialized(session: Session, cli?: string, mailTools?: MailTools): void {
+    writable(session).isInitialized = true
+    writable(session).cli = cli
+    writable(session).mailTools = mailTools
     if (cli !== undefined && this.#live.get(session.id)?.session === session)
       this.#byCli.set(cli, (this.#byCli.get(cli) ?? new Set()).add(session))
     if (session.agent !== undefined) this.#tell(session.agent)
   }
 
-  calledFrom(session: Session, thread: string): void {
+  setCalledThread(session: Session, thread: string): void {
     if (session.calledThread === thread) return
-    changing(session).calledThread = thread
+    writable(session).calledThread = thread
     if (session.agent !== undefined) this.#tell(session.agent)
   }
 
   /** Records the conversation inside Codex that fits a session which has made no call yet. */
-  likelyFrom(session: Session, thread: string): void {
-    changing(session).likelyThread = thread
+  setLikelyThread(session: Session, thread: string): void {
+    writable(session).likelyThread = thread
   }
 
   /** Returns the live MCP sessions of an agent CLI. */
   ofCli(cli: string): ReadonlySet<Session> {
-    return this.#byCli.get(cli) ?? none
+    return this.#byCli.get(cli) ?? noSessions
   }
 
   ofAgent(agent: string): ReadonlySet<Session> {
-    return this.#byAgent.get(agent) ?? none
+    return this.#byAgent.get(agent) ?? noSessions
   }
 
   /** Whether one of the agent's MCP sessions is initialized, so that the agent has the relay's tools. */
@@ -141,7 +144,7 @@ export class Sessions implements World {
     return [...this.ofAgent(agent)].some(({ isInitialized }) => isInitialized)
   }
 
-  hookCame(agent: string): void {
+  recordHook(agent: string): void {
     this.#hooked.add(agent)
   }
 
@@ -151,35 +154,35 @@ export class Sessions implements World {
   }
 
   /** Sets the state of the agent's program that lists show until the agent leaves. */
-  shows(agent: string, word: OwnWord): void {
-    if (this.isLive(agent)) this.#shown.set(agent, word)
+  setProgramState(agent: string, word: ProgramState): void {
+    if (this.isLive(agent)) this.#programStates.set(agent, word)
   }
 
-  shown(agent: string): OwnWord | undefined {
-    return this.#shown.get(agent)
+  programState(agent: string): ProgramState | undefined {
+    return this.#programStates.get(agent)
   }
 
   /**
    * Finds the session that the daemon itself has opened for the program which started this session's client. A server that runs many programs is found by the
    * directory, if exactly one session fits.
    */
-  openedFor({ host, directory }: Session): Session | undefined {
-    const isOnlyWay = ({ agent }: Session) => agent !== undefined && this.#shown.get(agent)?.isOnlyWay
+  sessionOpenedFor({ host, directory }: Session): Session | undefined {
+    const isOnlyWay = ({ agent }: Session) => agent !== undefined && this.#programStates.get(agent)?.isOnlyWay
     const isHere = (each: Session) => each.calledThread === undefined || each.directory === directory
     const opened = this.all().filter((each) => each.host !== undefined && each.host === host && isOnlyWay(each))
     const fitting = opened.filter(isHere)
     return fitting.length === 1 ? fitting[0] : undefined
   }
 
-  paste(agent: string, messages: Iterable<string>): void {
+  recordPasted(agent: string, messages: Iterable<string>): void {
     const pasted = this.#pasted.get(agent) ?? new Set()
     for (const id of messages) pasted.add(id)
     this.#pasted.set(agent, pasted)
   }
 
   /** Returns and forgets the messages that the session has received, as its next call shows. */
-  received(session: Session): string[] {
-    const { agent, handed } = session
+  takeReceived(session: Session): string[] {
+    const { agent, handedMessages: handed } = session
     const pasted = agent === undefined ? undefined : this.#pasted.get(agent)
     if (handed.size === 0 && pasted === undefined) return []
     const received = [...handed, ...(pasted ?? [])]
@@ -188,8 +191,8 @@ export class Sessions implements World {
     return received
   }
 
-  touch(session: Session): void {
-    changing(session).lastCall = this.#now()
+  recordCall(session: Session): void {
+    writable(session).lastCall = this.#now()
   }
 
   /** Ends a session; `why` is told to its client. */
@@ -213,7 +216,7 @@ export class Sessions implements World {
     return this.#provisional.get(name)
   }
 
-  get provisionals(): number {
+  get provisionalCount(): number {
     return this.#provisional.size
   }
 
@@ -226,12 +229,12 @@ export class Sessions implements World {
   }
 
   /** Whether the agent runs on the owner's account: it was connected since the daemon started, and never over a network port. */
-  isOwn(agent: string): boolean {
-    return this.#isOwn.get(agent) === true
+  isOnOwnersAccount(agent: string): boolean {
+    return this.#onOwnersAccount.get(agent) === true
   }
 
   /** Returns the live session that a hold belongs to; undefined once that session is over, or if it does not act as `agent`. */
-  holder(hold: string, agent?: string): string | undefined {
+  liveSession(hold: string, agent?: string): string | undefined {
     const session = this.#live.get(hold)?.session ?? this.#holds.get(hold)
     return agent === undefined || session?.agent === agent ? session?.id : undefined
   }
@@ -240,7 +243,7 @@ export class Sessions implements World {
    * Opens a hold for a part of a session, such as one watch, which hides the messages that it is handed from the agent's other sessions. The messages are free
    * again when the part ends.
    */
-  hold(session: Session): HoldHandle {
+  openHold(session: Session): HoldHandle {
     const id = this.#ids('h')
     this.#holds.set(id, session)
     const release = () => {
@@ -250,18 +253,18 @@ export class Sessions implements World {
   }
 
   /** Records that the agent has just disconnected from another machine. */
-  leftElsewhere(agent: string): void {
+  recordLeftElsewhere(agent: string): void {
     this.#lastSeen.set(agent, this.#now())
   }
 
   /** Returns the time since the agent's last session ended, or since the daemon started if the agent had none since then. */
-  unseen(agent: string): { ms: number; isAtLeast: boolean } {
+  timeSinceSeen(agent: string): { ms: number; isAtLeast: boolean } {
     const seen = this.#lastSeen.get(agent)
-    return { ms: this.#clock.steady() - (seen ?? this.#began).steady, isAtLeast: seen === undefined }
+    return { ms: this.#clock.steady() - (seen ?? this.#startedAt).steady, isAtLeast: seen === undefined }
   }
 
   agentOfHost(hosts: readonly number[], thread?: string): string | undefined {
-    return agentAt(this.all(), hosts, thread)
+    return agentOfProcesses(this.all(), hosts, thread)
   }
 
   /** Returns the working directory of the agent's CLI, if one of the agent's sessions has said it. */
@@ -277,7 +280,7 @@ export class Sessions implements World {
 
   statusOf(agent: string): 'active' | 'idle' | 'offline' {
     if (!this.isLive(agent)) return 'offline'
-    const { doing } = this.#shown.get(agent) ?? {}
+    const { doing } = this.#programStates.get(agent) ?? {}
     if (doing) return doing.state === 'busy' ? 'active' : 'idle'
     return this.#clock.steady() - (this.lastCall(agent) as Moment).steady >= idleMs ? 'idle' : 'active'
   }
@@ -286,7 +289,7 @@ export class Sessions implements World {
     return [...this.#live.values()].map(({ session }) => session)
   }
 
-  live(id: string): Session | undefined {
+  liveById(id: string): Session | undefined {
     return this.#live.get(id)?.session
   }
 
@@ -303,7 +306,7 @@ export class Sessions implements World {
     const { agent, provisional } = session
     if (provisional && this.#provisional.get(provisional.profile.name) === session) {
       this.#provisional.delete(provisional.profile.name)
-      changing(session).provisional = undefined
+      writable(session).provisional = undefined
     }
     const sessions = agent === undefined ? undefined : this.#byAgent.get(agent)
     if (agent === undefined || !sessions?.delete(session)) return
@@ -311,13 +314,13 @@ export class Sessions implements World {
     if (sessions.size === 0) {
       this.#byAgent.delete(agent)
       this.#hooked.delete(agent)
-      this.#shown.delete(agent)
+      this.#programStates.delete(agent)
     }
     this.#tell(agent)
   }
 
   #idOf(ticket: string): string {
-    return onMachine(`s_${hashOf(ticket).slice(0, 32)}`, this.machine)
+    return idOnMachine(`s_${hashSecret(ticket).slice(0, 32)}`, this.machine)
   }
 
   #now(): Moment {
@@ -330,7 +333,7 @@ export class Sessions implements World {
 }
 
 /** The state of a session as its CLI reports it. */
-export interface OwnWord {
+export interface ProgramState {
   doing?: Agent['doing']
   /** The reason why the CLI's own interface takes no messages now; unset if it takes them. */
   note?: string
@@ -346,9 +349,9 @@ export interface HoldHandle {
   forget(): void
 }
 
-const none: ReadonlySet<Session> = new Set()
+const noSessions: ReadonlySet<Session> = new Set()
 
 /** Returns a writable view of a session, for this file alone: all other code may only read it. */
-function changing(session: Session): { -readonly [K in keyof Session]: Session[K] } {
+function writable(session: Session): { -readonly [K in keyof Session]: Session[K] } {
   return session
 }

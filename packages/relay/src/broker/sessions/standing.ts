@@ -51,12 +51,12 @@ export function standingOf(
   // For a model the key only proves which name it may take: a model with a holder's rights would hear everyone's messages, and could take a live agent's name.
   const isOneAgent = isStateless ? shown.name !== undefined : kind === 'model'
   const page = isPage ? { isPage } : {}
-  return fixed({ door, rank: rankOf(door, hasKey && !isOneAgent, hasKey), kind, hasKey, ...page, machine })
+  return frozen({ door, rank: rankOf(door, hasKey && !isOneAgent, hasKey), kind, hasKey, ...page, machine })
 }
 
 /** Returns the standing of a run: the rights of its asker, as one agent alone. */
 function standingOfRun({ door, hasKey, machine }: Standing): Standing {
-  return fixed({ door, rank: rankOf(door, false, hasKey), kind: 'model', hasKey, machine })
+  return frozen({ door, rank: rankOf(door, false, hasKey), kind: 'model', hasKey, machine })
 }
 
 function rankOf(door: Door, isHolder: boolean, hasKey: boolean): Rank {
@@ -66,26 +66,26 @@ function rankOf(door: Door, isHolder: boolean, hasKey: boolean): Rank {
 }
 
 /** Returns the standing of the daemon's own sessions: for a worker's program, and for the daemon's actions. */
-export function ownStanding(machine?: string): Standing {
-  return fixed({ door: 'owner', rank: 'owner', kind: 'program', hasKey: false, machine })
+export function daemonSessionStanding(machine?: string): Standing {
+  return frozen({ door: 'owner', rank: 'owner', kind: 'program', hasKey: false, machine })
 }
 
 /** The standing of commands that the daemon gives by itself. */
-export const daemonStanding = fixed({ door: 'owner', rank: 'holder', kind: 'program', hasKey: true })
+export const daemonStanding = frozen({ door: 'owner', rank: 'holder', kind: 'program', hasKey: true })
 
 /** The standing of a run's asker that is not known any more: no rights. */
-export const leastStanding = fixed({ door: 'lift', rank: 'nobody', kind: 'model', hasKey: false })
+export const standingWithoutRights = frozen({ door: 'lift', rank: 'nobody', kind: 'model', hasKey: false })
 
 /** The standing of an agent whose own standing is not known any more: that of a token without the key. */
-export const tokenStanding = fixed({ door: 'network', rank: 'agent', kind: 'model', hasKey: false })
+export const tokenStanding = frozen({ door: 'network', rank: 'agent', kind: 'model', hasKey: false })
 
 /** Freezes a standing: the compiler forbids writing to a standing, and freezing forbids going around the compiler. */
-function fixed(standing: Standing): Standing {
+function frozen(standing: Standing): Standing {
   return Object.freeze(standing)
 }
 
 /** Whether the session has shown enough for an operation over the network. workers/spawning.ts decides whether it may start programs. */
-export function reaches({ door, hasKey }: Standing, network: Network): boolean {
+export function hasCredentialFor({ door, hasKey }: Standing, network: Network): boolean {
   if (network === 'never') return false
   if (network === 'lift' || door === 'owner' || hasKey) return true
   if (door === 'lift') return false
@@ -94,7 +94,7 @@ export function reaches({ door, hasKey }: Standing, network: Network): boolean {
 }
 
 /** Whether the session's rank suffices for what the operation's field `who` requires. */
-export function mayAsk({ rank }: Standing, who: Who): boolean {
+export function hasRankFor({ rank }: Standing, who: Who): boolean {
   return who !== 'holder' || rank === 'holder'
 }
 

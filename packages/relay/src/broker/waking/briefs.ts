@@ -2,31 +2,31 @@
 // the brief goes with the agent's next messages. core/brief.ts writes the text.
 
 import type { AgentBriefed, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
-import { brief } from '../../core/brief.ts'
+import { composeBrief } from '../../core/brief.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
-import { type Asking, causeOf, type Parts } from '../call.ts'
-import { Budget } from '../long-reads.ts'
+import { type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
+import { ReadTimeBudget } from '../long-reads.ts'
 import type { Waits } from '../presence/waits.ts'
 import { mailToolsOf } from '../sessions/session.ts'
 
 /** Time in which an agent gets at most one brief: a CLI may run our hook twice at one event, from two of its configuration files. */
 const onceMs = 2_000
-const nothing = { text: '' }
+const noBrief = { text: '' }
 
 export class Briefs {
-  readonly #parts: Parts
+  readonly #parts: WorkspaceParts
   readonly #waits: Waits
   /** The time of each agent's last brief. */
-  readonly #told = new Map<string, number>()
+  readonly #briefedAt = new Map<string, number>()
   readonly #due = new Map<string, AgentBriefed['after']>()
 
-  constructor(parts: Parts, waits: Waits) {
+  constructor(parts: WorkspaceParts, waits: Waits) {
     this.#parts = parts
     this.#waits = waits
   }
 
   /** Records that the agent's memory was cut, and that nobody has asked for its brief yet. */
-  isNowDue(agent: string, after: AgentBriefed['after']): void {
+  markDue(agent: string, after: AgentBriefed['after']): void {
     this.#due.set(agent, after)
   }
 
@@ -34,21 +34,21 @@ export class Briefs {
     return this.#due.has(agent)
   }
 
-  async tell(asking: Asking, input: ParsedInputOf<'agent.brief'>): Promise<OutputOf<'agent.brief'>> {
+  async giveBrief(asking: CallContext, input: ParsedInputOf<'agent.brief'>): Promise<OutputOf<'agent.brief'>> {
     const { store, engine, sessions, clock, reads } = this.#parts
     const { by, session, abandoned } = asking
     const now = clock.steady()
-    const isRepeat = store.answered(by, asking.id) !== undefined
+    const isRepeat = store.recordedAnswer(by, asking.id) !== undefined
     const { after = isRepeat ? 'compact' : this.#due.get(by) } = input
-    if (after === undefined) return nothing
+    if (after === undefined) return noBrief
     if (!isRepeat) this.#due.delete(by)
-    if (!isRepeat && now - (this.#told.get(by) ?? Number.NEGATIVE_INFINITY) < onceMs) return nothing
-    this.#told.set(by, now)
+    if (!isRepeat && now - (this.#briefedAt.get(by) ?? Number.NEGATIVE_INFINITY) < onceMs) return noBrief
+    this.#briefedAt.set(by, now)
     const { inbox: inboxTool } = mailToolsOf(sessions.ofAgent(by))
     const told = { by, at: clock.now(), session: session.id, world: sessions, after, inboxTool }
     // A repeated call gets the first answer, whatever a new brief would say.
-    const telling = brief(store.view, told, this.#waits.about(by))
-    const text = isRepeat ? '' : await reads.run(telling, new Budget(), abandoned)
+    const telling = composeBrief(store.view, told, this.#waits.awaitedMessageIds(by))
+    const text = isRepeat ? '' : await reads.run(telling, new ReadTimeBudget(), abandoned)
     const reply = await engine.submit({ rule: 'agent.brief', input: { after, text }, by, ...causeOf(asking) })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     return reply.outcome as OutputOf<'agent.brief'>

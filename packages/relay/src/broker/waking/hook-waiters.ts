@@ -8,12 +8,12 @@ import { closeSync, constants, fstatSync, openSync, readdirSync, statSync, write
 import { join } from 'node:path'
 import { type Fact, limits } from '@agent-relay/sdk/protocol'
 import { directMembers } from '../../core/conversations.ts'
-import { pick } from '../../core/inbox.ts'
+import { pickMessages } from '../../core/inbox.ts'
 import type { Alarm } from '../../machine/clock.ts'
 import type { HooksFolder } from '../../machine/hooks-folder.ts'
-import type { Parts } from '../call.ts'
-import { Budget } from '../long-reads.ts'
-import { hostedAmong } from '../sessions/session.ts'
+import type { WorkspaceParts } from '../call.ts'
+import { ReadTimeBudget } from '../long-reads.ts'
+import { hostedSessions } from '../sessions/session.ts'
 
 /** Time within which several hints of new messages lead to one look at the inboxes. */
 const soonMs = 10
@@ -24,13 +24,13 @@ const grainMs = 2_000
 const fifoName = /^(\d+)\.\d+$/
 
 export class HookWaiters {
-  readonly #parts: Pick<Parts, 'store' | 'sessions' | 'clock' | 'reads' | 'name'>
+  readonly #parts: Pick<WorkspaceParts, 'store' | 'sessions' | 'clock' | 'reads' | 'name'>
   readonly #hooks: HooksFolder | undefined
   /** The agents of each known program, by the program's process id. */
   readonly #agentsAt = new Map<number, Set<string>>()
   readonly #hostsOf = new Map<string, number[]>()
-  #soon: Alarm | undefined
-  #later: Alarm | undefined
+  #soonAlarm: Alarm | undefined
+  #laterAlarm: Alarm | undefined
   /**
    * Reasons to look at inboxes. `#addressed`: agents that may have a message now. `#changed`: agents whose sessions have changed. `#spoken`: conversations of
    * many agents in which something was said.
@@ -45,29 +45,29 @@ export class HookWaiters {
   readonly #closed = new AbortController()
   #listed: { changedMs: number; names: Map<number, string[]> } | undefined
 
-  constructor(parts: Parts, hooks?: HooksFolder) {
+  constructor(parts: WorkspaceParts, hooks?: HooksFolder) {
     this.#parts = parts
     this.#hooks = hooks
     setMaxListeners(0, this.#closed.signal)
     parts.hub.listen((entries) => {
-      for (const { facts } of entries) for (const fact of facts) this.#hear(fact)
+      for (const { facts } of entries) for (const fact of facts) this.#onFact(fact)
     })
     parts.sessions.onChange((agent) => this.#onSession(agent))
   }
 
   /** Whether a waiter, the shell that wakes a session, runs beside one of the agent's sessions or has just woken it. */
-  has(agent: string): boolean {
-    return (this.#hostsOf.get(agent) ?? []).some((host) => this.#names().has(host))
+  hasWaiterFor(agent: string): boolean {
+    return (this.#hostsOf.get(agent) ?? []).some((host) => this.#waiterFiles().has(host))
   }
 
   close(): void {
-    this.#soon?.cancel()
-    this.#later?.cancel()
+    this.#soonAlarm?.cancel()
+    this.#laterAlarm?.cancel()
     this.#closed.abort()
-    for (const [agent, hosts] of this.#hostsOf) this.#note(agent, undefined, hosts)
+    for (const [agent, hosts] of this.#hostsOf) this.#recordQuiet(agent, undefined, hosts)
   }
 
-  #hear(fact: Fact): void {
+  #onFact(fact: Fact): void {
     if (fact.type === 'delivery.released' || fact.type === 'approval.closed') this.#lookSoon(fact.agent)
     else if (fact.type === 'message.created' && this.#hostsOf.size > 0) {
       const direct = directMembers(fact.conversation)
@@ -79,18 +79,18 @@ export class HookWaiters {
   }
 
   #onSession(agent: string): void {
-    const hosts = hostedAmong([...this.#parts.sessions.ofAgent(agent)]).map(({ host }) => host)
+    const hosts = hostedSessions([...this.#parts.sessions.ofAgent(agent)]).map(({ host }) => host)
     const before = this.#hostsOf.get(agent) ?? []
     for (const host of before) {
       const agents = this.#agentsAt.get(host)
       if (agents?.delete(agent) && agents.size === 0) this.#agentsAt.delete(host)
     }
-    if (String(hosts) !== String(before)) this.#note(agent, undefined, before)
+    if (String(hosts) !== String(before)) this.#recordQuiet(agent, undefined, before)
     if (hosts.length === 0) return void this.#hostsOf.delete(agent)
     this.#hostsOf.set(agent, hosts)
     for (const host of hosts) this.#agentsAt.set(host, (this.#agentsAt.get(host) ?? new Set()).add(agent))
     // Messages that a session held when it ended wait again.
-    this.#note(agent, false)
+    this.#recordQuiet(agent, false)
     this.#changed.add(agent)
     this.#wakeSoon()
   }
@@ -98,33 +98,33 @@ export class HookWaiters {
   #lookSoon(agent: string): void {
     if (!this.#hostsOf.has(agent)) return
     // Recorded at once, since the agent's turn may end at this moment.
-    if (this.#quiet.has(agent)) this.#note(agent, false)
+    if (this.#quiet.has(agent)) this.#recordQuiet(agent, false)
     this.#addressed.add(agent)
     this.#wakeSoon()
   }
 
   #wakeSoon(): void {
-    this.#soon ??= this.#parts.clock.after(soonMs, () => {
-      this.#soon = undefined
-      this.#look()
+    this.#soonAlarm ??= this.#parts.clock.after(soonMs, () => {
+      this.#soonAlarm = undefined
+      this.#searchInboxes()
     })
   }
 
   /** Searches the inboxes of agents that may have messages; `all`: of every agent, since a line to a waiter may have been lost. */
-  #look(all = false): void {
+  #searchInboxes(all = false): void {
     const { clock, store } = this.#parts
     const [addressed, changed, spoken] = [this.#addressed, this.#changed, this.#spoken].map((set) => [...set])
     for (const set of [this.#addressed, this.#changed, this.#spoken]) set.clear()
     if (this.#hostsOf.size === 0 || !this.#hooks) return
-    this.#later ??= clock.after(limits.lookAgainMs, () => {
-      this.#later = undefined
-      this.#look(true)
+    this.#laterAlarm ??= clock.after(limits.lookAgainMs, () => {
+      this.#laterAlarm = undefined
+      this.#searchInboxes(true)
     })
     const { path } = this.#hooks
     const isSpokenTo = (agent: string) => spoken?.some((name) => store.view.isMember(agent, name)) ?? false
     // The change is recorded before the waiters are listed: a new waiter is either in the list, or finds that messages may wait.
-    for (const agent of [...this.#quiet].filter(isSpokenTo)) this.#note(agent, false)
-    const names = this.#names()
+    for (const agent of [...this.#quiet].filter(isSpokenTo)) this.#recordQuiet(agent, false)
+    const names = this.#waiterFiles()
     const waiting = [...names.keys()].flatMap((host) => [...(this.#agentsAt.get(host) ?? [])])
     const isWaiting = (agent: string) => waiting.includes(agent) || this.#looking.has(agent)
     const meant = [
@@ -135,43 +135,45 @@ export class HookWaiters {
     for (const agent of new Set(meant)) {
       const fifos = (this.#hostsOf.get(agent) ?? []).flatMap((host) => names.get(host) ?? [])
       const paths = fifos.filter((name) => fifoName.test(name)).map((name) => join(path, name))
-      void this.#lookFor(agent, paths)
+      void this.#searchInbox(agent, paths)
     }
   }
 
-  async #lookFor(agent: string, fifos: readonly string[]): Promise<void> {
+  async #searchInbox(agent: string, fifos: readonly string[]): Promise<void> {
     const isLooking = this.#looking.has(agent)
     this.#looking.set(agent, isLooking)
     if (isLooking) return
     try {
       const hasMail = await this.#hasMail(agent)
-      if (hasMail) for (const fifo of fifos) tell(fifo)
+      if (hasMail) for (const fifo of fifos) writeWakeLine(fifo)
       const isOld = this.#looking.get(agent) || this.#addressed.has(agent) || this.#spoken.size > 0
-      if (!isOld) this.#note(agent, !hasMail)
+      if (!isOld) this.#recordQuiet(agent, !hasMail)
     } catch {
       // Either the workspace is closed, or the next look finds the messages.
     }
     const isWanted = this.#looking.get(agent) && !this.#closed.signal.aborted
     this.#looking.delete(agent)
-    if (isWanted) void this.#lookFor(agent, fifos)
+    if (isWanted) void this.#searchInbox(agent, fifos)
   }
 
   /** Tells hooks whether the agent has no messages; undefined: the agent has left these programs. */
-  #note(agent: string, isQuiet: boolean | undefined, hosts = this.#hostsOf.get(agent) ?? []): void {
+  #recordQuiet(agent: string, isQuiet: boolean | undefined, hosts = this.#hostsOf.get(agent) ?? []): void {
     if (isQuiet && hosts.length > 0) this.#quiet.add(agent)
     else this.#quiet.delete(agent)
-    for (const host of hosts) this.#hooks?.note(host, `${this.#parts.name} ${agent}`, isQuiet)
+    for (const host of hosts) this.#hooks?.recordQuiet(host, `${this.#parts.name} ${agent}`, isQuiet)
   }
 
   /** Whether a hook would be handed messages of the agent. Many messages may be shown but unread, so the search takes turns with all other reads. */
   async #hasMail(by: string): Promise<boolean> {
     const { store, sessions, clock, reads } = this.#parts
     const asked = { input: { route: 'hook', limit: 1, uncounted: true }, by, at: clock.now(), world: sessions } as const
-    return (await reads.run(pick(store.view, asked), new Budget(), this.#closed.signal)).waiting.length > 0
+    return (
+      (await reads.run(pickMessages(store.view, asked), new ReadTimeBudget(), this.#closed.signal)).waiting.length > 0
+    )
   }
 
   /** Lists the waiters' fifos by the process id of the program that each waits for. Empty if no hook is installed, or the folder cannot be read. */
-  #names(): Map<number, string[]> {
+  #waiterFiles(): Map<number, string[]> {
     const names = new Map<number, string[]>()
     if (this.#hooks === undefined) return names
     const folder = this.#hooks.path
@@ -191,7 +193,7 @@ export class HookWaiters {
 }
 
 /** Writes a line to a fifo. Never blocks and follows no link; a fifo without a reader is skipped. */
-function tell(path: string): void {
+function writeWakeLine(path: string): void {
   let fifo: number | undefined
   try {
     fifo = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)

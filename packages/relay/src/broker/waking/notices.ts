@@ -3,17 +3,17 @@
 
 import { daemonName, type Entry, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { homeElsewhere } from '../../core/homes.ts'
-import { newsOf, type Seen } from '../../core/notices.ts'
+import { noticeNewsText, type ObservedState } from '../../core/notices.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import type { NoticeRow } from '../../core/view.ts'
 import type { Alarm } from '../../machine/clock.ts'
-import { type Asking, actorOf, causeOf, type Parts } from '../call.ts'
+import { actorOf, type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
 
 /** Interval of checks while somebody waits for a notice: no event tells that an agent has become idle. */
-const noticeLookMs = 1_000
+const noticeCheckMs = 1_000
 
-type NoticeParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'ids' | 'world'> & {
-  seen(agent: string): Seen
+type NoticeParts = Pick<WorkspaceParts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'ids' | 'world'> & {
+  seen(agent: string): ObservedState
 }
 
 export class Notices {
@@ -26,17 +26,17 @@ export class Notices {
 
   constructor(parts: NoticeParts) {
     this.#parts = parts
-    parts.hub.listen((entries) => this.#heard(entries))
-    parts.sessions.onChange((agent) => this.#look((row) => row.agent === agent))
+    parts.hub.listen((entries) => this.#onEntries(entries))
+    parts.sessions.onChange((agent) => this.#check((row) => row.agent === agent))
   }
 
   /** Loads the notices that are still awaited, also those that were asked of an earlier daemon. */
-  begin(): void {
+  load(): void {
     const { store, sessions } = this.#parts
     if (this.#isClosed) return
     this.#awaited = store.view.notices.all().filter(({ asker }) => !homeElsewhere(store.view, sessions, asker))
-    this.#look()
-    this.#goOn()
+    this.#check()
+    this.#scheduleCheck()
   }
 
   close(): void {
@@ -45,7 +45,7 @@ export class Notices {
     this.#alarm?.cancel()
   }
 
-  async ask(asking: Asking, input: ParsedInputOf<'notice.ask'>): Promise<OutputOf<'notice.ask'>> {
+  async ask(asking: CallContext, input: ParsedInputOf<'notice.ask'>): Promise<OutputOf<'notice.ask'>> {
     const { engine, seen } = this.#parts
     const asked = { ...input, seen: seen(input.agent) }
     const reply = await engine.submit({ rule: 'notice.ask', input: asked, by: actorOf(asking), ...causeOf(asking) })
@@ -62,24 +62,24 @@ export class Notices {
     return { notices: own.map(shown) }
   }
 
-  #heard(entries: readonly Entry[]): void {
+  #onEntries(entries: readonly Entry[]): void {
     for (const fact of entries.flatMap(({ facts }) => facts)) {
       if (fact.type === 'notice.asked' || fact.type === 'notice.ended' || fact.type === 'agent.homed')
-        return this.begin()
-      if (fact.type === 'message.created') this.#look(({ agent, when }) => when === 'answered' && agent === fact.from)
+        return this.load()
+      if (fact.type === 'message.created') this.#check(({ agent, when }) => when === 'answered' && agent === fact.from)
     }
   }
 
-  #look(isMeant: (row: NoticeRow) => boolean = () => true): void {
+  #check(isMeant: (row: NoticeRow) => boolean = () => true): void {
     const { store, world, clock, seen } = this.#parts
     for (const row of this.#awaited.filter(isMeant)) {
       const sight = seen(row.agent)
-      if (newsOf(store.view, { at: clock.now(), world }, row, sight) !== undefined) void this.#tell(row, sight)
+      if (noticeNewsText(store.view, { at: clock.now(), world }, row, sight) !== undefined) void this.#tell(row, sight)
     }
   }
 
   /** Tells the asker that the awaited thing has happened; a failure is tried again at the next check. */
-  async #tell({ asker, agent, when, message }: NoticeRow, seen: Seen): Promise<void> {
+  async #tell({ asker, agent, when, message }: NoticeRow, seen: ObservedState): Promise<void> {
     const { engine, ids } = this.#parts
     const key = JSON.stringify([asker, agent, when, message])
     if (this.#telling.has(key)) return
@@ -89,12 +89,12 @@ export class Notices {
     this.#telling.delete(key)
   }
 
-  #goOn(): void {
+  #scheduleCheck(): void {
     if (this.#alarm || this.#awaited.length === 0) return
-    this.#alarm = this.#parts.clock.after(noticeLookMs, () => {
+    this.#alarm = this.#parts.clock.after(noticeCheckMs, () => {
       this.#alarm = undefined
-      this.#look()
-      this.#goOn()
+      this.#check()
+      this.#scheduleCheck()
     })
   }
 }

@@ -30,8 +30,8 @@ export class Reach {
     const { sessions, deliveries, inboxes, workers, waiters } = this.#parts
     if (!sessions.isLive(agent)) return undefined
     if (deliveries.isFollowed(agent) || inboxes.isWaiting(agent) || this.#woken.has(agent)) return 'wakes'
-    if (waiters.has(agent)) return 'wakes'
-    if (sessions.shown(agent)?.isOnlyWay) return 'not now'
+    if (waiters.hasWaiterFor(agent)) return 'wakes'
+    if (sessions.programState(agent)?.isOnlyWay) return 'not now'
     const worker = workers.stateOf(agent)
     // The supervisor types to a worker whenever its prompt is free, except while its program is stopped.
     if (worker) return worker.status === 'paused' ? 'at next turn' : 'wakes'
@@ -39,7 +39,7 @@ export class Reach {
   }
 
   /** Records that messages wake the agent through its CLI from now on, until the returned function is called. */
-  wakes(agent: string): () => void {
+  recordWaking(agent: string): () => void {
     this.#woken.set(agent, (this.#woken.get(agent) ?? 0) + 1)
     let isOver = false
     return () => {

@@ -3,29 +3,29 @@
 // between, lists show the worker's end and no message does.
 
 import { oneLine } from '@agent-relay/sdk/internal/clean'
-import { lastScreen } from '@agent-relay/sdk/internal/printed'
+import { lastScreenText } from '@agent-relay/sdk/internal/printed'
 import { daemonName, type Entry, type Fact } from '@agent-relay/sdk/protocol'
 import { homeElsewhere, isElsewhere } from '../../core/homes.ts'
 import { carriesOutRun } from '../../core/run-notice.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import { approvalNotice } from '../approvals/approval-notice.ts'
-import type { Parts } from '../call.ts'
+import type { WorkspaceParts } from '../call.ts'
 
 /** Maximum length of a reason that comes from another machine. */
 const reasonCharsMax = 200
 
-interface Telling {
+interface HirerMessage {
   input: { to: string; body: string; kind: 'status' }
   cause: string
 }
 
-type HirerParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock'> & {
+type HirerParts = Pick<WorkspaceParts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock'> & {
   /** Whether the hirer waits for this worker's end in a call, and needs no message about it. */
   isAwaited(id: string): boolean
 }
 
 /** Starts to tell hirers of workers on other machines. A workspace on one machine alone has no such workers. */
-export function tellOfHiredElsewhere(parts: HirerParts): void {
+export function tellHirersOfRemoteWorkers(parts: HirerParts): void {
   if (parts.sessions.machine === undefined) return
   parts.hub.listen((entries) => {
     for (const entry of entries)
@@ -36,7 +36,7 @@ export function tellOfHiredElsewhere(parts: HirerParts): void {
   })
 }
 
-function noticeOf(parts: HirerParts, { seq }: Entry, fact: Fact): Telling | undefined {
+function noticeOf(parts: HirerParts, { seq }: Entry, fact: Fact): HirerMessage | undefined {
   const { view } = parts.store
   if (fact.type === 'approval.opened') {
     const asked = view.approvals.of(fact.agent)
@@ -49,9 +49,13 @@ function noticeOf(parts: HirerParts, { seq }: Entry, fact: Fact): Telling | unde
   if (!row || row.status !== fact.status || !isHiredFromHere(parts, row.parent, row)) return undefined
   const isKnown =
     parts.isAwaited(row.id) || carriesOutRun(view, row) || (row.wish === 'gone' && row.wishedBy === row.parent)
-  if (fact.status === 'exited') return isKnown ? undefined : told(row, `${row.id}/exited`, exitText(parts, row))
+  if (fact.status === 'exited') return isKnown ? undefined : hirerMessage(row, `${row.id}/exited`, exitText(parts, row))
   if (fact.status !== 'blocked' || view.approvals.of(row.name).length > 0) return undefined
-  return told(row, `${row.id}/blocked/${seq}`, `is blocked${reasonText(row)}. Somebody has to look at it there.`)
+  return hirerMessage(
+    row,
+    `${row.id}/blocked/${seq}`,
+    `is blocked${reasonText(row)}. Somebody has to look at it there.`,
+  )
 }
 
 /**
@@ -73,14 +77,14 @@ function isHiredFromHere(
  * Makes the message to the hirer, with the cause (command id) that the worker's own machine would use: only one of the two machines tells, also if the hirer
  * moves at that moment.
  */
-function told({ name, parent, machine }: WorkerRow, cause: string, what: string): Telling {
+function hirerMessage({ name, parent, machine }: WorkerRow, cause: string, what: string): HirerMessage {
   return { input: { to: parent, body: `Worker "${name}" on ${machine} ${what}`, kind: 'status' }, cause }
 }
 
 function exitText({ store }: HirerParts, row: WorkerRow): string {
   const { worktree } = row
   const work = worktree ? ` Its work is on branch ${oneLine(worktree.branch)} there.` : ''
-  return `exited${reasonText(row)}.${work}${lastScreen(store.view.workers.lastScreenOf(row.id))}`
+  return `exited${reasonText(row)}.${work}${lastScreenText(store.view.workers.lastScreenOf(row.id))}`
 }
 
 /** Puts the reason in quotes on one line: it comes from another machine, and must not pass for words of this daemon. */

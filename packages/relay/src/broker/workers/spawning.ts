@@ -28,14 +28,14 @@ export interface SpawnWish {
 /** Refuses a start that is not allowed, as far as that can be told without a look at the disk. Returns the session's right. */
 export function assertMaySpawn(standing: Standing, policy: Pick<Policy, 'spawn'>, wish: SpawnWish = {}): SpawnRight {
   const right = spawnRight(standing, policy)
-  if (right === 'none') throw new RefusalError('spawn.denied', { why: whyNone(standing) })
+  if (right === 'none') throw new RefusalError('spawn.denied', { why: whyNoProgram(standing) })
   if (right === 'any') return right
-  if (wish.command !== undefined) throw beyondClis('Leave `command` out and name a CLI.')
-  if (wish.args !== undefined && wish.args.length > 0) throw beyondClis('Leave `args` out.')
+  if (wish.command !== undefined) throw refusalBeyondClis('Leave `command` out and name a CLI.')
+  if (wish.args !== undefined && wish.args.length > 0) throw refusalBeyondClis('Leave `args` out.')
   return right
 }
 
-interface Start {
+interface WantedStart {
   standing: Standing
   view: View
   /** The name of the agent that the worker would work for. */
@@ -47,21 +47,24 @@ interface Start {
  * Returns the real path of the directory for a run that starts no program. It is checked all the same: the settings in that directory may name a model and its
  * address.
  */
-export function workingPlace(runtime: WorkerRuntime | undefined, { standing, view, parent, wish }: Start): string {
+export function checkWorkingDirectory(
+  runtime: WorkerRuntime | undefined,
+  { standing, view, parent, wish }: WantedStart,
+): string {
   if (!runtime) throw new RefusalError('worker.unavailable')
   const isConfined = spawnRight(standing, view.policy()) !== 'any'
-  return runtime.place({ parent, cwd: wish.cwd, isConfined }).directory
+  return runtime.findPlace({ parent, cwd: wish.cwd, isConfined }).directory
 }
 
 /** Returns the runtime and the directory for the program; refuses a session that may not start it. */
-export function assertMayStart(runtime: WorkerRuntime | undefined, { standing, view, parent, wish }: Start) {
+export function assertMayStart(runtime: WorkerRuntime | undefined, { standing, view, parent, wish }: WantedStart) {
   const right = assertMaySpawn(standing, view.policy(), wish)
   // Somebody with only a token must not make a worker the lead, who gets the messages to `project:lead`.
   const mayGiveRole = right === 'any' || view.agent(parent)?.role === 'lead'
-  if (wish.role === 'lead' && !mayGiveRole) throw beyondClis('Leave `role` out: only the lead gives it.')
+  if (wish.role === 'lead' && !mayGiveRole) throw refusalBeyondClis('Leave `role` out: only the lead gives it.')
   if (!runtime) throw new RefusalError('worker.unavailable')
   const isConfined = right !== 'any'
-  const { directory: cwd, project } = runtime.place({ parent, cwd: wish.cwd, isConfined })
+  const { directory: cwd, project } = runtime.findPlace({ parent, cwd: wish.cwd, isConfined })
   return {
     runtime,
     cwd,
@@ -72,12 +75,12 @@ export function assertMayStart(runtime: WorkerRuntime | undefined, { standing, v
   }
 }
 
-function beyondClis(fix: string): RefusalError {
+function refusalBeyondClis(fix: string): RefusalError {
   const why = 'over HTTP and WebSocket the policy allows a token the named CLIs alone, in the project’s directory.'
   return new RefusalError('spawn.denied', { why: `${why} ${fix}` })
 }
 
-function whyNone({ door }: Standing): string {
+function whyNoProgram({ door }: Standing): string {
   if (door === 'lift') return "a lift's port serves its three tools. Use the relay of the project for workers."
   if (door === 'open')
     return 'on an open port only the workspace key starts programs. Show the key, or use the local socket: agent-relay spawn'

@@ -2,18 +2,18 @@
 
 import type { OutputOf, ParsedInputOf, SpendGroup, SpendLine } from '@agent-relay/sdk/protocol'
 import { type Reader, sees } from '../../core/sight.ts'
-import { type NoteInput, usdParts } from '../../core/spend.ts'
+import { type NoteInput, usdPartsPerDollar } from '../../core/spend.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { SpendRow } from '../../store/spend-rows.ts'
 import type { Store } from '../../store/store.ts'
-import type { Parts } from '../call.ts'
+import type { WorkspaceParts } from '../call.ts'
 
 /** Maximum number of listed lines; the total covers all lines. */
 const linesMax = 1_000
 
 /** Records the tokens and cost of one turn of a model. `cause` names the turn, so that it is counted once. */
-export async function noteSpend(
-  { engine, ids }: Pick<Parts, 'engine' | 'ids'>,
+export async function recordSpend(
+  { engine, ids }: Pick<WorkspaceParts, 'engine' | 'ids'>,
   agent: string,
   cause: string,
   input: NoteInput,
@@ -35,12 +35,12 @@ export function* listSpend(
     seen.set(agent, known)
     return known
   }
-  const lines = new Map<string, Sum>()
-  const total = new Sum({})
-  yield* store.spend.all((row) => {
+  const lines = new Map<string, SpendSum>()
+  const total = new SpendSum({})
+  yield* store.spend.forEachRow((row) => {
     if (!isSeen(row.agent)) return
     const key = row[by] ?? ''
-    const sum = lines.get(key) ?? new Sum(namesOf(row, by))
+    const sum = lines.get(key) ?? new SpendSum(namesOf(row, by))
     lines.set(key, sum)
     sum.add(row)
     total.add(row)
@@ -62,7 +62,7 @@ function sizeOf({ tokens: { input, output } }: SpendLine): number {
   return input + output
 }
 
-class Sum {
+class SpendSum {
   readonly #names: Partial<SpendLine>
   readonly #tokens = { input: 0, output: 0, cached: 0 }
   /** The cost in millionths of a dollar, since sums of fractions are not exact. */
@@ -77,12 +77,12 @@ class Sum {
     this.#tokens.input += tokens.input
     this.#tokens.output += tokens.output
     this.#tokens.cached += tokens.cached
-    if (usd !== undefined) this.#usdParts = (this.#usdParts ?? 0) + Math.round(usd * usdParts)
+    if (usd !== undefined) this.#usdParts = (this.#usdParts ?? 0) + Math.round(usd * usdPartsPerDollar)
     this.#turns += turns
   }
 
   get line(): SpendLine {
     const line = { ...this.#names, tokens: { ...this.#tokens }, turns: this.#turns }
-    return this.#usdParts === undefined ? line : { ...line, usd: this.#usdParts / usdParts }
+    return this.#usdParts === undefined ? line : { ...line, usd: this.#usdParts / usdPartsPerDollar }
   }
 }

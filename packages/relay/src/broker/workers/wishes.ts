@@ -11,15 +11,15 @@ import {
 } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
 import type { WorkerRow } from '../../core/view.ts'
-import { type Asking, causeOf, type Parts } from '../call.ts'
-import type { Reply } from '../engine.ts'
-import { type Asked, namesAs, type Requests, type WishName } from '../requests.ts'
+import { type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
+import type { CommandReply } from '../engine.ts'
+import { askerFields, type MachineRequests, type ReceivedRequest, type WorkerWishName } from '../requests.ts'
 import { daemonStanding, type Standing } from '../sessions/standing.ts'
 import type { WorkerReports } from './worker-reports.ts'
 
-interface WishParts extends Pick<Parts, 'store' | 'engine' | 'hub' | 'ids'> {
-  requests: Requests
-  reports: Pick<WorkerReports, 'awaited'>
+interface WishParts extends Pick<WorkspaceParts, 'store' | 'engine' | 'hub' | 'ids'> {
+  requests: MachineRequests
+  reports: Pick<WorkerReports, 'expectReport'>
   describe(row: WorkerRow): Worker
   /** Makes the supervisor compare wishes with the running programs again. */
   wake(): void
@@ -28,7 +28,7 @@ interface WishParts extends Pick<Parts, 'store' | 'engine' | 'hub' | 'ids'> {
 type Input = ParsedInputOf<'worker.release'>
 
 /** The origin of a wish: an agent's call, or the daemon. */
-export interface Wisher extends Pick<Asking, 'by' | 'id' | 'digest' | 'abandoned'> {
+export interface Wisher extends Pick<CallContext, 'by' | 'id' | 'digest' | 'abandoned'> {
   readonly standing: Standing
 }
 
@@ -40,19 +40,23 @@ export class WorkerWishes {
   }
 
   /** Stores a wish for a worker and resolves when it is fulfilled. */
-  give(rule: WishName, asking: Asking, input: Input): Promise<OutputOf<'worker.release'>> {
-    return this.#give(rule, { ...asking, standing: asking.session.standing }, input)
+  submit(rule: WorkerWishName, asking: CallContext, input: Input): Promise<OutputOf<'worker.release'>> {
+    return this.#submit(rule, { ...asking, standing: asking.session.standing }, input)
   }
 
   /** Releases a worker on the daemon's own behalf, because its work is over. */
-  async dismiss(name: string): Promise<void> {
+  async releaseByDaemon(name: string): Promise<void> {
     const { signal: abandoned } = new AbortController()
     const daemon = { by: daemonName, id: this.#parts.ids('d'), abandoned, standing: daemonStanding }
-    await this.#give('worker.release', daemon, { name })
+    await this.#submit('worker.release', daemon, { name })
   }
 
   /** Stores a wish on behalf of another machine, which this machine's owner allows. That machine sees the result in the journal. */
-  async giveFor(rule: WishName, { asker, standing, cause, digest }: Asked, { name, reason }: Input): Promise<void> {
+  async submitForMachine(
+    rule: WorkerWishName,
+    { asker, standing, cause, digest }: ReceivedRequest,
+    { name, reason }: Input,
+  ): Promise<void> {
     const { engine, wake } = this.#parts
     const input = { name, reason, standing, asker }
     const reply = await engine.submit({ rule, input, by: daemonName, cause, digest })
@@ -60,40 +64,40 @@ export class WorkerWishes {
     wake()
   }
 
-  async #give(rule: WishName, wisher: Wisher, input: Input): Promise<OutputOf<'worker.release'>> {
+  async #submit(rule: WorkerWishName, wisher: Wisher, input: Input): Promise<OutputOf<'worker.release'>> {
     const { engine, wake } = this.#parts
     const { by, standing, abandoned } = wisher
     const { name, reason } = input
     const wish = () => engine.submit({ rule, input: { name, reason, standing }, by, ...causeOf(wisher) })
     const reply = await wish()
-    if ('refusal' in reply) return this.#askFor(rule, wisher, input, reply.refusal, wish)
+    if ('refusal' in reply) return this.#askMachine(rule, wisher, input, reply.refusal, wish)
     wake()
-    return this.#answer(rule, await workerUntil(this.#parts, reply.outcome.id as string, isFulfilled, abandoned))
+    return this.#answer(rule, await waitForWorker(this.#parts, reply.outcome.id as string, isFulfilled, abandoned))
   }
 
   /** Asks the worker's machine to store the wish. Once that machine agrees, the journal tells when the wish is fulfilled. */
-  async #askFor(
-    rule: WishName,
+  async #askMachine(
+    rule: WorkerWishName,
     { by, standing, id, abandoned }: Wisher,
     input: Input,
     refused: Refusal,
-    again: () => Promise<Reply>,
+    again: () => Promise<CommandReply>,
   ): Promise<OutputOf<'worker.release'>> {
     const { store, requests, reports } = this.#parts
     const worker = store.view.workers.byName(input.name)
     if (refused.code !== 'worker.runs-elsewhere' || !worker) throw new RefusalError(refused)
     // The worker is watched before its machine is asked, since its end may arrive before the answer.
-    const awaited = worker.parent === by ? reports.awaited(worker.id) : undefined
+    const awaited = worker.parent === by ? reports.expectReport(worker.id) : undefined
     try {
-      await requests.ask(refused, { op: rule, id, ...namesAs(by, standing), input }, again)
+      await requests.ask(refused, { op: rule, id, ...askerFields(by, standing), input }, again)
       const isDone = (row: WorkerRow) => isFulfilled(row) && isWished(rule, row)
-      return this.#answer(rule, await workerUntil(this.#parts, worker.id, isDone, abandoned), ` on ${worker.machine}`)
+      return this.#answer(rule, await waitForWorker(this.#parts, worker.id, isDone, abandoned), ` on ${worker.machine}`)
     } finally {
       awaited?.done()
     }
   }
 
-  #answer(rule: WishName, row: WorkerRow, where = ''): OutputOf<'worker.release'> {
+  #answer(rule: WorkerWishName, row: WorkerRow, where = ''): OutputOf<'worker.release'> {
     const [worker, { worktree }] = [this.#parts.describe(row), row]
     if (rule !== 'worker.release' || !worktree) return { worker }
     return { worker, note: `Its work is kept on branch ${worktree.branch}, in ${worktree.path}${where}.` }
@@ -101,8 +105,8 @@ export class WorkerWishes {
 }
 
 /** Resolves with the worker's row once `isDone` is true of it, or when nobody waits any more. */
-export function workerUntil(
-  { store, hub }: Pick<Parts, 'store' | 'hub'>,
+export function waitForWorker(
+  { store, hub }: Pick<WorkspaceParts, 'store' | 'hub'>,
   id: string,
   isDone: (row: WorkerRow) => boolean,
   abandoned: AbortSignal,
@@ -136,13 +140,13 @@ function isFulfilled({ wish, status }: WorkerRow): boolean {
   return wish !== 'gone' && (wish === 'paused') === (status === 'paused')
 }
 
-const wishes: Record<WishName, WorkerRow['wish']> = {
+const wishOfRule: Record<WorkerWishName, WorkerRow['wish']> = {
   'worker.release': 'gone',
   'worker.pause': 'paused',
   'worker.resume': 'run',
 }
 
 /** Whether the row has this wish, or the wish is void: a released worker does not come back, whatever is wished later. */
-function isWished(rule: WishName, { wish, status }: WorkerRow): boolean {
-  return status === 'exited' || wish === 'gone' || wish === wishes[rule]
+function isWished(rule: WorkerWishName, { wish, status }: WorkerRow): boolean {
+  return status === 'exited' || wish === 'gone' || wish === wishOfRule[rule]
 }

@@ -8,7 +8,7 @@ import type { View } from '../../core/view.ts'
 import type { WholeTexts } from '../whole-texts.ts'
 import type { Workers } from './workers.ts'
 
-const states: Record<WorkerStatus, RunState> = {
+const runStates: Record<WorkerStatus, RunState> = {
   wished: 'ready',
   starting: 'ready',
   ready: 'running',
@@ -28,7 +28,7 @@ export async function workerAsRun(
   const isShown = worker && (sees(view, reader, 'worker', worker) || sees(view, reader, 'terminal', worker))
   if (!isShown) return undefined
   const { parent, cli: harness, model, reason, at, changedAt, again } = worker
-  const status = states[worker.status]
+  const status = runStates[worker.status]
   const run: Run = {
     id: name,
     agent: name,
@@ -39,8 +39,8 @@ export async function workerAsRun(
     startedAt: new Date(at).toISOString(),
     again,
   }
-  if (texts.haveRoom && sees(view, reader, 'worker', worker)) run.contract = texts.add(view.workers.taskOf(worker.id))
-  Object.assign(run, blockedOf(workers, name))
+  if (texts.hasRoom && sees(view, reader, 'worker', worker)) run.contract = texts.add(view.workers.taskOf(worker.id))
+  Object.assign(run, blockedNote(workers, name))
   if (status === 'stopped') Object.assign(run, { stoppedAt: new Date(changedAt).toISOString(), stopReason: reason })
   if (!sees(view, reader, 'terminal', worker)) return run
   const terminal = workers.terminalOf(name)
@@ -49,7 +49,7 @@ export async function workerAsRun(
 }
 
 /** Returns a note if a dialog is open in the worker's terminal, since somebody must answer it. */
-export function blockedOf(workers: Workers, name: string): Pick<Run, 'blocked'> {
+export function blockedNote(workers: Workers, name: string): Pick<Run, 'blocked'> {
   const worker = workers.stateOf(name)
   return worker?.status === 'blocked' ? { blocked: worker.reason ?? 'it waits for somebody' } : {}
 }

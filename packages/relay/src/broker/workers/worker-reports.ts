@@ -1,34 +1,34 @@
 // The supervisor's view of workers: the supervisor reads the wished workers and reports on them here, and their parents (the agents that hired them) are told.
 // workers.ts answers agents.
 
-import { lastScreen, reasonTexts } from '@agent-relay/sdk/internal/printed'
+import { lastScreenText, splitReason } from '@agent-relay/sdk/internal/printed'
 import { daemonName, type Entry, noticeFixes } from '@agent-relay/sdk/protocol'
 import { directMembers } from '../../core/conversations.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { carriesOutRun } from '../../core/run-notice.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import type { WorkerReport } from '../../core/workers.ts'
-import type { Parts } from '../call.ts'
-import { hashOf, newSecret } from '../sessions/credentials.ts'
+import type { WorkspaceParts } from '../call.ts'
+import { hashSecret, newSecret } from '../sessions/credentials.ts'
 import type { Session } from '../sessions/session.ts'
 import { daemonStanding } from '../sessions/standing.ts'
 import { holdMail } from '../waking/held-mail.ts'
-import type { HeldMail, MailRoom } from '../waking/own-session-runtime.ts'
-import { noteSpend } from './spend.ts'
+import type { HeldMail, MailLimits } from '../waking/user-session-runtime.ts'
+import { recordSpend } from './spend.ts'
 import type { WorkerLedger, WorkerListener } from './worker-runtime.ts'
 
 export class WorkerReports implements WorkerLedger {
-  readonly #parts: Parts
+  readonly #parts: WorkspaceParts
   readonly #present = new Map<string, Session>()
   /** Workers whose start or end a call waits for, each with the last screen of a program that ended at once. */
   readonly #awaited = new Map<string, { screen?: string }>()
 
-  constructor(parts: Parts) {
+  constructor(parts: WorkspaceParts) {
     this.#parts = parts
   }
 
   /** Records that the caller waits for this worker's next report and needs no message about it, until `done` is called. */
-  awaited(id: string): { readonly screen?: string; done(): void } {
+  expectReport(id: string): { readonly screen?: string; done(): void } {
     const awaited = { screen: undefined, done: () => void this.#awaited.delete(id) }
     this.#awaited.set(id, awaited)
     return awaited
@@ -38,12 +38,12 @@ export class WorkerReports implements WorkerLedger {
     return this.#awaited.has(id)
   }
 
-  wished(): WorkerRow[] {
+  wishedWorkers(): WorkerRow[] {
     const { store, sessions } = this.#parts
     return store.view.workers.running().filter(({ machine }) => machine === sessions.machine)
   }
 
-  left(): WorkerRow[] {
+  exitedWithWorktree(): WorkerRow[] {
     const { store, sessions } = this.#parts
     const rows = store.view.workers.withWorktree()
     return rows.filter(({ machine, status }) => machine === sessions.machine && status === 'exited')
@@ -60,7 +60,7 @@ export class WorkerReports implements WorkerLedger {
 
   directoriesOf(agent: string): { own?: string; host?: string } {
     const { store, sessions } = this.#parts
-    const worker = this.wished().find(({ name }) => name === agent)
+    const worker = this.wishedWorkers().find(({ name }) => name === agent)
     const run = store.view.runs.byAgent(agent)
     // A run's path on another machine means nothing on this one.
     const ofRun = run?.machine === sessions.machine ? run?.cwd : undefined
@@ -70,7 +70,7 @@ export class WorkerReports implements WorkerLedger {
   async issueToken(id: string): Promise<string> {
     const { engine, ids } = this.#parts
     const token = newSecret('at')
-    const input = { id, tokenHash: hashOf(token) }
+    const input = { id, tokenHash: hashSecret(token) }
     const reply = await engine.submit({ rule: 'worker.issue-token', input, by: daemonName, cause: ids('d') })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     return token
@@ -90,25 +90,25 @@ export class WorkerReports implements WorkerLedger {
     // The parent was already told of questions that came by the CLI's own interface, when their approval opened.
     const isAsked = report.status === 'blocked' && this.#parts.isBlocked(row.name)
     const isTold = awaited !== undefined || isAsked || (report.status === 'exited' && isKnown)
-    if (text !== undefined && !isTold) await this.#tell(row, text, onceOnly(report))
+    if (text !== undefined && !isTold) await this.#tell(row, text, reportKey(report))
     await engine.submit({ rule: 'worker.report', input: report, by: daemonName, cause: ids('d') })
     this.#showPresence(row, report.status)
   }
 
-  notReady(worker: WorkerRow, ms: number, screen: string): Promise<void> {
+  reportNotReady(worker: WorkerRow, ms: number, screen: string): Promise<void> {
     const { name } = worker
     const fix = noticeFixes['not-ready'][this.#reader(worker)](name)
-    return this.#tell(worker, `Worker "${name}" is not ready after ${ms / 1000} s. ${fix}${lastScreen(screen)}`)
+    return this.#tell(worker, `Worker "${name}" is not ready after ${ms / 1000} s. ${fix}${lastScreenText(screen)}`)
   }
 
-  taskRefused(worker: WorkerRow, times: number, why: string): Promise<void> {
+  reportTaskRefused(worker: WorkerRow, times: number, why: string): Promise<void> {
     const { name } = worker
     const fix = noticeFixes['task-refused'][this.#reader(worker)](name)
     const body = `Worker "${name}" has refused its task ${times} times, and is not given it again: ${why}. ${fix}`
     return this.#tell(worker, body)
   }
 
-  async fellBack({ id }: WorkerRow, why: string, hasTask: boolean): Promise<void> {
+  async reportFallback({ id }: WorkerRow, why: string, hasTask: boolean): Promise<void> {
     const { store, engine, ids } = this.#parts
     const row = store.view.workers.byId(id)
     if (!row || row.status === 'exited') return
@@ -120,12 +120,12 @@ export class WorkerReports implements WorkerLedger {
   }
 
   /** Records the spend of a worker's turn; if the worker carries out a run, the spend belongs to the run, too. */
-  async spent(worker: WorkerRow, n: number, spend: Parameters<WorkerLedger['spent']>[2]): Promise<void> {
+  async recordSpend(worker: WorkerRow, n: number, spend: Parameters<WorkerLedger['recordSpend']>[2]): Promise<void> {
     const { view } = this.#parts.store
     // The run may be over: the turn may have completed it.
     const run = carriesOutRun(view, worker) ? view.runs.byAgent(worker.name)?.id : undefined
     const { id, name, model } = worker
-    await noteSpend(this.#parts, name, `${id}/spend/${n}`, { worker: id, run, ...spend, model: spend.model ?? model })
+    await recordSpend(this.#parts, name, `${id}/spend/${n}`, { worker: id, run, ...spend, model: spend.model ?? model })
   }
 
   async releaseHiredBy(name: string): Promise<void> {
@@ -142,7 +142,7 @@ export class WorkerReports implements WorkerLedger {
     return this.#parts.sessions.isInitialized(agent)
   }
 
-  async hold({ id, name }: WorkerRow, room: MailRoom): Promise<HeldMail | 'young' | undefined> {
+  async holdMail({ id, name }: WorkerRow, room: MailLimits): Promise<HeldMail | 'young' | undefined> {
     const present = this.#present.get(id)
     return present?.agent === name ? holdMail(this.#parts, present, room) : undefined
   }
@@ -150,7 +150,7 @@ export class WorkerReports implements WorkerLedger {
   listen(listener: WorkerListener): () => void {
     const { hub, sessions } = this.#parts
     const stops = [
-      hub.listen((entries) => tellOf(entries, listener)),
+      hub.listen((entries) => notifyListener(entries, listener)),
       sessions.onChange((agent) => listener.onPresence(agent)),
     ]
     return () => stops.forEach((stop) => void stop())
@@ -163,7 +163,7 @@ export class WorkerReports implements WorkerLedger {
     if (status === 'exited') {
       if (present) sessions.end(present)
       this.#present.delete(id)
-    } else if (!present) this.#present.set(id, sessions.openOwn(name))
+    } else if (!present) this.#present.set(id, sessions.openForDaemon(name))
   }
 
   #reader({ parent }: WorkerRow): NoticeReader {
@@ -177,7 +177,7 @@ export class WorkerReports implements WorkerLedger {
   }
 }
 
-function tellOf(entries: readonly Entry[], { onWish, onMessage }: WorkerListener): void {
+function notifyListener(entries: readonly Entry[], { onWish, onMessage }: WorkerListener): void {
   for (const { facts } of entries) {
     for (const fact of facts) {
       if (fact.type === 'worker.wish-changed') onWish(fact.id, fact.wish, fact.reason)
@@ -189,7 +189,7 @@ function tellOf(entries: readonly Entry[], { onWish, onMessage }: WorkerListener
 }
 
 /** Returns the key by which a report is sent to the parent once: a worker is ready once and exits once, but may be blocked again and again. */
-function onceOnly({ id, status }: WorkerReport): string | undefined {
+function reportKey({ id, status }: WorkerReport): string | undefined {
   return status === 'ready' || status === 'exited' ? `${id}/${status}` : undefined
 }
 
@@ -201,14 +201,14 @@ function reportText(
   { status, reason, screen, kept }: WorkerReport,
   reader: NoticeReader,
 ): string | undefined {
-  const { why, printed } = reasonTexts(reason)
+  const { why, printed } = splitReason(reason)
   switch (status) {
     case 'ready':
       return `Worker "${name}" is ready.`
     case 'blocked':
-      return `Worker "${name}" is blocked${why}. ${noticeFixes.blocked[reader](name)}${printed}${lastScreen(screen)}`
+      return `Worker "${name}" is blocked${why}. ${noticeFixes.blocked[reader](name)}${printed}${lastScreenText(screen)}`
     case 'exited':
-      return `Worker "${name}" exited${why}.${keptText(worktree, kept)}${printed}${lastScreen(screen)}`
+      return `Worker "${name}" exited${why}.${keptText(worktree, kept)}${printed}${lastScreenText(screen)}`
     default:
       return undefined
   }

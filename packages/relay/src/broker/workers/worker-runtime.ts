@@ -4,7 +4,7 @@ import type { ControlName, SpendNoted, Worktree, WorktreeChanges } from '@agent-
 import type { WorkerRow } from '../../core/view.ts'
 import type { WorkerReport } from '../../core/workers.ts'
 import type { Sink, Watch } from '../call.ts'
-import type { HeldMail, MailRoom } from '../waking/own-session-runtime.ts'
+import type { HeldMail, MailLimits } from '../waking/user-session-runtime.ts'
 
 export type { Sink, Watch, WorkerReport }
 
@@ -14,30 +14,30 @@ export interface WorkerRuntime {
    * Ends the programs that an earlier daemon left, and from then on starts the programs that are wished. When this resolves, no program of an earlier daemon
    * runs any more.
    */
-  begin(): Promise<void>
+  start(): Promise<void>
   /** Ends all programs because the daemon stops: none outlives it. */
   close(): Promise<void>
   /**
    * Returns the directory for a worker of this parent. Refuses a path that is no directory, the relay's own directory, and, if `isConfined`, directories
    * outside the project.
    */
-  place(request: PlaceRequest): SpawnPlace
+  findPlace(request: PlaceRequest): SpawnPlace
   /** Refuses a worker that cannot be started, such as one of a CLI that is not installed, before anything is written. */
-  check(request: WorkerRequest): Promise<Checked>
+  check(request: WorkerRequest): Promise<CheckedWorker>
   /** Returns the first of these CLIs whose program is on PATH. */
-  installed<C extends string>(clis: readonly C[]): C | undefined
+  firstInstalled<C extends string>(clis: readonly C[]): C | undefined
   /** Hints that rows of workers have changed: the supervisor compares wishes with the programs that run. A lost hint is made up for by the next one. */
   wake(): void
   /** Returns the worker's terminal; undefined if its program does not run. */
-  terminal(id: string): WorkerTerminal | undefined
+  terminalOf(id: string): WorkerTerminal | undefined
 }
 
 /** The broker's side: the supervisor reads workers from it and reports to it. */
 export interface WorkerLedger {
   /** Lists the workers of this machine that have not exited, each with its wish. */
-  wished(): WorkerRow[]
+  wishedWorkers(): WorkerRow[]
   /** Lists the exited workers of this machine that have left their worktree. */
-  left(): WorkerRow[]
+  exitedWithWorktree(): WorkerRow[]
   forgetWorktree(id: string): Promise<void>
   taskOf(id: string): string | undefined
   /** Returns the directories where an agent works as a worker or in a run (`own`), and where its CLI runs (`host`), as far as they are known. */
@@ -45,16 +45,16 @@ export interface WorkerLedger {
   /** Makes the worker's own token, known to nobody but its program; it ends with the program. */
   issueToken(id: string): Promise<string>
   report(report: WorkerReport): Promise<void>
-  notReady(worker: WorkerRow, ms: number, screen: string): Promise<void>
+  reportNotReady(worker: WorkerRow, ms: number, screen: string): Promise<void>
   /**
    * Reports that the worker could not be spoken to over ACP (Agent Client Protocol), and is typed into instead; if it has a task, it gets the task there from
    * the beginning.
    */
-  fellBack(worker: WorkerRow, why: string, hasTask: boolean): Promise<void>
+  reportFallback(worker: WorkerRow, why: string, hasTask: boolean): Promise<void>
   /** Reports that the worker's program has refused the task `times` times, and is not given it again. `why`: the program's words. */
-  taskRefused(worker: WorkerRow, times: number, why: string): Promise<void>
+  reportTaskRefused(worker: WorkerRow, times: number, why: string): Promise<void>
   /** Records the tokens and cost of turn number `n` of the worker's program, if the program tells them. */
-  spent(worker: WorkerRow, n: number, spend: Pick<SpendNoted, 'model' | 'tokens' | 'usd'>): Promise<void>
+  recordSpend(worker: WorkerRow, n: number, spend: Pick<SpendNoted, 'model' | 'tokens' | 'usd'>): Promise<void>
   /** Releases the workers that this agent has hired: nobody is left to whom they could report. */
   releaseHiredBy(name: string): Promise<void>
   /** Whether one of the agent's MCP sessions is initialized, so that the agent has the relay's tools. */
@@ -62,7 +62,7 @@ export interface WorkerLedger {
   /**
    * Holds messages to put before the worker outside a call: unread and not yet shown, the oldest first. `young`: a hook may still take the waiting messages.
    */
-  hold(worker: WorkerRow, room: MailRoom): Promise<HeldMail | 'young' | undefined>
+  holdMail(worker: WorkerRow, room: MailLimits): Promise<HeldMail | 'young' | undefined>
   listen(listener: WorkerListener): () => void
 }
 
@@ -102,7 +102,7 @@ export interface SpawnPlace {
   project?: string
 }
 
-export interface Checked {
+export interface CheckedWorker {
   /** The CLI that the program belongs to, found out if only the program's command was given. */
   cli: string
   command?: string[]
@@ -119,21 +119,21 @@ export interface WorktreeKeeper {
   /** Chooses the place of the worktree for a worker of this name. Refuses if there can be none; writes nothing. */
   plan(request: { name: string; directory: string }): Promise<PlannedWorktree>
   /** Makes the worktree; resolves when it is ready for its worker. */
-  make(worktree: Worktree, options: MakeWorktree): Promise<void>
+  make(worktree: Worktree, options: WorktreeOptions): Promise<void>
   /**
    * Removes the worktree of a worker that has ended, unless it holds work. A worktree that was not made for this worker is never touched, whatever the worker's
    * row says.
    */
-  leave(worktree: Worktree, by: LeftBy): Promise<EndedWorktree>
+  removeIfClean(worktree: Worktree, by: EndedWorker): Promise<EndedWorktree>
   /** Returns the changes in the worktree; undefined if it does not exist any more. */
   changes(worktree: Worktree): Promise<WorktreeChanges | undefined>
   diff(worktree: Worktree): Promise<{ text: string; isCut: boolean }>
   /** Removes the worktree with all its work, and its branch. */
-  discard(worktree: Worktree, by: LeftBy): Promise<EndedWorktree>
+  discard(worktree: Worktree, by: EndedWorker): Promise<EndedWorktree>
 }
 
 /** The worker that has left a worktree. */
-export interface LeftBy {
+export interface EndedWorker {
   /** The worker's id. */
   worker: string
   /** Whether the worker's program was started, so that work may be in the worktree. */
@@ -149,7 +149,7 @@ export interface PlannedWorktree {
   note?: string
 }
 
-export interface MakeWorktree {
+export interface WorktreeOptions {
   /** The id of the worker that will use the worktree. */
   worker: string
   cwd: string

@@ -3,23 +3,23 @@
 
 import type { OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
-import { formerWorker } from '../../core/repeat-work.ts'
+import { findFormerWorker } from '../../core/repeat-work.ts'
 import { hasCredential, isInCharge, type Reader, sees } from '../../core/sight.ts'
 import { taskOfWorker } from '../../core/tasks.ts'
 import type { WorkerRow } from '../../core/view.ts'
-import { notYours, type Repeated, unknownWorker } from '../../core/workers.ts'
+import { type RepeatedStart, refuseNotYours, refuseUnknownWorker } from '../../core/workers.ts'
 import type { Store } from '../../store/store.ts'
-import { type Asking, causeOf, type Parts, type Sink, type Watch } from '../call.ts'
+import { type CallContext, causeOf, type Sink, type Watch, type WorkspaceParts } from '../call.ts'
 import type { Engine } from '../engine.ts'
 import type { Hub } from '../hub.ts'
-import type { Requests } from '../requests.ts'
+import type { MachineRequests } from '../requests.ts'
 import type { Session } from '../sessions/session.ts'
 import type { Standing } from '../sessions/standing.ts'
-import type { OtherMachines, OutOfReach } from '../sharing.ts'
+import type { OtherMachines, UnreachableMachine } from '../sharing.ts'
 import { WholeTexts } from '../whole-texts.ts'
-import { tellOfHiredElsewhere } from './hired-elsewhere.ts'
-import { assertMaySpawn, assertMayStart, type SpawnWish, workingPlace } from './spawning.ts'
-import { type Wisher, WorkerWishes, workerUntil } from './wishes.ts'
+import { tellHirersOfRemoteWorkers } from './hired-elsewhere.ts'
+import { assertMaySpawn, assertMayStart, checkWorkingDirectory, type SpawnWish } from './spawning.ts'
+import { type Wisher, WorkerWishes, waitForWorker } from './wishes.ts'
 import type { WorkerReports } from './worker-reports.ts'
 import type { PlannedWorktree, WorkerRuntime, WorkerTerminal, WorktreeKeeper } from './worker-runtime.ts'
 import { WorkerWorktrees } from './worktrees.ts'
@@ -34,7 +34,7 @@ const purposes = { look: 'see its screen', type: 'type into its terminal' } as c
 type Purpose = keyof typeof purposes
 
 interface WorkerParts {
-  requests: Requests
+  requests: MachineRequests
   reports: WorkerReports
   /** The supervisor; unset if no program is started, as in a workspace that is imported. */
   runtime: WorkerRuntime | undefined
@@ -54,7 +54,7 @@ export class Workers {
   readonly #runtime: WorkerRuntime | undefined
   readonly #keeper: WorktreeKeeper | undefined
 
-  constructor(parts: Parts, { requests, reports, runtime, keeper }: WorkerParts) {
+  constructor(parts: WorkspaceParts, { requests, reports, runtime, keeper }: WorkerParts) {
     this.#store = parts.store
     this.#engine = parts.engine
     this.#hub = parts.hub
@@ -63,15 +63,15 @@ export class Workers {
     this.#runtime = runtime
     this.#keeper = keeper
     this.reports = reports
-    tellOfHiredElsewhere({ ...parts, isAwaited: (id) => reports.isAwaited(id) })
-    const described = { ...parts, describe: (row: WorkerRow) => this.#worker(row) }
+    tellHirersOfRemoteWorkers({ ...parts, isAwaited: (id) => reports.isAwaited(id) })
+    const described = { ...parts, describe: (row: WorkerRow) => this.#describe(row) }
     this.worktrees = new WorkerWorktrees(described, keeper)
     this.wishes = new WorkerWishes({ ...described, requests, reports, wake: () => runtime?.wake() })
   }
 
   /** Ends the programs that an earlier daemon left; workers can be hired from then on. */
-  async begin(): Promise<void> {
-    await this.#runtime?.begin()
+  async start(): Promise<void> {
+    await this.#runtime?.start()
   }
 
   /** Ends the programs of all workers. */
@@ -79,7 +79,7 @@ export class Workers {
     await this.#runtime?.close()
   }
 
-  spawn(asking: Asking, input: ParsedInputOf<'worker.spawn'>): Promise<OutputOf<'worker.spawn'>> {
+  spawn(asking: CallContext, input: ParsedInputOf<'worker.spawn'>): Promise<OutputOf<'worker.spawn'>> {
     return this.hire({ ...asking, standing: asking.session.standing }, input)
   }
 
@@ -87,7 +87,7 @@ export class Workers {
   async hire(
     hirer: Hirer,
     input: ParsedInputOf<'worker.spawn'>,
-    repeated: Repeated = {},
+    repeated: RepeatedStart = {},
   ): Promise<OutputOf<'worker.spawn'>> {
     const { by, standing, abandoned } = hirer
     const { parent = by } = repeated
@@ -102,9 +102,9 @@ export class Workers {
     const reply = await this.#engine.submit({ rule: 'worker.spawn', input: wished, by, ...causeOf(hirer) })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     const { id } = reply.outcome as { id: string }
-    const awaited = this.reports.awaited(id)
+    const awaited = this.reports.expectReport(id)
     runtime.wake()
-    const row = await workerUntil(
+    const row = await waitForWorker(
       { store: this.#store, hub: this.#hub },
       id,
       ({ status }) => status !== 'wished',
@@ -113,15 +113,15 @@ export class Workers {
     awaited.done()
     const { name, status, reason } = row
     if (status === 'exited') throw new RefusalError('worker.died', { name, reason, screen: awaited.screen })
-    return { worker: this.#worker(row), note }
+    return { worker: this.#describe(row), note }
   }
 
   /** Repeats the task of a worker that has exited. */
-  retry(asking: Asking, { name }: ParsedInputOf<'worker.retry'>): Promise<OutputOf<'worker.retry'>> {
+  retry(asking: CallContext, { name }: ParsedInputOf<'worker.retry'>): Promise<OutputOf<'worker.retry'>> {
     const { standing } = asking.session
     // A session that may start nothing must not learn what ran in this workspace.
     assertMaySpawn(standing, this.#store.view.policy())
-    const former = formerWorker(this.#store.view, asking.session, { name, machine: this.#machine })
+    const former = findFormerWorker(this.#store.view, asking.session, { name, machine: this.#machine })
     if ('refusal' in former) throw new RefusalError(former.refusal)
     const { id, asked, model, parent } = former.worker
     const input = { name, ...asked, model, task: former.task }
@@ -139,7 +139,7 @@ export class Workers {
       return await this.#keeper.plan({ name, directory: cwd })
     } catch (error) {
       // Outside a repository a worktree that only the policy wants is left out; one that the caller wants is refused.
-      if (worktree || !isNone(error)) throw error
+      if (worktree || !isNoWorktreeHere(error)) throw error
       return { cwd, note: (error as Error).message }
     }
   }
@@ -150,8 +150,8 @@ export class Workers {
   }
 
   /** Returns the directory of a run that starts no program; refuses a directory that the asker may not name. */
-  workingPlace(standing: Standing, parent: string, cwd: string): string {
-    return workingPlace(this.#runtime, { standing, view: this.#store.view, parent, wish: { cwd } })
+  checkWorkingDirectory(standing: Standing, parent: string, cwd: string): string {
+    return checkWorkingDirectory(this.#runtime, { standing, view: this.#store.view, parent, wish: { cwd } })
   }
 
   list(
@@ -162,8 +162,8 @@ export class Workers {
     const texts = new WholeTexts(whole)
     const rows = all ? view.workers.latest(workersMax) : view.workers.running()
     const described = (row: WorkerRow) => {
-      const task = texts.add(taskOfWorker(view, row, texts.haveRoom))
-      return { ...this.#worker(row), ...(task === undefined ? {} : { task }) }
+      const task = texts.add(taskOfWorker(view, row, texts.hasRoom))
+      return { ...this.#describe(row), ...(task === undefined ? {} : { task }) }
     }
     return rows.filter((row) => sees(view, reader, 'worker', row)).map(described)
   }
@@ -172,8 +172,8 @@ export class Workers {
   find(reader: Reader, name: string): Worker {
     const { view } = this.#store
     const row = view.workers.byName(name)
-    if (row && sees(view, reader, 'worker', row)) return this.#worker(row)
-    throw new RefusalError(unknownWorker(view, reader, name).refusal)
+    if (row && sees(view, reader, 'worker', row)) return this.#describe(row)
+    throw new RefusalError(refuseUnknownWorker(view, reader, name).refusal)
   }
 
   /** Returns the status of the worker's program that runs under this name, for the list of agents. */
@@ -182,9 +182,12 @@ export class Workers {
     return row && row.status !== 'exited' ? { status: this.#statusOf(row), reason: row.reason } : undefined
   }
 
-  async screen(asking: Asking, { name, lines }: ParsedInputOf<'worker.screen'>): Promise<OutputOf<'worker.screen'>> {
-    const row = this.#allowed(asking, name, 'look')
-    const terminal = this.#runtime?.terminal(row.id)
+  async screen(
+    asking: CallContext,
+    { name, lines }: ParsedInputOf<'worker.screen'>,
+  ): Promise<OutputOf<'worker.screen'>> {
+    const row = this.#rowFor(asking, name, 'look')
+    const terminal = this.#runtime?.terminalOf(row.id)
     if (terminal) return { text: await terminal.screen(lines) }
     this.#assertRunsHere(row, 'look')
     const exited = new RefusalError('worker.exited', { name, reason: row.reason })
@@ -198,17 +201,17 @@ export class Workers {
     return { seq: this.#store.journal.lastSeq, drained, stop }
   }
 
-  type(asking: Asking, { name, data }: ParsedInputOf<'worker.type'>): OutputOf<'worker.type'> {
+  type(asking: CallContext, { name, data }: ParsedInputOf<'worker.type'>): OutputOf<'worker.type'> {
     this.#terminal(asking, name, 'type').type(data)
     return {}
   }
 
   /** Whether typed text would answer a dialog, even one that the queue of approvals does not know yet. */
-  isBlocked(asking: Asking, { name }: ParsedInputOf<'worker.type'>): Promise<boolean> {
+  isBlocked(asking: CallContext, { name }: ParsedInputOf<'worker.type'>): Promise<boolean> {
     return this.#terminal(asking, name, 'type').isBlocked()
   }
 
-  resize(asking: Asking, { name, cols, rows }: ParsedInputOf<'worker.resize'>): OutputOf<'worker.resize'> {
+  resize(asking: CallContext, { name, cols, rows }: ParsedInputOf<'worker.resize'>): OutputOf<'worker.resize'> {
     this.#terminal(asking, name, 'type').resize(cols, rows)
     return {}
   }
@@ -216,7 +219,7 @@ export class Workers {
   /** Returns the terminal of the running worker of this name. */
   terminalOf(name: string): WorkerTerminal | undefined {
     const row = this.#store.view.workers.byName(name)
-    return row && this.#runtime?.terminal(row.id)
+    return row && this.#runtime?.terminalOf(row.id)
   }
 
   /** Returns the last screen of a worker that has exited, if it was kept. */
@@ -224,24 +227,24 @@ export class Workers {
     return this.#store.view.workers.lastScreenOf(id)
   }
 
-  #terminal(asking: Pick<Asking, 'session'>, name: string, purpose: Purpose): WorkerTerminal {
-    const row = this.#allowed(asking, name, purpose)
+  #terminal(asking: Pick<CallContext, 'session'>, name: string, purpose: Purpose): WorkerTerminal {
+    const row = this.#rowFor(asking, name, purpose)
     const { id, reason } = row
     this.#assertRunsHere(row, purpose)
-    const terminal = this.#runtime?.terminal(id)
+    const terminal = this.#runtime?.terminalOf(id)
     if (!terminal) throw new RefusalError('worker.exited', { name, reason })
     return terminal
   }
 
-  #allowed({ session }: Pick<Asking, 'session'>, name: string, purpose: Purpose): WorkerRow {
+  #rowFor({ session }: Pick<CallContext, 'session'>, name: string, purpose: Purpose): WorkerRow {
     const { view } = this.#store
     const row = view.workers.byName(name)
-    if (!row) throw new RefusalError(unknownWorker(view, session, name).refusal)
+    if (!row) throw new RefusalError(refuseUnknownWorker(view, session, name).refusal)
     if (purpose === 'look' ? sees(view, session, 'terminal', row) : isInCharge(view, session, row)) return row
     // The session already knows from lists of agents that this is a worker, and whose, so the refusal may say so.
     if (purpose === 'look' && hasCredential(session))
       throw new RefusalError('worker.screen-hidden', { name, parent: row.parent, agent: session.agent })
-    throw new RefusalError(notYours(view, session, row, purposes[purpose]).refusal)
+    throw new RefusalError(refuseNotYours(view, session, row, purposes[purpose]).refusal)
   }
 
   /** Refuses a running worker of another machine, since its terminal is there. */
@@ -251,21 +254,21 @@ export class Workers {
   }
 
   /** Returns the machine of a running worker if that machine is unreachable; undefined otherwise. */
-  #lost({ status, machine }: WorkerRow): OutOfReach | undefined {
+  #unreachableMachine({ status, machine }: WorkerRow): UnreachableMachine | undefined {
     if (status === 'exited' || machine === undefined || machine === this.#machine) return undefined
-    return this.#otherMachines.outOfReach(machine)
+    return this.#otherMachines.unreachable(machine)
   }
 
   #statusOf(row: WorkerRow): Worker['status'] {
     const { id, status } = row
-    if (this.#lost(row)) return 'unreachable'
-    return (status === 'ready' ? this.#runtime?.terminal(id)?.activity() : undefined) ?? status
+    if (this.#unreachableMachine(row)) return 'unreachable'
+    return (status === 'ready' ? this.#runtime?.terminalOf(id)?.activity() : undefined) ?? status
   }
 
-  #worker(row: WorkerRow): Worker {
+  #describe(row: WorkerRow): Worker {
     const { id, name, cli, model, parent, cwd, worktree, control, reason, pid, code, at, changedAt, again } = row
     const machine = row.machine === this.#machine ? undefined : row.machine
-    const seenAt = this.#lost(row)?.since
+    const seenAt = this.#unreachableMachine(row)?.since
     return {
       ...{ id, name, cli, model, parent, cwd, worktree, control },
       status: this.#statusOf(row),
@@ -283,6 +286,6 @@ export class Workers {
 }
 
 /** Whether the error means that the directory can have no worktree, or this machine has no git. */
-function isNone(error: unknown): boolean {
+function isNoWorktreeHere(error: unknown): boolean {
   return error instanceof RefusalError && ['worktree.none', 'cli.not-installed'].includes(error.refusal.code)
 }

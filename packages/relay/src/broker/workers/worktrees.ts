@@ -7,12 +7,12 @@ import { isInCharge, type Reader, sees, seesAllRuns } from '../../core/sight.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import { backupMachine } from '../../core/world.ts'
 import { isInside } from '../../machine/working-directory.ts'
-import { type Asking, causeOf, type Parts } from '../call.ts'
+import { type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
 import type { WorktreeKeeper } from './worker-runtime.ts'
 
 type WithWorktree = WorkerRow & { worktree: Worktree }
 
-export interface WorktreeParts extends Pick<Parts, 'store' | 'engine' | 'sessions'> {
+export interface WorktreeParts extends Pick<WorkspaceParts, 'store' | 'engine' | 'sessions'> {
   /** Describes the worker in the form that every reader is shown. */
   describe(row: WorkerRow): Worker
 }
@@ -28,7 +28,7 @@ export class WorkerWorktrees {
 
   /** Returns the changes in the worktrees of running workers, and in those that ended workers have left. */
   async changes(reader: Reader, { name }: ParsedInputOf<'worker.changes'>): Promise<OutputOf<'worker.changes'>> {
-    const rows = name === undefined ? this.#seen(reader) : [this.#named(reader, name)]
+    const rows = name === undefined ? this.#visibleRows(reader) : [this.#rowNamed(reader, name)]
     const workers = await Promise.all(
       rows.map(async (row) => {
         const worker = this.#parts.describe(row)
@@ -44,16 +44,19 @@ export class WorkerWorktrees {
   }
 
   async diff(reader: Reader, { name }: ParsedInputOf<'worker.diff'>): Promise<OutputOf<'worker.diff'>> {
-    const row = this.#named(reader, name)
+    const row = this.#rowNamed(reader, name)
     return { worker: this.#parts.describe(row), ...(await this.#keeperOf(row).diff(row.worktree)) }
   }
 
   /** Removes worktrees that ended workers have left and that hold no work; with `discard` the named worktree, whatever it holds. */
-  async sweep(asking: Asking, { name, discard }: ParsedInputOf<'worker.sweep'>): Promise<OutputOf<'worker.sweep'>> {
+  async sweep(
+    asking: CallContext,
+    { name, discard }: ParsedInputOf<'worker.sweep'>,
+  ): Promise<OutputOf<'worker.sweep'>> {
     const { store, engine, describe } = this.#parts
     const { session: reader, by } = asking
     if (discard && !seesAllRuns(store.view, reader)) throw new RefusalError('worktree.person')
-    const rows = name === undefined ? this.#seen(reader) : [this.#named(reader, name)]
+    const rows = name === undefined ? this.#visibleRows(reader) : [this.#rowNamed(reader, name)]
     const answer: OutputOf<'worker.sweep'> = { removed: [], kept: [] }
     for (const row of rows.filter((each) => isInCharge(store.view, reader, each))) {
       const worker = describe(row)
@@ -72,7 +75,7 @@ export class WorkerWorktrees {
     const { id: worker, worktree, pid, cwd } = row
     const keeper = this.#keeperOf(row)
     const by = { worker, hasRun: pid !== undefined, cwd }
-    return (discard ? await keeper.discard(worktree, by) : await keeper.leave(worktree, by)).kept
+    return (discard ? await keeper.discard(worktree, by) : await keeper.removeIfClean(worktree, by)).kept
   }
 
   /** Returns the reason why a worktree cannot be removed now: somebody works in it, or it is on another machine. */
@@ -83,14 +86,14 @@ export class WorkerWorktrees {
     return `${inside.map((each) => each.name).join(', ')} works in it. First: agent-relay release ${inside[0]?.name}`
   }
 
-  #seen(reader: Reader): WithWorktree[] {
+  #visibleRows(reader: Reader): WithWorktree[] {
     const { view } = this.#parts.store
     return view.workers.withWorktree().filter((row): row is WithWorktree => sees(view, reader, 'worker', row))
   }
 
   /** Returns the newest worktree of a worker of this name, or the one on the branch of this name. */
-  #named(reader: Reader, name: string): WithWorktree {
-    const seen = this.#seen(reader)
+  #rowNamed(reader: Reader, name: string): WithWorktree {
+    const seen = this.#visibleRows(reader)
     const found = seen.findLast((row) => row.name === name || row.worktree.branch === name)
     if (found) return found
     const { view } = this.#parts.store

@@ -2,9 +2,9 @@
 
 import type { ActionEnvelope } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
-import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../command.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
-import { readNamed } from '../stdin.ts'
+import { readFileOrStdin } from '../stdin.ts'
 import { oneLine } from '../text.ts'
 
 const list: NamedCommand = {
@@ -15,7 +15,7 @@ const list: NamedCommand = {
   run: runList,
 }
 
-async function runList(context: Context): Promise<void> {
+async function runList(context: CommandContext): Promise<void> {
   const { print } = context
   await withClient(context, 'agent', async ({ client }) => {
     const { actions } = await client.call('action.list', {})
@@ -35,7 +35,7 @@ interface InvokeOptions {
 const invoke: NamedCommand<InvokeOptions> = {
   name: 'invoke',
   args: '<name> [input]',
-  takes: 'actions',
+  argumentKind: 'actions',
   text: 'call one; the input is JSON, - reads it from stdin',
   options: { timeout: { flags: '--timeout <ms>', text: 'wait at most this long', number: [1, limits.waitMsMax] } },
   examples: [`agent-relay actions invoke review.submit_vote '{"proposalId": "7", "vote": "approve"}'`],
@@ -44,10 +44,10 @@ const invoke: NamedCommand<InvokeOptions> = {
 
 export const actions: CliCommand = { examples: ['agent-relay actions'], commands: [list, invoke] }
 
-async function runInvoke(context: Context<InvokeOptions>): Promise<void> {
+async function runInvoke(context: CommandContext<InvokeOptions>): Promise<void> {
   const { args, options, print } = context
   const [name, text] = args as [string, string | undefined]
-  const input = parse(text === '-' ? await readNamed('-', 'The input', limits.actionBytesMax) : (text ?? '{}'))
+  const input = parse(text === '-' ? await readFileOrStdin('-', 'The input', limits.actionBytesMax) : (text ?? '{}'))
   await withClient(context, 'agent', async ({ client }) => {
     const done = await print.during(
       `calling ${oneLine(name)}`,
@@ -55,7 +55,7 @@ async function runInvoke(context: Context<InvokeOptions>): Promise<void> {
     )
     if (print.isJson) await print.json(done)
     else if (done.ok) await print.json(done.output ?? null, 2)
-    if (!done.ok) throw new CommandError(failureText(done), exits.refused, { isAnswered: true })
+    if (!done.ok) throw new CommandError(failureText(done), exitCodes.refused, { isPrintedAsJson: true })
   })
 }
 
@@ -70,6 +70,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new CommandError(`The input is not JSON: ${(error as Error).message}`, exits.usage)
+    throw new CommandError(`The input is not JSON: ${(error as Error).message}`, exitCodes.usage)
   }
 }

@@ -7,10 +7,10 @@ import { spendText } from '@agent-relay/sdk/internal/spend-text'
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import type { Agent, OutputOf } from '@agent-relay/sdk/protocol'
 import { httpPortDefault, usualPort } from '../../machine/http-port.ts'
-import type { CliCommand, Context, NamedCommand } from '../command.ts'
+import type { CliCommand, CommandContext, NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
-import { control, nextId } from '../control-socket.ts'
-import { ageOf, oneLine } from '../text.ts'
+import { connectControl, nextCommandId } from '../control-socket.ts'
+import { ageText, oneLine } from '../text.ts'
 
 interface WhoOptions {
   all?: boolean
@@ -26,7 +26,7 @@ export const who: CliCommand<WhoOptions> = {
   run,
 }
 
-async function run(context: Context<WhoOptions>): Promise<void> {
+async function run(context: CommandContext<WhoOptions>): Promise<void> {
   const { options, print } = context
   await withClient(context, 'anyone', async ({ client }) => {
     const found = options.everywhere ? await everywhere(context, client) : await agentsOf(context, client)
@@ -42,15 +42,15 @@ async function run(context: Context<WhoOptions>): Promise<void> {
       await print.table(
         [
           { head: 'NAME' },
-          { head: 'TYPE', spare: 4 },
-          { head: 'CLI', mayShrink: true, spare: 1 },
+          { head: 'TYPE', dropRank: 4 },
+          { head: 'CLI', mayShrink: true, dropRank: 1 },
           { head: 'STATE', mayShrink: true },
-          { head: 'UNREAD', toTheRight: true },
-          { head: 'LAST CALL', spare: 3 },
+          { head: 'UNREAD', alignsRight: true },
+          { head: 'LAST CALL', dropRank: 3 },
           { head: 'REACHED' },
-          ...(isSpent ? [{ head: 'SPENT', spare: 5 }] : []),
-          { head: '', mayShrink: true, spare: 2 },
-          ...(hasTasks ? [{ head: 'TASK', mayShrink: true, spare: 5 }] : []),
+          ...(isSpent ? [{ head: 'SPENT', dropRank: 5 }] : []),
+          { head: '', mayShrink: true, dropRank: 2 },
+          ...(hasTasks ? [{ head: 'TASK', mayShrink: true, dropRank: 5 }] : []),
         ],
         shown.map((agent) => [...row(agent, isSpent), ...(hasTasks ? [oneLine(agent.task ?? '')] : [])]),
       )
@@ -69,13 +69,13 @@ async function run(context: Context<WhoOptions>): Promise<void> {
 }
 
 /** Prints the HTTP address if the daemon had to take another port than the usual one. */
-async function sayPort({ env, print }: Context, client: RelayClient): Promise<void> {
+async function sayPort({ env, print }: CommandContext, client: RelayClient): Promise<void> {
   if (usualPort(dataDir(env)) === httpPortDefault) return
   const { url } = await client.call('workspace.status', {})
   if (url !== undefined) print.say(`HTTP is at ${url}`)
 }
 
-function agentsOf({ print }: Context, client: RelayClient, project?: string): Promise<OutputOf<'agent.list'>> {
+function agentsOf({ print }: CommandContext, client: RelayClient, project?: string): Promise<OutputOf<'agent.list'>> {
   return client.call('agent.list', { includeOffline: true, whole: print.isJson, project })
 }
 
@@ -83,10 +83,10 @@ function agentsOf({ print }: Context, client: RelayClient, project?: string): Pr
  * The agents of all open workspaces, named by their addresses. A workspace at rest has nobody connected, so it is woken only if `--all` asks for
  * agents that are away.
  */
-async function everywhere(context: Context<WhoOptions>, client: RelayClient): Promise<OutputOf<'agent.list'>> {
+async function everywhere(context: CommandContext<WhoOptions>, client: RelayClient): Promise<OutputOf<'agent.list'>> {
   const { env, options } = context
-  const link = await control(env)
-  const { workspaces } = await link.call('workspace.list', {}, nextId('c')).finally(() => link.close())
+  const link = await connectControl(env)
+  const { workspaces } = await link.call('workspace.list', {}, nextCommandId('c')).finally(() => link.close())
   const lists = workspaces
     .filter(({ open, atRest }) => open && (options.all || !atRest))
     .map(async ({ name: workspace }) => {
@@ -96,7 +96,7 @@ async function everywhere(context: Context<WhoOptions>, client: RelayClient): Pr
   return { agents: (await Promise.all(lists)).flat() }
 }
 
-/** The daemon stops counting unread messages here. */
+/** The number at which the daemon stops counting unread messages. */
 const countedMax = 1_000
 
 function row(agent: Agent, isSpent: boolean): string[] {
@@ -118,7 +118,7 @@ function row(agent: Agent, isSpent: boolean): string[] {
   const { kind, text } = agentState(agent)
   const lost = kind === 'unreachable' && `cannot be reached: on ${machine}, ${lastHeardText(machineSeenAt)}`
   const since = kind === 'blocked' ? blocked?.since : kind === 'waiting' ? waitingFor?.since : undefined
-  const state = lost || (since === undefined ? text : `${text}, ${ageOf(since)}`)
+  const state = lost || (since === undefined ? text : `${text}, ${ageText(since)}`)
   const notes = [
     ...(role ? [role] : []),
     ...(parent === undefined ? [] : [`worker of ${parent}`]),
@@ -131,7 +131,7 @@ function row(agent: Agent, isSpent: boolean): string[] {
     cli ?? '–',
     state,
     unread < countedMax ? String(unread) : `${countedMax}+`,
-    lastCallAt ? ageOf(lastCallAt) : '–',
+    lastCallAt ? ageText(lastCallAt) : '–',
     reached ?? '–',
     ...(isSpent ? [agent.spend ? spendText(agent.spend) : ''] : []),
     notes.join(', '),
@@ -142,7 +142,7 @@ function row(agent: Agent, isSpent: boolean): string[] {
 const revoke: NamedCommand = {
   name: 'revoke',
   args: '<name>',
-  takes: 'agents',
+  argumentKind: 'agents',
   text: "make an agent's tokens invalid, and end the connections that use one",
   examples: ['agent-relay agents revoke Bob'],
   run: runRevoke,
@@ -159,7 +159,7 @@ const list: NamedCommand<WhoOptions> = {
 const retire: NamedCommand = {
   name: 'retire',
   args: '<name>',
-  takes: 'agents',
+  argumentKind: 'agents',
   text: 'take an agent that is away out of every list, for good; its messages stay',
   examples: ['agent-relay agents retire Bob'],
   run: runRetire,
@@ -167,7 +167,7 @@ const retire: NamedCommand = {
 
 export const agents: CliCommand = { commands: [list, revoke, retire] }
 
-async function runRetire(context: Context): Promise<void> {
+async function runRetire(context: CommandContext): Promise<void> {
   const { args, print } = context
   await withClient(context, 'anyone', async ({ client }) => {
     const { agent, isFree } = await client.call('agent.retire', { name: args[0] as string })
@@ -177,7 +177,7 @@ async function runRetire(context: Context): Promise<void> {
   })
 }
 
-async function runRevoke(context: Context): Promise<void> {
+async function runRevoke(context: CommandContext): Promise<void> {
   const { args, print } = context
   await withClient(context, 'anyone', async ({ client }) => {
     const done = await client.call('agent.revoke', { name: args[0] as string })

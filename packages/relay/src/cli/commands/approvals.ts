@@ -4,12 +4,12 @@ import type { RelayClient } from '@agent-relay/sdk'
 import { clean } from '@agent-relay/sdk/internal/clean'
 import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
 import type { Approval, Delegation, OutputOf, Question } from '@agent-relay/sdk/protocol'
-import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../command.ts'
-import { withClient, withPerson } from '../connection.ts'
-import { awaitEnding } from '../ending.ts'
-import { follow, sayLosses } from '../feed.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../command.ts'
+import { withClient, withClientAsPerson } from '../connection.ts'
+import { endingSignal } from '../ending.ts'
+import { announceDisconnects, followEvents } from '../feed.ts'
 import { eventLine } from '../lines.ts'
-import { ageOf, counted, dateTimeOf, oneLine, withTilde } from '../text.ts'
+import { ageText, countedText, dateTimeText, oneLine, withTilde } from '../text.ts'
 
 interface ListOptions {
   watch?: boolean
@@ -24,17 +24,22 @@ const list: NamedCommand<ListOptions> = {
   run: runList,
 }
 
-async function runList(context: Context<ListOptions>): Promise<void> {
+async function runList(context: CommandContext<ListOptions>): Promise<void> {
   const { options, print } = context
-  const ending = options.watch ? awaitEnding() : undefined
+  const ending = options.watch ? endingSignal() : undefined
   await withClient(context, 'anyone', async ({ client }) => {
-    await show(context, await client.call('approval.list', {}))
+    await printApprovals(context, await client.call('approval.list', {}))
     if (!ending) return
-    sayLosses(client, print, ending)
+    announceDisconnects(client, print, ending)
     const types = ['approval.*']
     // A program gets the whole list again after each change.
-    const again = async () => show(context, await client.call('approval.list', {}))
-    await follow(client, { types }, (event) => (print.isJson ? again() : print.line(eventLine(print, event))), ending)
+    const again = async () => printApprovals(context, await client.call('approval.list', {}))
+    await followEvents(
+      client,
+      { types },
+      (event) => (print.isJson ? again() : print.line(eventLine(print, event))),
+      ending,
+    )
   })
 }
 
@@ -46,9 +51,9 @@ const showOne: NamedCommand = {
   async run(context) {
     const { args, print } = context
     await withClient(context, 'anyone', async ({ client }) => {
-      const approval = await whole(client, args[0] as string)
+      const approval = await fetchApproval(client, args[0] as string)
       if (print.isJson) return void (await print.json(fieldsOf(approval)))
-      await print.line(wishText(approval))
+      await print.line(requestText(approval))
       if (approval.hidden) print.say(`${hiddenText(approval.hidden)}. Look at it at the terminal of ${approval.agent}.`)
     })
   },
@@ -59,18 +64,27 @@ export const approvals: CliCommand = {
   commands: [list, showOne],
 }
 
-async function show({ print, env }: Context, { approvals, delegations }: OutputOf<'approval.list'>): Promise<void> {
+async function printApprovals(
+  { print, env }: CommandContext,
+  { approvals, delegations }: OutputOf<'approval.list'>,
+): Promise<void> {
   if (print.isJson) return void (await print.json({ approvals: approvals.map(fieldsOf), delegations }))
   if (approvals.length > 0) {
     await print.table(
-      [{ head: 'ID' }, { head: 'AGENT' }, { head: 'SINCE' }, { head: 'WHAT', mayShrink: true }, { head: '', spare: 1 }],
+      [
+        { head: 'ID' },
+        { head: 'AGENT' },
+        { head: 'SINCE' },
+        { head: 'WHAT', mayShrink: true },
+        { head: '', dropRank: 1 },
+      ],
       approvals.map(({ id, agent, since, tool, input, hidden, vendor, directory, machine, choices }) => {
         const on = machine === undefined ? '' : ` on ${machine}`
         const where = `${on}${directory === undefined ? '' : ` · ${withTilde(directory, env.HOME)}`}`
         const more = hidden ? ` · ${hiddenText(hidden)}: ${print.typed(`agent-relay approvals show ${id}`)}` : ''
         const { wants, rest } = permissionPhrase({ tool, input })
         const only = choices.length > 0 ? '' : ` · ${print.typed(`agent-relay attach ${agent}`)}`
-        return [id, agent, ageOf(since), `${wants}  ${rest}`, `${vendor}${where}${more}${only}`].map(oneLine)
+        return [id, agent, ageText(since), `${wants}  ${rest}`, `${vendor}${where}${more}${only}`].map(oneLine)
       }),
     )
   }
@@ -85,11 +99,11 @@ function fieldsOf({ digest: _, ...fields }: Approval) {
 
 function hiddenText({ chars, lines = 0 }: NonNullable<Approval['hidden']>): string {
   if (chars === 0) return 'holds characters that cannot be shown'
-  return lines > 0 ? `… ${counted(lines, 'more line')}` : `… ${counted(chars, 'more character')}`
+  return lines > 0 ? `… ${countedText(lines, 'more line')}` : `… ${countedText(chars, 'more character')}`
 }
 
 function howTo(approvals: Approval[]): string {
-  const count = `${counted(approvals.length, 'agent')} wait${approvals.length === 1 ? 's' : ''}.`
+  const count = `${countedText(approvals.length, 'agent')} wait${approvals.length === 1 ? 's' : ''}.`
   const answerable = approvals.filter(({ choices }) => choices.length > 0)
   const [first, last] = [answerable[0], answerable.at(-1)]
   if (!first || !last) return `${count}  At its terminal: agent-relay attach ${approvals[0]?.agent}`
@@ -100,7 +114,7 @@ function howTo(approvals: Approval[]): string {
 export function delegationLine({ agent, for: whom, tools, pattern, until }: Delegation): string {
   const whose = whom === '*' ? 'all its workers' : whom
   const what = `${tools.join(', ')}${pattern === undefined ? '' : ` (${pattern})`}`
-  return `${agent} may answer for ${whose}: ${what}, until ${dateTimeOf(until)}`
+  return `${agent} may answer for ${whose}: ${what}, until ${dateTimeText(until)}`
 }
 
 interface ApproveOptions {
@@ -129,28 +143,28 @@ export const deny: CliCommand = {
 }
 
 async function runAnswer(
-  context: Context,
+  context: CommandContext,
   kind: 'allow' | 'always' | 'deny',
   { choice, answer: own }: Pick<ApproveOptions, 'choice' | 'answer'>,
   words?: string,
 ): Promise<void> {
   const { args, print } = context
   const id = args[0] as string
-  await withPerson(context, async ({ client }) => {
-    const listed = await find(client, id)
+  await withClientAsPerson(context, async ({ client }) => {
+    const listed = await findListed(client, id)
     // A person who allows something is shown all of it that was kept.
-    const asked = listed?.hidden && kind !== 'deny' ? await whole(client, id) : listed
+    const asked = listed?.hidden && kind !== 'deny' ? await fetchApproval(client, id) : listed
     const answers = asked?.questions && kind !== 'deny' ? answersOf(asked.questions, choice, own) : undefined
     const wanted = answers ? 'other' : kind
     const chosen = (answers ? undefined : choice) ?? asked?.choices.find((each) => each.kind === wanted)?.id
     const isLacking = asked?.questions && kind !== 'deny' ? !answers : chosen === undefined
-    if (asked && isLacking) throw new CommandError(print.typed(lacking(asked, kind)), exits.refused)
-    if (asked && kind !== 'deny') await mustSee(context, asked)
+    if (asked && isLacking) throw new CommandError(print.typed(lackingText(asked, kind)), exitCodes.refused)
+    if (asked && kind !== 'deny') await showAndConfirm(context, asked)
     // An approval that is not open is answered too: the reply tells what became of it.
     const input = { id, choice: chosen ?? kind, digest: asked?.digest ?? '', words, answers }
     const answer = await client.call('approval.answer', input)
     if (print.isJson) return void (await print.json(answer))
-    await print.line(oneLine(saidOf(answer, asked?.vendor ?? 'its CLI', words)))
+    await print.line(oneLine(answeredText(answer, asked?.vendor ?? 'its CLI', words)))
   })
 }
 
@@ -158,30 +172,30 @@ async function runAnswer(
  * Shows what is to be allowed, and has the person confirm where that is not all of it. Tags are shown as they are: a person decides on exactly this
  * text, and no agent comes here.
  */
-async function mustSee({ print }: Context, { id, agent, hidden, ...asked }: Approval): Promise<void> {
-  if (!print.isJson) await print.line(wishText({ agent, ...asked }))
+async function showAndConfirm({ print }: CommandContext, { id, agent, hidden, ...asked }: Approval): Promise<void> {
+  if (!print.isJson) await print.line(requestText({ agent, ...asked }))
   if (!hidden) return
   const what = `${id}: ${hiddenText(hidden)}`
   if (print.isJson || !process.stdin.isTTY) {
     const fix = `Look at it at the terminal of ${agent}, or allow it at a terminal of your own: agent-relay approve ${id}`
-    throw new CommandError(print.typed(oneLine(`${what}, and nobody can be asked here. ${fix}`)), exits.refused)
+    throw new CommandError(print.typed(oneLine(`${what}, and nobody can be asked here. ${fix}`)), exitCodes.refused)
   }
   const prompts = await import('@clack/prompts')
   if ((await prompts.confirm({ message: `${what}. Allow it all the same?`, initialValue: false })) !== true)
-    throw new CommandError(`Nothing was answered. To say no: agent-relay deny ${id}`, exits.refused)
+    throw new CommandError(`Nothing was answered. To say no: agent-relay deny ${id}`, exitCodes.refused)
 }
 
 /** `Ann wants to run:`, and the whole input below it. */
-function wishText({ agent, tool, input }: Pick<Approval, 'agent' | 'tool' | 'input'>): string {
+function requestText({ agent, tool, input }: Pick<Approval, 'agent' | 'tool' | 'input'>): string {
   const { wants, rest } = permissionPhrase({ tool, input: clean(input) })
   return [oneLine(`${agent} ${wants}:`), ...rest.split('\n').map((line) => `  ${line}`)].join('\n')
 }
 
-async function whole(client: RelayClient, id: string): Promise<Approval> {
+async function fetchApproval(client: RelayClient, id: string): Promise<Approval> {
   return (await client.call('approval.show', { id })).approval
 }
 
-async function find(client: RelayClient, id: string): Promise<Approval | undefined> {
+async function findListed(client: RelayClient, id: string): Promise<Approval | undefined> {
   return (await client.call('approval.list', {})).approvals.find((each) => each.id === id)
 }
 
@@ -195,7 +209,7 @@ function answersOf(questions: readonly Question[], choice?: string, words?: stri
   return isFit ? [labels.join(', ')] : undefined
 }
 
-function lacking({ id, agent, choices, questions }: Approval, kind: string): string {
+function lackingText({ id, agent, choices, questions }: Approval, kind: string): string {
   if (questions) {
     const all = questions.map(({ text, options }) => {
       return oneLine(`${text} ${options.map(({ label }, i) => `${i + 1} (${label})`).join(', ')}`)
@@ -209,7 +223,7 @@ function lacking({ id, agent, choices, questions }: Approval, kind: string): str
   return `${id} has no such answer (${kind}). Its choices: ${all}. To give one: agent-relay approve ${id} --choice ID`
 }
 
-function saidOf(
+function answeredText(
   { agent, kind, wordsReach, wordsAs }: OutputOf<'approval.answer'>,
   vendor: string,
   words?: string,

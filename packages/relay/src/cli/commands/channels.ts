@@ -1,6 +1,6 @@
 // `channels`: lists the channels of a workspace, and creates, joins, leaves and removes them.
 
-import type { CliCommand, Context, NamedCommand } from '../command.ts'
+import type { CliCommand, CommandContext, NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
 import { oneLine } from '../text.ts'
 
@@ -12,7 +12,7 @@ const list: NamedCommand = {
   run: runList,
 }
 
-async function runList(context: Context): Promise<void> {
+async function runList(context: CommandContext): Promise<void> {
   const { print } = context
   await withClient(context, 'anyone', async ({ client, welcome }) => {
     const { channels } = await client.call('channel.list', {})
@@ -20,8 +20,8 @@ async function runList(context: Context): Promise<void> {
     await print.table(
       [
         { head: 'CHANNEL' },
-        { head: 'MEMBERS', toTheRight: true },
-        { head: 'MESSAGES', toTheRight: true },
+        { head: 'MEMBERS', alignsRight: true },
+        { head: 'MESSAGES', alignsRight: true },
         { head: '' },
       ],
       channels.map(({ name, members, messages, joined }) => [
@@ -34,22 +34,22 @@ async function runList(context: Context): Promise<void> {
   })
 }
 
-const create = changing(
+const create = channelCommand(
   'create',
   'make a channel and enter it',
   (agent, channel) => `${channel} is created, and ${agent} is in it.`,
 )
-const join = changing(
+const join = channelCommand(
   'join',
   'enter a channel',
   (agent, channel) => `${agent} has joined ${channel} and gets its messages from now on.`,
 )
-const leave = changing(
+const leave = channelCommand(
   'leave',
   'leave a channel',
   (agent, channel) => `${agent} has left ${channel}. Unread messages stay in the inbox.`,
 )
-const remove = changing(
+const remove = channelCommand(
   'remove',
   'remove a channel that you made, while nobody else has joined it and nothing was said in it',
   (_, channel) => `${channel} is removed.`,
@@ -60,12 +60,12 @@ export const channels: CliCommand = {
   commands: [list, create, join, leave, remove],
 }
 
-function changing(
+function channelCommand(
   verb: 'create' | 'join' | 'leave' | 'remove',
   text: string,
   say: (agent: string, channel: string) => string,
 ): NamedCommand {
-  const run = async (context: Context) => {
+  const run = async (context: CommandContext) => {
     const { args, print } = context
     await withClient(context, 'agent', async ({ client, welcome }) => {
       const done = await client.call(`channel.${verb}`, { channel: args[0] as string })
@@ -73,6 +73,13 @@ function changing(
       else await print.line(say(welcome.agent as string, oneLine(done.channel)))
     })
   }
-  const takes = verb === 'create' ? undefined : 'channels'
-  return { name: verb, args: '<name>', takes, text, examples: [`agent-relay channels ${verb} build --as Alice`], run }
+  const argumentKind = verb === 'create' ? undefined : 'channels'
+  return {
+    name: verb,
+    args: '<name>',
+    argumentKind,
+    text,
+    examples: [`agent-relay channels ${verb} build --as Alice`],
+    run,
+  }
 }

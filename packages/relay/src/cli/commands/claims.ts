@@ -3,9 +3,9 @@
 import { relative } from 'node:path'
 import type { Claim } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
-import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../command.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
-import { ageOf, oneLine } from '../text.ts'
+import { ageText, oneLine } from '../text.ts'
 
 const minutes = limits.claimMs / 60_000
 
@@ -17,7 +17,7 @@ const list: NamedCommand = {
   run: runList,
 }
 
-async function runList(context: Context): Promise<void> {
+async function runList(context: CommandContext): Promise<void> {
   const { print } = context
   await withClient(context, 'anyone', async ({ client }) => {
     const { claims } = await client.call('claim.list', {})
@@ -28,7 +28,7 @@ async function runList(context: Context): Promise<void> {
       claims.map((claim) => [
         oneLine(claim.agent),
         oneLine(shown(claim, context.cwd)),
-        ageOf(claim.since),
+        ageText(claim.since),
         `in ${Math.max(1, Math.ceil((Date.parse(claim.until) - Date.now()) / 60_000))} min`,
         claim.how,
         oneLine(claim.task ?? '').slice(0, 60),
@@ -43,13 +43,13 @@ function shown({ root, file }: Claim, cwd: string | undefined): string {
   return way.startsWith('..') ? `${root}/${file}` : way
 }
 
-const add = changing(
+const add = claimCommand(
   'add',
   'claim.add',
   `claim files by hand for ${minutes} minutes: edits by agents other than you are denied`,
   (file, { agent }) => `${agent} has claimed ${file} for ${minutes} minutes.`,
 )
-const drop = changing(
+const drop = claimCommand(
   'drop',
   'claim.drop',
   'end claims; a person may end those of anybody',
@@ -61,7 +61,7 @@ export const claims: CliCommand = {
   commands: [list, add, drop],
 }
 
-function changing(
+function claimCommand(
   name: string,
   operation: 'claim.add' | 'claim.drop',
   text: string,
@@ -74,7 +74,7 @@ function changing(
     examples: [`agent-relay claims ${name} src/a.ts`],
     async run(context) {
       const { args, cwd, print } = context
-      if (cwd === undefined) throw new CommandError('This directory is gone. Go to a checkout first.', exits.usage)
+      if (cwd === undefined) throw new CommandError('This directory is gone. Go to a checkout first.', exitCodes.usage)
       await withClient(context, 'agent', async ({ client }) => {
         const { claims } = await client.call(operation, { cwd, files: args })
         if (print.isJson) return void (await print.json({ claims }))

@@ -1,8 +1,8 @@
 // `completion`: prints a script for bash, zsh or fish that completes commands, options, names and ids, made from the catalog of commands. Such a
 // script runs `complete`, which complete.ts answers.
 
-import { type CliCommand, type CliOption, CommandError, exits, type NamedCommand } from '../command.ts'
-import { type Completed, complete, completed } from '../complete.ts'
+import { type CliCommand, type CliOption, CommandError, exitCodes, type NamedCommand } from '../command.ts'
+import { type CompletionKind, complete, completionKinds } from '../complete.ts'
 import { allOptions } from '../options.ts'
 
 /** One place in the tree of commands, with the words that may follow it. */
@@ -10,14 +10,14 @@ interface CompletionPoint {
   /** The words of the command, such as `daemon start`; empty at the top. */
   path: string
   words: { name: string; text: string }[]
-  options: { names: string[]; text: string; values?: readonly string[]; takes?: Completed; takesValue: boolean }[]
-  takes?: Completed
+  options: { names: string[]; text: string; values?: readonly string[]; takes?: CompletionKind; takesValue: boolean }[]
+  takes?: CompletionKind
 }
 
 const shells: Record<string, (places: CompletionPoint[]) => string> = { bash, zsh, fish }
 
 /** Loads every command, to complete them all. The launcher prints the script that the build has made instead, if it can. */
-export const completion = (allCommands: () => Promise<NamedCommand[]>): CliCommand => ({
+export const completionCommand = (allCommands: () => Promise<NamedCommand[]>): CliCommand => ({
   words: Object.keys(shells),
   examples: [
     'eval "$(agent-relay completion bash)"',
@@ -28,7 +28,7 @@ export const completion = (allCommands: () => Promise<NamedCommand[]>): CliComma
   run: async ({ args, print }) => {
     const [shell] = args as [string]
     if (!shells[shell])
-      throw new CommandError(`Unknown shell: ${shell}. There are: ${Object.keys(shells).join(', ')}`, exits.usage)
+      throw new CommandError(`Unknown shell: ${shell}. There are: ${Object.keys(shells).join(', ')}`, exitCodes.usage)
     const script = (await completionScripts(allCommands))[shell] as string
     await (print.isJson ? print.json({ shell, script }) : print.line(script))
   },
@@ -41,8 +41,8 @@ export async function completionScripts(allCommands: () => Promise<NamedCommand[
 }
 
 /** `complete`, loaded for its help alone: the launcher answers it otherwise. */
-export const completing: CliCommand = {
-  words: completed,
+export const completeCommand: CliCommand = {
+  words: completionKinds,
   actsForNoAgent: true,
   run: ({ args: [what, ...line], env }) => complete(what, line, env),
 }
@@ -55,7 +55,7 @@ function placesOf(command: NamedCommand, path: string): CompletionPoint[] {
     path,
     words: words.map(({ name, text }) => ({ name, text })),
     options: options.map(optionOf),
-    takes: command.takes,
+    takes: command.argumentKind,
   }
   const namesOf = ({ name, alias }: NamedCommand) => (alias === undefined ? [name] : [name, alias])
   return [place, ...commands.flatMap((sub) => namesOf(sub).flatMap((name) => placesOf(sub, `${path} ${name}`.trim())))]
@@ -71,7 +71,7 @@ function optionOf({ flags, text, choices, words }: CliOption): CompletionPoint['
 }
 
 /** The kinds of values that options take, by the option's name in any command. */
-const valuesOf: Record<string, Completed> = {
+const valuesOf: Record<string, CompletionKind> = {
   '--as': 'agents',
   '--from': 'agents',
   '--agent': 'agents',
@@ -84,19 +84,19 @@ function longOf(flags: string): string {
 }
 
 /** Shell code that asks for names and ids, with the program that the line begins with; `words` are the line's, which may name a workspace. */
-function asking(what: Completed, words: string): string {
+function askingCode(what: CompletionKind, words: string): string {
   return `$("\${command}" complete ${what} ${words} 2>/dev/null)`
 }
 
 /** A `case` pattern of all commands. */
-function known(places: CompletionPoint[]): string {
+function knownPattern(places: CompletionPoint[]): string {
   return places
     .filter(({ path }) => path !== '')
     .map(({ path }) => `'${path}'`)
     .join('|')
 }
 
-function arms(places: CompletionPoint[], body: (place: CompletionPoint) => string): string {
+function caseArms(places: CompletionPoint[], body: (place: CompletionPoint) => string): string {
   return places.map((place) => `    '${place.path}') ${body(place)} ;;`).join('\n')
 }
 
@@ -106,7 +106,7 @@ function valueArms(places: CompletionPoint[], line: string): string {
   for (const { path, options } of places) {
     for (const { names, values = [], takes, takesValue } of options) {
       if (!takesValue) continue
-      const words = takes ? asking(takes, line) : values.join(' ')
+      const words = takes ? askingCode(takes, line) : values.join(' ')
       patterns.set(words, [...(patterns.get(words) ?? []), ...names.map((name) => `'${path} ${name}'`)])
     }
   }
@@ -117,19 +117,19 @@ function valueArms(places: CompletionPoint[], line: string): string {
 function finder(places: CompletionPoint[], line: string): string {
   const wordsOf = ({ words, options, takes }: CompletionPoint) => {
     const all = [...words.map(({ name }) => name), ...options.flatMap(({ names }) => names)].join(' ')
-    return `words="${takes ? `${asking(takes, line)} ` : ''}${all}"`
+    return `words="${takes ? `${askingCode(takes, line)} ` : ''}${all}"`
   }
   return `  local at='' word words='' isValue=''
   for word in ${line}; do
     case "\${at:+$at }$word" in
-      ${known(places)}) at="\${at:+$at }$word" ;;
+      ${knownPattern(places)}) at="\${at:+$at }$word" ;;
     esac
   done
   case "$at $previous" in
 ${valueArms(places, line)}
   esac
   [ -n "$isValue" ] || case "$at" in
-${arms(places, wordsOf)}
+${caseArms(places, wordsOf)}
   esac`
 }
 
@@ -158,7 +158,7 @@ compdef _agent_relay agent-relay
 }
 
 function fish(places: CompletionPoint[]): string {
-  const asked = (what: Completed) => `(__agent_relay_ask ${what})`
+  const asked = (what: CompletionKind) => `(__agent_relay_ask ${what})`
   const lines = places.flatMap(({ path, words, options, takes }) => {
     const condition = `__agent_relay_at '${path}'`
     const line = (rest: string) => `complete -c agent-relay -f -n "${condition}" ${rest}`

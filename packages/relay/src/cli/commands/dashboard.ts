@@ -2,9 +2,9 @@
 
 import { spawn } from 'node:child_process'
 import type { Env } from '@agent-relay/sdk/internal/discover'
-import type { CliCommand, Context } from '../command.ts'
+import type { CliCommand, CommandContext } from '../command.ts'
 import { meantWorkspace } from '../connection.ts'
-import { control, nextId } from '../control-socket.ts'
+import { connectControl, nextCommandId } from '../control-socket.ts'
 import { controlAsPerson } from '../person.ts'
 
 interface DashboardOptions {
@@ -24,20 +24,20 @@ export const dashboard: CliCommand<DashboardOptions> = {
   run,
 }
 
-async function run(context: Context<DashboardOptions>): Promise<void> {
+async function run(context: CommandContext<DashboardOptions>): Promise<void> {
   const { options, print, env } = context
   if (options.logout) return logout(context)
   const workspace = options.only ?? meantWorkspace(context, env)
   const input = { workspace, only: options.only !== undefined }
-  const { url, until } = await controlAsPerson(env, (link) => link.call('page.link', input, nextId('c')))
+  const { url, until } = await controlAsPerson(env, (link) => link.call('page.link', input, nextCommandId('c')))
   if (print.isJson) return void (await print.json({ url, until }))
   await print.line(`${url}      once, within five minutes`)
   if (options.open !== false) open(url, env)
 }
 
-async function logout({ print, env }: Context): Promise<void> {
-  const link = await control(env)
-  const { ended } = await link.call('page.logout', {}, nextId('c')).finally(() => link.close())
+async function logout({ print, env }: CommandContext): Promise<void> {
+  const link = await connectControl(env)
+  const { ended } = await link.call('page.logout', {}, nextCommandId('c')).finally(() => link.close())
   if (print.isJson) await print.json({ ended })
   else await print.line(`Logged out: every link and login of the page has ended (${ended} open).`)
 }

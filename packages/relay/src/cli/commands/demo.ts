@@ -1,21 +1,21 @@
 // `demo`: shows three scripted agents at work, from the journal of a workspace that is made for it. daemon/demo-script.ts has their lines.
 
 import { connectRelay, type Message, type Relay, type RelayEvent } from '@agent-relay/sdk'
-import { inWords } from '@agent-relay/sdk/internal/clis'
+import { listText } from '@agent-relay/sdk/internal/clis'
 import { credentialsPath, dataDir, isDemoName } from '@agent-relay/sdk/internal/discover'
 import { daemonName, type Link } from '@agent-relay/sdk/wire'
 import { RefusalError } from '../../core/refusal-error.ts'
-import type { Cast } from '../../daemon/demo-script.ts'
-import { demoCast, freshDemoName } from '../../daemon/demo-stage.ts'
-import { type CliCommand, CommandError, type Context, exits } from '../command.ts'
-import { keyOf, loginName, meantWorkspace, sayVersion } from '../connection.ts'
-import { control, knownWorkspace, nextId, reachControl } from '../control-socket.ts'
-import { awaitEnding } from '../ending.ts'
+import type { DemoCast } from '../../daemon/demo-script.ts'
+import { demoCast, newDemoName } from '../../daemon/demo-stage.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../command.ts'
+import { loginName, meantWorkspace, warnOfOtherVersion, workspaceKeyOf } from '../connection.ts'
+import { connectControl, findListedWorkspace, nextCommandId, tryConnectControl } from '../control-socket.ts'
+import { endingSignal } from '../ending.ts'
 import { eventLine } from '../lines.ts'
 import { ownName } from '../own-name.ts'
-import type { Print } from '../print.ts'
-import { counted, withTilde } from '../text.ts'
-import { forgetMemory, memoryEnv } from './daemon/starting.ts'
+import type { Printer } from '../print.ts'
+import { countedText, withTilde } from '../text.ts'
+import { newMemoryEnv, removeMemoryDirectory } from './daemon/starting.ts'
 
 const paceMs = 600
 const shown = ['message.created', 'channel.created', 'action.completed', 'run.started', 'run.completed'] as const
@@ -27,14 +27,14 @@ interface Stage {
   socketPath: string
   /** Undefined if the workspace is in memory and goes with the demo. */
   path?: string
-  cast: Cast
+  cast: DemoCast
   /** A link to the workspace's page, if there is one. */
   page?: string
   close(): Promise<void>
 }
 
 /** The agents' names in a workspace of the user's own, where nobody else has them. */
-const guests: Cast = { lead: 'demo-lead', tester: 'demo-tester', reviewer: 'demo-reviewer', channel: 'demo' }
+const guests: DemoCast = { lead: 'demo-lead', tester: 'demo-tester', reviewer: 'demo-reviewer', channel: 'demo' }
 
 interface DemoOptions {
   journal?: boolean
@@ -54,14 +54,14 @@ export const demo: CliCommand<DemoOptions> = {
   run,
 }
 
-async function run(context: Context<DemoOptions>): Promise<void> {
+async function run(context: CommandContext<DemoOptions>): Promise<void> {
   const { options, print, env } = context
   const opening = options.here ? inOwn(context) : inRunning(context).then((stage) => stage ?? inMemory(context))
   const stage = await print.during('starting a relay for it', opening)
   const { name, key, socketPath, path } = stage
-  const ending = awaitEnding()
+  const ending = endingSignal()
   // Imported here because it loads zod, which completion does not need.
-  const { play } = await import('../../daemon/demo-script.ts')
+  const { runDemoScript: play } = await import('../../daemon/demo-script.ts')
   try {
     if (!print.isJson) {
       const where = path === undefined ? 'a relay of its own, in memory' : 'the relay that runs here'
@@ -97,17 +97,17 @@ function isInCast({ cast }: Stage, name: string): boolean {
 }
 
 /** The workspace of this directory, which must be open. */
-async function inOwn(context: Context): Promise<Stage> {
+async function inOwn(context: CommandContext): Promise<Stage> {
   const { env, print } = context
   const name = meantWorkspace(context, env)
-  const link = await control(env)
+  const link = await connectControl(env)
   try {
-    sayVersion(print, link.welcome.version)
-    const found = await knownWorkspace(link, name)
+    warnOfOtherVersion(print, link.welcome.version)
+    const found = await findListedWorkspace(link, name)
     if (!found.open) throw new RefusalError('workspace.closed', { workspace: name })
-    const key = keyOf(found.id ?? '', found.socketPath, env)
+    const key = workspaceKeyOf(found.id ?? '', found.socketPath, env)
     if (key === undefined)
-      throw new CommandError(`There is no key for workspace ${name} in the credentials file.`, exits.denied)
+      throw new CommandError(`There is no key for workspace ${name} in the credentials file.`, exitCodes.denied)
     return { ...found, key, cast: guests, page: await pageOf(link, name), close: async () => {} }
   } finally {
     await link.close()
@@ -116,17 +116,17 @@ async function inOwn(context: Context): Promise<Stage> {
 
 /** A link to the workspace's page; undefined where the daemon has no HTTP port. */
 async function pageOf(link: Link, workspace: string): Promise<string | undefined> {
-  return (await link.call('page.link', { workspace }, nextId('c')).catch(() => undefined))?.url
+  return (await link.call('page.link', { workspace }, nextCommandId('c')).catch(() => undefined))?.url
 }
 
 /** A new workspace in the running daemon; undefined if no daemon runs. */
-async function inRunning({ env, print }: Context): Promise<Stage | undefined> {
-  const link = await reachControl(env)
+async function inRunning({ env, print }: CommandContext): Promise<Stage | undefined> {
+  const link = await tryConnectControl(env)
   if (!link) return undefined
   try {
-    sayVersion(print, link.welcome.version)
+    warnOfOtherVersion(print, link.welcome.version)
     await removeFormer(link)
-    const made = await link.call('workspace.create', { workspace: freshDemoName() }, nextId('c'))
+    const made = await link.call('workspace.create', { workspace: newDemoName() }, nextCommandId('c'))
     return { ...made, cast: demoCast, page: await pageOf(link, made.name), close: async () => {} }
   } finally {
     await link.close()
@@ -135,25 +135,25 @@ async function inRunning({ env, print }: Context): Promise<Stage | undefined> {
 
 /** Removes the workspace of an earlier demo, unless somebody is connected to it. */
 async function removeFormer(link: Link): Promise<void> {
-  const { workspaces } = await link.call('workspace.list', {}, nextId('c'))
+  const { workspaces } = await link.call('workspace.list', {}, nextCommandId('c'))
   for (const { name } of workspaces.filter((workspace) => isDemoName(workspace.name)))
-    await link.call('workspace.remove', { workspace: name }, nextId('c')).catch(() => {})
+    await link.call('workspace.remove', { workspace: name }, nextCommandId('c')).catch(() => {})
 }
 
-async function inMemory({ env: given, print }: Context): Promise<Stage> {
-  const env = memoryEnv(given)
+async function inMemory({ env: given, print }: CommandContext): Promise<Stage> {
+  const env = newMemoryEnv(given)
   const onTrouble = (error: Error) => print.say(error.message)
   const settings = { dataDir: dataDir(env), credentialsPath: credentialsPath(env), isMemory: true }
   const { Daemon } = await import('../../daemon/daemon.ts')
   const daemon = await Daemon.start({ ...settings, onTrouble, onStop: () => {} })
   const close = async () => {
     await daemon?.stop()
-    forgetMemory(env)
+    removeMemoryDirectory(env)
   }
-  if (!daemon) throw new CommandError(`A relay could not be started in ${dataDir(env)}.`, exits.busy)
+  if (!daemon) throw new CommandError(`A relay could not be started in ${dataDir(env)}.`, exitCodes.busy)
   try {
-    const link = await control(env)
-    const made = await link.call('workspace.create', { workspace: freshDemoName() }, nextId('c'))
+    const link = await connectControl(env)
+    const made = await link.call('workspace.create', { workspace: newDemoName() }, nextCommandId('c'))
     await link.close()
     return { ...made, path: undefined, cast: demoCast, close }
   } catch (error) {
@@ -170,7 +170,7 @@ interface Shows {
 }
 
 /** Prints the demo from the journal, not from the agents: the same lines as `events`. */
-async function showAll(watcher: Relay, print: Print, playing: Promise<number>, shows: Shows): Promise<void> {
+async function showAll(watcher: Relay, print: Printer, playing: Promise<number>, shows: Shows): Promise<void> {
   const { since, isOurs, ending } = shows
   let last = Number.POSITIVE_INFINITY
   const stopped = new AbortController()
@@ -207,7 +207,7 @@ async function moreOf(watcher: Relay, { type, fact, message }: RelayEvent, messa
   return result?.ok ? `   → ${JSON.stringify(result.output)}` : ''
 }
 
-async function showNumbered(print: Print, event: RelayEvent): Promise<void> {
+async function showNumbered(print: Printer, event: RelayEvent): Promise<void> {
   if (print.isJson) await print.json(event)
   else await print.line(`${String(event.seq).padStart(6)} ${eventLine(print, event)}`)
 }
@@ -219,7 +219,7 @@ function countsOf(events: RelayEvent[]) {
 
 function sumOf(events: RelayEvent[]): string {
   const { messages, actions, runs } = countsOf(events)
-  return inWords([counted(messages, 'message'), counted(actions, 'action'), counted(runs, 'run')])
+  return listText([countedText(messages, 'message'), countedText(actions, 'action'), countedText(runs, 'run')])
 }
 
 function whereToLook({ name, path, cast }: Stage, own: string, home: string | undefined): string {

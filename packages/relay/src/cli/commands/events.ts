@@ -2,18 +2,18 @@
 
 import type { RelayClient, RelayEvent } from '@agent-relay/sdk'
 import { listEvents } from '@agent-relay/sdk/internal/client'
-import { strangeTypes } from '@agent-relay/sdk/internal/event-text'
+import { unknownTypesText } from '@agent-relay/sdk/internal/event-text'
 import type { InputOf, OutputOf } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
-import { fromArchive } from '../archive.ts'
-import { type CliCommand, type CliOption, CommandError, type Context, exits } from '../command.ts'
+import { readArchive } from '../archive.ts'
+import { type CliCommand, type CliOption, type CommandContext, CommandError, exitCodes } from '../command.ts'
 import { withClient } from '../connection.ts'
-import { durationMs } from '../duration.ts'
-import { awaitEnding } from '../ending.ts'
-import { follow, followForEyes, sayLosses } from '../feed.ts'
+import { parseDurationMs } from '../duration.ts'
+import { endingSignal } from '../ending.ts'
+import { announceDisconnects, followEvents, followForPerson } from '../feed.ts'
 import { eventLine } from '../lines.ts'
-import { limit } from '../options.ts'
-import type { Print } from '../print.ts'
+import { limitOption } from '../options.ts'
+import type { Printer } from '../print.ts'
 
 const type = {
   flags: '--type <name>',
@@ -31,16 +31,16 @@ export const tail: CliCommand<TailOptions> = {
   run: runTail,
 }
 
-async function runTail(context: Context<TailOptions>): Promise<void> {
+async function runTail(context: CommandContext<TailOptions>): Promise<void> {
   const { options, print } = context
-  sayStrange(print, options.type)
-  const ending = awaitEnding()
+  warnOfUnknownTypes(print, options.type)
+  const ending = endingSignal()
   await withClient(context, 'anyone', async ({ client, welcome }) => {
-    sayLosses(client, print, ending)
+    announceDisconnects(client, print, ending)
     if (!print.isJson) print.say(`Following ${welcome.workspace}; Ctrl-C ends.`)
     // A person reads a terminal; piped output goes to a program, which gets every event.
-    if (print.isForEyes) return followForEyes(client, options.type, print, ending)
-    await follow(client, { types: options.type }, (event) => show(print, event, false), ending)
+    if (print.isForPerson) return followForPerson(client, options.type, print, ending)
+    await followEvents(client, { types: options.type }, (event) => show(print, event, false), ending)
   })
 }
 
@@ -65,7 +65,7 @@ export const events: CliCommand<EventsOptions> = {
       number: [1, Number.MAX_SAFE_INTEGER],
     },
     type,
-    limit: { ...limit, text: 'show at most this many (100)' },
+    limit: { ...limitOption, text: 'show at most this many (100)' },
     archive: { flags: '--archive', text: 'those that were pruned, for the key holder' },
     follow: { flags: '--follow', text: 'then go on with what comes, until Ctrl-C; with --since all after that' },
   },
@@ -79,21 +79,21 @@ export const events: CliCommand<EventsOptions> = {
   run: runEvents,
 }
 
-async function runEvents(context: Context<EventsOptions>): Promise<void> {
+async function runEvents(context: CommandContext<EventsOptions>): Promise<void> {
   const { options, print } = context
-  sayStrange(print, options.type)
+  warnOfUnknownTypes(print, options.type)
   if (options.archive) return showArchived(context)
-  const ending = options.follow ? awaitEnding() : undefined
+  const ending = options.follow ? endingSignal() : undefined
   await withClient(context, 'anyone', async ({ client }) => {
     const { before, type: types } = options
     const since = options.since === undefined ? undefined : await numberSince(client, options.since)
     const limit = options.limit ?? limits.eventsPageDefault
     if (ending) {
-      sayLosses(client, print, ending)
+      announceDisconnects(client, print, ending)
       const from = since ?? (await showNewest(client, { types, limit }, print))
-      return follow(client, { since: from, types }, (event) => show(print, event, true), ending)
+      return followEvents(client, { since: from, types }, (event) => show(print, event, true), ending)
     }
-    const page = exactly(limit, await listEvents(client, { since, before, types, limit }), since !== undefined)
+    const page = cutPage(limit, await listEvents(client, { since, before, types, limit }), since !== undefined)
     if (print.isJson) return void (await print.json(page))
     for (const event of page.events) void show(print, event, true)
     if (page.events.length === 0) print.say('No events.')
@@ -112,20 +112,25 @@ async function runEvents(context: Context<EventsOptions>): Promise<void> {
 }
 
 /** Warns of event types that this version does not know. They are not refused, because the daemon may know them. */
-function sayStrange(print: Print, types: readonly string[] | undefined): void {
-  const strange = strangeTypes(types)
+function warnOfUnknownTypes(print: Printer, types: readonly string[] | undefined): void {
+  const strange = unknownTypesText(types)
   if (strange !== undefined) print.say(strange)
 }
 
-async function showArchived(context: Context<EventsOptions>): Promise<void> {
+async function showArchived(context: CommandContext<EventsOptions>): Promise<void> {
   const { options, print, env } = context
   const { since, before = Number.MAX_SAFE_INTEGER, type, limit = limits.eventsPageDefault } = options
   if (options.follow || (since !== undefined && !/^\d{1,15}$/.test(since)))
-    throw new CommandError('With --archive, --since takes the number of an event, and --follow nothing.', exits.usage)
+    throw new CommandError(
+      'With --archive, --since takes the number of an event, and --follow nothing.',
+      exitCodes.usage,
+    )
   await withClient(context, 'holder', async ({ welcome }) => {
     const isWanted = (event: RelayEvent) =>
-      event.seq > Number(since ?? 0) && event.seq < before && (type ?? ['*']).some((each) => isOf(each, event.type))
-    const found = await fromArchive(env, welcome.workspace, { limit, isUpward: since !== undefined, isWanted })
+      event.seq > Number(since ?? 0) &&
+      event.seq < before &&
+      (type ?? ['*']).some((each) => matchesType(each, event.type))
+    const found = await readArchive(env, welcome.workspace, { limit, keepsOldest: since !== undefined, isWanted })
     if (print.isJson) return void (await print.json(found))
     for (const event of found.events) void show(print, event, true)
     if (found.events.length === 0) print.say('No such events in the archive.')
@@ -134,19 +139,19 @@ async function showArchived(context: Context<EventsOptions>): Promise<void> {
 }
 
 /** Whether a type fits a pattern: `action.*` is a family of types, `*` all of them. */
-function isOf(pattern: string, type: string): boolean {
+function matchesType(pattern: string, type: string): boolean {
   return pattern.endsWith('*') ? type.startsWith(pattern.slice(0, -1)) : pattern === type
 }
 
 /** The number of the last event before `when`: a time, an age such as 10m, or the number itself. */
 async function numberSince(client: RelayClient, when: string): Promise<number> {
   if (/^\d{1,15}$/.test(when)) return Number(when)
-  const ms = durationMs(when)
+  const ms = parseDurationMs(when)
   const time = ms === undefined ? Date.parse(when) : Date.now() - ms
   if (Number.isNaN(time) || !/^\d/.test(when))
     throw new CommandError(
       `--since is "${when}": it must be the number of an event, 10m, 2h or 1d, or a time as in 2026-01-31T09:00`,
-      exits.usage,
+      exitCodes.usage,
     )
   // Times grow with the numbers, so the place is found by halving.
   let [low, high] = [0, (await listEvents(client, { limit: 1 })).next]
@@ -160,9 +165,9 @@ async function numberSince(client: RelayClient, when: string): Promise<number> {
 }
 
 /** Prints the newest events, and returns the number to go on from. */
-async function showNewest(client: RelayClient, asked: InputOf<'event.list'>, print: Print): Promise<number> {
+async function showNewest(client: RelayClient, asked: InputOf<'event.list'>, print: Printer): Promise<number> {
   const page = await listEvents(client, asked)
-  for (const event of exactly(asked.limit as number, page, false).events) await show(print, event, true)
+  for (const event of cutPage(asked.limit as number, page, false).events) await show(print, event, true)
   return page.next
 }
 
@@ -173,7 +178,7 @@ type ExactPage = OutputOf<'event.list'> & { cut?: number }
  * Cuts a page of the daemon to `limit` events. The daemon's page ends between entries, and an entry may hold several events: the entry that is cut
  * begins the next page, unless it fills this one.
  */
-function exactly(limit: number, page: OutputOf<'event.list'>, isUpward: boolean): ExactPage {
+function cutPage(limit: number, page: OutputOf<'event.list'>, isUpward: boolean): ExactPage {
   const cut = page.events.length - limit
   if (cut <= 0) return page
   const events = isUpward ? page.events.slice(0, limit) : page.events.slice(-limit)
@@ -191,7 +196,7 @@ function filterWords({ type, limit }: EventsOptions): string {
   return limit === undefined ? types : `${types} --limit ${limit}`
 }
 
-function show(print: Print, event: RelayEvent, isNumbered: boolean): Promise<boolean> {
+function show(print: Printer, event: RelayEvent, isNumbered: boolean): Promise<boolean> {
   if (print.isJson) return print.json(event)
   return print.line(
     isNumbered ? `${String(event.seq).padStart(6)} ${eventLine(print, event)}` : eventLine(print, event),

@@ -2,9 +2,9 @@
 
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import type { Need } from '@agent-relay/sdk/protocol'
-import type { CliCommand, Context, NamedCommand } from '../command.ts'
+import type { CliCommand, CommandContext, NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
-import { ageOf, counted, oneLine } from '../text.ts'
+import { ageText, countedText, oneLine } from '../text.ts'
 
 const saying: Record<Need['kind'], string> = {
   approval: 'asks for leave',
@@ -22,7 +22,7 @@ const list: NamedCommand = {
   run: runList,
 }
 
-async function runList(context: Context): Promise<void> {
+async function runList(context: CommandContext): Promise<void> {
   const { print } = context
   await withClient(context, 'agent', async ({ client }) => {
     const { needs, more } = await client.call('need.list', {})
@@ -30,10 +30,12 @@ async function runList(context: Context): Promise<void> {
     if (needs.length === 0) return print.say('Nothing needs you. Nobody is blocked, and nobody waits for your answer.')
     await print.table(
       [{ head: 'SINCE' }, { head: 'WHO' }, { head: 'WHAT' }, { head: 'TEXT', mayShrink: true }, { head: 'KEY' }],
-      needs.map((need) => [ageOf(need.since), need.who, whatOf(need), need.text, need.key].map(oneLine)),
+      needs.map((need) => [ageText(need.since), need.who, whatOf(need), need.text, need.key].map(oneLine)),
     )
     const hidden = more > 0 ? ` ${more} more are not shown.` : ''
-    print.say(`${counted(needs.length, 'thing')} need${needs.length === 1 ? 's' : ''} you.${hidden}  ${howTo(needs)}`)
+    print.say(
+      `${countedText(needs.length, 'thing')} need${needs.length === 1 ? 's' : ''} you.${hidden}  ${howTo(needs)}`,
+    )
   })
 }
 

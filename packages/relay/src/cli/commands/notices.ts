@@ -2,9 +2,9 @@
 
 import { noticeText, occasionTexts } from '@agent-relay/sdk/internal/notice-text'
 import { type NoticeOccasion, noticeOccasions } from '@agent-relay/sdk/protocol'
-import type { CliCommand, Context, NamedCommand } from '../command.ts'
+import type { CliCommand, CommandContext, NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
-import { ageOf, counted, oneLine } from '../text.ts'
+import { ageText, countedText, oneLine } from '../text.ts'
 
 const list: NamedCommand = {
   name: 'list',
@@ -14,7 +14,7 @@ const list: NamedCommand = {
   run: runList,
 }
 
-async function runList(context: Context): Promise<void> {
+async function runList(context: CommandContext): Promise<void> {
   const { print } = context
   await withClient(context, 'agent', async ({ client }) => {
     const { notices } = await client.call('notice.list', {})
@@ -23,7 +23,7 @@ async function runList(context: Context): Promise<void> {
     await print.table(
       [{ head: 'AGENT' }, { head: 'WHEN' }, { head: 'MESSAGE' }, { head: 'ASKED' }],
       notices.map(({ agent, when, message = '', since }) =>
-        [agent, occasionTexts[when], message, ageOf(since)].map(oneLine),
+        [agent, occasionTexts[when], message, ageText(since)].map(oneLine),
       ),
     )
   })
@@ -40,7 +40,7 @@ interface AskOptions extends When {
 const ask: NamedCommand<AskOptions> = {
   name: 'ask',
   args: '<agent>',
-  takes: 'agents',
+  argumentKind: 'agents',
   text: 'be told once, by a message; what is so already is printed',
   options: {
     when: {
@@ -70,7 +70,7 @@ const ask: NamedCommand<AskOptions> = {
 const drop: NamedCommand<When> = {
   name: 'drop',
   args: '<agent>',
-  takes: 'agents',
+  argumentKind: 'agents',
   text: 'no longer be told of an agent',
   options: { when: { flags: '--when <what>', text: 'on this occasion alone', choices: [...noticeOccasions] } },
   examples: ['agent-relay notices drop Bob', 'agent-relay notices drop Bob --when ended'],
@@ -80,7 +80,7 @@ const drop: NamedCommand<When> = {
     await withClient(context, 'agent', async ({ client }) => {
       const { dropped } = await client.call('notice.drop', { agent, when: options.when })
       if (print.isJson) return void (await print.json({ agent, dropped }))
-      await print.line(`Dropped: ${counted(dropped, 'notice')} of ${oneLine(agent)}.`)
+      await print.line(`Dropped: ${countedText(dropped, 'notice')} of ${oneLine(agent)}.`)
     })
   },
 }

@@ -1,9 +1,9 @@
 // `prove`: tries our promises on the user's own machine. The promises are in the package @agent-relay/prove, which this command alone loads.
 
 import type { Proof } from '@agent-relay/prove'
-import { type CliCommand, CommandError, type Context, exits } from '../command.ts'
-import { awaitEnding } from '../ending.ts'
-import { counted, oneLine } from '../text.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../command.ts'
+import { endingSignal } from '../ending.ts'
+import { countedText, oneLine } from '../text.ts'
 
 interface ProveOptions {
   only?: string[]
@@ -22,14 +22,14 @@ export const prove: CliCommand<ProveOptions> = {
   run,
 }
 
-async function run({ options, print }: Context<ProveOptions>): Promise<number> {
+async function run({ options, print }: CommandContext<ProveOptions>): Promise<number> {
   // Imported here because they load the client and SQLite, which completion does not need.
   const { promiseNames, promises, prove: tryAll } = await import('@agent-relay/prove')
   const { ownRelay } = await import('../own-relay.ts')
   const unknown = options.only?.find((name) => !(promiseNames as string[]).includes(name))
   if (unknown !== undefined)
-    throw new CommandError(`There is no promise "${unknown}". There are: ${promiseNames.join(', ')}`, exits.usage)
-  const ending = awaitEnding()
+    throw new CommandError(`There is no promise "${unknown}". There are: ${promiseNames.join(', ')}`, exitCodes.usage)
+  const ending = endingSignal()
   let doing = ''
   const proofs = await tryAll({
     relay: ownRelay,
@@ -52,13 +52,13 @@ async function run({ options, print }: Context<ProveOptions>): Promise<number> {
   else {
     const rows = proofs.map((proof) => [proof.name, stateOf(proof), figureOf(proof), promises[proof.name].text])
     await print.table(
-      [{ head: 'PROMISE' }, { head: '' }, { head: 'FIGURE', mayShrink: true }, { head: 'WHAT IT SAYS', spare: 1 }],
+      [{ head: 'PROMISE' }, { head: '' }, { head: 'FIGURE', mayShrink: true }, { head: 'WHAT IT SAYS', dropRank: 1 }],
       rows,
     )
     for (const { name, why = '' } of broken) print.say(`${name} is broken: ${why}`)
     print.say(sumOf(proofs))
   }
-  return broken.length === 0 ? 0 : exits.refused
+  return broken.length === 0 ? 0 : exitCodes.refused
 }
 
 function stateOf({ holds }: Proof): string {
@@ -72,6 +72,6 @@ function figureOf({ holds, figure, why = '' }: Proof): string {
 function sumOf(proofs: Proof[]): string {
   const count = (state: boolean | null) => proofs.filter(({ holds }) => holds === state).length
   const skipped = count(null) === 0 ? '' : `, ${count(null)} could not be tried here`
-  const held = `${count(true)} of ${counted(proofs.length, 'promise')} held${skipped}`
+  const held = `${count(true)} of ${countedText(proofs.length, 'promise')} held${skipped}`
   return count(false) === 0 ? `${held}.` : `${held}, ${count(false)} broken.`
 }

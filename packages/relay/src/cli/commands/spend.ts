@@ -2,7 +2,7 @@
 
 import { countText, usdText } from '@agent-relay/sdk/internal/spend-text'
 import type { OutputOf, SpendGroup, SpendLine } from '@agent-relay/sdk/protocol'
-import type { CliCommand, Context } from '../command.ts'
+import type { CliCommand, CommandContext } from '../command.ts'
 import { withClient } from '../connection.ts'
 import { oneLine } from '../text.ts'
 
@@ -18,7 +18,7 @@ export const spend: CliCommand<SpendOptions> = {
   run,
 }
 
-async function run(context: Context<SpendOptions>): Promise<void> {
+async function run(context: CommandContext<SpendOptions>): Promise<void> {
   const { options, print } = context
   await withClient(context, 'anyone', async ({ client }) => {
     const answer = await client.call('spend.list', { by: options.by })
@@ -39,7 +39,7 @@ type Listed = OutputOf<'spend.list'>
 /** The columns of the table, with the cost where any is known: most vendors do not tell it. */
 function columnsOf({ by, total }: Listed) {
   const counts = ['IN', 'CACHED', 'OUT', 'TURNS', ...(total.usd === undefined ? [] : ['COST'])]
-  return [{ head: by.toUpperCase(), mayShrink: true }, ...counts.map((head) => ({ head, toTheRight: true }))]
+  return [{ head: by.toUpperCase(), mayShrink: true }, ...counts.map((head) => ({ head, alignsRight: true }))]
 }
 
 function row(name: string, { tokens, usd, turns }: Listed['total'], { total }: Listed): string[] {

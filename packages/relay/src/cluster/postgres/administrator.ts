@@ -2,9 +2,9 @@
 // its owner machine. Machines recognize these entries by their mark and do not judge them. No machine can make one.
 
 import type { MachineAdmitted, MachineRevoked } from '@agent-relay/sdk/protocol'
-import { keys } from '../../core/conflict-keys.ts'
+import { conflictKeys } from '../../core/conflict-keys.ts'
 import { administratorMark } from '../../core/journal.ts'
-import { ownedBy, sharedFormat } from '../../core/workspaces.ts'
+import { newestSharedFormat, sharingBeginFacts } from '../../core/workspaces.ts'
 import type { Client } from './connection.ts'
 
 /** Appends one entry. Only the owner of the schema may execute this SQL function and the others in this file. */
@@ -16,7 +16,7 @@ BEGIN
   INSERT INTO relay.journal (ws, seq, at, by, cause, machine, mark, entry) VALUES (w.ws, w.head + 1, v_at, 'agent-relay', v_mark, p_machine,
     v_mark, json_build_object('rule', 'cluster.proclaim', 'outcome', '{}'::json, 'facts', p_facts)::text);
   UPDATE relay.workspaces SET head = w.head + 1, decided = w.head + 1, at = v_at WHERE ws = w.ws;
-  INSERT INTO relay.keys (ws, key, seq) VALUES (w.ws, '${keys.machines}', w.head + 1) ON CONFLICT (ws, key) DO UPDATE SET seq = excluded.seq;
+  INSERT INTO relay.keys (ws, key, seq) VALUES (w.ws, '${conflictKeys.machines}', w.head + 1) ON CONFLICT (ws, key) DO UPDATE SET seq = excluded.seq;
   PERFORM pg_notify('relay_' || w.ws, (w.head + 1) || ' 0');
 END $$`
 
@@ -46,7 +46,7 @@ export async function tellMachines(client: Client, fact: MachineRevoked | Machin
 
 /** Gives the workspace the newest format and the named machine as its owner. Returns the former format. `client` acts as the owner of the schema. */
 export async function raiseFormat(client: Client, workspace: string, machine: string): Promise<number | undefined> {
-  const values = [workspace, machine, sharedFormat, JSON.stringify(ownedBy(machine))]
+  const values = [workspace, machine, newestSharedFormat, JSON.stringify(sharingBeginFacts(machine))]
   const { rows } = await client.query('SELECT relay.raise_1($1, $2, $3, $4) AS format', values)
   return rows[0].format ?? undefined
 }

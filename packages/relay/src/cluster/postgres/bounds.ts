@@ -2,7 +2,7 @@
 // bounds is left out, so that no other machine waits for it or reads it.
 
 import { pageEntriesMax } from '../cluster-journal.ts'
-import { secure } from './functions.ts'
+import { machineFunctionAttributes } from './functions.ts'
 import { lateStampsMax } from './presence-functions.ts'
 
 /** Limits on questions: open ones of one asking machine, those of each asker shown to a machine at once, and all that are shown to a machine at once. */
@@ -15,7 +15,7 @@ const presenceCharsMax = 4_000_000
  * open questions. The asking machine's row is locked, so that all its connections are counted together.
  */
 const ask = `CREATE OR REPLACE FUNCTION relay.ask_1(p_boot int, p_workspace text, p_id text, p_machine text, p_input text, p_ms int) RETURNS boolean
-LANGUAGE plpgsql STRICT ${secure} AS $$
+LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1(); v_to int := (SELECT id FROM relay.machines WHERE name = p_machine AND revoked_at IS NULL);
 BEGIN
   IF relay.stopped_1(m, 0, p_boot, 0, '') IS NOT NULL OR v_to IS NULL OR v_to = m.id THEN RETURN false; END IF;
@@ -31,7 +31,7 @@ END $$`
 
 /** Returns open questions to this machine: the oldest of each asking machine first, and no more than this machine can take at once. */
 const asked = `CREATE OR REPLACE FUNCTION relay.asked_1(p_boot int) RETURNS TABLE (id text, workspace text, machine text, input text)
-LANGUAGE plpgsql STRICT ${secure} AS $$
+LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1();
 BEGIN
   IF relay.stopped_1(m, 0, p_boot, 0, '') IS NOT NULL THEN RETURN; END IF;
@@ -43,7 +43,7 @@ BEGIN
 END $$`
 
 const present = `CREATE OR REPLACE FUNCTION relay.present_1(p_boot int, p_stamp bigint, p_rows json)
-RETURNS TABLE (workspace text, machine text, seen_ms bigint, stamp bigint, agents text, removed boolean) LANGUAGE plpgsql STRICT ${secure} AS $$
+RETURNS TABLE (workspace text, machine text, seen_ms bigint, stamp bigint, agents text, removed boolean) LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1(); v_stamp bigint := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
 BEGIN
   IF relay.stopped_1(m, 0, p_boot, 0, '') IS NOT NULL THEN RETURN; END IF;
@@ -65,7 +65,7 @@ BEGIN
 END $$`
 
 /** Deletes old conflict keys, under the lock of the workspace: an append that holds the lock then waits for no other transaction. */
-const prune = `CREATE OR REPLACE FUNCTION relay.prune_1(p_boot int, p_workspace text) RETURNS bigint LANGUAGE plpgsql STRICT ${secure} AS $$
+const prune = `CREATE OR REPLACE FUNCTION relay.prune_1(p_boot int, p_workspace text) RETURNS bigint LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE v_count bigint;
 BEGIN
   IF relay.stopped_1(relay.self_1(), 0, p_boot, 0, '') IS NOT NULL THEN RETURN 0; END IF;

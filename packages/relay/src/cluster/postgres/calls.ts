@@ -3,7 +3,7 @@
 import type { PostgresCluster } from './postgres-cluster.ts'
 
 /** The presence of one machine in one workspace, as that machine's daemon last told it. */
-export interface Told {
+export interface MachinePresence {
   workspace: string
   machine: string
   /** How long ago the machine's daemon was last heard of, in ms. */
@@ -15,7 +15,7 @@ export interface Told {
 }
 
 /** The presence of this machine: the agents as JSON. `agents` is '' if nothing has changed. */
-export interface Here {
+export interface OwnPresence {
   workspace: string
   agents: string
 }
@@ -27,8 +27,8 @@ export interface Here {
 export function tellPresence(
   cluster: PostgresCluster,
   stamp: number,
-  here: readonly Here[],
-): Promise<{ stamp: number; told: Told[] }> {
+  here: readonly OwnPresence[],
+): Promise<{ stamp: number; told: MachinePresence[] }> {
   return cluster.asReader(async (client, boot) => {
     const text = 'SELECT * FROM relay.present_2($1, $2, $3)'
     const { rows } = await client.query(text, [boot, stamp, JSON.stringify(here)])
@@ -53,7 +53,7 @@ export interface Question {
 }
 
 /** Puts a question to another machine. Returns false if it was not accepted: no such machine, or too many open questions. */
-export function put(
+export function putQuestion(
   cluster: PostgresCluster,
   { id, workspace, machine, input }: Question,
   ms: number,
@@ -65,18 +65,18 @@ export function put(
 }
 
 /** Returns the questions that this machine has not answered yet. */
-export function asked(cluster: PostgresCluster): Promise<Question[]> {
+export function unansweredQuestions(cluster: PostgresCluster): Promise<Question[]> {
   return cluster.asReader(async (client, boot) => (await client.query('SELECT * FROM relay.asked_1($1)', [boot])).rows)
 }
 
-export function answer(cluster: PostgresCluster, id: string, text: string): Promise<void> {
+export function putAnswer(cluster: PostgresCluster, id: string, text: string): Promise<void> {
   return cluster.asReader(
     async (client, boot) => void (await client.query('SELECT relay.answer_1($1, $2, $3)', [boot, id, text])),
   )
 }
 
 /** Returns the answer of another machine to a question that stands in the database; undefined if there is none yet. */
-export function answerTo(cluster: PostgresCluster, id: string): Promise<string | undefined> {
+export function readAnswer(cluster: PostgresCluster, id: string): Promise<string | undefined> {
   return cluster.asReader(async (client) => {
     return (await client.query('SELECT relay.answered_1($1) AS answer', [id])).rows[0].answer ?? undefined
   })

@@ -8,7 +8,7 @@ import type { Clock } from '../../machine/clock.ts'
 import { isLoopback } from '../../machine/loopback.ts'
 import { ClusterUnreachable, type ServerFault } from '../cluster-journal.ts'
 import { faultOf, isLoginFault, NotPostgres } from './faults.ts'
-import { nameOfRole } from './roles.ts'
+import { machineOfRole } from './roles.ts'
 
 export type Client = PgClient
 
@@ -49,7 +49,7 @@ export class LoginRefused extends Error {
 }
 
 /** Says in a refusal why the machine may not have been removed after all. */
-export function doubtOf({ fault }: LoginRefused): { why?: string } {
+export function loginFaultReason({ fault }: LoginRefused): { why?: string } {
   return fault?.kind === 'password' ? { why: fault.text } : {}
 }
 
@@ -59,7 +59,7 @@ export function isLoginRefused(error: unknown, address: ServerAddress): boolean 
 }
 
 /** Returns the certificates in a file's text; a file holds several while one certificate replaces another. */
-export function certificatesIn(text = ''): string[] {
+export function splitCertificates(text = ''): string[] {
   return text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
 }
 
@@ -67,7 +67,7 @@ export function certificatesIn(text = ''): string[] {
  * Makes the server prove that it knows this role, before the server gets a password. The real server has a verifier of each of our roles; another local
  * user's program on the server's port has none.
  */
-function mustProve(client: Client): { failure?: Error } {
+function requireServerProof(client: Client): { failure?: Error } {
   const { connection } = client as unknown as { connection: import('node:events').EventEmitter }
   let isProven = false
   const proof: { failure?: Error } = {}
@@ -104,7 +104,7 @@ async function connect(address: ServerAddress): Promise<Client> {
   })
   // Without a listener the first broken connection would end the process. The next question on the connection reports the error.
   client.on('error', () => {})
-  const proof = nameOfRole(address.user) === undefined ? undefined : mustProve(client)
+  const proof = machineOfRole(address.user) === undefined ? undefined : requireServerProof(client)
   const connecting = client.connect()
   const shown = isHere ? undefined : watchCertificate(client)
   streamOf(client).prependOnceListener('data', (bytes: Buffer) => {
@@ -161,7 +161,7 @@ export async function withClient<T>(address: ServerAddress, work: (client: Clien
 }
 
 /** Opens a second connection to the server of a connection that `withClient` has made; its questions do not wait for those of the first connection. */
-export function withAnother<T>(client: Client, work: (client: Client) => Promise<T>): Promise<T> {
+export function withSecondClient<T>(client: Client, work: (client: Client) => Promise<T>): Promise<T> {
   return withClient(addresses.get(client) as ServerAddress, work)
 }
 

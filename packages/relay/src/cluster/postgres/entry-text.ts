@@ -1,40 +1,45 @@
 // Converts journal entries to text that PostgreSQL can keep, and back.
 
-import type { Draft } from '../../core/journal.ts'
+import type { EntryDraft } from '../../core/journal.ts'
 import type { SharedDraft } from '../cluster-journal.ts'
-import { oddText } from '../keys.ts'
+import { unstorableCharacters } from '../keys.ts'
 
 /** Makes the last three arguments of an SQL function that stores drafts: the fields that the function reads, the rest of each draft, and the payloads. */
-export function draftTexts(drafts: readonly (Draft | SharedDraft)[]): [string, string, string] {
+export function draftTexts(drafts: readonly (EntryDraft | SharedDraft)[]): [string, string, string] {
   const payloads = drafts.some(({ payload }) => payload) ? drafts.map(payloadOf) : []
   return [JSON.stringify(drafts.map(headOf)), JSON.stringify(drafts.map(entryText)), JSON.stringify(payloads)]
 }
 
 /** COMPAT(0.1): lists the homes that the drafts give or move, which the database keeps in format 1. */
-export function homesText(drafts: readonly Draft[]): string {
+export function homesText(drafts: readonly EntryDraft[]): string {
   const homed = drafts.flatMap(({ facts }) => facts.flatMap((fact) => (fact.type === 'agent.homed' ? [fact] : [])))
-  return JSON.stringify(homed.map(({ agent, machine, epoch }) => ({ agent: plainText(agent), machine, epoch })))
+  return JSON.stringify(homed.map(({ agent, machine, epoch }) => ({ agent: toStorableText(agent), machine, epoch })))
 }
 
-function headOf(draft: Draft | SharedDraft) {
+function headOf(draft: EntryDraft | SharedDraft) {
   const { at, by, cause } = draft
-  return { at, by: plainText(by), cause: plainText(cause), ...('writes' in draft ? { writes: draft.writes } : {}) }
+  return {
+    at,
+    by: toStorableText(by),
+    cause: toStorableText(cause),
+    ...('writes' in draft ? { writes: draft.writes } : {}),
+  }
 }
 
-function entryText(draft: Draft): string {
+function entryText(draft: EntryDraft): string {
   const { at: _, by: __, cause: ___, payload: ____, writes: _____, ...rest } = draft as SharedDraft
   return JSON.stringify(rest)
 }
 
-function payloadOf({ payload }: Draft): string | null {
+function payloadOf({ payload }: EntryDraft): string | null {
   return payload ? Buffer.from(payload).toString('base64') : null
 }
 
 /** Encodes any text as one that the server can keep; different texts stay different. */
-export function plainText(text: string): string {
-  return oddText.test(text) || text.startsWith('\\') ? `\\${JSON.stringify(text)}` : text
+export function toStorableText(text: string): string {
+  return unstorableCharacters.test(text) || text.startsWith('\\') ? `\\${JSON.stringify(text)}` : text
 }
 
-export function fromPlain(text: string): string {
+export function fromStorableText(text: string): string {
   return text.startsWith('\\') ? JSON.parse(text.slice(1)) : text
 }

@@ -4,16 +4,16 @@
 import type { X509Certificate } from 'node:crypto'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import type { ServerFault } from '../cluster-journal.ts'
-import { nameOfRole } from './roles.ts'
+import { machineOfRole } from './roles.ts'
 
 /** The server, and the role that logs in, for the text of a fault. */
-interface At {
+interface ServerLogin {
   host: string
   database: string
   user: string
   ca?: string
 }
-type Known = Omit<ServerFault, 'text'> & { text: string | ((at: At) => string) }
+type KnownFault = Omit<ServerFault, 'text'> & { text: string | ((at: ServerLogin) => string) }
 
 /** An error of the driver, with the server's certificate if that was the cause. */
 interface Thrown {
@@ -28,11 +28,11 @@ interface Thrown {
 export class NotPostgres extends Error {}
 
 /** Makes a fault that lasts until somebody acts on the server; asking again is useless. */
-const lasting = (kind: ServerFault['kind'], text: Known['text']): Known => ({ kind, isLasting: true, text })
-const passing = (kind: ServerFault['kind'], text: Known['text']): Known => ({ kind, isLasting: false, text })
+const lasting = (kind: ServerFault['kind'], text: KnownFault['text']): KnownFault => ({ kind, isLasting: true, text })
+const passing = (kind: ServerFault['kind'], text: KnownFault['text']): KnownFault => ({ kind, isLasting: false, text })
 
 /** Returns the machine to which the role belongs; undefined for a person's role, such as the administrator's. */
-const machineOf = ({ user }: At) => nameOfRole(user)
+const machineOf = ({ user }: ServerLogin) => machineOfRole(user)
 
 const invitedAgain = (name: string | undefined) =>
   `Have this machine let in again: agent-relay machine revoke ${name}, agent-relay machine invite ${name} on another one, then agent-relay machine join here.`
@@ -43,7 +43,7 @@ const older = lasting(
 )
 
 /** Faults by the error code of the server or of the operating system. */
-const byCode: Record<string, Known> = {
+const byCode: Record<string, KnownFault> = {
   '28P01': lasting('password', (at) =>
     machineOf(at) === undefined
       ? `The server does not accept this password for ${at.user}.`
@@ -125,11 +125,11 @@ const withoutTls = lasting(
 )
 
 /** Faults by the driver's error messages, since the driver has no codes of its own. */
-const byWords: [RegExp, Known][] = [
+const byWords: [RegExp, KnownFault][] = [
   [/does not support SSL/, withoutTls],
   [/error establishing an SSL connection|^received invalid response/, notPostgres],
   [/^Connection terminated unexpectedly$/, passing('away', 'The server has ended the connection without a word.')],
-  [/timeout/i, byCode.ETIMEDOUT as Known],
+  [/timeout/i, byCode.ETIMEDOUT as KnownFault],
 ]
 
 /** Whether the server refused the login: the role may not log in any more, or has another password since the machine was invited again. */
@@ -137,7 +137,7 @@ export function isLoginFault({ kind }: ServerFault): boolean {
   return kind === 'removed' || kind === 'password'
 }
 
-function knownFor(error: Thrown): Known | undefined {
+function knownFor(error: Thrown): KnownFault | undefined {
   const { code = '', message, routine } = error
   if (error instanceof NotPostgres) return notPostgres
   if (code === '28000' && routine === 'InitializeSessionUserId') return removed
@@ -147,7 +147,7 @@ function knownFor(error: Thrown): Known | undefined {
 }
 
 /** Returns the fault for an error thrown by a question to this server. An unknown error counts as passing, in the error's own words. */
-export function faultOf(thrown: unknown, at: At): ServerFault {
+export function faultOf(thrown: unknown, at: ServerLogin): ServerFault {
   const error = thrown as Thrown
   if (error.fault) return error.fault
   const known = knownFor(error)

@@ -6,7 +6,7 @@
 // The functions rely on READ COMMITTED: each statement sees what was committed before it began, so data read after the lock is new. At a stricter level
 // the lock itself fails with 40001 if another machine has appended meanwhile.
 
-import { aheadMsMax, pageEntriesMax } from '../cluster-journal.ts'
+import { entryAheadMsMax, pageEntriesMax } from '../cluster-journal.ts'
 
 /** Maximum text of entries in one answer, so that a replica need not hold all that it has missed at once. */
 export const pageBytesMax = 8 * 1024 * 1024
@@ -21,7 +21,7 @@ export const draftsMax = 1_000
 const byIndex = ['seqscan', 'bitmapscan', 'sort'].map((way) => `SET enable_${way} = off`)
 
 /** Attributes of every function that machines may execute. */
-export const secure = `SECURITY DEFINER SET search_path = pg_catalog, pg_temp ${byIndex.join(' ')}`
+export const machineFunctionAttributes = `SECURITY DEFINER SET search_path = pg_catalog, pg_temp ${byIndex.join(' ')}`
 
 /** The one row type of all answers: the first row gives the result, and later rows carry entries. */
 const rowType = `CREATE TYPE relay.row_1 AS
@@ -54,7 +54,7 @@ $$`
 
 /** Registers the start of a daemon: an earlier daemon with the same identity is fenced off from here on. */
 const hello = `CREATE FUNCTION relay.hello_1(p_version text) RETURNS TABLE (id int, name text, boot int)
-LANGUAGE sql STRICT ${secure} AS $$
+LANGUAGE sql STRICT ${machineFunctionAttributes} AS $$
   UPDATE relay.machines m SET boot = m.boot + 1, booted_at = now(), version = left(p_version, 40)
   WHERE m.id = (SELECT s.id FROM relay.self_1() s) RETURNING m.id, m.name, m.boot
 $$`
@@ -63,18 +63,18 @@ $$`
  * Registers a new connection of a daemon. The function writes, so that its commit waits for a synchronous standby: whatever this machine finds stored
  * after that, such as an entry whose answer was lost, is on the standby as well.
  */
-const back = `CREATE FUNCTION relay.back_1() RETURNS void LANGUAGE sql ${secure} AS $$
+const back = `CREATE FUNCTION relay.back_1() RETURNS void LANGUAGE sql ${machineFunctionAttributes} AS $$
   UPDATE relay.machines SET back_at = now() WHERE id = (SELECT id FROM relay.self_1())
 $$`
 
 /** Lets an invited machine take its place: once, and in time. A removed machine may have been invited again. */
-const join = `CREATE FUNCTION relay.join_1() RETURNS text LANGUAGE sql ${secure} AS $$
+const join = `CREATE FUNCTION relay.join_1() RETURNS text LANGUAGE sql ${machineFunctionAttributes} AS $$
   UPDATE relay.machines SET joined_at = now(), invited_until = NULL, revoked_at = NULL
   WHERE role = session_user AND invited_until > now() RETURNING name
 $$`
 
 /** Begins to share a workspace. A repeated call returns the same number; NULL means that the name belongs to another workspace. */
-const create = `CREATE FUNCTION relay.create_1(p_id text, p_name text) RETURNS int LANGUAGE plpgsql STRICT ${secure} AS $$
+const create = `CREATE FUNCTION relay.create_1(p_id text, p_name text) RETURNS int LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 BEGIN
   IF (relay.self_1()).id IS NULL THEN RETURN NULL; END IF;
   INSERT INTO relay.workspaces (id, name) VALUES (p_id, p_name) ON CONFLICT DO NOTHING;
@@ -82,12 +82,12 @@ BEGIN
 END $$`
 
 const list = `CREATE FUNCTION relay.list_1() RETURNS TABLE (ws int, id text, name text, format int, head bigint)
-LANGUAGE sql STABLE ${secure} AS $$
+LANGUAGE sql STABLE ${machineFunctionAttributes} AS $$
   SELECT w.ws, w.id, w.name, w.format, w.head FROM relay.workspaces w WHERE (relay.self_1()).id IS NOT NULL ORDER BY w.ws
 $$`
 
 const follow = `CREATE FUNCTION relay.follow_1(p_workspace text, p_boot int, p_seq bigint, p_mark text, p_limit int)
-RETURNS SETOF relay.row_1 LANGUAGE plpgsql STRICT ${secure} AS $$
+RETURNS SETOF relay.row_1 LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE w relay.workspaces; v_stopped text;
 BEGIN
   SELECT * INTO STRICT w FROM relay.workspaces WHERE id = p_workspace;
@@ -100,13 +100,13 @@ END $$`
 
 /** Returns entries like `follow_1`, and no other machine can append before this transaction ends. */
 const turn = `CREATE FUNCTION relay.turn_1(p_workspace text, p_boot int, p_seq bigint, p_mark text)
-RETURNS SETOF relay.row_1 LANGUAGE plpgsql STRICT ${secure} AS $$
+RETURNS SETOF relay.row_1 LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 BEGIN
   IF (relay.self_1()).id IS NOT NULL THEN PERFORM FROM relay.workspaces WHERE id = p_workspace FOR NO KEY UPDATE; END IF;
   RETURN QUERY SELECT * FROM relay.follow_1(p_workspace, p_boot, p_seq, p_mark, ${pageEntriesMax});
 END $$`
 
-const payload = `CREATE FUNCTION relay.payload_1(p_workspace text, p_seq bigint) RETURNS bytea LANGUAGE sql STABLE STRICT ${secure} AS $$
+const payload = `CREATE FUNCTION relay.payload_1(p_workspace text, p_seq bigint) RETURNS bytea LANGUAGE sql STABLE STRICT ${machineFunctionAttributes} AS $$
   SELECT j.payload FROM relay.journal j JOIN relay.workspaces w ON w.ws = j.ws
   WHERE w.id = p_workspace AND j.seq = p_seq AND (relay.self_1()).id IS NOT NULL
 $$`
@@ -147,7 +147,7 @@ END $$`
 const store = `CREATE FUNCTION relay.store_1(w relay.workspaces, p_machine int, p_stem text, p_note boolean, p_writes json, p_homes json,
   p_drafts json, p_entries json, p_payloads json) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE v_ats text; v_at bigint; v_head bigint;
-  v_latest bigint := (extract(epoch FROM clock_timestamp()) * 1000)::bigint + ${aheadMsMax};
+  v_latest bigint := (extract(epoch FROM clock_timestamp()) * 1000)::bigint + ${entryAheadMsMax};
 BEGIN
   WITH stored AS (
     INSERT INTO relay.journal (ws, seq, at, by, cause, machine, mark, entry, payload)
@@ -168,12 +168,12 @@ BEGIN
 END $$`
 
 /** Stores all drafts or none, in one statement. The lock is held until the commit, so numbers follow the order of commits and have no gaps. */
-const append = appendUnless('')
+const append = makeAppendSql('')
 
 /** Makes the SQL of `append_1`. `refusal`: a statement that runs once the workspace is known and locked. */
-export function appendUnless(refusal: string): string {
+export function makeAppendSql(refusal: string): string {
   return `CREATE OR REPLACE FUNCTION relay.append_1(p_workspace text, p_boot int, p_seq bigint, p_mark text, p_reads json, p_writes json, p_homes json,
-  p_drafts json, p_entries json, p_payloads json) RETURNS SETOF relay.row_1 LANGUAGE plpgsql STRICT ${secure} AS $$
+  p_drafts json, p_entries json, p_payloads json) RETURNS SETOF relay.row_1 LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE w relay.workspaces; m relay.machines := relay.self_1(); v_kind text; v_agent text; v_ats text;
   v_stem text := left(replace(gen_random_uuid()::text, '-', ''), 16);
 BEGIN
@@ -202,11 +202,11 @@ const inner = [self, stopped, page, objection, store]
 const forMachines = [hello, back, join, create, list, follow, turn, payload, append]
 
 /** The first form of all functions, in the order in which the database must make them. */
-export const functions1 = [rowType, ...inner, ...forMachines]
+export const functionsOfStep1 = [rowType, ...inner, ...forMachines]
 
 /** Names of the functions that the role of machines may execute. */
-export const grants1 = forMachines.map(nameOf)
+export const grantsOfStep1 = forMachines.map(sqlFunctionName)
 
-export function nameOf(sql: string): string {
+export function sqlFunctionName(sql: string): string {
   return (/FUNCTION (relay\.\w+)/.exec(sql) as RegExpExecArray)[1] as string
 }

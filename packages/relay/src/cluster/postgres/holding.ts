@@ -2,8 +2,8 @@
 // that begins one and falls silent would stop all others. PostgreSQL itself says which connection waits for which, whatever kind of lock it is.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Client, withAnother } from './connection.ts'
-import { secure } from './functions.ts'
+import { type Client, withSecondClient } from './connection.ts'
+import { machineFunctionAttributes } from './functions.ts'
 import { machineRole, ownerRole } from './roles.ts'
 
 /** Maximum time that others wait for a machine. An honest turn lasts one round trip, and the server ends it after a second of silence. */
@@ -49,7 +49,7 @@ const endHolders = `CREATE FUNCTION relay.end_holders_1(p_waiter int, p_ms int) 
 $$`
 
 /** Ends machines that hold up others, called by a waiting machine. However often it is called, only machines that others waited for that long are ended. */
-const free = `CREATE FUNCTION relay.free_1() RETURNS bigint LANGUAGE sql VOLATILE ${secure} AS $$
+const free = `CREATE FUNCTION relay.free_1() RETURNS bigint LANGUAGE sql VOLATILE ${machineFunctionAttributes} AS $$
   SELECT relay.end_holders_1(NULL, ${holdMsMax}) WHERE (relay.self_1()).id IS NOT NULL
 $$`
 
@@ -57,7 +57,7 @@ $$`
 export const holdingFunctions = { inner: [endHolders], forMachines: [free] }
 
 /** Asks the database to end machines that hold up this one. Does nothing if the database has an older schema. */
-export async function endHolder(client: Client): Promise<void> {
+export async function endBlockingMachines(client: Client): Promise<void> {
   await client.query(
     `DO $$ BEGIN IF to_regproc('relay.free_1') IS NOT NULL THEN PERFORM relay.free_1(); END IF; END $$`,
   )
@@ -73,7 +73,7 @@ const administratorLock = 7_365_111
 export async function withBlockersEnded<T>(client: Client, work: () => Promise<T>): Promise<T> {
   const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
   const done = new AbortController()
-  const cleared = withAnother(client, (helper) => clear(helper, rows[0].pid, done.signal))
+  const cleared = withSecondClient(client, (helper) => clear(helper, rows[0].pid, done.signal))
   // If ending the blockers fails, the work itself reports the error and waits as long as it must.
   cleared.catch(() => {})
   try {

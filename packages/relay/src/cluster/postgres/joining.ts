@@ -4,11 +4,11 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Client, isLoginRefused, LoginRefused, type ServerAddress, withClient } from './connection.ts'
-import { secure } from './functions.ts'
-import { type Credentials, transact, verifierOf } from './machine-roles.ts'
+import { machineFunctionAttributes } from './functions.ts'
+import { type Credentials, inTransaction, scramVerifierOf } from './machine-roles.ts'
 import { type Parcel, takeParcel } from './parcel.ts'
 
-export { nameOfRole } from './roles.ts'
+export { machineOfRole } from './roles.ts'
 
 /** Adds a column for the role of a machine's invitation, which is set while there is an invitation. */
 export const joiningTables = ['ALTER TABLE relay.machines ADD COLUMN invitation name UNIQUE']
@@ -17,7 +17,7 @@ export const joiningTables = ['ALTER TABLE relay.machines ADD COLUMN invitation 
  * Lets an invited machine take its place: once, and in time. A removed machine may have been invited again. From here on the invitation may act as the
  * machine's role, to set its password. The clock is asked for the time, since a transaction may be old.
  */
-const join = `CREATE FUNCTION relay.join_2() RETURNS TABLE (machine text, role name) LANGUAGE plpgsql ${secure} AS $$
+const join = `CREATE FUNCTION relay.join_2() RETURNS TABLE (machine text, role name) LANGUAGE plpgsql ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines;
 BEGIN
   UPDATE relay.machines o SET joined_at = now(), invited_until = NULL, revoked_at = NULL
@@ -28,7 +28,7 @@ BEGIN
 END $$`
 
 /** Ends the invitation's right to act as the machine's role. Called once the machine has a password. */
-const joined = `CREATE FUNCTION relay.joined_2() RETURNS void LANGUAGE plpgsql ${secure} AS $$
+const joined = `CREATE FUNCTION relay.joined_2() RETURNS void LANGUAGE plpgsql ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines;
 BEGIN
   SELECT * INTO STRICT m FROM relay.machines o WHERE o.invitation = session_user AND o.invited_until IS NULL;
@@ -38,7 +38,7 @@ END $$`
 export const joiningFunctions = [join, joined]
 
 /** Thrown if the answer to the last statement was lost and the server cannot be asked: the machine may have joined with a password that nobody knows now. */
-export class JoinUnsure extends Error {}
+export class JoinOutcomeUnknown extends Error {}
 
 const [triesMax, tryMs] = [5, 1_000]
 
@@ -51,7 +51,7 @@ export async function joinCluster(
   let parcel: Parcel | undefined
   try {
     await withClient(invitation, (client) =>
-      transact(client, async () => {
+      inTransaction(client, async () => {
         parcel = await takeParcel(client, invitation.password as string)
         const found = await takePlace(client, password)
         place = found
@@ -68,7 +68,7 @@ async function takePlace(client: Client, password: string): Promise<{ machine: s
   const { rows } = await client.query('SELECT * FROM relay.join_2()')
   if (rows.length === 0) throw new LoginRefused('this invitation was used before, or has expired')
   await client.query(`SET LOCAL ROLE ${client.escapeIdentifier(rows[0].role)}`)
-  await client.query(`ALTER ROLE CURRENT_USER PASSWORD ${client.escapeLiteral(verifierOf(password))}`)
+  await client.query(`ALTER ROLE CURRENT_USER PASSWORD ${client.escapeLiteral(scramVerifierOf(password))}`)
   await client.query('RESET ROLE')
   await client.query('SELECT relay.joined_2()')
   return rows[0]
@@ -82,7 +82,7 @@ async function hasJoined(address: ServerAddress): Promise<boolean> {
       return true
     } catch (error) {
       if (isLoginRefused(error, address)) return false
-      if (tries === triesMax) throw new JoinUnsure((error as Error).message)
+      if (tries === triesMax) throw new JoinOutcomeUnknown((error as Error).message)
     }
     await pause(tryMs)
   }

@@ -2,8 +2,8 @@
 // believes nothing but the role that has logged in. The conflict keys that an entry changes are kept beside it, so that machines can check them. No homes
 // of agents are kept here, because a machine could lie about them. An entry too long for a machine to read is not handed out.
 
-import { aheadMsMax, entryBytesMax, pageEntriesMax } from '../cluster-journal.ts'
-import { appendUnless, draftsMax, pageBytesMax, secure } from './functions.ts'
+import { entryAheadMsMax, entryBytesMax, pageEntriesMax } from '../cluster-journal.ts'
+import { draftsMax, machineFunctionAttributes, makeAppendSql, pageBytesMax } from './functions.ts'
 
 /** Maximum size of a payload in the database; a run's payload is at most half of it. */
 const payloadBytesMax = 16 * 1024 * 1024
@@ -33,7 +33,7 @@ const page = `CREATE FUNCTION relay.page_2(p_ws int, p_seq bigint, p_limit int) 
 $$`
 
 const follow = `CREATE FUNCTION relay.follow_2(p_workspace text, p_boot int, p_seq bigint, p_mark text, p_limit int)
-RETURNS SETOF relay.row_2 LANGUAGE plpgsql STRICT ${secure} AS $$
+RETURNS SETOF relay.row_2 LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE w relay.workspaces; v_stopped text;
 BEGIN
   SELECT * INTO STRICT w FROM relay.workspaces WHERE id = p_workspace;
@@ -46,7 +46,7 @@ END $$`
 
 /** Returns entries like `follow_2`, and no other machine can append before this transaction ends. */
 const turn = `CREATE FUNCTION relay.turn_2(p_workspace text, p_boot int, p_seq bigint, p_mark text)
-RETURNS SETOF relay.row_2 LANGUAGE plpgsql STRICT ${secure} AS $$
+RETURNS SETOF relay.row_2 LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 BEGIN
   IF (relay.self_1()).id IS NOT NULL THEN PERFORM FROM relay.workspaces WHERE id = p_workspace FOR NO KEY UPDATE; END IF;
   RETURN QUERY SELECT * FROM relay.follow_2(p_workspace, p_boot, p_seq, p_mark, ${pageEntriesMax});
@@ -70,7 +70,7 @@ END $$`
 const store = `CREATE FUNCTION relay.store_2(w relay.workspaces, p_machine int, p_stem text, p_drafts json, p_entries json, p_payloads json)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE v_ats text; v_at bigint; v_head bigint; v_decides boolean;
-  v_latest bigint := (extract(epoch FROM clock_timestamp()) * 1000)::bigint + ${aheadMsMax};
+  v_latest bigint := (extract(epoch FROM clock_timestamp()) * 1000)::bigint + ${entryAheadMsMax};
 BEGIN
   WITH stored AS (
     INSERT INTO relay.journal (ws, seq, at, by, cause, machine, mark, entry, payload, writes)
@@ -98,7 +98,7 @@ const former = `SELECT a.kind, a.seq, a.at, a.by, a.cause, a.machine, a.mark, a.
 
 /** Stores all drafts or none, in one statement. The lock is held until the commit, so numbers follow the order of commits and have no gaps. */
 const append = `CREATE FUNCTION relay.append_2(p_workspace text, p_boot int, p_seq bigint, p_mark text, p_reads json, p_homes json,
-  p_drafts json, p_entries json, p_payloads json) RETURNS SETOF relay.row_2 LANGUAGE plpgsql STRICT ${secure} AS $$
+  p_drafts json, p_entries json, p_payloads json) RETURNS SETOF relay.row_2 LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE w relay.workspaces; m relay.machines := relay.self_1(); v_kind text; v_ats text;
   v_stem text := left(replace(gen_random_uuid()::text, '-', ''), 16);
 BEGIN
@@ -124,5 +124,5 @@ END $$`
 const guard =
   "IF w.format > 1 THEN RAISE 'this workspace needs a newer Agent Relay' USING ERRCODE = 'feature_not_supported'; END IF;"
 
-export const judgedInner = [column, ...causes, rowType, page, isBehind, store, appendUnless(guard)]
+export const judgedInnerStatements = [column, ...causes, rowType, page, isBehind, store, makeAppendSql(guard)]
 export const judgedFunctions = [follow, turn, append]

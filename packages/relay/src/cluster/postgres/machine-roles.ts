@@ -40,7 +40,7 @@ export async function makeRoles(client: Client, name: string, until: Date): Prom
   const invitation = `${role}_invited`
   const password = randomBytes(18).toString('base64url')
   const [machine, invited] = [role, invitation].map((each) => client.escapeIdentifier(each))
-  const secret = `PASSWORD ${client.escapeLiteral(verifierOf(password))} VALID UNTIL ${client.escapeLiteral(until.toISOString())}`
+  const secret = `PASSWORD ${client.escapeLiteral(scramVerifierOf(password))} VALID UNTIL ${client.escapeLiteral(until.toISOString())}`
   await client.query(`CREATE ROLE ${machine} LOGIN CONNECTION LIMIT ${connectionsMax}`)
   await client.query(`GRANT ${machineRole} TO ${machine}`)
   await client.query(`GRANT ${machine} TO ${ownerRole} WITH ADMIN OPTION`)
@@ -89,7 +89,7 @@ async function unlessForbidden(work: () => Promise<void>, ...others: string[]): 
 export async function dropRole(client: Client, role: string): Promise<void> {
   const name = client.escapeIdentifier(role)
   await unlessForbidden(async () => {
-    await throwOut(client, role)
+    await forbidLogin(client, role)
     await asMember(client, role, () => client.query(`DROP OWNED BY ${name}`))
     await client.query(`DROP ROLE ${name}`)
   }, needed)
@@ -112,7 +112,7 @@ async function asMember<T>(client: Client, role: string, work: () => Promise<T>)
 }
 
 /** Forbids the role to log in and ends the role's connections. Returns how many were ended. */
-export function throwOut(client: Client, role: string): Promise<number> {
+export function forbidLogin(client: Client, role: string): Promise<number> {
   return asMember(client, role, async () => {
     let ended = 0
     for (let tries = 1; ; tries++) {
@@ -146,13 +146,13 @@ async function endSessions(client: Client, role: string): Promise<number> {
 
 /** Runs the work in one transaction, with the rights of the owner of the tables. */
 export function actAsOwner<T>(client: Client, work: () => Promise<T>): Promise<T> {
-  return transact(client, async () => {
+  return inTransaction(client, async () => {
     await client.query(`SET LOCAL ROLE ${ownerRole}`)
     return work()
   })
 }
 
-export async function transact<T>(client: Client, work: () => Promise<T>): Promise<T> {
+export async function inTransaction<T>(client: Client, work: () => Promise<T>): Promise<T> {
   await client.query('BEGIN')
   try {
     const done = await work()
@@ -165,7 +165,7 @@ export async function transact<T>(client: Client, work: () => Promise<T>): Promi
 }
 
 /** Makes the SCRAM verifier that the server keeps instead of a password (RFC 5803). */
-export function verifierOf(password: string): string {
+export function scramVerifierOf(password: string): string {
   const salt = randomBytes(16)
   const salted = pbkdf2Sync(password, salt, iterations, 32, 'sha256')
   const keyed = (text: string) => createHmac('sha256', salted).update(text).digest()

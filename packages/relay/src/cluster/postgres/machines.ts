@@ -4,13 +4,13 @@
 import { raiseFormat, tellMachines } from './administrator.ts'
 import type { Client } from './connection.ts'
 import { withBlockersEnded } from './holding.ts'
-import { actAsOwner, type Credentials, dropRole, makeRoles, throwOut, transact } from './machine-roles.ts'
-import { type Parcel, seal } from './parcel.ts'
+import { actAsOwner, type Credentials, dropRole, forbidLogin, inTransaction, makeRoles } from './machine-roles.ts'
+import { type Parcel, sealParcel } from './parcel.ts'
 import { ownerRole } from './roles.ts'
 
 const inviteMs = 10 * 60_000
 
-export interface Inviting {
+export interface InvitationOptions {
   now?: number
   /** Data that goes with the invitation, sealed so that only the invitation's secret opens it. */
   parcel?: Parcel
@@ -20,16 +20,16 @@ export interface Inviting {
 export function inviteMachine(
   client: Client,
   name: string,
-  { now = Date.now(), parcel }: Inviting = {},
+  { now = Date.now(), parcel }: InvitationOptions = {},
 ): Promise<Required<Credentials>> {
   return withBlockersEnded(client, async () => {
     await dropInvitations(client)
     const until = new Date(now + inviteMs)
-    const { invitation, password, former } = await transact(client, async () => {
+    const { invitation, password, former } = await inTransaction(client, async () => {
       const made = await makeRoles(client, name, until)
       await client.query(`SET LOCAL ROLE ${ownerRole}`)
-      const sealed = parcel && seal(made.password, parcel)
-      return { ...made, former: await place(client, name, { ...made, sealed }, until) }
+      const sealed = parcel && sealParcel(made.password, parcel)
+      return { ...made, former: await writeMachineRow(client, name, { ...made, sealed }, until) }
     })
     for (const role of former) await dropRole(client, role)
     return { user: invitation, password }
@@ -40,7 +40,7 @@ export function inviteMachine(
  * Writes the machine's row. A new invitation for the same name replaces an unused one. A removed machine keeps its row, because its entries name the row.
  * Returns the roles that nobody needs any more.
  */
-async function place(
+async function writeMachineRow(
   client: Client,
   name: string,
   { role, invitation, sealed = null }: { role: string; invitation: string; sealed?: string | null },
@@ -90,23 +90,27 @@ export function giveWorkspace(client: Client, workspace: string, machine: string
 }
 
 /** ok: the machine can neither log in nor go on. withdrawn: the machine had not joined yet, and no longer can. last: no machine would be left. */
-export type Revoked = { kind: 'ok'; ended: number } | { kind: 'withdrawn' } | { kind: 'last' } | { kind: 'unknown' }
+export type RevokeResult =
+  | { kind: 'ok'; ended: number }
+  | { kind: 'withdrawn' }
+  | { kind: 'last' }
+  | { kind: 'unknown' }
 
 /**
  * Removes a machine. It is thrown out before its rows are changed: while it is connected it may hold locks on them, also on its own row and role. Any
  * other machine that holds such locks is ended meanwhile. A repeated call ends the connections that the machine has by then.
  */
-export function revokeMachine(client: Client, name: string): Promise<Revoked> {
+export function revokeMachine(client: Client, name: string): Promise<RevokeResult> {
   return withBlockersEnded(client, () => revoke(client, name))
 }
 
-async function revoke(client: Client, name: string): Promise<Revoked> {
+async function revoke(client: Client, name: string): Promise<RevokeResult> {
   const machines = await actAsOwner(client, () => machinesOf(client))
   const meant = machines.find((each) => each.name === name)
   if (!meant) return { kind: 'unknown' }
   if (isLast(machines, meant)) return { kind: 'last' }
   if (meant.invitation !== null) await dropRole(client, meant.invitation)
-  const ended = await throwOut(client, meant.role)
+  const ended = await forbidLogin(client, meant.role)
   const isWithdrawn = meant.joined_at === null
   const isRemoved = await removeRow(client, meant)
   if (!isRemoved) await client.query(`ALTER ROLE ${client.escapeIdentifier(meant.role)} LOGIN`)

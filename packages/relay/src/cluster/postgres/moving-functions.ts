@@ -2,16 +2,18 @@
 // released. A workspace of format 0 is being copied: no machine opens it.
 
 import { copyMark } from '../../core/journal.ts'
-import { aheadMsMax } from '../cluster-journal.ts'
-import { secure } from './functions.ts'
+import { entryAheadMsMax } from '../cluster-journal.ts'
+import { machineFunctionAttributes } from './functions.ts'
 
 const tablesOfWorkspace = ['journal', 'keys', 'homes', 'snapshots', 'presence', 'asks']
 
 /** Deletes everything that belongs to the workspace `w` except its row. */
-export const emptied = tablesOfWorkspace.map((table) => `DELETE FROM relay.${table} WHERE ws = w.ws;`).join(' ')
+export const emptyWorkspaceSql = tablesOfWorkspace
+  .map((table) => `DELETE FROM relay.${table} WHERE ws = w.ws;`)
+  .join(' ')
 
 /** Begins the copying, and first removes the rest of an earlier try. Returns 'there' if the workspace is shared already. */
-const moveIn = `CREATE FUNCTION relay.move_in_1(p_id text, p_name text, p_boot int) RETURNS text LANGUAGE plpgsql STRICT ${secure} AS $$
+const moveIn = `CREATE FUNCTION relay.move_in_1(p_id text, p_name text, p_boot int) RETURNS text LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1(); w relay.workspaces; v_stopped text := relay.stopped_1(m, 0, p_boot, 0, '');
 BEGIN
   IF v_stopped IS NOT NULL THEN RETURN v_stopped; END IF;
@@ -19,14 +21,14 @@ BEGIN
   SELECT * INTO w FROM relay.workspaces WHERE id = p_id FOR UPDATE;
   IF w.ws IS NULL OR w.name <> p_name THEN RETURN 'taken'; END IF;
   IF w.format > 0 THEN RETURN 'there'; END IF;
-  ${emptied}
+  ${emptyWorkspaceSql}
   UPDATE relay.workspaces SET head = 0, decided = 0, at = 0 WHERE ws = w.ws;
   RETURN 'ok';
 END $$`
 
 /** Copies entries with their times and numbers. Returns false if another machine has begun to copy the workspace meanwhile. */
 const copy = `CREATE FUNCTION relay.copy_1(p_workspace text, p_boot int, p_seq bigint, p_stem text, p_writes json, p_homes json,
-  p_drafts json, p_entries json, p_payloads json) RETURNS boolean LANGUAGE plpgsql STRICT ${secure} AS $$
+  p_drafts json, p_entries json, p_payloads json) RETURNS boolean LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1(); w relay.workspaces; v_head bigint; v_at bigint;
 BEGIN
   IF relay.stopped_1(m, 0, p_boot, 0, '') IS NOT NULL THEN RETURN false; END IF;
@@ -41,7 +43,7 @@ BEGIN
   ) SELECT max(seq), max(at) INTO v_head, v_at FROM stored;
   -- A clock that once ran ahead must not hold back the times of all that follows.
   UPDATE relay.workspaces SET head = v_head, decided = v_head,
-    at = greatest(w.at, least(v_at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + ${aheadMsMax})) WHERE ws = w.ws;
+    at = greatest(w.at, least(v_at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + ${entryAheadMsMax})) WHERE ws = w.ws;
   INSERT INTO relay.keys (ws, key, seq) SELECT DISTINCT w.ws, k, v_head FROM json_array_elements_text(p_writes) k
     ON CONFLICT (ws, key) DO UPDATE SET seq = excluded.seq;
   INSERT INTO relay.homes (ws, agent, machine, epoch) SELECT w.ws, h.agent, m.id, h.epoch
@@ -50,7 +52,7 @@ BEGIN
 END $$`
 
 /** Makes the copied workspace shared. This commit decides: before it the workspace lives on one machine, after it in the cluster. */
-const moveEnd = `CREATE FUNCTION relay.move_end_1(p_workspace text, p_boot int, p_head bigint) RETURNS boolean LANGUAGE plpgsql STRICT ${secure} AS $$
+const moveEnd = `CREATE FUNCTION relay.move_end_1(p_workspace text, p_boot int, p_head bigint) RETURNS boolean LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 BEGIN
   IF relay.stopped_1(relay.self_1(), 0, p_boot, 0, '') IS NOT NULL THEN RETURN false; END IF;
   UPDATE relay.workspaces SET format = 1 WHERE id = p_workspace AND format = 0 AND head = p_head;
@@ -59,7 +61,7 @@ END $$`
 
 /** Makes the copied workspace shared like `move_end_1`, for a later format. */
 const moveEnd2 = `CREATE FUNCTION relay.move_end_2(p_workspace text, p_boot int, p_head bigint, p_format int) RETURNS boolean
-LANGUAGE plpgsql STRICT ${secure} AS $$
+LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 BEGIN
   IF relay.stopped_1(relay.self_1(), 0, p_boot, 0, '') IS NOT NULL THEN RETURN false; END IF;
   UPDATE relay.workspaces SET format = p_format WHERE id = p_workspace AND format = 0 AND head = p_head AND p_format > 0;
@@ -68,7 +70,7 @@ END $$`
 
 /** Removes the workspace from the cluster, for a machine that has all of its entries. This commit decides that the workspace lives on that machine alone. */
 const takeBack = `CREATE FUNCTION relay.take_back_1(p_workspace text, p_boot int, p_seq bigint, p_mark text) RETURNS text
-LANGUAGE plpgsql STRICT ${secure} AS $$
+LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE w relay.workspaces; v_stopped text;
 BEGIN
   IF (relay.self_1()).id IS NULL THEN RETURN 'revoked'; END IF;
@@ -77,7 +79,7 @@ BEGIN
   v_stopped := relay.stopped_1(relay.self_1(), w.ws, p_boot, p_seq, p_mark);
   IF v_stopped IS NOT NULL THEN RETURN v_stopped; END IF;
   IF w.head > p_seq THEN RETURN 'behind'; END IF;
-  ${emptied}
+  ${emptyWorkspaceSql}
   DELETE FROM relay.workspaces WHERE ws = w.ws;
   PERFORM pg_notify('relay_' || w.ws, (w.head + 1) || ' 0');
   RETURN 'ok';

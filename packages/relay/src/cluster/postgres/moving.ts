@@ -1,22 +1,22 @@
 // Calls of the SQL functions that copy a workspace into a cluster, page by page, or take it back.
 
-import type { Draft } from '../../core/journal.ts'
+import type { EntryDraft } from '../../core/journal.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
-import { sharedFormat } from '../../core/workspaces.ts'
-import type { Place } from '../cluster-journal.ts'
+import { newestSharedFormat } from '../../core/workspaces.ts'
+import type { JournalPosition } from '../cluster-journal.ts'
 import { draftTexts } from './entry-text.ts'
 import type { PostgresCluster } from './postgres-cluster.ts'
 
 /** A page of entries of a workspace that is being copied, and the conflict keys that they change. */
-export interface Page {
-  drafts: readonly Draft[]
+export interface EntryPage {
+  drafts: readonly EntryDraft[]
   writes: readonly string[]
 }
 
 /** How the copying began. taken: the name belongs to another workspace. there: the workspace is shared already. */
-export type Begun = 'ok' | 'taken' | 'there' | 'revoked' | 'fenced'
+export type MoveInResult = 'ok' | 'taken' | 'there' | 'revoked' | 'fenced'
 
-export function moveIn(cluster: PostgresCluster, id: string, name: string): Promise<Begun> {
+export function moveIn(cluster: PostgresCluster, id: string, name: string): Promise<MoveInResult> {
   return one(cluster, (boot) => ['move_in_1', id, name, boot])
 }
 
@@ -25,7 +25,7 @@ export function copyPage(
   cluster: PostgresCluster,
   id: string,
   { seq, stem }: { seq: number; stem: string },
-  { drafts, writes }: Page,
+  { drafts, writes }: EntryPage,
 ): Promise<boolean> {
   const noHomes = '[]'
   const texts = [JSON.stringify(writes), noHomes, ...draftTexts(drafts)]
@@ -34,24 +34,28 @@ export function copyPage(
 
 /** Makes the copied workspace shared. */
 export function moveEnd(cluster: PostgresCluster, id: string, head: number): Promise<boolean> {
-  return one(cluster, (boot) => ['move_end_2', id, boot, head, sharedFormat])
+  return one(cluster, (boot) => ['move_end_2', id, boot, head, newestSharedFormat])
 }
 
 /**
  * How taking a workspace back went. behind: this machine does not have all entries. removed: another machine has taken the workspace back. owner: another
  * machine owns the workspace, and only the owner may take it back.
  */
-export type TakenBack = 'ok' | 'behind' | 'owner' | 'removed' | 'revoked' | 'fenced' | 'diverged'
+export type TakeBackResult = 'ok' | 'behind' | 'owner' | 'removed' | 'revoked' | 'fenced' | 'diverged'
 
-export function takeBack(cluster: PostgresCluster, id: string, { seq, mark }: Place): Promise<TakenBack> {
+export function takeBack(
+  cluster: PostgresCluster,
+  id: string,
+  { seq, mark }: JournalPosition,
+): Promise<TakeBackResult> {
   return one(cluster, (boot) => ['take_back_1', id, boot, seq, mark])
 }
 
 /** How the change of owner went. unknown: the cluster has no such machine. */
-export type HandedOver = 'ok' | 'owner' | 'unknown' | 'revoked' | 'fenced'
+export type HandOverResult = 'ok' | 'owner' | 'unknown' | 'revoked' | 'fenced'
 
 /** Makes another machine the owner of the workspace. */
-export function handOver(cluster: PostgresCluster, id: string, machine: string): Promise<HandedOver> {
+export function handOver(cluster: PostgresCluster, id: string, machine: string): Promise<HandOverResult> {
   return one(cluster, (boot) => ['hand_over_1', id, boot, machine])
 }
 

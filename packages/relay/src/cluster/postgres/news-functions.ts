@@ -57,4 +57,4 @@ const compileNothing = `DO $$ DECLARE f regprocedure; BEGIN
   END LOOP;
 END $$`
 
-export const news = { functions: [present], after: [compileNothing] }
+export const presenceNews = { functions: [present], after: [compileNothing] }

@@ -2,8 +2,8 @@
 // or the administrator of the database gives it to another machine. Only the owner takes a workspace out of the cluster.
 
 import { administratorMark, copyMark } from '../../core/journal.ts'
-import { secure } from './functions.ts'
-import { emptied } from './moving-functions.ts'
+import { machineFunctionAttributes } from './functions.ts'
+import { emptyWorkspaceSql } from './moving-functions.ts'
 
 /** Adds a column for the owner machine: NULL in format 1, which knows no owner, so any machine may take such a workspace back. */
 const column = 'ALTER TABLE relay.workspaces ADD COLUMN owner int'
@@ -33,7 +33,7 @@ const moveEnd = (
   format: string,
   owner: string,
 ) => `CREATE OR REPLACE FUNCTION relay.${head} RETURNS boolean
-LANGUAGE plpgsql STRICT ${secure} AS $$
+LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1();
 BEGIN
   IF relay.stopped_1(m, 0, p_boot, 0, '') IS NOT NULL THEN RETURN false; END IF;
@@ -52,7 +52,7 @@ const moveEnds = [
 
 /** Replaces `take_back_1`: only the owner may take the workspace back. */
 const takeBack = `CREATE OR REPLACE FUNCTION relay.take_back_1(p_workspace text, p_boot int, p_seq bigint, p_mark text) RETURNS text
-LANGUAGE plpgsql STRICT ${secure} AS $$
+LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1(); w relay.workspaces; v_stopped text;
 BEGIN
   IF m.id IS NULL THEN RETURN 'revoked'; END IF;
@@ -64,7 +64,7 @@ BEGIN
   v_stopped := relay.stopped_1(relay.self_1(), w.ws, p_boot, p_seq, p_mark);
   IF v_stopped IS NOT NULL THEN RETURN v_stopped; END IF;
   IF w.head > p_seq THEN RETURN 'behind'; END IF;
-  ${emptied}
+  ${emptyWorkspaceSql}
   DELETE FROM relay.workspaces WHERE ws = w.ws;
   PERFORM pg_notify('relay_' || w.ws, (w.head + 1) || ' 0');
   RETURN 'ok';
@@ -72,7 +72,7 @@ END $$`
 
 /** Lets the owner hand its workspace to another machine. The database itself writes the entry about this, so that all machines believe it. */
 const handOver = `CREATE FUNCTION relay.hand_over_1(p_workspace text, p_boot int, p_machine text) RETURNS text
-LANGUAGE plpgsql STRICT ${secure} AS $$
+LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1(); w relay.workspaces; t relay.machines; v_stopped text := relay.stopped_1(m, 0, p_boot, 0, '');
 BEGIN
   IF v_stopped IS NOT NULL THEN RETURN v_stopped; END IF;
@@ -99,4 +99,8 @@ BEGIN
   RETURN w.format;
 END $$`
 
-export const owning = { tables: [column, fill], replaced: [...moveEnds, takeBack, raise], forMachines: [handOver] }
+export const ownerStatements = {
+  tables: [column, fill],
+  replaced: [...moveEnds, takeBack, raise],
+  forMachines: [handOver],
+}

@@ -3,7 +3,7 @@
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import type { Client } from './connection.ts'
-import { secure } from './functions.ts'
+import { machineFunctionAttributes } from './functions.ts'
 
 export interface Parcel {
   /** The name of the workspace. */
@@ -15,7 +15,7 @@ export interface Parcel {
 export const parcelTables = ['ALTER TABLE relay.machines ADD COLUMN parcel text']
 
 /** Hands out the parcel once, to the invitation with which it was stored. */
-const take = `CREATE FUNCTION relay.parcel_1() RETURNS text LANGUAGE plpgsql ${secure} SET jit = off AS $$
+const take = `CREATE FUNCTION relay.parcel_1() RETURNS text LANGUAGE plpgsql ${machineFunctionAttributes} SET jit = off AS $$
 DECLARE m relay.machines;
 BEGIN
   SELECT * INTO m FROM relay.machines o WHERE o.invitation = session_user AND o.invited_until > clock_timestamp() FOR UPDATE;
@@ -32,7 +32,7 @@ function keyFrom(secret: string, salt: Buffer): Buffer {
 }
 
 /** Encrypts a parcel, so that only the secret opens it. */
-export function seal(secret: string, parcel: Parcel): string {
+export function sealParcel(secret: string, parcel: Parcel): string {
   const [salt, nonce] = [randomBytes(saltBytes), randomBytes(nonceBytes)]
   const sealing = createCipheriv(cipher, keyFrom(secret, salt), nonce)
   const sealed = [sealing.update(JSON.stringify(parcel), 'utf8'), sealing.final()]
@@ -40,7 +40,7 @@ export function seal(secret: string, parcel: Parcel): string {
 }
 
 /** Decrypts a parcel; undefined if it was not sealed with this secret. */
-export function unseal(secret: string, text: string): Parcel | undefined {
+export function unsealParcel(secret: string, text: string): Parcel | undefined {
   try {
     const bytes = Buffer.from(text, 'base64url')
     const from = saltBytes + nonceBytes
@@ -66,5 +66,5 @@ export async function takeParcel(client: Client, secret: string): Promise<Parcel
   if (!rows[0].is_there) return undefined
   const taken = await client.query('SELECT relay.parcel_1() AS text')
   const { text } = taken.rows[0]
-  return text === null ? undefined : unseal(secret, text)
+  return text === null ? undefined : unsealParcel(secret, text)
 }

@@ -24,7 +24,7 @@ END $$`
 const next: Record<string, string> = { self_1: 'self_2', stopped_1: 'stopped_2' }
 for (const name of ['follow', 'turn', 'append']) next[`${name}_2`] = `${name}_3`
 
-export const plannedInner = [self, stopped]
+export const plannedInnerFunctions = [self, stopped]
 export const plannedFunctions = judgedFunctions.map((sql) =>
   sql.replace(/(?<=relay\.)\w+(?=\()/g, (name) => next[name] ?? name),
 )

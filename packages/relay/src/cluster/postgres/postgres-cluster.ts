@@ -4,8 +4,8 @@ import { type Clock, systemClock } from '../../machine/clock.ts'
 import { version } from '../../machine/version.ts'
 import type { ClusterJournal } from '../cluster-journal.ts'
 import { type Client, Connection, LoginRefused, type ServerAddress } from './connection.ts'
-import { endHolder } from './holding.ts'
-import { type Form, type JournalConnections, PostgresJournal } from './postgres-journal.ts'
+import { endBlockingMachines } from './holding.ts'
+import { type FunctionForm, type JournalConnections, PostgresJournal } from './postgres-journal.ts'
 
 /** A test hint that has not arrived after this time counts as lost. */
 const hintMs = 3_000
@@ -27,7 +27,7 @@ interface Self {
 }
 
 /** A workspace as the cluster lists it. */
-export interface Listed {
+export interface ListedWorkspace {
   ws: number
   id: string
   name: string
@@ -43,7 +43,7 @@ export class PostgresCluster {
   /** Registers this daemon with the cluster: once for each daemon, not for each connection, because a fenced daemon must not come back by itself. */
   #hello: Promise<Self> | undefined
   #self: Self | undefined
-  #form: Form = 2
+  #form: FunctionForm = 2
   readonly #listeners = new Map<string, Set<(head: number) => void>>()
   /** The workspace of each notification channel. */
   readonly #channels = new Map<string, string>()
@@ -87,7 +87,7 @@ export class PostgresCluster {
     return this.#reader.ask(async () => (this.#self as Self).name)
   }
 
-  workspaces(): Promise<Listed[]> {
+  workspaces(): Promise<ListedWorkspace[]> {
     return this.#reader.ask(list)
   }
 
@@ -101,7 +101,7 @@ export class PostgresCluster {
   }
 
   /** Calls the listener when another machine asks or answers, presence changes, or the connection is new. Such a call is a hint, which may be lost. */
-  onCall(listener: () => void): { stop(): void } {
+  onHint(listener: () => void): { stop(): void } {
     this.#callListeners.add(listener)
     return { stop: () => void this.#callListeners.delete(listener) }
   }
@@ -121,7 +121,7 @@ export class PostgresCluster {
       this.#ender = undefined
       return ender.close()
     }
-    ender.ask(endHolder).then(close, close)
+    ender.ask(endBlockingMachines).then(close, close)
   }
 
   async #greetWriter(client: Client): Promise<void> {
@@ -219,7 +219,7 @@ export class PostgresCluster {
   }
 }
 
-async function list(client: Client): Promise<Listed[]> {
+async function list(client: Client): Promise<ListedWorkspace[]> {
   const { rows } = await client.query('SELECT * FROM relay.list_1()')
   return rows.map((row) => ({ ...row, head: Number(row.head) }))
 }

@@ -2,24 +2,24 @@
 
 import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { limits } from '@agent-relay/sdk/protocol'
-import type { Draft } from '../../core/journal.ts'
+import type { EntryDraft } from '../../core/journal.ts'
 import {
   type Append,
-  type Appended,
+  type AppendResult,
+  type ChangedKeys,
   type ClusterJournal,
   ClusterUnreachable,
-  type Followed,
-  type Place,
+  type FollowResult,
+  type JournalPosition,
   pageEntriesMax,
   type SharedEntry,
-  type Stopped,
-  type Writes,
+  type StopReason,
 } from '../cluster-journal.ts'
-import { type Client, type Connection, doubtOf, LoginRefused } from './connection.ts'
-import { draftTexts, fromPlain, homesText } from './entry-text.ts'
+import { type Client, type Connection, LoginRefused, loginFaultReason } from './connection.ts'
+import { draftTexts, fromStorableText, homesText } from './entry-text.ts'
 
 /** COMPAT(0.1): form of the SQL functions that follow and append: 2 if nobody has brought the database up to date. The answers of both are the same. */
-export type Form = 2 | 3
+export type FunctionForm = 2 | 3
 
 /** The parts that all journals of one daemon share: its connections to the database. */
 export interface JournalConnections {
@@ -30,7 +30,7 @@ export interface JournalConnections {
   /** The number of times that this machine's daemon has started. Known once a connection is open. */
   readonly boot: number
   /** The newest form of the SQL functions that the database has. */
-  readonly form: Form
+  readonly form: FunctionForm
   listen(workspace: string, listener: (head: number) => void): { stop(): void }
   readonly hasHints: boolean
 }
@@ -50,13 +50,13 @@ export class PostgresJournal implements ClusterJournal {
     this.#connections = connections
   }
 
-  append(append: Append): Promise<Appended> {
+  append(append: Append): Promise<AppendResult> {
     return this.#ask(this.#connections.writer, async (client) => appendedOf(await this.#append(client, append), append))
   }
 
-  async inTurn(known: Place, decide: (missed: SharedEntry[]) => Append): Promise<Appended> {
+  async appendInTurn(known: JournalPosition, decide: (missed: SharedEntry[]) => Append): Promise<AppendResult> {
     let failure: { error: unknown } | undefined
-    const appended = await this.#ask(this.#connections.writer, async (client): Promise<Appended> => {
+    const appended = await this.#ask(this.#connections.writer, async (client): Promise<AppendResult> => {
       const followed = followedOf(await this.#turn(client, known))
       let append: Append | undefined
       try {
@@ -75,7 +75,7 @@ export class PostgresJournal implements ClusterJournal {
     return appended
   }
 
-  follow({ seq, mark }: Place, limit: number): Promise<Followed> {
+  follow({ seq, mark }: JournalPosition, limit: number): Promise<FollowResult> {
     return this.#ask(this.#connections.reader, async (client) => {
       const values = [this.#workspace, this.#connections.boot, seq, mark, Math.min(limit, pageEntriesMax)]
       return followedOf(await rowsOf(client, `follow_${this.#connections.form}`, values))
@@ -100,24 +100,24 @@ export class PostgresJournal implements ClusterJournal {
     return this.#connections.hasHints
   }
 
-  async #ask<T>(connection: Connection, question: (client: Client) => Promise<T>): Promise<T | Stopped> {
+  async #ask<T>(connection: Connection, question: (client: Client) => Promise<T>): Promise<T | StopReason> {
     try {
       return await connection.ask(question)
     } catch (error) {
-      if (error instanceof LoginRefused) return { kind: 'revoked', ...doubtOf(error) }
+      if (error instanceof LoginRefused) return { kind: 'revoked', ...loginFaultReason(error) }
       // PostgreSQL's code P0002: the SQL function found no such workspace.
       if ((error as { code?: string }).code === 'P0002') return { kind: 'removed' }
       throw error
     }
   }
 
-  #append(client: Client, { known: { seq, mark }, reads, drafts }: Append): Promise<Row[]> {
+  #append(client: Client, { position: { seq, mark }, reads, drafts }: Append): Promise<Row[]> {
     const values = [this.#workspace, this.#connections.boot, seq, mark, JSON.stringify(reads)]
     return rowsOf(client, `append_${this.#connections.form}`, [...values, homesText(drafts), ...draftTexts(drafts)])
   }
 
   /** Takes the turn to append in one write, so that the lock is held for one round trip only. The server ends a connection that falls silent in its turn. */
-  async #turn(client: Client, { seq, mark }: Place): Promise<Row[]> {
+  async #turn(client: Client, { seq, mark }: JournalPosition): Promise<Row[]> {
     try {
       const [, , rows] = await Promise.all([
         client.query('BEGIN'),
@@ -137,19 +137,19 @@ async function rowsOf(client: Client, name: string, values: unknown[]): Promise<
   return rows as unknown as Row[]
 }
 
-function appendedOf(rows: Row[], { drafts }: Append): Appended {
+function appendedOf(rows: Row[], { drafts }: Append): AppendResult {
   const [[kind, head, , agent, , , stem, ats]] = rows as [Row]
   const stopped = stoppedOf(kind, Number(head))
   if (stopped) return stopped
   const missed = rows.slice(1).map(entryOf)
-  if (kind === 'denied') return { kind, agent: fromPlain(agent), missed }
+  if (kind === 'denied') return { kind, agent: fromStorableText(agent), missed }
   if (kind === 'behind') return { kind, missed }
   const times = drafts.length === 0 ? [] : ats.split(',')
   const numbered = times.map((at, i) => ({ seq: Number(head) + 1 + i, at: Number(at), mark: `${stem}.${i + 1}` }))
   return { kind: 'ok', numbered, missed }
 }
 
-function followedOf(rows: Row[]): Followed {
+function followedOf(rows: Row[]): FollowResult {
   const [[kind, head]] = rows as [Row]
   const stopped = stoppedOf(kind, Number(head))
   if (stopped) return stopped
@@ -158,7 +158,7 @@ function followedOf(rows: Row[]): Followed {
   return { kind: 'entries', entries, ...(last && last.seq < Number(head) ? { isMore: true } : {}) }
 }
 
-function stoppedOf(kind: string, head: number): Stopped | undefined {
+function stoppedOf(kind: string, head: number): StopReason | undefined {
   if (kind === 'diverged') return { kind, head }
   return kind === 'revoked' || kind === 'fenced' ? { kind } : undefined
 }
@@ -166,7 +166,7 @@ function stoppedOf(kind: string, head: number): Stopped | undefined {
 function entryOf([, seq, at, by, cause, machine, mark, entry, writes]: Row): SharedEntry {
   const head = { seq: Number(seq), at: Number(at), machine, mark }
   try {
-    const named = { by: fromPlain(by), cause: fromPlain(cause), ...head }
+    const named = { by: fromStorableText(by), cause: fromStorableText(cause), ...head }
     return { ...restOf(entry), ...named, ...(writes === null ? {} : { writes: keysIn(writes) }) }
   } catch {
     return { by, cause, rule: '', outcome: {}, facts: [], isBroken: true, ...head }
@@ -174,7 +174,7 @@ function entryOf([, seq, at, by, cause, machine, mark, entry, writes]: Row): Sha
 }
 
 /** Reads conflict keys from text that any machine may have written: text that is not a list of keys names no key. */
-function keysIn(text: string): Writes {
+function keysIn(text: string): ChangedKeys {
   const found = parseJson(text)
   if (found === 'note') return found
   return Array.isArray(found) && found.every((key) => typeof key === 'string') ? found : []
@@ -184,8 +184,8 @@ function keysIn(text: string): Writes {
 const entryDepthMax = limits.jsonDepthMax + 16
 
 /** Reads an entry from its text. The database never looks into the text, so a machine may have written anything there. */
-function restOf(text: string): Omit<Draft, 'at' | 'by' | 'cause'> {
-  const { facts, rule, digest, outcome, body } = parseJson(text, entryDepthMax) as Draft
+function restOf(text: string): Omit<EntryDraft, 'at' | 'by' | 'cause'> {
+  const { facts, rule, digest, outcome, body } = parseJson(text, entryDepthMax) as EntryDraft
   const isFact = (fact: unknown) => typeof (fact as { type?: unknown } | null)?.type === 'string'
   const isText = (value: unknown) => value === undefined || typeof value === 'string'
   const isSound = Array.isArray(facts) && facts.every(isFact) && typeof rule === 'string' && isObject(outcome)

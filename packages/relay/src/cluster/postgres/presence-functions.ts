@@ -1,7 +1,7 @@
 // The SQL functions of cluster/presence.ts: which agents are connected on which machine, and questions between machines. Like those in functions.ts they
 // are never changed once released. Their tables do not outlive a crash of the server, and need not: each daemon tells its presence again.
 
-import { secure } from './functions.ts'
+import { machineFunctionAttributes } from './functions.ts'
 
 export const presenceTables = [
   `CREATE UNLOGGED TABLE relay.presence (
@@ -17,7 +17,7 @@ export const lateStampsMax = 10_000_000
 
 /** Stores this machine's presence, and returns that of the other machines and which were removed. '' stands for "the same as before", in both directions. */
 const present = `CREATE FUNCTION relay.present_1(p_boot int, p_stamp bigint, p_rows json)
-RETURNS TABLE (workspace text, machine text, seen_ms bigint, stamp bigint, agents text, removed boolean) LANGUAGE plpgsql STRICT ${secure} AS $$
+RETURNS TABLE (workspace text, machine text, seen_ms bigint, stamp bigint, agents text, removed boolean) LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1(); v_stamp bigint := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
 BEGIN
   IF relay.stopped_1(m, 0, p_boot, 0, '') IS NOT NULL THEN RETURN; END IF;
@@ -38,7 +38,7 @@ END $$`
 
 /** Stores a question to another machine. Returns false if there is no such machine, or if it is the asking machine itself. */
 const ask = `CREATE FUNCTION relay.ask_1(p_boot int, p_workspace text, p_id text, p_machine text, p_input text, p_ms int) RETURNS boolean
-LANGUAGE plpgsql STRICT ${secure} AS $$
+LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1(); v_to int := (SELECT id FROM relay.machines WHERE name = p_machine AND revoked_at IS NULL);
 BEGIN
   IF relay.stopped_1(m, 0, p_boot, 0, '') IS NOT NULL OR v_to IS NULL OR v_to = m.id THEN RETURN false; END IF;
@@ -51,7 +51,7 @@ END $$`
 
 /** Returns the questions that this machine has not answered yet. */
 const asked = `CREATE FUNCTION relay.asked_1(p_boot int) RETURNS TABLE (id text, workspace text, machine text, input text)
-LANGUAGE plpgsql STRICT ${secure} AS $$
+LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1();
 BEGIN
   IF relay.stopped_1(m, 0, p_boot, 0, '') IS NOT NULL THEN RETURN; END IF;
@@ -59,7 +59,7 @@ BEGIN
     JOIN relay.machines o ON o.id = a.from_machine WHERE a.to_machine = m.id AND a.answer IS NULL AND a.until > now();
 END $$`
 
-const answer = `CREATE FUNCTION relay.answer_1(p_boot int, p_id text, p_answer text) RETURNS void LANGUAGE plpgsql STRICT ${secure} AS $$
+const answer = `CREATE FUNCTION relay.answer_1(p_boot int, p_id text, p_answer text) RETURNS void LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1(); v_from int;
 BEGIN
   IF relay.stopped_1(m, 0, p_boot, 0, '') IS NOT NULL THEN RETURN; END IF;
@@ -68,7 +68,7 @@ BEGIN
 END $$`
 
 /** Returns the answer to a question of this machine; NULL while there is none. */
-const answered = `CREATE FUNCTION relay.answered_1(p_id text) RETURNS text LANGUAGE sql STRICT ${secure} AS $$
+const answered = `CREATE FUNCTION relay.answered_1(p_id text) RETURNS text LANGUAGE sql STRICT ${machineFunctionAttributes} AS $$
   SELECT answer FROM relay.asks WHERE id = p_id AND from_machine = (SELECT id FROM relay.self_1())
 $$`
 

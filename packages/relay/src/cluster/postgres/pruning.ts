@@ -2,10 +2,10 @@
 // keys are never compared.
 
 import { pageEntriesMax } from '../cluster-journal.ts'
-import { secure } from './functions.ts'
+import { machineFunctionAttributes } from './functions.ts'
 import type { PostgresCluster } from './postgres-cluster.ts'
 
-const prune = `CREATE FUNCTION relay.prune_1(p_boot int, p_workspace text) RETURNS bigint LANGUAGE plpgsql STRICT ${secure} AS $$
+const prune = `CREATE FUNCTION relay.prune_1(p_boot int, p_workspace text) RETURNS bigint LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE v_count bigint;
 BEGIN
   IF relay.stopped_1(relay.self_1(), 0, p_boot, 0, '') IS NOT NULL THEN RETURN 0; END IF;

@@ -11,6 +11,6 @@ export const machineRole = 'relay_machine'
 export const invitedRole = 'relay_invited'
 
 /** Returns the machine for which a role was made; undefined for any other role. */
-export function nameOfRole(user: string): string | undefined {
+export function machineOfRole(user: string): string | undefined {
   return /^relay_(.+)_[0-9a-f]{8}(?:_invited)?$/.exec(user)?.[1]
 }

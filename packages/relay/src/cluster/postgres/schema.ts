@@ -4,17 +4,17 @@
 import { administratorFunctions } from './administrator.ts'
 import { boundedFunctions } from './bounds.ts'
 import type { Client } from './connection.ts'
-import { functions1, grants1, nameOf } from './functions.ts'
+import { functionsOfStep1, grantsOfStep1, sqlFunctionName } from './functions.ts'
 import { holdingFunctions, withBlockersEnded } from './holding.ts'
 import { joiningFunctions, joiningTables } from './joining.ts'
-import { judgedFunctions, judgedInner } from './judged-functions.ts'
+import { judgedFunctions, judgedInnerStatements } from './judged-functions.ts'
 import { limitRoles } from './machine-roles.ts'
 import { dropInvitations } from './machines.ts'
 import { movingFunctions, movingFunctions2 } from './moving-functions.ts'
-import { news } from './news-functions.ts'
-import { owning } from './owning.ts'
+import { presenceNews } from './news-functions.ts'
+import { ownerStatements } from './owning.ts'
 import { parcelFunctions, parcelTables } from './parcel.ts'
-import { plannedFunctions, plannedInner } from './planned-functions.ts'
+import { plannedFunctions, plannedInnerFunctions } from './planned-functions.ts'
 import { presenceFunctions, presenceTables } from './presence-functions.ts'
 import { pruningFunctions } from './pruning.ts'
 import { invitedRole, machineRole, ownerRole } from './roles.ts'
@@ -49,50 +49,59 @@ const rightsOf = (names: readonly string[]) => [
   'REVOKE ALL ON ALL FUNCTIONS IN SCHEMA relay FROM PUBLIC',
   ...names.map((name) => `GRANT EXECUTE ON FUNCTION ${name} TO ${machineRole}`),
 ]
-const rights1 = [`GRANT USAGE ON SCHEMA relay TO ${machineRole}`, ...rightsOf(grants1)]
+const rights1 = [`GRANT USAGE ON SCHEMA relay TO ${machineRole}`, ...rightsOf(grantsOfStep1)]
 
 const snapshots = `CREATE TABLE relay.snapshots (
     ws int NOT NULL, seq bigint NOT NULL, format int NOT NULL, part int NOT NULL, bytes bytea NOT NULL, PRIMARY KEY (ws, seq, part))`
 const functions2 = [...statusFunctions, ...movingFunctions, ...presenceFunctions, ...pruningFunctions]
-const step2 = [snapshots, ...presenceTables, ...functions2, ...rightsOf(functions2.map(nameOf))]
+const step2 = [snapshots, ...presenceTables, ...functions2, ...rightsOf(functions2.map(sqlFunctionName))]
 
 const functions3 = [...administratorFunctions, ...movingFunctions2]
-const step3 = [...functions3, ...rightsOf(movingFunctions2.map(nameOf))]
+const step3 = [...functions3, ...rightsOf(movingFunctions2.map(sqlFunctionName))]
 
 /** A part of migration step 4: limits on invitations, on how long a machine may hold up the others, and on which machine takes a workspace back. */
 const limits = [
   ...joiningTables,
-  ...owning.tables,
-  ...owning.replaced,
+  ...ownerStatements.tables,
+  ...ownerStatements.replaced,
   ...boundedFunctions,
-  ...owning.forMachines,
+  ...ownerStatements.forMachines,
   ...holdingFunctions.inner,
   ...holdingFunctions.forMachines,
   ...joiningFunctions,
-  ...rightsOf([...holdingFunctions.forMachines, ...owning.forMachines].map(nameOf)),
-  ...joiningFunctions.map((sql) => `GRANT EXECUTE ON FUNCTION ${nameOf(sql)} TO ${invitedRole}`),
+  ...rightsOf([...holdingFunctions.forMachines, ...ownerStatements.forMachines].map(sqlFunctionName)),
+  ...joiningFunctions.map((sql) => `GRANT EXECUTE ON FUNCTION ${sqlFunctionName(sql)} TO ${invitedRole}`),
   `GRANT USAGE ON SCHEMA relay TO ${invitedRole}`,
   'DROP FUNCTION relay.join_1()',
 ]
 const step4 = [
   ...limits,
-  ...judgedInner,
+  ...judgedInnerStatements,
   ...judgedFunctions,
   'DROP FUNCTION relay.create_1',
-  ...rightsOf(judgedFunctions.map(nameOf)),
+  ...rightsOf(judgedFunctions.map(sqlFunctionName)),
 ]
-const step5 = [...news.functions, ...news.after, ...rightsOf(news.functions.map(nameOf))]
+const step5 = [
+  ...presenceNews.functions,
+  ...presenceNews.after,
+  ...rightsOf(presenceNews.functions.map(sqlFunctionName)),
+]
 const step6 = [
   ...parcelTables,
   ...parcelFunctions,
   ...rightsOf([]),
-  ...parcelFunctions.map((sql) => `GRANT EXECUTE ON FUNCTION ${nameOf(sql)} TO ${invitedRole}`),
+  ...parcelFunctions.map((sql) => `GRANT EXECUTE ON FUNCTION ${sqlFunctionName(sql)} TO ${invitedRole}`),
 ]
-const step7 = [...plannedInner, ...plannedFunctions, ...news.after, ...rightsOf(plannedFunctions.map(nameOf))]
+const step7 = [
+  ...plannedInnerFunctions,
+  ...plannedFunctions,
+  ...presenceNews.after,
+  ...rightsOf(plannedFunctions.map(sqlFunctionName)),
+]
 
 /** Each migration is applied once, in order. A released migration is never changed. */
 export const migrations: readonly (readonly string[])[] = [
-  [...tables1, ...functions1, ...rights1],
+  [...tables1, ...functionsOfStep1, ...rights1],
   ...[step2, step3, step4, step5, step6, step7],
 ]
 

@@ -1,6 +1,6 @@
 // The SQL function of status.ts, which reports the state of a cluster. Like those in functions.ts it is never changed once released.
 
-import { secure } from './functions.ts'
+import { machineFunctionAttributes } from './functions.ts'
 
 /** Lists the standbys of the server. PostgreSQL's statistics have empty rows for a role that may not see them: the list is then NULL. */
 const standbys = `(SELECT CASE WHEN count(*) > 0 AND count(state) = 0 THEN NULL ELSE coalesce(json_agg(json_build_object(
@@ -16,7 +16,7 @@ const machines = `(SELECT coalesce(json_agg(json_strip_nulls(json_build_object('
 const workspaces = `(SELECT coalesce(json_agg(json_strip_nulls(json_build_object('name', name, 'entries', head,
     'isMoving', CASE WHEN format = 0 THEN true END)) ORDER BY ws), '[]') FROM relay.workspaces)`
 
-const status = `CREATE FUNCTION relay.status_1() RETURNS json LANGUAGE sql VOLATILE ${secure} AS $$
+const status = `CREATE FUNCTION relay.status_1() RETURNS json LANGUAGE sql VOLATILE ${machineFunctionAttributes} AS $$
   SELECT json_strip_nulls(json_build_object(
     'serverVersion', current_setting('server_version'), 'isPrimary', NOT pg_is_in_recovery(),
     'waitsForDisk', current_setting('fsync') = 'on', 'waitsFor', current_setting('synchronous_standby_names'),

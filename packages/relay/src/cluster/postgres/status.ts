@@ -35,13 +35,13 @@ export interface ClusterStatus {
 }
 
 /** Returns the state of the cluster; undefined if this machine does not belong to the cluster. */
-export async function statusOf(client: Client): Promise<ClusterStatus | undefined> {
+export async function clusterStatusOf(client: Client): Promise<ClusterStatus | undefined> {
   const { rows } = await client.query('SELECT relay.status_1() AS status')
   return (rows[0]?.status as ClusterStatus | null) ?? undefined
 }
 
 /** Tells people what an acknowledged write is worth in this state. */
-export function promiseOf({ isPrimary, waitsForDisk, waitsFor, standbys }: ClusterStatus): string {
+export function writeGuaranteeText({ isPrimary, waitsForDisk, waitsFor, standbys }: ClusterStatus): string {
   if (!isPrimary) return 'This server is a copy, which takes no writes. Lead this machine to the primary.'
   if (!waitsForDisk)
     return 'Nothing for certain: this server is set not to wait for its disk (fsync = off). What was acknowledged may be lost when its power fails.'

@@ -2,80 +2,80 @@
 
 import type { ActionCompleted, ActionInvoked } from '@agent-relay/sdk/protocol'
 import { daemonName } from '@agent-relay/sdk/protocol'
-import { keys } from '../conflict-keys.ts'
+import { conflictKeys } from '../conflict-keys.ts'
 import { mayCall } from '../sight.ts'
-import { type AppendedEntry, everyone, type FactRows, namesItself } from './row.ts'
-import { count, flag, json, label, listOf, maybe, oneOf, text, words } from './shape.ts'
+import { type AppendedEntry, type FactRows, onlyNamedMachine, toEveryone } from './row.ts'
+import { isCount, isFlag, isJsonObject, isLabel, isListOf, isLongText, isOneOf, isText, optional } from './shape.ts'
 
-const actionKeys = ({ name }: { name: string }) => [keys.action(name), keys.actions]
-const callKeys = ({ id }: { id: string }) => [keys.call(id), keys.calls]
+const actionKeys = ({ name }: { name: string }) => [conflictKeys.action(name), conflictKeys.actions]
+const callKeys = ({ id }: { id: string }) => [conflictKeys.call(id), conflictKeys.calls]
 
 export const actionFacts: FactRows<'action.registered' | 'action.withdrawn' | 'action.invoked' | 'action.completed'> = {
   'action.registered': {
     shape: {
-      name: label,
-      provider: label,
-      session: text,
-      description: words,
-      inputSchema: json,
-      outputSchema: maybe(json),
-      availableTo: maybe(listOf(label)),
-      timeoutMs: count,
-      authority: maybe(oneOf('owner', 'key', 'token', 'nobody')),
-      machine: maybe(label),
+      name: isLabel,
+      provider: isLabel,
+      session: isText,
+      description: isLongText,
+      inputSchema: isJsonObject,
+      outputSchema: optional(isJsonObject),
+      availableTo: optional(isListOf(isLabel)),
+      timeoutMs: isCount,
+      authority: optional(isOneOf('owner', 'key', 'token', 'nobody')),
+      machine: optional(isLabel),
     },
     // A machine may not register a name that another machine offers: that would lead the action's callers to the wrong machine.
-    said: (fact, by) =>
-      namesItself(fact, by) && (fact.provider === daemonName || by.speaksFor(fact.provider)) && isItsOwn(fact, by),
-    seen: { to: 'everyone', if: (_, { agent = '' }, action) => mayCall(action, agent) },
-    writes: actionKeys,
+    mayAppend: (fact, by) =>
+      onlyNamedMachine(fact, by) && (fact.provider === daemonName || by.speaksFor(fact.provider)) && isItsOwn(fact, by),
+    audience: { to: 'everyone', if: (_, { agent = '' }, action) => mayCall(action, agent) },
+    changedKeys: actionKeys,
     // Pruning may delete an old registration once its session does not offer the action any more.
-    over: { once: ({ name, session }, left) => left.offering(name) !== session },
+    prunableWhen: { oldAnd: ({ name, session }, left) => left.sessionOffering(name) !== session },
   },
   'action.withdrawn': {
-    shape: { name: label, provider: label },
-    said: isItsOwn,
-    seen: everyone,
-    writes: actionKeys,
-    over: 'old',
+    shape: { name: isLabel, provider: isLabel },
+    mayAppend: isItsOwn,
+    audience: toEveryone,
+    changedKeys: actionKeys,
+    prunableWhen: 'old',
   },
   'action.invoked': {
     shape: {
-      id: text,
-      action: label,
-      caller: label,
-      provider: maybe(label),
-      session: maybe(text),
-      inputBytes: count,
-      until: count,
-      machine: maybe(label),
+      id: isText,
+      action: isLabel,
+      caller: isLabel,
+      provider: optional(isLabel),
+      session: optional(isText),
+      inputBytes: isCount,
+      until: isCount,
+      machine: optional(isLabel),
     },
-    said: (fact, by) => by.speaksFor(fact.caller) && isAtItsMachine(fact, by),
-    seen: { to: 'agents', who: ({ caller, provider }) => [caller, provider] },
-    writes: callKeys,
-    over: { once: ({ id }, left) => left.isCallOver(id) },
+    mayAppend: (fact, by) => by.speaksFor(fact.caller) && isAtItsMachine(fact, by),
+    audience: { to: 'agents', agentNames: ({ caller, provider }) => [caller, provider] },
+    changedKeys: callKeys,
+    prunableWhen: { oldAnd: ({ id }, left) => left.isCallOver(id) },
   },
   'action.completed': {
     shape: {
-      id: text,
-      action: label,
-      caller: label,
-      ok: flag,
-      code: maybe(label),
-      message: maybe(words),
-      outputBytes: maybe(count),
-      durationMs: count,
+      id: isText,
+      action: isLabel,
+      caller: isLabel,
+      ok: isFlag,
+      code: optional(isLabel),
+      message: optional(isLongText),
+      outputBytes: optional(isCount),
+      durationMs: isCount,
     },
-    said: mayComplete,
-    seen: {
+    mayAppend: mayComplete,
+    audience: {
       to: 'agents',
-      *who({ id, caller }, known) {
+      *agentNames({ id, caller }, known) {
         yield caller
         yield known.invocation(id)?.provider
       },
     },
-    writes: callKeys,
-    over: { once: ({ id }, left) => left.isCallOver(id) },
+    changedKeys: callKeys,
+    prunableWhen: { oldAnd: ({ id }, left) => left.isCallOver(id) },
   },
 }
 

@@ -1,22 +1,30 @@
 // Rows of the table of facts (stored events) about agents: their names, tokens and home machines.
 
 import { type AgentHomed, AgentName, type AgentRegistered } from '@agent-relay/sdk/protocol'
-import { keys } from '../conflict-keys.ts'
+import { conflictKeys } from '../conflict-keys.ts'
 import { readsLikeDaemon } from '../handles.ts'
 import { mayTakeOver } from '../homes.ts'
 import { hasCredential } from '../sight.ts'
-import { type AppendedEntry, agentKeys, everyone, type FactRows, holder, homeOfAgent, noKey } from './row.ts'
-import { count, fields, flag, label, maybe, oneOf, text, words } from './shape.ts'
+import {
+  type AppendedEntry,
+  agentKeys,
+  type FactRows,
+  noConflictKeys,
+  onlyHomeMachine,
+  toEveryone,
+  toHolder,
+} from './row.ts'
+import { hasFields, isCount, isFlag, isLabel, isLongText, isOneOf, isText, optional } from './shape.ts'
 
 /** Checks an agent's profile. The name must be valid, since operations accept no other. */
-const profile = fields({
+const profile = hasFields({
   name: (value) => AgentName.safeParse(value).success,
-  type: oneOf('agent', 'human'),
-  cli: maybe(label),
-  model: maybe(label),
-  parent: maybe(label),
-  handle: maybe(label),
-  role: maybe(text),
+  type: isOneOf('agent', 'human'),
+  cli: optional(isLabel),
+  model: optional(isLabel),
+  parent: optional(isLabel),
+  handle: optional(isLabel),
+  role: optional(isText),
 })
 
 const homeOfProfile = ({ agent }: { agent: { name: string } }, { speaksFor }: AppendedEntry) => speaksFor(agent.name)
@@ -31,57 +39,61 @@ export const agentFacts: FactRows<
   | 'agent.homed'
 > = {
   'agent.registered': {
-    shape: { id: text, agent: profile },
-    said: mayRegister,
-    seen: everyone,
-    writes: ({ agent: { name, handle } }) => {
+    shape: { id: isText, agent: profile },
+    mayAppend: mayRegister,
+    audience: toEveryone,
+    changedKeys: ({ agent: { name, handle } }) => {
       const called = handle === undefined ? [name] : [name, handle]
-      return [keys.agent(name), keys.agents, ...called.map(keys.called)]
+      return [conflictKeys.agent(name), conflictKeys.agents, ...called.map(conflictKeys.nameOrHandle)]
     },
-    over: 'never',
+    prunableWhen: 'never',
   },
   'agent.updated': {
     shape: { agent: profile },
-    said: homeOfProfile,
-    seen: everyone,
-    writes: ({ agent: { name } }) => [keys.agent(name), keys.agents, keys.calledAny],
-    over: 'never',
+    mayAppend: homeOfProfile,
+    audience: toEveryone,
+    changedKeys: ({ agent: { name } }) => [
+      conflictKeys.agent(name),
+      conflictKeys.agents,
+      conflictKeys.allNamesAndHandles,
+    ],
+    prunableWhen: 'never',
   },
   'agent.token-issued': {
-    shape: { agent: label, hash: text, until: maybe(count) },
-    said: homeOfAgent,
-    seen: holder,
-    writes: noKey,
-    over: 'never',
+    shape: { agent: isLabel, hash: isText, until: optional(isCount) },
+    mayAppend: onlyHomeMachine,
+    audience: toHolder,
+    changedKeys: noConflictKeys,
+    prunableWhen: 'never',
   },
   'agent.tokens-revoked': {
-    shape: { agent: label },
-    said: mayEnd,
-    seen: { to: 'agents', who: ({ agent }) => [agent] },
-    writes: noKey,
-    over: 'never',
+    shape: { agent: isLabel },
+    mayAppend: mayEnd,
+    audience: { to: 'agents', agentNames: ({ agent }) => [agent] },
+    changedKeys: noConflictKeys,
+    prunableWhen: 'never',
   },
   'agent.retired': {
-    shape: { agent: label, isFree: flag },
-    said: mayEnd,
-    seen: everyone,
-    writes: ({ agent }) => [keys.agent(agent), keys.agents, keys.calledAny],
-    over: 'never',
+    shape: { agent: isLabel, isFree: isFlag },
+    mayAppend: mayEnd,
+    audience: toEveryone,
+    changedKeys: ({ agent }) => [conflictKeys.agent(agent), conflictKeys.agents, conflictKeys.allNamesAndHandles],
+    prunableWhen: 'never',
   },
   'agent.briefed': {
-    shape: { agent: label, after: oneOf('compact', 'resume', 'clear'), text: words },
-    said: homeOfAgent,
+    shape: { agent: isLabel, after: isOneOf('compact', 'resume', 'clear'), text: isLongText },
+    mayAppend: onlyHomeMachine,
     // Only the agent itself sees its brief, which contains the agent's task.
-    seen: { to: 'everyone', if: (_, reader, { agent }) => hasCredential(reader) && reader.agent === agent },
-    writes: noKey,
-    over: 'old',
+    audience: { to: 'everyone', if: (_, reader, { agent }) => hasCredential(reader) && reader.agent === agent },
+    changedKeys: noConflictKeys,
+    prunableWhen: 'old',
   },
   'agent.homed': {
-    shape: { agent: label, machine: label, epoch: count, isTakeOver: maybe(flag) },
-    said: mayMove,
-    seen: everyone,
-    writes: agentKeys,
-    over: 'never',
+    shape: { agent: isLabel, machine: isLabel, epoch: isCount, isTakeOver: optional(isFlag) },
+    mayAppend: mayMove,
+    audience: toEveryone,
+    changedKeys: agentKeys,
+    prunableWhen: 'never',
   },
 }
 

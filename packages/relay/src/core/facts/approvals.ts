@@ -2,65 +2,78 @@
 // answer from another machine could let a program on this one go on.
 
 import { approvalHows } from '@agent-relay/sdk/protocol'
-import { keys } from '../conflict-keys.ts'
+import { conflictKeys } from '../conflict-keys.ts'
 import { type Reader, sees } from '../sight.ts'
 import type { View } from '../view.ts'
-import { type FactRows, namesItself } from './row.ts'
-import { type Check, count, fields, flag, label, listOf, maybe, oneOf, text, words } from './shape.ts'
+import { type FactRows, onlyNamedMachine } from './row.ts'
+import {
+  type FieldCheck,
+  hasFields,
+  isCount,
+  isFlag,
+  isLabel,
+  isListOf,
+  isLongText,
+  isOneOf,
+  isText,
+  optional,
+} from './shape.ts'
 
-const seen = {
+const toReadersOfApproval = {
   to: 'everyone',
   if: (view: View, reader: Reader, fact: { agent: string }) => sees(view, reader, 'approval', fact),
 } as const
 /** Checks an approval's id, which contains the approval's number. */
-const id: Check = (value) => text(value) && /^ap-\d{1,15}$/.test(value as string)
-const kind = oneOf('allow', 'always', 'deny', 'other')
-const option = fields({ label: text, text: maybe(words) })
-const writes = () => [keys.approvals]
+const id: FieldCheck = (value) => isText(value) && /^ap-\d{1,15}$/.test(value as string)
+const kind = isOneOf('allow', 'always', 'deny', 'other')
+const option = hasFields({ label: isText, text: optional(isLongText) })
+const approvalKeys = () => [conflictKeys.approvals]
 
 export const approvalFacts: FactRows<'approval.opened' | 'approval.closed'> = {
   'approval.opened': {
     shape: {
       id,
-      agent: label,
-      vendor: label,
-      tool: words,
-      input: words,
-      isExact: flag,
-      hiddenChars: maybe(count),
-      hiddenLines: maybe(count),
-      isWhole: maybe(flag),
-      directory: maybe(text),
-      choices: listOf(fields({ id: text, kind, label: maybe(text) })),
-      questions: maybe(listOf(fields({ text: words, options: listOf(option), isMany: maybe(flag) }))),
-      mark: maybe(text),
-      digest: text,
-      machine: maybe(label),
+      agent: isLabel,
+      vendor: isLabel,
+      tool: isLongText,
+      input: isLongText,
+      isExact: isFlag,
+      hiddenChars: optional(isCount),
+      hiddenLines: optional(isCount),
+      isWhole: optional(isFlag),
+      directory: optional(isText),
+      choices: isListOf(hasFields({ id: isText, kind, label: optional(isText) })),
+      questions: optional(
+        isListOf(hasFields({ text: isLongText, options: isListOf(option), isMany: optional(isFlag) })),
+      ),
+      mark: optional(isText),
+      digest: isText,
+      machine: optional(isLabel),
     },
-    said: (fact, by) => namesItself(fact, by) && by.speaksFor(fact.agent),
-    seen,
-    writes,
-    over: { once: ({ id }, left) => left.isApprovalOver(id) },
+    mayAppend: (fact, by) => onlyNamedMachine(fact, by) && by.speaksFor(fact.agent),
+    audience: toReadersOfApproval,
+    changedKeys: approvalKeys,
+    prunableWhen: { oldAnd: ({ id }, left) => left.isApprovalOver(id) },
   },
   'approval.closed': {
     shape: {
       id,
-      agent: label,
-      how: oneOf(...approvalHows),
-      kind: maybe(kind),
-      choice: maybe(text),
-      words: maybe(words),
-      answers: maybe(listOf(words)),
-      surface: maybe(oneOf('page', 'terminal', 'delegation')),
-      delegation: maybe(words),
-      asker: maybe(label),
+      agent: isLabel,
+      how: isOneOf(...approvalHows),
+      kind: optional(kind),
+      choice: optional(isText),
+      words: optional(isLongText),
+      answers: optional(isListOf(isLongText)),
+      surface: optional(isOneOf('page', 'terminal', 'delegation')),
+      delegation: optional(isLongText),
+      asker: optional(isLabel),
     },
-    said: ({ id, agent }, { view, actsFor }) => {
+    mayAppend: ({ id, agent }, { view, actsFor }) => {
       const row = view.approvals.byId(id)
       return row !== undefined && row.agent === agent && actsFor(row.machine)
     },
-    seen,
-    writes,
-    over: { once: ({ id }, left) => left.isApprovalOver(id) },
+    audience: toReadersOfApproval,
+    changedKeys: approvalKeys,
+    prunableWhen: { oldAnd: ({ id }, left) => left.isApprovalOver(id) },
   },
 }

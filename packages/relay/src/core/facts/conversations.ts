@@ -1,13 +1,13 @@
 // Rows of the table of facts (stored events) about channels, pairs and groups.
 
 import { type ChannelJoined, ChannelName } from '@agent-relay/sdk/protocol'
-import { keys } from '../conflict-keys.ts'
+import { conflictKeys } from '../conflict-keys.ts'
 import { broadcast, directKey, generalChannel } from '../conversations.ts'
 import type { Reader } from '../sight.ts'
 import type { View } from '../view.ts'
 import { mayEnd } from './agents.ts'
-import { type AppendedEntry, everyone, type FactRows } from './row.ts'
-import { type Check, conversation, count, label, listOf } from './shape.ts'
+import { type AppendedEntry, type FactRows, toEveryone } from './row.ts'
+import { type FieldCheck, isConversationName, isCount, isLabel, isListOf } from './shape.ts'
 
 /** Hides who enters or leaves the broadcast: everyone is in it, so entering it tells nothing that the registration has not told. */
 const exceptBroadcast = {
@@ -16,15 +16,15 @@ const exceptBroadcast = {
 } as const
 
 /** Checks the name of a channel or of the broadcast, since agents enter and leave the broadcast too. */
-const channel: Check = (value) => value === broadcast || ChannelName.safeParse(value).data === value
-const stay = { channel, agent: label, n: count }
+const channel: FieldCheck = (value) => value === broadcast || ChannelName.safeParse(value).data === value
+const stay = { channel, agent: isLabel, n: isCount }
 
 const channelKeys = ({ channel }: { channel: string }) => [
-  keys.conversation(channel),
-  keys.existence(channel),
-  keys.channels,
+  conflictKeys.conversation(channel),
+  conflictKeys.existence(channel),
+  conflictKeys.channels,
 ]
-const stayKeys = ({ agent, channel }: { agent: string; channel: string }) => [keys.stay(agent, channel)]
+const stayKeys = ({ agent, channel }: { agent: string; channel: string }) => [conflictKeys.stay(agent, channel)]
 
 /** Whether an agent may join a channel. Its stay begins at most at the last message number, or the agent would miss the next messages. */
 function mayJoin({ agent, channel: name, n }: ChannelJoined, by: AppendedEntry): boolean {
@@ -36,34 +36,46 @@ export const conversationFacts: FactRows<
 > = {
   'channel.created': {
     shape: { channel },
-    said: ({ channel: name }, { view }) => view.lastNumber(name) === undefined,
-    seen: everyone,
-    writes: channelKeys,
-    over: 'never',
+    mayAppend: ({ channel: name }, { view }) => view.lastNumber(name) === undefined,
+    audience: toEveryone,
+    changedKeys: channelKeys,
+    prunableWhen: 'never',
   },
-  'channel.joined': { shape: stay, said: mayJoin, seen: exceptBroadcast, writes: stayKeys, over: 'never' },
+  'channel.joined': {
+    shape: stay,
+    mayAppend: mayJoin,
+    audience: exceptBroadcast,
+    changedKeys: stayKeys,
+    prunableWhen: 'never',
+  },
   // A retired agent leaves its channels too, so a machine that may retire the agent may report this.
-  'channel.left': { shape: stay, said: mayEnd, seen: exceptBroadcast, writes: stayKeys, over: 'never' },
+  'channel.left': {
+    shape: stay,
+    mayAppend: mayEnd,
+    audience: exceptBroadcast,
+    changedKeys: stayKeys,
+    prunableWhen: 'never',
+  },
   // A channel can be removed only if nothing was said and nobody else has been in it, which any machine can check.
   'channel.removed': {
     shape: { channel },
-    said: ({ channel: name }, { view, by }) =>
-      name !== generalChannel && view.lastNumber(name) === 0 && view.otherIn(by, name) === undefined,
-    seen: everyone,
-    writes: channelKeys,
-    over: 'never',
+    mayAppend: ({ channel: name }, { view, by }) =>
+      name !== generalChannel && view.lastNumber(name) === 0 && view.otherMember(by, name) === undefined,
+    audience: toEveryone,
+    changedKeys: channelKeys,
+    prunableWhen: 'never',
   },
   'conversation.opened': {
-    shape: { conversation, members: listOf(label) },
+    shape: { conversation: isConversationName, members: isListOf(isLabel) },
     // The name of a pair or group lists its members: the fact may bring in nobody else.
-    said: ({ conversation, members }, { view }) =>
+    mayAppend: ({ conversation, members }, { view }) =>
       conversation === directKey(members) && view.lastNumber(conversation) === undefined,
-    seen: { to: 'agents', who: ({ members }) => members },
-    writes: ({ conversation, members }) => [
-      keys.conversation(conversation),
-      keys.existence(conversation),
-      ...members.map((name) => keys.stay(name, conversation)),
+    audience: { to: 'agents', agentNames: ({ members }) => members },
+    changedKeys: ({ conversation, members }) => [
+      conflictKeys.conversation(conversation),
+      conflictKeys.existence(conversation),
+      ...members.map((name) => conflictKeys.stay(name, conversation)),
     ],
-    over: 'never',
+    prunableWhen: 'never',
   },
 }

@@ -5,7 +5,7 @@ import { daemonName, type Entry, type Fact } from '@agent-relay/sdk/protocol'
 import { generalChannel, isFromOtherWorkspace } from '../conversations.ts'
 import type { View } from '../view.ts'
 import type { AppendedEntry } from './row.ts'
-import { rowOf } from './table.ts'
+import { factRowOf } from './table.ts'
 
 /** A statement that a machine may not make: a fact of this type or, if `type` is unset, anything in the name of this agent. */
 export interface Objection {
@@ -13,7 +13,7 @@ export interface Objection {
   type?: Fact['type']
 }
 
-export function objectionTo(
+export function findObjection(
   view: View,
   machine: string,
   { by, facts }: Pick<Entry, 'by' | 'facts'>,
@@ -30,7 +30,7 @@ export function objectionTo(
   if (by !== daemonName && !isFromOtherWorkspace(by) && !speaksFor(by)) return { agent: by }
   const actsFor = (other: string | undefined) => other === machine || (other !== undefined && view.isRevoked(other))
   const entry: AppendedEntry = { machine, view, by, facts, speaksFor, actsFor, homeAt }
-  const wrong = facts.find((fact) => !(isStrict ? rowOf(fact).said : saidInFormat1)(fact, entry))
+  const wrong = facts.find((fact) => !(isStrict ? factRowOf(fact).mayAppend : mayAppendInFormat1)(fact, entry))
   return wrong && { type: wrong.type, ...agentIn(wrong) }
 }
 
@@ -48,13 +48,13 @@ const speakersOfFormat1: { readonly [T in Fact['type']]?: string } = {
   'action.invoked': 'caller',
 }
 
-function saidInFormat1(fact: Fact, by: AppendedEntry): boolean {
+function mayAppendInFormat1(fact: Fact, by: AppendedEntry): boolean {
   // No machine may make itself the owner of a workspace that has begun.
   if (fact.type === 'workspace.raised' || fact.type === 'workspace.owned')
     return by.view.lastNumber(generalChannel) === undefined
   // These types of facts are younger than format 1: no machine may say them in a workspace of that format.
   if (['workspace.restored', 'machine.revoked', 'machine.admitted'].includes(fact.type)) return false
-  if (fact.type === 'agent.homed' || fact.type === 'deliveries.noted') return rowOf(fact).said(fact, by)
+  if (fact.type === 'agent.homed' || fact.type === 'deliveries.noted') return factRowOf(fact).mayAppend(fact, by)
   const field = speakersOfFormat1[fact.type]
   return field === undefined || by.speaksFor((fact as unknown as Record<string, string>)[field] as string)
 }

@@ -1,33 +1,40 @@
 // Rows of the table of facts (stored events) about messages: sending, delivery and reactions.
 
 import { daemonName, type Fact, type MessageCreated, MessageKind } from '@agent-relay/sdk/protocol'
-import { keys } from '../conflict-keys.ts'
+import { conflictKeys } from '../conflict-keys.ts'
 import { broadcast, directMembers, isChannel, isFromOtherWorkspace, isPair } from '../conversations.ts'
-import { type AppendedEntry, type FactRow, type FactRows, homeOfAgent, type Known, noKey } from './row.ts'
-import { conversation, count, fields, label, listOf, maybe, oneOf, text } from './shape.ts'
+import {
+  type AppendedEntry,
+  type AudienceLookups,
+  type FactRow,
+  type FactRows,
+  noConflictKeys,
+  onlyHomeMachine,
+} from './row.ts'
+import { hasFields, isConversationName, isCount, isLabel, isListOf, isOneOf, isText, optional } from './shape.ts'
 
-const ofMessage = { message: text, agent: label }
-const hold = { session: maybe(text), until: maybe(count) }
+const ofMessage = { message: isText, agent: isLabel }
+const hold = { session: optional(isText), until: optional(isCount) }
 
 const delivery = {
-  said: homeOfAgent,
-  seen: {
+  mayAppend: onlyHomeMachine,
+  audience: {
     to: 'agents',
-    *who({ agent, message }: { agent: string; message: string }, known: Known) {
+    *agentNames({ agent, message }: { agent: string; message: string }, known: AudienceLookups) {
       yield agent
       yield known.message(message)?.from
     },
   },
-  writes: noKey,
-  over: { with: ({ message }: { message: string }) => message },
+  changedKeys: noConflictKeys,
+  prunableWhen: { withMessage: ({ message }: { message: string }) => message },
 } as const satisfies Omit<FactRow<{ agent: string; message: string }>, 'shape'>
 
 const reaction = {
-  shape: { ...ofMessage, emoji: label },
-  said: homeOfAgent,
-  seen: { to: 'readers', of: ({ message }: { message: string }) => message },
-  writes: ({ message }: { message: string }) => [keys.reactions(message)],
-  over: { with: ({ message }: { message: string }) => message },
+  shape: { ...ofMessage, emoji: isLabel },
+  mayAppend: onlyHomeMachine,
+  audience: { to: 'readers', messageId: ({ message }: { message: string }) => message },
+  changedKeys: ({ message }: { message: string }) => [conflictKeys.reactions(message)],
+  prunableWhen: { withMessage: ({ message }: { message: string }) => message },
 } as const satisfies FactRow<{ agent: string; message: string; emoji: string }>
 
 export const messageFacts: FactRows<
@@ -42,43 +49,50 @@ export const messageFacts: FactRows<
 > = {
   'message.created': {
     shape: {
-      id: text,
-      conversation,
-      n: count,
-      from: label,
-      kind: oneOf(...MessageKind.options),
-      thread: maybe(label),
-      replyTo: maybe(text),
+      id: isText,
+      conversation: isConversationName,
+      n: isCount,
+      from: isLabel,
+      kind: isOneOf(...MessageKind.options),
+      thread: optional(isLabel),
+      replyTo: optional(isText),
     },
-    said: maySend,
-    seen: { to: 'readers', of: ({ id }) => id },
-    writes: ({ conversation }) => [keys.conversation(conversation)],
-    over: { with: ({ id }) => id },
+    mayAppend: maySend,
+    audience: { to: 'readers', messageId: ({ id }) => id },
+    changedKeys: ({ conversation }) => [conflictKeys.conversation(conversation)],
+    prunableWhen: { withMessage: ({ id }) => id },
   },
-  'delivery.offered': { ...delivery, shape: { ...ofMessage, route: label, ...hold } },
-  'delivery.held': { ...delivery, shape: { ...ofMessage, session: maybe(text), until: count } },
+  'delivery.offered': { ...delivery, shape: { ...ofMessage, route: isLabel, ...hold } },
+  'delivery.held': { ...delivery, shape: { ...ofMessage, session: optional(isText), until: isCount } },
   'delivery.released': { ...delivery, shape: ofMessage },
   'delivery.read': { ...delivery, shape: ofMessage },
   'deliveries.noted': {
     shape: {
-      agent: label,
-      machine: label,
-      epoch: count,
-      through: count,
-      receipts: listOf(fields({ message: text, offeredAt: maybe(count), route: maybe(label), readAt: maybe(count) })),
+      agent: isLabel,
+      machine: isLabel,
+      epoch: isCount,
+      through: isCount,
+      receipts: isListOf(
+        hasFields({
+          message: isText,
+          offeredAt: optional(isCount),
+          route: optional(isLabel),
+          readAt: optional(isCount),
+        }),
+      ),
     },
     // A former home machine of the agent may still report deliveries from its time as the home.
-    said: ({ agent, machine, epoch }, by) => machine === by.machine && by.homeAt(agent, epoch) === machine,
+    mayAppend: ({ agent, machine, epoch }, by) => machine === by.machine && by.homeAt(agent, epoch) === machine,
     // A home machine's report (`deliveries.noted`) covers many deliveries. Watchers see each delivery as its own event; see broker/events.ts.
-    seen: {
+    audience: {
       to: 'agents',
-      *who({ agent, receipts }, known) {
+      *agentNames({ agent, receipts }, known) {
         yield agent
         for (const { message } of receipts) yield known.message(message)?.from
       },
     },
-    writes: noKey,
-    over: 'never',
+    changedKeys: noConflictKeys,
+    prunableWhen: 'never',
   },
   'reaction.added': reaction,
   'reaction.removed': reaction,

@@ -1,20 +1,22 @@
-// The columns of the table of facts (table.ts). A row has, for one type of fact: its fields, who may say it, who sees it, which conflict keys it writes and
-// when it is over. What a fact does to the database is in store/evolve.ts and the files that it joins; its words for people are in the SDK.
+// The columns of the table of facts (table.ts). A row says, for one type of fact: its fields, which machine may append it, who sees it, which conflict keys it
+// changes, and when pruning may delete it. What a fact does to the database is in store/evolve.ts and the files that it joins; its words for people are in the
+// SDK.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
-import { keys } from '../conflict-keys.ts'
+import { conflictKeys } from '../conflict-keys.ts'
 import type { Reader } from '../sight.ts'
 import type { NoticeKey, View } from '../view.ts'
-import type { Shape } from './shape.ts'
+import type { FieldChecks } from './shape.ts'
 
 export interface FactRow<F> {
   /** Checks the fact's fields. A field that is not listed comes from a later version and is ignored. */
-  shape: Shape<F>
-  /** Whether the machine that appended the entry may say this fact, in a workspace that several machines share. */
-  said: (fact: F, by: AppendedEntry) => boolean
-  seen: Audience<F>
-  writes: (fact: F) => readonly string[]
-  over: Over<F>
+  shape: FieldChecks<F>
+  /** Whether the machine that appended the entry may put this fact into it, in a workspace that several machines share. */
+  mayAppend: (fact: F, by: AppendedEntry) => boolean
+  audience: Audience<F>
+  /** Returns the conflict keys that the fact changes: see core/conflict-keys.ts. */
+  changedKeys: (fact: F) => readonly string[]
+  prunableWhen: PrunableWhen<F>
 }
 
 /** The rows of some types of facts. */
@@ -39,10 +41,11 @@ export interface AppendedEntry {
 
 /** Refuses facts that no machine may append. Only the administrator of the database does, whose entries are not judged. */
 export const noMachine = () => false
-export const ownerMachine = (_: unknown, { machine, view }: AppendedEntry): boolean => view.owner() === machine
-export const homeOfAgent = ({ agent }: { agent: string }, { speaksFor }: AppendedEntry): boolean => speaksFor(agent)
+export const onlyOwnerMachine = (_: unknown, { machine, view }: AppendedEntry): boolean => view.owner() === machine
+export const onlyHomeMachine = ({ agent }: { agent: string }, { speaksFor }: AppendedEntry): boolean => speaksFor(agent)
 /** Whether the fact names the machine that appended it. */
-export const namesItself = (fact: { machine?: string }, { machine }: AppendedEntry): boolean => fact.machine === machine
+export const onlyNamedMachine = (fact: { machine?: string }, { machine }: AppendedEntry): boolean =>
+  fact.machine === machine
 
 /**
  * The audience of a fact: who sees it as an event, besides the holder of the workspace key, who sees all facts. holder: nobody else. everyone: anybody, as
@@ -51,34 +54,38 @@ export const namesItself = (fact: { machine?: string }, { machine }: AppendedEnt
 export type Audience<F> =
   | { to: 'holder' }
   | { to: 'everyone'; if?: (view: View, reader: Reader, fact: F) => boolean }
-  | { to: 'agents'; who: (fact: F, known: Known) => Iterable<string | undefined> }
-  | { to: 'readers'; of: (fact: F) => string }
+  | { to: 'agents'; agentNames: (fact: F, known: AudienceLookups) => Iterable<string | undefined> }
+  | { to: 'readers'; messageId: (fact: F) => string }
 
-/** Looks up an agent that a fact concerns but does not name. */
-export interface Known {
+/** Look-ups of the agents that a fact concerns but does not name. */
+export interface AudienceLookups {
   message(id: string): { from: string } | undefined
   invocation(id: string): { provider?: string } | undefined
   runs: { byId(id: string): { parent: string } | undefined }
 }
 
-export const [holder, everyone] = [{ to: 'holder' }, { to: 'everyone' }] as const
+export const [toHolder, toEveryone] = [{ to: 'holder' }, { to: 'everyone' }] as const
 
 /** Returns no conflict keys, for facts on which no decision of another machine has to depend, such as tokens and receipts. */
-export const noKey = (): string[] => []
-export const agentKeys = ({ agent }: { agent: string }): string[] => [keys.agent(agent)]
+export const noConflictKeys = (): string[] => []
+export const agentKeys = ({ agent }: { agent: string }): string[] => [conflictKeys.agent(agent)]
 
 /**
- * When a fact is over, so that nothing depends on it and pruning may delete it. never: what the fact tells still holds, or can be asked about. old: once
- * it is older than the horizon. with: together with the message of this id. once: when it is old and the function returns true.
+ * When nothing depends on a fact any more, so that pruning may delete it. never: what the fact tells still holds, or can be asked about. old: once the fact
+ * is older than the horizon. withMessage: together with the message of this id. oldAnd: when the fact is old and the function returns true.
  */
-export type Over<F> = 'never' | 'old' | { with: (fact: F) => string } | { once: (fact: F, left: Remains) => boolean }
+export type PrunableWhen<F> =
+  | 'never'
+  | 'old'
+  | { withMessage: (fact: F) => string }
+  | { oldAnd: (fact: F, lookups: PruneLookups) => boolean }
 
 /** Look-ups by which pruning sees whether the things that old facts tell of are over. */
-export interface Remains {
+export interface PruneLookups {
   hasClaim(path: string, machine: string | undefined): boolean
   /** Returns the session that offers an action of this name at present. */
-  offering(action: string): string | undefined
+  sessionOffering(action: string): string | undefined
   isCallOver(id: string): boolean
   isApprovalOver(id: string): boolean
-  isAwaited(notice: NoticeKey): boolean
+  isNoticeAwaited(notice: NoticeKey): boolean
 }

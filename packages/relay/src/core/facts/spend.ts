@@ -1,22 +1,22 @@
 // The row of the table of facts (stored events) about spend: what one turn of a model has used.
 
 import { sees } from '../sight.ts'
-import { type FactRows, homeOfAgent, noKey } from './row.ts'
-import { amount, count, fields, label, maybe, text } from './shape.ts'
+import { type FactRows, noConflictKeys, onlyHomeMachine } from './row.ts'
+import { hasFields, isAmount, isCount, isLabel, isText, optional } from './shape.ts'
 
 export const spendFacts: FactRows<'spend.noted'> = {
   'spend.noted': {
     shape: {
-      agent: label,
-      worker: maybe(label),
-      run: maybe(text),
-      model: maybe(text),
-      tokens: fields({ input: count, output: count, cached: count }),
-      usd: maybe(amount),
+      agent: isLabel,
+      worker: optional(isLabel),
+      run: optional(isText),
+      model: optional(isText),
+      tokens: hasFields({ input: isCount, output: isCount, cached: isCount }),
+      usd: optional(isAmount),
     },
-    said: homeOfAgent,
-    seen: { to: 'everyone', if: (view, reader, { agent }) => sees(view, reader, 'spend', { agent }) },
-    writes: noKey,
-    over: 'never',
+    mayAppend: onlyHomeMachine,
+    audience: { to: 'everyone', if: (view, reader, { agent }) => sees(view, reader, 'spend', { agent }) },
+    changedKeys: noConflictKeys,
+    prunableWhen: 'never',
   },
 }

@@ -35,7 +35,7 @@ const table: FactRows<Fact['type']> = {
 
 export const factTypes = Object.keys(table) as Fact['type'][]
 
-export function rowOf<F extends Fact>(fact: F): FactRow<F> {
+export function factRowOf<F extends Fact>(fact: F): FactRow<F> {
   return table[fact.type] as unknown as FactRow<F>
 }
 
@@ -46,27 +46,27 @@ export function isKnownFact({ type }: { type: string }): boolean {
 
 /** Returns the first field of a fact of a known type that fails its check. */
 export function malformedField(fact: Fact): string | undefined {
-  return wrongField(fact, rowOf(fact).shape)
+  return wrongField(fact, factRowOf(fact).shape)
 }
 
 /** Returns the types of facts that have this audience. */
-export function typesTo(to: Audience<Fact>['to']): Fact['type'][] {
-  return factTypes.filter((type) => table[type].seen.to === to)
+export function factTypesForAudience(to: Audience<Fact>['to']): Fact['type'][] {
+  return factTypes.filter((type) => table[type].audience.to === to)
 }
 
 /** Whether a reader sees the fact as an event. */
 export function seesFact(view: View, reader: Reader, fact: Fact): boolean {
   if (seesAll(reader)) return true
-  const { seen } = rowOf(fact)
+  const { audience: seen } = factRowOf(fact)
   switch (seen.to) {
     case 'holder':
       return false
     case 'everyone':
       return seen.if?.(view, reader, fact) ?? true
     case 'agents':
-      return reader.agent !== undefined && [...seen.who(fact, view)].includes(reader.agent)
+      return reader.agent !== undefined && [...seen.agentNames(fact, view)].includes(reader.agent)
     case 'readers': {
-      const message = view.message(seen.of(fact))
+      const message = view.message(seen.messageId(fact))
       return message !== undefined && sees(view, reader, 'message', message)
     }
   }

@@ -2,33 +2,50 @@
 // started or ended there.
 
 import { controls, workerStates } from '@agent-relay/sdk/protocol'
-import { keys } from '../conflict-keys.ts'
+import { conflictKeys } from '../conflict-keys.ts'
 import { type Reader, sees } from '../sight.ts'
 import type { View } from '../view.ts'
-import { type AppendedEntry, type FactRow, type FactRows, namesItself } from './row.ts'
-import { count, fields, flag, label, listOf, maybe, oneOf, text, whole, words } from './shape.ts'
+import { type AppendedEntry, type FactRow, type FactRows, onlyNamedMachine } from './row.ts'
+import {
+  hasFields,
+  isCount,
+  isFlag,
+  isLabel,
+  isListOf,
+  isLongText,
+  isOneOf,
+  isText,
+  isWholeNumber,
+  optional,
+} from './shape.ts'
 
-const workerKeys = ({ worker }: { worker: string }) => [keys.worker(worker), keys.workers]
+const workerKeys = ({ worker }: { worker: string }) => [conflictKeys.worker(worker), conflictKeys.workers]
 
 const ofItsMachine = {
-  said: ({ id, worker }: { id: string; worker: string }, { view, actsFor }: AppendedEntry) => {
+  mayAppend: ({ id, worker }: { id: string; worker: string }, { view, actsFor }: AppendedEntry) => {
     const row = view.workers.byId(id)
     return row !== undefined && row.name === worker && actsFor(row.machine)
   },
-  seen: {
+  audience: {
     to: 'everyone',
     if: (view: View, reader: Reader, { id }: { id: string }) => {
       const row = view.workers.byId(id)
       return row !== undefined && sees(view, reader, 'worker', row)
     },
   },
-  writes: workerKeys,
-  over: 'never',
+  changedKeys: workerKeys,
+  prunableWhen: 'never',
 } as const satisfies Omit<FactRow<{ id: string; worker: string }>, 'shape'>
 
-const program = { command: maybe(listOf(text)), args: maybe(listOf(text)) }
-const asked = fields({ ...program, cli: label, control: maybe(oneOf(...controls)), cwd: text, worktree: maybe(flag) })
-const named = { id: text, worker: label }
+const program = { command: optional(isListOf(isText)), args: optional(isListOf(isText)) }
+const asked = hasFields({
+  ...program,
+  cli: isLabel,
+  control: optional(isOneOf(...controls)),
+  cwd: isText,
+  worktree: optional(isFlag),
+})
+const named = { id: isText, worker: isLabel }
 
 export const workerFacts: FactRows<
   'worker.wished' | 'worker.wish-changed' | 'worker.changed' | 'worker.worktree-removed'
@@ -36,39 +53,41 @@ export const workerFacts: FactRows<
   'worker.wished': {
     shape: {
       ...named,
-      parent: label,
-      cli: label,
+      parent: isLabel,
+      cli: isLabel,
       ...program,
-      model: maybe(label),
-      cwd: text,
-      isInjected: flag,
-      control: maybe(oneOf('acp')),
-      worktree: maybe(fields({ repository: text, path: text, branch: text, base: text, onto: maybe(text) })),
-      machine: maybe(label),
-      asked: maybe(asked),
-      again: maybe(text),
+      model: optional(isLabel),
+      cwd: isText,
+      isInjected: isFlag,
+      control: optional(isOneOf('acp')),
+      worktree: optional(
+        hasFields({ repository: isText, path: isText, branch: isText, base: isText, onto: optional(isText) }),
+      ),
+      machine: optional(isLabel),
+      asked: optional(asked),
+      again: optional(isText),
     },
-    said: (fact, by) => namesItself(fact, by) && by.speaksFor(fact.worker) && !by.view.workers.byId(fact.id),
-    seen: {
+    mayAppend: (fact, by) => onlyNamedMachine(fact, by) && by.speaksFor(fact.worker) && !by.view.workers.byId(fact.id),
+    audience: {
       to: 'everyone',
       if: (view, reader, { worker: name, parent }) => sees(view, reader, 'worker', { name, parent }),
     },
-    writes: workerKeys,
-    over: 'never',
+    changedKeys: workerKeys,
+    prunableWhen: 'never',
   },
   'worker.wish-changed': {
     ...ofItsMachine,
-    shape: { ...named, wish: oneOf('run', 'paused', 'gone'), reason: maybe(words) },
+    shape: { ...named, wish: isOneOf('run', 'paused', 'gone'), reason: optional(isLongText) },
   },
   'worker.changed': {
     ...ofItsMachine,
     shape: {
       ...named,
-      status: oneOf(...workerStates),
-      pid: maybe(count),
-      code: maybe(whole),
-      reason: maybe(words),
-      control: maybe(oneOf('pty')),
+      status: isOneOf(...workerStates),
+      pid: optional(isCount),
+      code: optional(isWholeNumber),
+      reason: optional(isLongText),
+      control: optional(isOneOf('pty')),
     },
   },
   'worker.worktree-removed': { ...ofItsMachine, shape: named },

@@ -1,11 +1,11 @@
 // Rows of the table of facts (stored events) about the workspace itself, and about the machines that share it.
 
 import { Policy } from '@agent-relay/sdk/protocol'
-import { keys } from '../conflict-keys.ts'
-import { everyone, type FactRows, holder, noKey, noMachine, ownerMachine } from './row.ts'
-import { count, label, text } from './shape.ts'
+import { conflictKeys } from '../conflict-keys.ts'
+import { type FactRows, noConflictKeys, noMachine, onlyOwnerMachine, toEveryone, toHolder } from './row.ts'
+import { isCount, isLabel, isText } from './shape.ts'
 
-const machines = () => [keys.machines]
+const machines = () => [conflictKeys.machines]
 
 export const workspaceFacts: FactRows<
   | 'workspace.began'
@@ -17,25 +17,61 @@ export const workspaceFacts: FactRows<
   | 'machine.revoked'
   | 'machine.admitted'
 > = {
-  'workspace.began': { shape: { id: text }, said: noMachine, seen: holder, writes: noKey, over: 'never' },
-  'workspace.key-issued': { shape: { hash: text }, said: ownerMachine, seen: holder, writes: noKey, over: 'never' },
+  'workspace.began': {
+    shape: { id: isText },
+    mayAppend: noMachine,
+    audience: toHolder,
+    changedKeys: noConflictKeys,
+    prunableWhen: 'never',
+  },
+  'workspace.key-issued': {
+    shape: { hash: isText },
+    mayAppend: onlyOwnerMachine,
+    audience: toHolder,
+    changedKeys: noConflictKeys,
+    prunableWhen: 'never',
+  },
   // Only restoring a backup writes this fact, while nobody shares the workspace.
   'workspace.restored': {
     shape: {},
-    said: noMachine,
-    seen: everyone,
-    writes: () => [keys.workers, keys.runs],
-    over: 'never',
+    mayAppend: noMachine,
+    audience: toEveryone,
+    changedKeys: () => [conflictKeys.workers, conflictKeys.runs],
+    prunableWhen: 'never',
   },
   'workspace.policy-set': {
     shape: { policy: (value) => Policy.safeParse(value).success },
-    said: ownerMachine,
-    seen: everyone,
-    writes: () => [keys.policy],
-    over: 'never',
+    mayAppend: onlyOwnerMachine,
+    audience: toEveryone,
+    changedKeys: () => [conflictKeys.policy],
+    prunableWhen: 'never',
   },
-  'workspace.raised': { shape: { format: count }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
-  'workspace.owned': { shape: { machine: label }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
-  'machine.revoked': { shape: { machine: label }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
-  'machine.admitted': { shape: { machine: label }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
+  'workspace.raised': {
+    shape: { format: isCount },
+    mayAppend: noMachine,
+    audience: toEveryone,
+    changedKeys: machines,
+    prunableWhen: 'never',
+  },
+  'workspace.owned': {
+    shape: { machine: isLabel },
+    mayAppend: noMachine,
+    audience: toEveryone,
+    changedKeys: machines,
+    prunableWhen: 'never',
+  },
+  'machine.revoked': {
+    shape: { machine: isLabel },
+    mayAppend: noMachine,
+    audience: toEveryone,
+    changedKeys: machines,
+    prunableWhen: 'never',
+  },
+  'machine.admitted': {
+    shape: { machine: isLabel },
+    mayAppend: noMachine,
+    audience: toEveryone,
+    changedKeys: machines,
+    prunableWhen: 'never',
+  },
 }

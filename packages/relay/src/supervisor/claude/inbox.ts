@@ -9,24 +9,24 @@ import { join } from 'node:path'
 import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { type ClaudeSession, isOwn } from './registry.ts'
+import { type ClaudeSession, isWritableByUserOnly } from './registry.ts'
 
-/** Longest frame: a body at its longest, with room for escaping. */
+/** Maximum length of one frame: the longest message body, with room for escaping. */
 const letterBytesMax = 2 * 1024 * 1024
 const connectionsMax = 64
-/** Time limit of an incoming connection: a session says one thing and hangs up. */
-const saidMs = 5_000
+/** Time limit of an incoming connection: a session sends one frame and hangs up. */
+const connectionMs = 5_000
 const writeMs = 5_000
 
 const Id = z.string().max(limits.idCharsMax)
-const Status = z.object({
+const PeerMessageStatus = z.object({
   type: z.literal('control'),
   action: z.literal('peer_message_status'),
   status: z.string().max(100),
   status_detail: z.string().max(100).optional(),
   orig_msg_id: Id,
 })
-const Said = z.object({
+const PeerMessage = z.object({
   type: z.literal('user'),
   msg_id: Id,
   from: z.string().max(300),
@@ -35,7 +35,7 @@ const Said = z.object({
 
 /** A session's report on a message that waits in it, or that its model will not get. */
 export type DeliveryOutcome = 'held' | 'released' | 'refused' | 'dropped' | 'expired'
-const outcomes: Readonly<Record<string, DeliveryOutcome>> = {
+const outcomeByStatus: Readonly<Record<string, DeliveryOutcome>> = {
   held: 'held',
   delivered: 'released',
   refused: 'refused',
@@ -44,19 +44,19 @@ const outcomes: Readonly<Record<string, DeliveryOutcome>> = {
   denied: 'expired',
 }
 
-export interface SaidToUs {
+export interface IncomingLetter {
   id: string
   /** The socket of the session that the sender claims to be. */
   socketPath: string
   text: string
 }
 
-export interface InboxListener {
+export interface ClaudeInboxListener {
   onOutcome(id: string, outcome: DeliveryOutcome): void
-  onSaid(said: SaidToUs): void
+  onLetter(said: IncomingLetter): void
 }
 
-export interface Letter {
+export interface OutgoingLetter {
   id: string
   /** The sender's name. */
   name: string
@@ -66,13 +66,13 @@ export interface Letter {
 export class ClaudeInbox {
   readonly path: string
   readonly #server: Server
-  readonly #listener: InboxListener
+  readonly #listener: ClaudeInboxListener
   readonly #sockets = new Set<Socket>()
 
-  private constructor(path: string, listener: InboxListener) {
+  private constructor(path: string, listener: ClaudeInboxListener) {
     this.path = path
     this.#listener = listener
-    this.#server = createServer((socket) => this.#hear(socket))
+    this.#server = createServer((socket) => this.#readFrames(socket))
     this.#server.maxConnections = connectionsMax
   }
 
@@ -80,10 +80,10 @@ export class ClaudeInbox {
    * Opens the socket in the folder of the sessions' own sockets, under the name that they look for: the number of this process, or of an agent's
    * process that is no session.
    */
-  static async open(folder: string, pid: number, listener: InboxListener): Promise<ClaudeInbox> {
-    if (!isOwn(lstatSync(folder))) throw new Error(`${folder} is not a folder of this user alone`)
+  static async open(folder: string, pid: number, listener: ClaudeInboxListener): Promise<ClaudeInbox> {
+    if (!isWritableByUserOnly(lstatSync(folder))) throw new Error(`${folder} is not a folder of this user alone`)
     const inbox = new ClaudeInbox(join(folder, `${pid}.sock`), listener)
-    await freed(inbox.path)
+    await removeUnservedSocket(inbox.path)
     await new Promise<void>((resolve, reject) => {
       inbox.#server.once('error', reject)
       inbox.#server.listen(inbox.path, () => resolve())
@@ -94,9 +94,9 @@ export class ClaudeInbox {
   }
 
   /** Resolves once the message is in the session's socket, which says nothing about its model. */
-  send({ socketPath, token }: ClaudeSession, { id, name, text }: Letter): Promise<void> {
+  send({ socketPath, token }: ClaudeSession, { id, name, text }: OutgoingLetter): Promise<void> {
     const from = `uds:${this.path}`
-    // The mode that we claim is never higher than the one in which each step is asked for.
+    // The relay always claims the lowest permission mode, in which each step is asked for.
     const head = `<cross-session-message from="${from}" from-name="${name}" from-mode="prompting">`
     const content = `${head}\n${text.replaceAll('</cross-session', '<\\/cross-session')}\n</cross-session-message>`
     const message = { type: 'user', message: { role: 'user', content }, priority: 'next', from }
@@ -120,11 +120,11 @@ export class ClaudeInbox {
     rmSync(this.path, { force: true })
   }
 
-  #hear(socket: Socket): void {
+  #readFrames(socket: Socket): void {
     this.#sockets.add(socket)
     const parts: Buffer[] = []
     let bytes = 0
-    socket.setTimeout(saidMs, () => socket.destroy())
+    socket.setTimeout(connectionMs, () => socket.destroy())
     socket.on('error', () => {})
     socket.on('close', () => this.#sockets.delete(socket))
     socket.on('data', (data: Buffer) => {
@@ -136,43 +136,43 @@ export class ClaudeInbox {
       const rest = Buffer.from(lines.pop() ?? '')
       parts.push(rest)
       bytes = rest.length
-      for (const line of lines) this.#frame(line)
+      for (const line of lines) this.#handleFrame(line)
     })
   }
 
-  #frame(line: string): void {
+  #handleFrame(line: string): void {
     let value: unknown
     try {
       value = parseJson(line)
     } catch {
       return
     }
-    const status = Status.safeParse(value)
+    const status = PeerMessageStatus.safeParse(value)
     if (status.success) {
-      const outcome = outcomes[status.data.status_detail ?? ''] ?? outcomes[status.data.status]
+      const outcome = outcomeByStatus[status.data.status_detail ?? ''] ?? outcomeByStatus[status.data.status]
       if (outcome) this.#listener.onOutcome(status.data.orig_msg_id, outcome)
       return
     }
-    const said = Said.safeParse(value)
+    const said = PeerMessage.safeParse(value)
     if (!said.success || !said.data.from.startsWith('uds:')) return
     const { msg_id: id, from, message } = said.data
-    this.#listener.onSaid({ id, socketPath: from.slice('uds:'.length), text: unwrapped(message.content) })
+    this.#listener.onLetter({ id, socketPath: from.slice('uds:'.length), text: withoutWrapper(message.content) })
   }
 }
 
 export const newLetterId = (): string => randomUUID()
 
 /** The text that the model wrote, without its wrapper. */
-function unwrapped(content: string): string {
+function withoutWrapper(content: string): string {
   const [, text] = /^<cross-session-message [^>\n]*>\n([\s\S]*)\n<\/cross-session-message>$/.exec(content) ?? []
   return text ?? content
 }
 
-/** Removes our socket that a killed daemon left. A socket that is served belongs to a process that has reused the number. */
-export const removeDead = (path: string): void => void freed(path)
+/** Removes a socket that a killed daemon left. A socket that answers belongs to a process that has reused the process number. */
+export const removeDeadSocket = (path: string): void => void removeUnservedSocket(path)
 
 /** Removes a socket that nobody serves. */
-async function freed(path: string): Promise<void> {
+async function removeUnservedSocket(path: string): Promise<void> {
   if (!lstatSync(path, { throwIfNoEntry: false })?.isSocket()) return
   const isDead = await new Promise<boolean>((resolve) => {
     const socket = connect(path)

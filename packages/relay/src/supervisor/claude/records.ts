@@ -6,10 +6,10 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { lstatSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
-import { startOf } from '../processes.ts'
-import { type ClaudeSession, writtenBy } from './registry.ts'
+import { startTimeOf } from '../processes.ts'
+import { type ClaudeSession, ownRecordMark } from './registry.ts'
 
-export interface Listed {
+export interface AgentRecord {
   /** Process number under which the agent is listed. */
   pid: number
   name: string
@@ -19,14 +19,14 @@ export interface Listed {
   socketPath: string
 }
 
-interface Written {
+interface WrittenRecord {
   text: string
   keyFile: string
 }
 
 export class ClaudeRecords {
   readonly #folder: string
-  readonly #written = new Map<number, Written>()
+  readonly #written = new Map<number, WrittenRecord>()
 
   constructor(home: string) {
     this.#folder = join(home, 'sessions')
@@ -34,7 +34,7 @@ export class ClaudeRecords {
   }
 
   /** Replaces the list by these agents. `like`: a running session, whose version and container the records copy. */
-  list(all: readonly Listed[], like: ClaudeSession | undefined): void {
+  replaceAll(all: readonly AgentRecord[], like: ClaudeSession | undefined): void {
     const wanted = new Map(like ? all.map((each) => [each.pid, each]) : [])
     for (const pid of [...this.#written.keys()]) if (!wanted.has(pid)) this.#remove(pid)
     for (const each of wanted.values()) this.#write(each, like as ClaudeSession)
@@ -44,9 +44,9 @@ export class ClaudeRecords {
     for (const pid of [...this.#written.keys()]) this.#remove(pid)
   }
 
-  #write({ pid, name, directory: cwd, isBusy, socketPath }: Listed, { version, pidDomain }: ClaudeSession): void {
-    const procStart = startOf(pid)
-    if (procStart === undefined || !isMine(pid)) return this.#remove(pid)
+  #write({ pid, name, directory: cwd, isBusy, socketPath }: AgentRecord, { version, pidDomain }: ClaudeSession): void {
+    const procStart = startTimeOf(pid)
+    if (procStart === undefined || !isOwnProcess(pid)) return this.#remove(pid)
     const status = isBusy ? 'busy' : 'idle'
     const own = {
       pid,
@@ -57,25 +57,25 @@ export class ClaudeRecords {
       name,
       status,
       messagingSocketPath: socketPath,
-      ...writtenBy(),
+      ...ownRecordMark(),
     }
     const text = JSON.stringify(own)
     const known = this.#written.get(pid)
     if (known?.text === text) return
     const file = `${pid}.json`
     // Another program's record of this process stays, even one written after ours.
-    if (known ? !this.#isOurs(file) : this.#isThere(file)) return
+    if (known ? !this.#isOurs(file) : this.#exists(file)) return
     const keyFile = known?.keyFile ?? `${pid}.${createHash('sha256').update(socketPath).digest('hex')}.key`
     this.#written.set(pid, { text, keyFile })
-    if (!known) this.#put(keyFile, { peerToken: randomBytes(16).toString('hex'), procStart, pidDomain })
+    if (!known) this.#writeFile(keyFile, { peerToken: randomBytes(16).toString('hex'), procStart, pidDomain })
     const now = Date.now()
     const times = { startedAt: now, nameSince: now, updatedAt: now, statusUpdatedAt: now }
     const kind = { peerProtocol: 1, peerFeatures: [], kind: 'interactive', entrypoint: 'cli', nameSource: 'user' }
-    this.#put(file, { ...own, sessionId: randomUUID(), ...times, ...kind })
+    this.#writeFile(file, { ...own, sessionId: randomUUID(), ...times, ...kind })
   }
 
   /** Writes a file in one step, since sessions read it at any time. */
-  #put(file: string, content: object): void {
+  #writeFile(file: string, content: object): void {
     const path = join(this.#folder, file)
     const draft = `${path}.${process.pid}`
     rmSync(draft, { force: true })
@@ -94,25 +94,25 @@ export class ClaudeRecords {
     if (!written) return
     const file = `${pid}.json`
     if (this.#isOurs(file)) rmSync(join(this.#folder, file), { force: true })
-    // The key file's name is made from our socket's path, which nobody else serves now.
-    if (!this.#isThere(file)) rmSync(join(this.#folder, written.keyFile), { force: true })
+    // The key file is named after our socket's path, and no other process serves that socket.
+    if (!this.#exists(file)) rmSync(join(this.#folder, written.keyFile), { force: true })
   }
 
-  #isThere(file: string): boolean {
+  #exists(file: string): boolean {
     return lstatSync(join(this.#folder, file), { throwIfNoEntry: false }) !== undefined
   }
 
   #isOurs(file: string): boolean {
-    const { daemon, start } = this.#own(file)?.agentRelay ?? {}
-    const { agentRelay } = writtenBy()
+    const { daemon, start } = this.#readMark(file)?.agentRelay ?? {}
+    const { agentRelay } = ownRecordMark()
     return daemon === agentRelay.daemon && start === agentRelay.start
   }
 
   /** Removes the records of a killed daemon, which would be listed for as long as their processes live. */
   #removeDead(): void {
     for (const file of this.#files().filter((name) => name.endsWith('.json'))) {
-      const { agentRelay } = this.#own(file) ?? {}
-      if (!agentRelay || startOf(agentRelay.daemon) === agentRelay.start) continue
+      const { agentRelay } = this.#readMark(file) ?? {}
+      if (!agentRelay || startTimeOf(agentRelay.daemon) === agentRelay.start) continue
       const pid = file.slice(0, -'.json'.length)
       for (const each of this.#files().filter(
         (name) => name === file || (name.startsWith(`${pid}.`) && name.endsWith('.key')),
@@ -129,7 +129,7 @@ export class ClaudeRecords {
     }
   }
 
-  #own(file: string): Partial<ReturnType<typeof writtenBy>> | undefined {
+  #readMark(file: string): Partial<ReturnType<typeof ownRecordMark>> | undefined {
     try {
       return JSON.parse(readForeignText(join(this.#folder, file)) ?? 'null') ?? undefined
     } catch {
@@ -138,7 +138,7 @@ export class ClaudeRecords {
   }
 }
 
-/** Whether the process is this user's. The host named in a session is not proof: another user's process is never listed. */
-function isMine(pid: number): boolean {
+/** Whether the process belongs to this user. A session's own word about its process is no proof, and another user's process is never listed. */
+function isOwnProcess(pid: number): boolean {
   return statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === process.getuid?.()
 }

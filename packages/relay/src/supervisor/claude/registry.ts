@@ -9,24 +9,24 @@ import { readForeignFile } from '@agent-relay/sdk/internal/discover'
 import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { startOf, wordsOf } from '../processes.ts'
+import { commandLineOf, startTimeOf } from '../processes.ts'
 
 /** Longest record; a real one has half a kilobyte. */
 const recordBytesMax = 64 * 1024
-/** Sessions of one person at a time; more are somebody's mistake. */
+/** Maximum number of records that are read; no person has as many sessions at a time. */
 const recordsMax = 500
-/** Longest interval between two looks, for changes without an event: a process that was killed leaves its record. */
-const recordsMs = 1_000
-/** Changes within this time are handled in one look. */
-const recordsSoonMs = 50
+/** Interval between two reads of the folder, for changes without a file event: a killed process leaves its record. */
+const recordsLookMs = 1_000
+/** Time within which several file events are handled by one read of the folder. */
+const recordsBatchMs = 50
 const textCharsMax = 200
 /** Reason for a record written by a relay, this daemon's or another's: it is no session of Claude Code. */
-export const oursText = 'an agent of a relay'
-const unaskedMode = 'bypassPermissions'
-const unasked = ['--dangerously-skip-permissions', `--permission-mode=${unaskedMode}`]
-export const endedText = 'its process has ended'
+export const relayRecordText = 'an agent of a relay'
+const bypassMode = 'bypassPermissions'
+const bypassFlags = ['--dangerously-skip-permissions', `--permission-mode=${bypassMode}`]
+export const processEndedText = 'its process has ended'
 
-const Record = z.object({
+const SessionRecord = z.object({
   pid: z.number().int().positive(),
   /** Start time, field 22 of /proc/PID/stat: process numbers are reused. */
   procStart: z.string().regex(/^\d{1,20}$/),
@@ -41,7 +41,7 @@ const Record = z.object({
   status: z.enum(['idle', 'busy', 'waiting']).optional(),
   waitingFor: z.string().max(4_096).optional(),
 })
-const Key = z.object({ peerToken: z.string().max(textCharsMax), procStart: z.string().max(textCharsMax) })
+const SessionKey = z.object({ peerToken: z.string().max(textCharsMax), procStart: z.string().max(textCharsMax) })
 
 /** A running session of Claude Code. */
 export interface ClaudeSession {
@@ -54,15 +54,15 @@ export interface ClaudeSession {
   /** A person uses the session: it is not one prompt of a script. */
   isAttended: boolean
   /** The session was started so that its steps need no permission; it then asks its person about messages from others. */
-  isUnasked: boolean
+  skipsPermissions: boolean
   name: string
-  /** Undefined until the session has said. */
+  /** The session's activity; undefined until the session has reported it. */
   doing?: { state: 'idle' | 'busy' | 'waiting'; for?: string }
   socketPath: string
   token: string
 }
 
-type Read = { stats: Stats; session: ClaudeSession } | { stats: Stats; why: string }
+type RecordFile = { stats: Stats; session: ClaudeSession } | { stats: Stats; why: string }
 
 export interface ClaudeRegistryOptions {
   /** `$CLAUDE_CONFIG_DIR`, or `~/.claude`. */
@@ -74,22 +74,22 @@ export interface ClaudeRegistryOptions {
 export class ClaudeRegistry {
   readonly #options: ClaudeRegistryOptions
   readonly #folder: string
-  #read = new Map<string, Read>()
+  #files = new Map<string, RecordFile>()
   #living: ReadonlyMap<number, ClaudeSession> = new Map()
   #watcher: FSWatcher | undefined
-  #isClosed = false
+  #isFolderPrivate = false
   readonly #timer: NodeJS.Timeout
-  #soon: NodeJS.Timeout | undefined
+  #nextLook: NodeJS.Timeout | undefined
 
   constructor(options: ClaudeRegistryOptions) {
     this.#options = options
     this.#folder = join(options.home, 'sessions')
-    this.#timer = setInterval(() => this.look(), recordsMs).unref()
-    this.#soon = setTimeout(() => this.look(), 0).unref()
+    this.#timer = setInterval(() => this.look(), recordsLookMs).unref()
+    this.#nextLook = setTimeout(() => this.look(), 0).unref()
   }
 
   /** Reads the registry once, without watching it. */
-  static read(home: string): {
+  static readOnce(home: string): {
     sessions: ReadonlyMap<number, ClaudeSession>
     leftAlone: { file: string; why: string }[]
   } {
@@ -106,45 +106,45 @@ export class ClaudeRegistry {
 
   /** The files that were left alone, and why. */
   leftAlone(): { file: string; why: string }[] {
-    return [...this.#read].flatMap(([file, read]) =>
+    return [...this.#files].flatMap(([file, read]) =>
       'why' in read ? [{ file: join(this.#folder, file), why: read.why }] : [],
     )
   }
 
   close(): void {
     clearInterval(this.#timer)
-    clearTimeout(this.#soon)
+    clearTimeout(this.#nextLook)
     this.#watcher?.close()
   }
 
   #lookSoon(): void {
-    this.#soon ??= setTimeout(() => this.look(), recordsSoonMs).unref()
+    this.#nextLook ??= setTimeout(() => this.look(), recordsBatchMs).unref()
   }
 
-  /** Looks at once: before an action that depends on what a session does at this moment. */
+  /** Reads the registry at once, before an action that depends on what a session does at this moment. */
   look(): void {
-    clearTimeout(this.#soon)
-    this.#soon = undefined
+    clearTimeout(this.#nextLook)
+    this.#nextLook = undefined
     const before = this.#living
-    this.#read = this.#readAll()
-    const found = [...this.#read.values()].flatMap((read) => ('session' in read ? [read.session] : []))
-    // Each process is checked every time: a killed one could not remove its record.
+    this.#files = this.#readAll()
+    const found = [...this.#files.values()].flatMap((read) => ('session' in read ? [read.session] : []))
+    // Each process is checked every time: a killed process could not remove its record.
     this.#living = new Map(found.filter(isRunning).map((session) => [session.pid, session]))
     const isSame =
       this.#living.size === before.size && [...this.#living].every(([pid, each]) => before.get(pid) === each)
     if (!isSame) this.#options.onChange()
   }
 
-  #readAll(): Map<string, Read> {
-    const read = new Map<string, Read>()
+  #readAll(): Map<string, RecordFile> {
+    const read = new Map<string, RecordFile>()
     if (!this.#watch()) return read
     const files = readdirSync(this.#folder).filter((name) => /^[1-9]\d*\.json$/.test(name))
     for (const file of files.slice(0, recordsMax)) {
       const stats = lstatSync(join(this.#folder, file), { throwIfNoEntry: false })
       if (!stats) continue
-      const known = this.#read.get(file)
+      const known = this.#files.get(file)
       if (known && isSameFile(known.stats, stats)) read.set(file, known)
-      else read.set(file, { stats, ...this.#sessionIn(file, stats, known) })
+      else read.set(file, { stats, ...this.#readSession(file, stats, known) })
     }
     return read
   }
@@ -153,8 +153,8 @@ export class ClaudeRegistry {
   #watch(): boolean {
     try {
       const stats = statSync(this.#folder)
-      if (!stats.isDirectory() || !isOwn(stats)) return this.#unwatch()
-      this.#isClosed = isClosed(stats)
+      if (!stats.isDirectory() || !isWritableByUserOnly(stats)) return this.#unwatch()
+      this.#isFolderPrivate = isReachableByUserOnly(stats)
       this.#watcher ??= watch(this.#folder, { persistent: false }, () => this.#lookSoon()).on('error', () =>
         this.#unwatch(),
       )
@@ -170,20 +170,25 @@ export class ClaudeRegistry {
     return false
   }
 
-  #sessionIn(file: string, stats: Stats, known: Read | undefined): { session: ClaudeSession } | { why: string } {
+  #readSession(
+    file: string,
+    stats: Stats,
+    known: RecordFile | undefined,
+  ): { session: ClaudeSession } | { why: string } {
     try {
-      if (!(this.#isClosed ? isMine(stats) : isOwn(stats))) return { why: 'others may write to it' }
+      if (!(this.#isFolderPrivate ? isOwnedByUser(stats) : isWritableByUserOnly(stats)))
+        return { why: 'others may write to it' }
       const text = readForeignFile(join(this.#folder, file), { bytesMax: recordBytesMax })?.bytes.toString('utf8') ?? ''
       const value = parseJson(text) as { peerProtocol?: unknown; agentRelay?: unknown } | null
-      if (value?.agentRelay !== undefined) return { why: oursText }
+      if (value?.agentRelay !== undefined) return { why: relayRecordText }
       if (value?.peerProtocol !== 1)
         return {
           why: `it speaks another version of the protocol: ${cleanLine(String(value?.peerProtocol)).slice(0, 20)}`,
         }
-      const record = Record.safeParse(value)
+      const record = SessionRecord.safeParse(value)
       if (!record.success) return { why: `its field ${record.error.issues[0]?.path.join('.')} is not as expected` }
       if (`${record.data.pid}.json` !== file) return { why: 'it names another process' }
-      return this.#checked(record.data)
+      return this.#checkRecord(record.data)
     } catch (error) {
       // The file is being written at this moment: the next look finds it whole.
       if (error instanceof SyntaxError && known && 'session' in known) return { session: known.session }
@@ -191,66 +196,75 @@ export class ClaudeRegistry {
     }
   }
 
-  #checked(record: z.infer<typeof Record>): { session: ClaudeSession } | { why: string } {
+  #checkRecord(record: z.infer<typeof SessionRecord>): { session: ClaudeSession } | { why: string } {
     const { pid, procStart, messagingSocketPath: socketPath } = record
-    if (!record.pidDomain.endsWith(`:${ownPids()}`)) return { why: 'it runs in another container' }
-    if (startOf(pid) !== procStart) return { why: endedText }
-    if (!isOwn(statSync(`/proc/${pid}`))) return { why: 'its process is another user’s' }
+    if (!record.pidDomain.endsWith(`:${pidNamespace()}`)) return { why: 'it runs in another container' }
+    if (startTimeOf(pid) !== procStart) return { why: processEndedText }
+    if (!isWritableByUserOnly(statSync(`/proc/${pid}`))) return { why: 'its process is another user’s' }
     const socket = lstatSync(socketPath, { throwIfNoEntry: false })
     const folder = lstatSync(dirname(socketPath))
-    if (!socket?.isSocket() || !isMine(folder) || !(isClosed(folder) ? isMine(socket) : isOwn(socket) && isOwn(folder)))
+    if (
+      !socket?.isSocket() ||
+      !isOwnedByUser(folder) ||
+      !(isReachableByUserOnly(folder)
+        ? isOwnedByUser(socket)
+        : isWritableByUserOnly(socket) && isWritableByUserOnly(folder))
+    )
       return { why: `${cleanLine(socketPath)} is not a socket of this user alone` }
     const keyPath = join(this.#folder, `${pid}.${createHash('sha256').update(socketPath).digest('hex')}.key`)
     const key = readForeignFile(keyPath, { bytesMax: recordBytesMax })
-    if (!key || !(this.#isClosed ? isMine(key.stats) : isOwn(key.stats))) return { why: 'it has no key' }
-    const { peerToken: token, procStart: ofKey } = Key.parse(parseJson(key.bytes.toString('utf8')))
+    if (!key || !(this.#isFolderPrivate ? isOwnedByUser(key.stats) : isWritableByUserOnly(key.stats)))
+      return { why: 'it has no key' }
+    const { peerToken: token, procStart: ofKey } = SessionKey.parse(parseJson(key.bytes.toString('utf8')))
     if (ofKey !== procStart) return { why: 'its key belongs to an earlier process' }
     return { session: sessionOf(record, token) }
   }
 }
 
-function sessionOf(record: z.infer<typeof Record>, token: string): ClaudeSession {
+function sessionOf(record: z.infer<typeof SessionRecord>, token: string): ClaudeSession {
   const { pid, procStart, pidDomain, sessionId, cwd: directory, version, name, status: state, waitingFor } = record
   const short = (text: string) => cleanLine(text).slice(0, textCharsMax)
   return {
     ...{ pid, procStart, pidDomain, sessionId, directory, version, token },
     isAttended: record.kind === 'interactive' && !record.entrypoint.startsWith('sdk'),
-    isUnasked: isUnasked(pid),
+    skipsPermissions: isStartedWithoutPermissions(pid),
     name: short(name),
     ...(state && { doing: { state, ...(state === 'waiting' && waitingFor ? { for: short(waitingFor) } : {}) } }),
     socketPath: record.messagingSocketPath,
   }
 }
 
-/** The field that marks our records, with which it can be checked whether their daemon lives. */
-export function writtenBy(): { agentRelay: { daemon: number; start: string } } {
-  return { agentRelay: { daemon: process.pid, start: startOf(process.pid) ?? '' } }
+/** Returns the field that marks our records. The field names the daemon, so that another daemon can check whether that daemon lives. */
+export function ownRecordMark(): { agentRelay: { daemon: number; start: string } } {
+  return { agentRelay: { daemon: process.pid, start: startTimeOf(process.pid) ?? '' } }
 }
 
-/** Whether the session was started without permission prompts. Before its first turn only its command line tells. */
-function isUnasked(pid: number): boolean {
-  const words = wordsOf(pid)
+/** Whether the session was started without permission prompts. Before the session's first turn, only its command line shows that. */
+function isStartedWithoutPermissions(pid: number): boolean {
+  const words = commandLineOf(pid)
   const mode = words[words.indexOf('--permission-mode') + 1]
-  return words.some((word) => unasked.includes(word)) || (words.includes('--permission-mode') && mode === unaskedMode)
+  return (
+    words.some((word) => bypassFlags.includes(word)) || (words.includes('--permission-mode') && mode === bypassMode)
+  )
 }
 
-const isRunning = ({ pid, procStart }: ClaudeSession): boolean => startOf(pid) === procStart
+const isRunning = ({ pid, procStart }: ClaudeSession): boolean => startTimeOf(pid) === procStart
 
 function isSameFile(a: Stats, b: Stats): boolean {
   return a.ino === b.ino && a.mtimeMs === b.mtimeMs && a.size === b.size && a.ctimeMs === b.ctimeMs
 }
 
-const isMine = ({ uid }: Stats): boolean => uid === process.getuid?.()
+const isOwnedByUser = ({ uid }: Stats): boolean => uid === process.getuid?.()
 
-/** The file is this user's, and nobody else may write to it. */
-export function isOwn(stats: Stats): boolean {
-  return isMine(stats) && (stats.mode & 0o022) === 0
+/** Whether the file is this user's, and nobody else may write to it. */
+export function isWritableByUserOnly(stats: Stats): boolean {
+  return isOwnedByUser(stats) && (stats.mode & 0o022) === 0
 }
 
-/** Nobody else can reach what is in this folder, whatever the mode of each file: with the umask of many systems a group may write to every new file. */
-const isClosed = (stats: Stats): boolean => isMine(stats) && (stats.mode & 0o077) === 0
+/** Whether only this user can reach the folder's files, whatever their modes: with many systems' umask a group may write to every new file. */
+const isReachableByUserOnly = (stats: Stats): boolean => isOwnedByUser(stats) && (stats.mode & 0o077) === 0
 
 /** The process namespace, such as `pid:[4026531836]`: two containers may share a home, and have processes of the same number. */
-function ownPids(): string {
+function pidNamespace(): string {
   return readlinkSync('/proc/self/ns/pid')
 }

@@ -2,7 +2,7 @@
 // message: it counts as offered once the transcript shows it. A message that the session holds or refuses by a setting of its own is reported, and
 // does not count as offered.
 
-import type { HeldMail } from '../../broker/waking/own-session-runtime.ts'
+import type { HeldMail } from '../../broker/waking/user-session-runtime.ts'
 import { type ClaudeInbox, type DeliveryOutcome, newLetterId } from './inbox.ts'
 import type { ClaudeSession } from './registry.ts'
 import { ClaudeTranscript } from './transcript.ts'
@@ -11,7 +11,7 @@ import { ClaudeTranscript } from './transcript.ts'
 const refusedMs = 10 * 60_000
 /** Pause after a message that did not arrive. */
 const failedMs = 30_000
-/** Maximum time in which an idle session shows no sign of a message: one that takes it shows so at once. */
+/** Time after which a message counts as lost if an idle session shows no sign of it: a session that takes a message shows so at once. */
 const takenMs = 15_000
 
 const heldNote = 'held until its person lets it in'
@@ -19,15 +19,15 @@ const notLetInNote = 'its person did not let it in'
 const silentNote = 'its session does not take them'
 const refusedNote = 'refused by a setting of its session'
 
-export interface Mail extends HeldMail {
+export interface ClaudeMail extends HeldMail {
   /** The sender's name, and the text as the model is shown it. */
   name: string
   text: string
 }
 
-interface Sent {
+interface SentMail {
   id: string
-  mail: Mail
+  mail: ClaudeMail
   sentAt: number
   /** The message waits in the session for the end of the turn, or for its person. */
   isQueued: boolean
@@ -46,57 +46,57 @@ export class ClaudeSessionDelivery {
   readonly #options: ClaudeSessionDeliveryOptions
   #session: ClaudeSession
   #transcripts: ClaudeTranscript[] = []
-  #sent: Sent | undefined
-  #closed: { until: number; note?: string } | undefined
-  #isFirst = true
-  #holds = false
+  #sent: SentMail | undefined
+  #pause: { until: number; note?: string } | undefined
+  #hasSentNothing = true
+  #asksPerson = false
 
   constructor(session: ClaudeSession, options: ClaudeSessionDeliveryOptions) {
     this.#options = options
     this.#session = session
   }
 
-  /** Whether a message may be sent now. Never while a dialog is shown: the message could push the question off the screen. */
-  get isOpen(): boolean {
+  /** Whether a message may be sent at this moment. While a dialog is shown it may not: the message could push the question off the screen. */
+  get canTakeText(): boolean {
     const { doing } = this.#session
-    return !this.#sent && !this.#isShut && (doing?.state === 'idle' || doing?.state === 'busy')
+    return !this.#sent && !this.#isPaused && (doing?.state === 'idle' || doing?.state === 'busy')
   }
 
-  get isWaiting(): boolean {
+  get isMessagePending(): boolean {
     return this.#sent !== undefined
   }
 
-  /** The session asks its person about each message: it runs without asking for its steps, or a setting of it says so. */
-  get holds(): boolean {
-    return this.#holds || this.#session.isUnasked
+  /** Whether the session asks its person about each message, because it skips permission prompts or has such a setting. */
+  get asksPerson(): boolean {
+    return this.#asksPerson || this.#session.skipsPermissions
   }
 
   /** The address to which the session's model replies. */
-  get address(): string {
+  get replyAddress(): string {
     return `uds:${this.#options.inbox.path}`
   }
 
   /** The reason why the session does not take messages now. */
   get note(): string | undefined {
-    return this.#sent?.isHeld ? heldNote : this.#isShut ? this.#closed?.note : undefined
+    return this.#sent?.isHeld ? heldNote : this.#isPaused ? this.#pause?.note : undefined
   }
 
-  /** Nothing was sent from here yet: a message that waits now may be an earlier daemon's. */
-  get isFirst(): boolean {
-    return this.#isFirst
+  /** Whether nothing was sent from here yet; a waiting message may then be one that an earlier daemon sent. */
+  get hasSentNothing(): boolean {
+    return this.#hasSentNothing
   }
 
-  /** Milliseconds until the session may be sent messages again; undefined where it may be now. */
-  get shutMs(): number | undefined {
-    const restMs = (this.#closed?.until ?? 0) - performance.now()
+  /** Milliseconds until messages may be sent to the session again; undefined if the session is not paused. */
+  get pauseMs(): number | undefined {
+    const restMs = (this.#pause?.until ?? 0) - performance.now()
     return restMs > 0 && Number.isFinite(restMs) ? restMs : undefined
   }
 
-  get #isShut(): boolean {
-    return performance.now() < (this.#closed?.until ?? 0)
+  get #isPaused(): boolean {
+    return performance.now() < (this.#pause?.until ?? 0)
   }
 
-  /** Takes over a changed record of the session. */
+  /** Replaces the session's record by a changed one. */
   update(session: ClaudeSession): void {
     const { sessionId } = this.#session
     this.#session = session
@@ -106,13 +106,13 @@ export class ClaudeSessionDelivery {
     this.look()
   }
 
-  async give(mail: Mail): Promise<void> {
+  async give(mail: ClaudeMail): Promise<void> {
     const { home, inbox } = this.#options
     const marks = mail.messages.map(({ id }) => id)
     const transcript = new ClaudeTranscript(home, this.#session.sessionId)
-    const known = this.#isFirst ? transcript.knows(marks) : transcript.skip()
-    this.#isFirst = false
-    if (known === 'given') return mail.offered('peer')
+    const known = this.#hasSentNothing ? transcript.findEarlier(marks) : transcript.skipToEnd()
+    this.#hasSentNothing = false
+    if (known === 'given') return mail.markOffered('peer')
     const id = newLetterId()
     this.#transcripts = [transcript]
     this.#sent = { id, mail, sentAt: performance.now(), isQueued: known === 'queued', isHeld: false }
@@ -120,17 +120,20 @@ export class ClaudeSessionDelivery {
     try {
       await inbox.send(this.#session, { id, name: mail.name, text: mail.text })
     } catch {
-      this.#giveBack({ until: performance.now() + failedMs })
+      this.#releaseMail({ until: performance.now() + failedMs })
     }
   }
 
   onOutcome(id: string, outcome: DeliveryOutcome): void {
     if (this.#sent?.id !== id) return
-    if (outcome === 'held') this.#sent.isHeld = this.#holds = true
+    if (outcome === 'held') this.#sent.isHeld = this.#asksPerson = true
     else if (outcome === 'released') this.#sent.isHeld = false
-    else if (outcome === 'dropped') this.#giveBack({ until: performance.now() + failedMs })
+    else if (outcome === 'dropped') this.#releaseMail({ until: performance.now() + failedMs })
     else
-      this.#giveBack({ until: performance.now() + refusedMs, note: outcome === 'refused' ? refusedNote : notLetInNote })
+      this.#releaseMail({
+        until: performance.now() + refusedMs,
+        note: outcome === 'refused' ? refusedNote : notLetInNote,
+      })
     this.#options.onChange()
   }
 
@@ -140,30 +143,30 @@ export class ClaudeSessionDelivery {
     if (!sent) return
     const marks = sent.mail.messages.map(({ id }) => id)
     for (const transcript of this.#transcripts) {
-      const { isGiven, isQueued } = transcript.look(sent.id, marks)
-      if (isGiven) return this.#taken(sent)
+      const { isGiven, isQueued } = transcript.search(sent.id, marks)
+      if (isGiven) return this.#onTaken(sent)
       sent.isQueued ||= isQueued
     }
     const isLost = !sent.isQueued && !sent.isHeld && performance.now() - sent.sentAt > takenMs
     if (isLost && this.#session.doing?.state === 'idle')
-      this.#giveBack({ until: performance.now() + refusedMs, note: silentNote })
+      this.#releaseMail({ until: performance.now() + refusedMs, note: silentNote })
   }
 
   /** The session is gone: a message that its model was not given is delivered by another path. */
   end(): void {
     this.look()
-    this.#giveBack({ until: Number.POSITIVE_INFINITY })
+    this.#releaseMail({ until: Number.POSITIVE_INFINITY })
   }
 
-  #taken({ mail }: Sent): void {
+  #onTaken({ mail }: SentMail): void {
     this.#sent = undefined
     const { onTrouble, onChange } = this.#options
-    mail.offered('peer').then(onChange, onTrouble)
+    mail.markOffered('peer').then(onChange, onTrouble)
   }
 
-  #giveBack(closed: { until: number; note?: string }): void {
+  #releaseMail(closed: { until: number; note?: string }): void {
     this.#sent?.mail.release()
     this.#sent = undefined
-    this.#closed = closed
+    this.#pause = closed
   }
 }

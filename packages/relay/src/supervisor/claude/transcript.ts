@@ -5,7 +5,7 @@ import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statS
 import { join } from 'node:path'
 
 const chunkBytes = 1024 * 1024
-/** Bytes read in one look: a transcript may grow by megabytes a minute, and others are to be served. */
+/** Maximum number of bytes read in one search: a transcript may grow by megabytes a minute, and other work must get its turn. */
 const lookBytesMax = 16 * chunkBytes
 /** Longest line that is kept; a longer one is a picture or a file, and no message. */
 const entryBytesMax = 4 * chunkBytes
@@ -13,7 +13,7 @@ const entryBytesMax = 4 * chunkBytes
 /** Bytes at the end that are searched for messages of an earlier daemon. */
 const tailBytes = 4 * chunkBytes
 
-export interface Shown {
+export interface TranscriptFinding {
   /** The model has the message. */
   isGiven: boolean
   /** The message waits for the end of the turn. */
@@ -33,22 +33,22 @@ export class ClaudeTranscript {
     this.#path = this.#find()
   }
 
-  /** Starts at the end of the transcript as it is now. */
-  skip(): undefined {
+  /** Moves the reading position to the transcript's present end. */
+  skipToEnd(): undefined {
     if (this.#path !== undefined) this.#at = statSync(this.#path).size
   }
 
   /** Whether messages that were sent earlier were given to the model or still wait, by their ids. */
-  knows(messages: readonly string[]): 'given' | 'queued' | undefined {
-    this.skip()
+  findEarlier(messages: readonly string[]): 'given' | 'queued' | undefined {
+    this.skipToEnd()
     this.#at = Math.max(0, this.#at - tailBytes)
-    const { isGiven, isQueued } = this.look('', messages)
+    const { isGiven, isQueued } = this.search('', messages)
     return isGiven ? 'given' : isQueued ? 'queued' : undefined
   }
 
   /** Searches what was written since the last look for the sent text with the id `letter`, which holds these messages. */
-  look(letter: string, messages: readonly string[]): Shown {
-    const shown: Shown = { isGiven: false, isQueued: false }
+  search(letter: string, messages: readonly string[]): TranscriptFinding {
+    const shown: TranscriptFinding = { isGiven: false, isQueued: false }
     this.#path ??= this.#find()
     if (this.#path === undefined) return shown
     try {
@@ -110,7 +110,7 @@ interface Origin {
   body?: unknown
 }
 
-interface Line {
+interface TranscriptLine {
   type?: unknown
   operation?: unknown
   content?: unknown
@@ -119,13 +119,13 @@ interface Line {
 }
 
 function isGiven(line: string, letter: string, messages: readonly string[]): boolean {
-  const { origin, attachment } = parsed(line)
+  const { origin, attachment } = parseLine(line)
   const { kind, msg_id: id, body } = origin ?? attachment?.origin ?? {}
   return kind === 'peer' && (id === letter || hasAll(body, messages))
 }
 
 function isQueued(line: string, messages: readonly string[]): boolean {
-  const { type, operation, content } = parsed(line)
+  const { type, operation, content } = parseLine(line)
   return type === 'queue-operation' && operation === 'enqueue' && hasAll(content, messages)
 }
 
@@ -134,9 +134,9 @@ function hasAll(text: unknown, messages: readonly string[]): boolean {
   return typeof text === 'string' && messages.every((id) => text.includes(`[${id}]`))
 }
 
-function parsed(line: string): Line {
+function parseLine(line: string): TranscriptLine {
   try {
-    return (JSON.parse(line) as Line | null) ?? {}
+    return (JSON.parse(line) as TranscriptLine | null) ?? {}
   } catch {
     return {}
   }

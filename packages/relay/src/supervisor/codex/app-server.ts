@@ -7,7 +7,7 @@ import { limits, type Tokens } from '@agent-relay/sdk/protocol'
 import type { WebSocket } from 'ws'
 import { z } from 'zod'
 import { version } from '../../machine/version.ts'
-import { JsonRpc, Refused, type Reply } from '../json-rpc.ts'
+import { JsonRpc, RpcError, type RpcReply } from '../json-rpc.ts'
 
 /** Longest frame. Most answers have a few kilobytes, but each of the newest steps of a conversation may hold the output of a command. */
 const frameBytesMax = 8 * 1024 * 1024
@@ -48,16 +48,16 @@ const Item = z.looseObject({
 })
 export type Item = z.infer<typeof Item>
 
-/** The server cannot be used: it refuses a call that we need, or answers in a form that we do not know. */
-export class Unfit extends Error {}
+/** The error of a server that cannot be used: it refuses a needed call, or answers in an unknown form. */
+export class UnfitServerError extends Error {}
 
 const Count = z.number().int().nonnegative()
-const Used = z
+const UsedTokens = z
   .object({ inputTokens: Count, outputTokens: Count, cachedInputTokens: Count })
   .transform(({ inputTokens: input, outputTokens: output, cachedInputTokens: cached }) => ({ input, output, cached }))
 
-const notes = {
-  'thread/tokenUsage/updated': z.object({ threadId: ThreadId, tokenUsage: z.object({ total: Used }) }),
+const notificationSchemas = {
+  'thread/tokenUsage/updated': z.object({ threadId: ThreadId, tokenUsage: z.object({ total: UsedTokens }) }),
   'thread/started': z.object({ thread: CodexThread }),
   'thread/status/changed': z.object({ threadId: ThreadId, status: Status }),
   'thread/closed': z.object({ threadId: ThreadId }),
@@ -66,32 +66,32 @@ const notes = {
 }
 const Initialized = z.object({ userAgent: z.string() })
 const Loaded = z.object({ data: z.array(ThreadId) })
-const Asked = z.object({ id: RequestId, thread: ThreadId })
+const QuestionIds = z.object({ id: RequestId, thread: ThreadId })
 
 const ItemPage = z.object({ data: z.array(z.object({ item: Item })), nextCursor: z.string().nullish() })
 const TurnPage = z.object({ data: z.array(z.object({ items: z.array(Item) })) })
 
 /** The outcome of starting a turn. `lost`: the connection ended before the answer, so nobody knows. */
-export type TurnOutcome = 'taken' | 'refused' | 'lost'
+export type TurnStartOutcome = 'taken' | 'refused' | 'lost'
 
 /** A question of the server, which everybody who has joined the conversation is asked. The first answer counts. */
-export interface AskedByServer {
+export interface ServerQuestion {
   id: number | string
   method: string
   thread: string
   params: unknown
-  reply: Reply
+  reply: RpcReply
 }
 
 export interface AppServerListener {
   onThread?(thread: CodexThread): void
   onStatus?(thread: string, status: CodexThread['status']): void
-  /** Left out: questions are left to the terminal, since an answer of ours, even an error, would decide for the person. */
-  onAsked?(asked: AskedByServer): void
-  onResolved?(id: AskedByServer['id']): void
+  /** Called with a question to the person. Left out: only the terminal answers, since even an error from us would decide for the person. */
+  onQuestion?(asked: ServerQuestion): void
+  onQuestionResolved?(id: ServerQuestion['id']): void
   /** Called with the total usage of a conversation that was joined. */
   onTokens?(thread: string, used: Tokens): void
-  /** A step has begun, in a conversation that was joined. */
+  /** Called when a step has begun in a joined conversation. */
   onItem?(item: Item): void
   onClose(): void
 }
@@ -107,10 +107,10 @@ export class AppServer {
     this.#socket = socket
     this.#listener = listener
     this.#rpc = new JsonRpc((message) => this.#send(message), {
-      onRequest: (method, params, reply, id) => this.#asked(id, method, params, reply),
-      onNote: (method, params) => this.#note(method, params),
+      onRequest: (method, params, reply, id) => this.#onQuestion(id, method, params, reply),
+      onNotification: (method, params) => this.#onNotification(method, params),
     })
-    socket.on('message', (data) => this.#rpc.hear(String(data)))
+    socket.on('message', (data) => this.#rpc.receive(String(data)))
     socket.on('close', () => this.#end())
     // Every error is followed by `close`.
     socket.on('error', () => socket.terminate())
@@ -134,22 +134,22 @@ export class AppServer {
     try {
       const clientInfo = { name: 'agent-relay', title: 'Agent Relay', version }
       const capabilities = { experimentalApi: true }
-      server.userAgent = (await server.#need('initialize', { clientInfo, capabilities }, Initialized)).userAgent
+      server.userAgent = (await server.#callRequired('initialize', { clientInfo, capabilities }, Initialized)).userAgent
     } catch (error) {
       server.close()
       throw error
     }
-    server.#rpc.note('initialized')
+    server.#rpc.notify('initialized')
     return server
   }
 
   /** The ids of the conversations that the server has in memory. */
-  async loaded(): Promise<string[]> {
-    return (await this.#need('thread/loaded/list', {}, Loaded)).data
+  async loadedThreads(): Promise<string[]> {
+    return (await this.#callRequired('thread/loaded/list', {}, Loaded)).data
   }
 
-  async read(thread: string): Promise<CodexThread> {
-    return (await this.#ask('thread/read', { threadId: thread }, z.object({ thread: CodexThread }))).thread
+  async readThread(thread: string): Promise<CodexThread> {
+    return (await this.#call('thread/read', { threadId: thread }, z.object({ thread: CodexThread }))).thread
   }
 
   /**
@@ -162,8 +162,8 @@ export class AppServer {
     return found?.type === 'contextCompaction' ? found.id : undefined
   }
 
-  /** Whether the conversation has the text that was sent under this id. */
-  async hasTaken(thread: string, id: string): Promise<boolean> {
+  /** Whether the conversation contains the text that was sent under this id. */
+  async hasTakenText(thread: string, id: string): Promise<boolean> {
     return (await this.#findItem(thread, ({ clientId }) => clientId === id)) !== undefined
   }
 
@@ -171,37 +171,37 @@ export class AppServer {
    * Puts a text before the model as the user's, which begins a turn. The call has no time limit: a slow server may still take the text, which would
    * then be shown a second time by another way. While there is no answer, the conversation itself is checked for the text.
    */
-  async startTurn(thread: string, text: string, id: string): Promise<TurnOutcome> {
+  async startTurn(thread: string, text: string, id: string): Promise<TurnStartOutcome> {
     const params = { threadId: thread, input: [{ type: 'text', text }], clientUserMessageId: id }
-    const answer: Promise<TurnOutcome> = this.#rpc.call('turn/start', params).then(
+    const answer: Promise<TurnStartOutcome> = this.#rpc.call('turn/start', params).then(
       () => 'taken',
-      (error) => (error instanceof Refused ? 'refused' : 'lost'),
+      (error) => (error instanceof RpcError ? 'refused' : 'lost'),
     )
     for (;;) {
       const outcome = await within(answer, answerMs)
       if (outcome !== undefined) return outcome
-      if (await this.hasTaken(thread, id).catch(() => false)) return 'taken'
+      if (await this.hasTakenText(thread, id).catch(() => false)) return 'taken'
     }
   }
 
   /** Subscribes to the conversation: its events arrive here too, and the server repeats its open questions. Answers the steps of its newest turn. */
-  async join(thread: string): Promise<Item[]> {
+  async joinThread(thread: string): Promise<Item[]> {
     const newest = { limit: 1, itemsView: 'full', sortDirection: 'desc' }
     const asked = { threadId: thread, excludeTurns: true, initialTurnsPage: newest }
     const page = z.object({ data: z.array(z.object({ items: z.array(Item) })) })
-    const answer = await this.#ask('thread/resume', asked, z.object({ initialTurnsPage: page }))
+    const answer = await this.#call('thread/resume', asked, z.object({ initialTurnsPage: page }))
     return answer.initialTurnsPage.data[0]?.items ?? []
   }
 
   /** Ends the subscription to the conversation. */
-  async leave(thread: string): Promise<void> {
+  async leaveThread(thread: string): Promise<void> {
     await this.#rpc.call('thread/unsubscribe', { threadId: thread }, answerMs)
   }
 
   /** The model's last text in the turn that began with the message of this id, if the turn is over and among the newest. */
   async lastWords(thread: string, id: string): Promise<string | undefined> {
     const asked = { threadId: thread, limit: turnsMax, itemsView: 'summary', sortDirection: 'desc' }
-    const { data } = await this.#ask('thread/turns/list', asked, TurnPage)
+    const { data } = await this.#call('thread/turns/list', asked, TurnPage)
     const turn = data.find(({ items }) => items.some(({ clientId }) => clientId === id))
     return turn?.items.findLast(({ type }) => type === 'agentMessage')?.text
   }
@@ -211,7 +211,7 @@ export class AppServer {
     let cursor: string | undefined
     for (let page = 0; page < pagesMax; page++) {
       const asked = { threadId: thread, limit: itemsMax, sortDirection: 'desc', cursor }
-      const { data, nextCursor } = await this.#ask('thread/items/list', asked, ItemPage)
+      const { data, nextCursor } = await this.#call('thread/items/list', asked, ItemPage)
       const found = data.find(({ item }) => isIt(item))?.item
       cursor = nextCursor ?? undefined
       if (found || cursor === undefined) return found
@@ -223,16 +223,16 @@ export class AppServer {
     this.#socket.terminate()
   }
 
-  async #ask<T>(method: string, params: object, shape: z.ZodType<T>): Promise<T> {
+  async #call<T>(method: string, params: object, shape: z.ZodType<T>): Promise<T> {
     const answer = shape.safeParse(await this.#rpc.call(method, params, answerMs))
     if (answer.success) return answer.data
-    throw new Unfit(`its answer to ${method} is not as expected`)
+    throw new UnfitServerError(`its answer to ${method} is not as expected`)
   }
 
   /** Makes a call that only a server of another kind refuses. */
-  #need<T>(method: string, params: object, shape: z.ZodType<T>): Promise<T> {
-    return this.#ask(method, params, shape).catch((error) => {
-      throw error instanceof Refused ? new Unfit(`it refuses ${method}`) : error
+  #callRequired<T>(method: string, params: object, shape: z.ZodType<T>): Promise<T> {
+    return this.#call(method, params, shape).catch((error) => {
+      throw error instanceof RpcError ? new UnfitServerError(`it refuses ${method}`) : error
     })
   }
 
@@ -241,29 +241,29 @@ export class AppServer {
     else this.#end()
   }
 
-  #asked(id: unknown, method: string, params: unknown, reply: Reply): void {
-    const asked = Asked.safeParse({ id, thread: (params as { threadId?: unknown } | undefined)?.threadId })
-    if (asked.success) this.#listener.onAsked?.({ ...asked.data, method, params, reply })
+  #onQuestion(id: unknown, method: string, params: unknown, reply: RpcReply): void {
+    const asked = QuestionIds.safeParse({ id, thread: (params as { threadId?: unknown } | undefined)?.threadId })
+    if (asked.success) this.#listener.onQuestion?.({ ...asked.data, method, params, reply })
   }
 
-  #note(method: string, params: unknown): void {
+  #onNotification(method: string, params: unknown): void {
     if (method === 'thread/started') {
-      const note = notes[method].safeParse(params)
+      const note = notificationSchemas[method].safeParse(params)
       if (note.success) this.#listener.onThread?.(note.data.thread)
     } else if (method === 'thread/status/changed') {
-      const note = notes[method].safeParse(params)
+      const note = notificationSchemas[method].safeParse(params)
       if (note.success) this.#listener.onStatus?.(note.data.threadId, note.data.status)
     } else if (method === 'thread/closed') {
-      const note = notes[method].safeParse(params)
+      const note = notificationSchemas[method].safeParse(params)
       if (note.success) this.#listener.onStatus?.(note.data.threadId, { type: 'notLoaded' })
     } else if (method === 'serverRequest/resolved') {
-      const note = notes[method].safeParse(params)
-      if (note.success) this.#listener.onResolved?.(note.data.requestId)
+      const note = notificationSchemas[method].safeParse(params)
+      if (note.success) this.#listener.onQuestionResolved?.(note.data.requestId)
     } else if (method === 'thread/tokenUsage/updated') {
-      const note = notes[method].safeParse(params)
+      const note = notificationSchemas[method].safeParse(params)
       if (note.success) this.#listener.onTokens?.(note.data.threadId, note.data.tokenUsage.total)
     } else if (method === 'item/started') {
-      const note = notes[method].safeParse(params)
+      const note = notificationSchemas[method].safeParse(params)
       if (note.success) this.#listener.onItem?.(note.data.item)
     }
   }
@@ -275,7 +275,7 @@ export class AppServer {
   }
 }
 
-/** The answer, or undefined after `ms`. */
+/** Returns the answer, or undefined after `ms`. */
 async function within<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {

@@ -10,13 +10,16 @@ import { readForeignText } from '@agent-relay/sdk/internal/discover'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { Refused } from '../json-rpc.ts'
-import { AppServer, type AppServerListener, Unfit } from './app-server.ts'
+import { RpcError } from '../json-rpc.ts'
+import { AppServer, type AppServerListener, UnfitServerError } from './app-server.ts'
 
-const saidBytesMax = 64 * 1024
-const Said = z.object({ socketPath: z.string().max(limits.pathCharsMax), appServerVersion: z.string().max(100) })
+const daemonAnswerBytesMax = 64 * 1024
+const DaemonAnswer = z.object({
+  socketPath: z.string().max(limits.pathCharsMax),
+  appServerVersion: z.string().max(100),
+})
 
-const Noted = z.object({
+const PidFile = z.object({
   pid: z.number().int().positive(),
   processIdentity: z.object({ startTicks: z.number() }),
 })
@@ -27,23 +30,23 @@ export interface CodexCommand {
   env: Readonly<Record<string, string>>
 }
 
-export type CodexDaemon =
+export type FoundCodexServer =
   | { server: AppServer; version: string }
   /** unfit: the server runs, and answers otherwise than we need. unsafe: somebody else could be behind its socket. silent: it may answer another time. */
   | { trouble: 'not-installed' | 'not-running' | 'silent' | 'unfit' | 'unsafe'; text: string }
 
-const socketOf = (home: string) => join(home, 'app-server-control/app-server-control.sock')
+const socketPathIn = (home: string) => join(home, 'app-server-control/app-server-control.sock')
 
 /** Identifies the socket that lies in the home now; empty where there is none. */
-export function socketIn(home: string): string {
-  const stats = lstatSync(socketOf(home), { throwIfNoEntry: false })
+export function socketIdentityIn(home: string): string {
+  const stats = lstatSync(socketPathIn(home), { throwIfNoEntry: false })
   return stats ? `${stats.ino} ${stats.mtimeMs}` : ''
 }
 
 /** The process of the server in this home, as the server's own pid file says. */
-export function pidOf(home: string, startOf: (pid: number) => string | undefined): number | undefined {
+export function serverPidIn(home: string, startOf: (pid: number) => string | undefined): number | undefined {
   try {
-    const note = Noted.parse(JSON.parse(readForeignText(join(home, 'app-server-daemon/daemon.pid')) ?? ''))
+    const note = PidFile.parse(JSON.parse(readForeignText(join(home, 'app-server-daemon/daemon.pid')) ?? ''))
     return startOf(note.pid) === String(note.processIdentity.startTicks) ? note.pid : undefined
   } catch {
     return undefined
@@ -54,32 +57,36 @@ export function pidOf(home: string, startOf: (pid: number) => string | undefined
  * Opens the server of this home. Without a home Codex is asked, which starts its program once, but never in a project's directory, where a file
  * could change the answer.
  */
-export async function findServer(
+export async function findCodexServer(
   home: string | undefined,
   command: CodexCommand | undefined,
   listener: AppServerListener,
-): Promise<CodexDaemon> {
-  if (home !== undefined) return openAt(socketOf(home), undefined, listener)
+): Promise<FoundCodexServer> {
+  if (home !== undefined) return openAt(socketPathIn(home), undefined, listener)
   if (command === undefined) return { trouble: 'not-installed', text: 'codex is not on PATH' }
-  const said = await ask(command)
+  const said = await askCodex(command)
   if (!said) return { trouble: 'not-running', text: 'its background server does not run' }
   return openAt(said.socketPath, said.appServerVersion, listener)
 }
 
-async function openAt(path: string, version: string | undefined, listener: AppServerListener): Promise<CodexDaemon> {
+async function openAt(
+  path: string,
+  version: string | undefined,
+  listener: AppServerListener,
+): Promise<FoundCodexServer> {
   const real = await safeSocket(path)
   if (real === undefined) return { trouble: 'unsafe', text: `${path} is not a socket of this user alone` }
   return tryOut(real, version, listener)
 }
 
 /** Tries all calls that change nothing. Whether the server accepts a turn is seen when there is one to begin. */
-async function tryOut(path: string, said: string | undefined, listener: AppServerListener): Promise<CodexDaemon> {
+async function tryOut(path: string, said: string | undefined, listener: AppServerListener): Promise<FoundCodexServer> {
   let server: AppServer | undefined
   try {
     server = await AppServer.connect(path, listener)
-    const [newest] = (await server.loaded()).slice(-1)
+    const [newest] = (await server.loadedThreads()).slice(-1)
     if (newest !== undefined) {
-      await server.read(newest).catch(unlessRefused)
+      await server.readThread(newest).catch(unlessRefused)
       await server.lastCompaction(newest).catch(unlessRefused)
     }
     return { server, version: said ?? versionOf(server) ?? 'unknown version' }
@@ -87,7 +94,7 @@ async function tryOut(path: string, said: string | undefined, listener: AppServe
     server?.close()
     const version = said ?? (server && versionOf(server))
     const which = version === undefined ? '' : `version ${version}: `
-    if (error instanceof Unfit) return { trouble: 'unfit', text: `${which}${error.message}` }
+    if (error instanceof UnfitServerError) return { trouble: 'unfit', text: `${which}${error.message}` }
     return { trouble: 'silent', text: 'its background server does not answer' }
   }
 }
@@ -96,20 +103,20 @@ const versionOf = ({ userAgent }: AppServer) => /\/(\d[\w.-]{0,40})/.exec(userAg
 
 /** Ignores a refusal: a conversation may be closed before it is read, and has no steps before its first turn. */
 function unlessRefused(error: unknown): void {
-  if (!(error instanceof Refused)) throw error
+  if (!(error instanceof RpcError)) throw error
 }
 
-function ask({ file, env }: CodexCommand): Promise<z.infer<typeof Said> | undefined> {
+function askCodex({ file, env }: CodexCommand): Promise<z.infer<typeof DaemonAnswer> | undefined> {
   const options = {
     env,
     cwd: env.HOME ?? homedir(),
     timeout: waitLimitMs('cliDaemon'),
-    maxBuffer: saidBytesMax,
+    maxBuffer: daemonAnswerBytesMax,
   }
   return new Promise((resolve) => {
     const child = execFile(file, ['app-server', 'daemon', 'version'], options, (error, stdout) => {
       try {
-        resolve(error ? undefined : Said.parse(JSON.parse(stdout)))
+        resolve(error ? undefined : DaemonAnswer.parse(JSON.parse(stdout)))
       } catch {
         resolve(undefined)
       }

@@ -1,10 +1,10 @@
 // Matches a session of the relay with its conversation in Codex's background server. The conversations are used in threads.ts.
 
-import type { OwnSession } from '../../broker/waking/own-session-runtime.ts'
+import type { UserSession } from '../../broker/waking/user-session-runtime.ts'
 import type { CodexThread } from './app-server.ts'
 
 /** Whether the conversation is a person's: neither one of Codex with itself, nor one that another conversation began. */
-export function isMain({ ephemeral, parentThreadId }: CodexThread): boolean {
+export function isPersonsThread({ ephemeral, parentThreadId }: CodexThread): boolean {
   return !ephemeral && (parentThreadId === undefined || parentThreadId === null)
 }
 
@@ -12,13 +12,13 @@ export function isMain({ ephemeral, parentThreadId }: CodexThread): boolean {
  * The conversation that the session's calls come from; before its first call, the one in its directory, if no other session or conversation fits
  * as well.
  */
-export function codexThreadOf(
-  session: OwnSession,
-  sessions: readonly OwnSession[],
+export function matchingCodexThread(
+  session: UserSession,
+  sessions: readonly UserSession[],
   threads: readonly CodexThread[],
 ): CodexThread | undefined {
   if (session.calledThread !== undefined) return threads.find(({ id }) => id === session.calledThread)
-  const isSame = ({ directory, calledThread }: OwnSession) =>
+  const isSame = ({ directory, calledThread }: UserSession) =>
     calledThread === undefined && directory === session.directory
   const free = threads.filter(
     ({ id, cwd }) => cwd === session.directory && !sessions.some(({ calledThread }) => calledThread === id),

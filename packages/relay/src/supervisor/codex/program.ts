@@ -3,18 +3,18 @@
 import { randomUUID } from 'node:crypto'
 import { cliOf } from '@agent-relay/sdk/internal/clis'
 import { injectionText } from '@agent-relay/sdk/internal/injection'
-import type { HeldMail, OpenedMail } from '../../broker/waking/own-session-runtime.ts'
-import type { Answering, LastWords, ProgramListener, UserProgram } from '../user-program.ts'
+import type { HeldMail, MailWithBrief } from '../../broker/waking/user-session-runtime.ts'
+import type { AnswerPath, LastWords, ProgramListener, UserProgram } from '../user-program.ts'
 import type { AppServer, CodexThread } from './app-server.ts'
 import type { CodexQuestions } from './questions.ts'
 
 /** Pause after a turn that the server has refused. */
 const turnRefusedMs = 30_000
 /** The reason of a conversation's wait, by the server's flag. */
-const waitings = { waitingOnApproval: 'approval', waitingOnUserInput: 'an answer' }
+const waitReasons = { waitingOnApproval: 'approval', waitingOnUserInput: 'an answer' }
 
-/** Mail that the server may or may not have taken: the connection ended before its answer. */
-export interface Lost {
+/** Mail that the server may or may not have taken: the connection ended before the server's answer. */
+export interface UnconfirmedMail {
   thread: string
   id: string
   held: HeldMail
@@ -26,7 +26,7 @@ interface CodexProgramOptions {
   /** The process of the server. */
   host: number | undefined
   listener: ProgramListener
-  onLost(lost: Lost): void
+  onUnconfirmed(lost: UnconfirmedMail): void
   /** Called when the server no longer knows the conversation. */
   onGone(): void
 }
@@ -36,11 +36,11 @@ export class CodexProgram implements UserProgram {
   thread: CodexThread
   /** The last compaction that was seen, and whether its agent is still to be told. */
   #compaction: string | undefined
-  #isCut = false
-  #isLookingForCut = false
+  #isCompacted = false
+  #isLookingForCompaction = false
   /** The turn that the server was asked to begin, until it has answered. */
-  #beginning: string | undefined
-  /** No turn is begun before this time: the last one was refused. */
+  #unansweredTurn: string | undefined
+  /** The earliest time for the next turn, after the last turn was refused. */
   #notBefore = 0
   /** Why the last turn was refused; set until a turn is taken again. */
   #refusal: string | undefined
@@ -74,7 +74,7 @@ export class CodexProgram implements UserProgram {
     const { type, activeFlags = [] } = this.thread.status
     if (type === 'notLoaded') return undefined
     if (type !== 'active') return { state: 'idle' }
-    const waitsFor = Object.entries(waitings).find(([flag]) => activeFlags.includes(flag))?.[1]
+    const waitsFor = Object.entries(waitReasons).find(([flag]) => activeFlags.includes(flag))?.[1]
     return waitsFor === undefined ? { state: 'busy' } : { state: 'waiting', for: waitsFor }
   }
 
@@ -87,79 +87,79 @@ export class CodexProgram implements UserProgram {
   }
 
   /** Whether mail may be given: not while a turn is under way or a question to the person is open. After a turn that failed, the next one is accepted. */
-  get isOpen(): boolean {
+  get canTakeText(): boolean {
     const { type } = this.thread.status
-    const isFree = (type === 'idle' || type === 'systemError') && !this.#isLookingForCut
+    const isFree = (type === 'idle' || type === 'systemError') && !this.#isLookingForCompaction
     return isFree && performance.now() >= this.#notBefore
   }
 
-  wasCut(): boolean {
-    const wasCut = this.#isCut
-    this.#isCut = false
+  wasCompacted(): boolean {
+    const wasCut = this.#isCompacted
+    this.#isCompacted = false
     return wasCut
   }
 
-  hears(status: CodexThread['status']): void {
+  onStatus(status: CodexThread['status']): void {
     this.thread.status = status
-    if (this.doing?.state !== 'waiting') this.#options.questions.isOver(this.key)
+    if (this.doing?.state !== 'waiting') this.#options.questions.dropThread(this.key)
   }
 
-  async lookForCut(): Promise<void> {
+  async lookForCompaction(): Promise<void> {
     const server = this.#options.server()
-    if (!this.isOpen || !server) return
+    if (!this.canTakeText || !server) return
     // Waiting mail is given only after this search, since the agent's brief after a compaction goes with it.
-    this.#isLookingForCut = true
+    this.#isLookingForCompaction = true
     const found = await server.lastCompaction(this.key).catch(() => undefined)
-    this.#isLookingForCut = false
+    this.#isLookingForCompaction = false
     if (found === undefined || this.#compaction === found) return
     this.#compaction = found
-    this.#isCut = true
+    this.#isCompacted = true
   }
 
-  async give(held: OpenedMail, { hasOurTools, sendTool, lastWordsTo, onTurn }: Answering): Promise<void> {
-    const { listener, onLost, ...options } = this.#options
+  async give(held: MailWithBrief, { hasOurTools, sendTool, lastWordsTo, onTurn }: AnswerPath): Promise<void> {
+    const { listener, onUnconfirmed, ...options } = this.#options
     const server = options.server()
     if (!server) return held.release()
     // The conversation counts as busy from here on, so that nothing else begins a turn before this one has ended.
     this.thread.status = { type: 'active' }
-    const { messages, opening } = held
+    const { messages, briefText: opening } = held
     const way = hasOurTools ? { sendTool } : { lastWordsTo }
     const text = injectionText(messages, { toolPrefix: cliOf('codex').toolPrefix, ...way, opening })
     const id = randomUUID()
     onTurn(id)
-    this.#beginning = id
+    this.#unansweredTurn = id
     const outcome = await server.startTurn(this.key, text, id)
-    this.#beginning = undefined
+    this.#unansweredTurn = undefined
     this.#refusal = outcome === 'refused' ? 'Codex has refused the last message' : undefined
-    if (outcome === 'taken') await held.offered('app-server')
-    else if (outcome === 'lost') return onLost({ thread: this.key, id, held })
+    if (outcome === 'taken') await held.markOffered('app-server')
+    else if (outcome === 'lost') return onUnconfirmed({ thread: this.key, id, held })
     else {
       this.#notBefore = performance.now() + turnRefusedMs
       setTimeout(() => listener.onChange(), turnRefusedMs).unref()
       held.release()
-      await this.#lookAgain(server)
+      await this.#readStatus(server)
     }
     listener.onChange()
   }
 
   async lastWords(turn: string): Promise<LastWords | undefined> {
     const server = this.#options.server()
-    return server && turn !== this.#beginning ? { words: await server.lastWords(this.key, turn) } : undefined
+    return server && turn !== this.#unansweredTurn ? { words: await server.lastWords(this.key, turn) } : undefined
   }
 
   /** Answers questions only where the server's process is known: otherwise a command of its own agent could pass for the person, and answer. */
-  get asked(): UserProgram['asked'] {
+  get readDialog(): UserProgram['readDialog'] {
     const { host, questions, server } = this.#options
     if (host === undefined) return undefined
     return async () => {
       const its = server()
-      return its && questions.dialog(its, this.key, this.directory)
+      return its && questions.readDialog(its, this.key, this.directory)
     }
   }
 
   /** Reads the conversation's state again after a refused turn. */
-  async #lookAgain(server: AppServer): Promise<void> {
-    const now = await server.read(this.key).catch(() => undefined)
+  async #readStatus(server: AppServer): Promise<void> {
+    const now = await server.readThread(this.key).catch(() => undefined)
     if (now) this.thread.status = now.status
     else this.#options.onGone()
   }

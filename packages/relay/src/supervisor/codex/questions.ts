@@ -5,7 +5,7 @@ import { permissionText } from '@agent-relay/sdk/internal/permission-text'
 import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { Dialog } from '../dialog.ts'
-import type { AppServer, AppServerListener, AskedByServer, Item } from './app-server.ts'
+import type { AppServer, AppServerListener, Item, ServerQuestion } from './app-server.ts'
 
 /** Maximum wait for the open question after joining; the server sends it right away. */
 const replayMs = 1_000
@@ -34,50 +34,50 @@ const choices: (ApprovalChoice & { label: string })[] = [
 
 export class CodexQuestions {
   /** Questions that nobody has answered yet, here or at the terminal. */
-  readonly #asked = new Map<AskedByServer['id'], AskedByServer>()
+  readonly #questions = new Map<ServerQuestion['id'], ServerQuestion>()
   /** The newest file changes by the id of their step: a question about a change contains only that id. */
   readonly #changes = new Map<string, Item>()
   /** Joined conversations. Each is left once it waits for nothing more, even where the question can only be answered at the terminal. */
   readonly #joined = new Map<string, { server: AppServer; replayed: Promise<void> }>()
   readonly #whenAsked = new Map<string, () => void>()
 
-  readonly listener: Pick<AppServerListener, 'onAsked' | 'onResolved' | 'onItem'> = {
-    onAsked: (asked) => {
-      this.#asked.set(asked.id, asked)
+  readonly listener: Pick<AppServerListener, 'onQuestion' | 'onQuestionResolved' | 'onItem'> = {
+    onQuestion: (asked) => {
+      this.#questions.set(asked.id, asked)
       this.#whenAsked.get(asked.thread)?.()
     },
-    onResolved: (id) => this.#asked.delete(id),
-    onItem: (item) => this.#keep(item),
+    onQuestionResolved: (id) => this.#questions.delete(id),
+    onItem: (item) => this.#keepFileChange(item),
   }
 
   clear(): void {
-    this.#asked.clear()
+    this.#questions.clear()
     this.#joined.clear()
   }
 
   /** A conversation with an unanswered question. */
-  get asking(): string | undefined {
-    return this.#asked.values().next().value?.thread
+  get askingThread(): string | undefined {
+    return this.#questions.values().next().value?.thread
   }
 
   /** Drops the conversation's questions and leaves it: it waits for nothing any more. */
-  isOver(thread: string): void {
-    for (const asked of [...this.#asked.values()]) if (asked.thread === thread) this.#asked.delete(asked.id)
+  dropThread(thread: string): void {
+    for (const asked of [...this.#questions.values()]) if (asked.thread === thread) this.#questions.delete(asked.id)
     this.#leave(thread)
   }
 
   /** The first open question of the conversation. `cwd`: the conversation's directory; a command that would run elsewhere says so. */
-  async dialog(server: AppServer, thread: string, cwd: string): Promise<Dialog | undefined> {
-    if (!this.#firstOf(thread)) await this.#join(server, thread)
-    const first = this.#firstOf(thread)
-    const what = first && this.#inputOf(first, cwd)
+  async readDialog(server: AppServer, thread: string, cwd: string): Promise<Dialog | undefined> {
+    if (!this.#firstQuestionOf(thread)) await this.#join(server, thread)
+    const first = this.#firstQuestionOf(thread)
+    const what = first && this.#dialogTextOf(first, cwd)
     if (!what) return undefined
     const { id, reply } = first
-    return { same: `${thread} ${id}`, ...what, answer: async ({ choice: decision }) => reply.result({ decision }) }
+    return { identity: `${thread} ${id}`, ...what, answer: async ({ choice: decision }) => reply.result({ decision }) }
   }
 
-  #firstOf(thread: string): AskedByServer | undefined {
-    return [...this.#asked.values()].find((asked) => asked.thread === thread)
+  #firstQuestionOf(thread: string): ServerQuestion | undefined {
+    return [...this.#questions.values()].find((asked) => asked.thread === thread)
   }
 
   /** Joins a conversation that waits for an answer: the server then repeats the question, and sends later ones. */
@@ -89,7 +89,7 @@ export class CodexQuestions {
       setTimeout(resolve, replayMs).unref()
     })
     const join = async () => {
-      for (const item of await server.join(thread)) this.#keep(item)
+      for (const item of await server.joinThread(thread)) this.#keepFileChange(item)
       await asked
     }
     const replayed = join().finally(() => this.#whenAsked.delete(thread))
@@ -101,10 +101,10 @@ export class CodexQuestions {
   #leave(thread: string): void {
     const joined = this.#joined.get(thread)
     this.#joined.delete(thread)
-    void joined?.server.leave(thread).catch(() => {})
+    void joined?.server.leaveThread(thread).catch(() => {})
   }
 
-  #keep(item: Item): void {
+  #keepFileChange(item: Item): void {
     if (item.type !== 'fileChange') return
     this.#changes.set(item.id, item)
     const [oldest] = this.#changes.keys()
@@ -112,8 +112,8 @@ export class CodexQuestions {
   }
 
   /** The question as text. Undefined for other kinds of questions, which are read off the screen, or asked at the terminal alone. */
-  #inputOf(
-    { method, params }: AskedByServer,
+  #dialogTextOf(
+    { method, params }: ServerQuestion,
     at: string,
   ): Pick<Dialog, 'key' | 'tool' | 'input' | 'choices'> | undefined {
     if (method === 'item/commandExecution/requestApproval') {
@@ -123,7 +123,7 @@ export class CodexQuestions {
       return {
         key: `${itemId} ${approvalId ?? ''}`,
         tool: 'shell',
-        input: permissionText({ input: { command: scriptIn(command), ...elsewhere } }),
+        input: permissionText({ input: { command: shellScriptIn(command), ...elsewhere } }),
         choices: offered,
       }
     }
@@ -142,13 +142,13 @@ function changeText({ path, kind: { type, move_path: to }, diff }: z.infer<typeo
 }
 
 /** The script in a shell call: `touch a` for `/bin/bash -lc 'touch a'`. Any other command stays as it is. */
-export function scriptIn(command: string): string {
+export function shellScriptIn(command: string): string {
   const [, quoted] = /^(?:\/(?:usr\/)?bin\/)?(?:ba|z)?sh -l?c ([\s\S]+)$/.exec(command) ?? []
-  return (quoted !== undefined && unquoted(quoted)) || command
+  return (quoted !== undefined && unquoteShellWord(quoted)) || command
 }
 
 /** The value of one shell word; undefined where there is more than one. */
-function unquoted(word: string): string | undefined {
+function unquoteShellWord(word: string): string | undefined {
   const part = /'([^']*)'|"((?:[^"\\$`]|\\[\s\S])*)"|\\([\s\S])|([\w@%+=:,./-]+)/y
   let said = ''
   while (part.lastIndex < word.length) {

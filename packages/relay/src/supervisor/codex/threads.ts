@@ -1,26 +1,26 @@
 // The conversations (threads) of Codex's own background server: what each does, and how a text gets before its model: by a turn of its own, as soon
 // as it is idle. The server is found and tried in find-server.ts; sessions are matched with conversations in match.ts.
 
-import type { OwnSession } from '../../broker/waking/own-session-runtime.ts'
+import type { UserSession } from '../../broker/waking/user-session-runtime.ts'
 import { CoalescedCheck } from '../../machine/coalesced-check.ts'
-import { startOf, wordsOf } from '../processes.ts'
-import type { Matches, ProgramListener, ProgramSource, UserProgram } from '../user-program.ts'
+import { commandLineOf, startTimeOf } from '../processes.ts'
+import type { ProgramListener, ProgramSource, SessionMatches, UserProgram } from '../user-program.ts'
 import type { AppServer, CodexThread } from './app-server.ts'
-import { type CodexCommand, findServer, pidOf, socketIn } from './find-server.ts'
-import { codexThreadOf, isMain } from './match.ts'
-import { CodexProgram, type Lost } from './program.ts'
+import { type CodexCommand, findCodexServer, serverPidIn, socketIdentityIn } from './find-server.ts'
+import { isPersonsThread, matchingCodexThread } from './match.ts'
+import { CodexProgram, type UnconfirmedMail } from './program.ts'
 import { CodexQuestions } from './questions.ts'
 
 /** Delay before the server is looked for: a session that is gone by then, such as one of `codex exec`, needs no waking. */
 const threadSettleMs = 300
 /** Interval between two attempts to reach the server. */
-const againMs = 30_000
+const serverRetryMs = 30_000
 /** Longest interval between attempts. Each attempt may start a program, so they become rarer while the server is not found. */
-const seldomMs = 600_000
+const serverRetryMsMax = 600_000
 /** Interval between two checks whether the server's socket is there. */
-const tickMs = 1_000
+const socketLookMs = 1_000
 /** Attempts in quick succession for a new socket, whose server may not answer yet. */
-const freshTries = 5
+const newSocketTries = 5
 /** Conversations that are read when the server is found, and the most that are known at all. */
 const [readMax, threadsMax] = [64, 500]
 
@@ -39,10 +39,10 @@ export class CodexThreads implements ProgramSource {
   /** The thread of each session, by the session's id. */
   #matched: ReadonlyMap<string, string> = new Map()
   /** Conversations that were read, or are to be, because a session names them. */
-  readonly #sought = new Set<string>()
+  readonly #requested = new Set<string>()
   #hasSessions = false
   #server: AppServer | undefined
-  #lost: Lost[] = []
+  #unconfirmed: UnconfirmedMail[] = []
   #isWanted = false
   #looking: Promise<void> | undefined
   readonly #next = new CoalescedCheck(() => this.#look())
@@ -54,14 +54,14 @@ export class CodexThreads implements ProgramSource {
   /** Why the server could not be used when it was last looked for. */
   #trouble: string | undefined
   /** Pause until the server is looked for again. */
-  #restMs = againMs
+  #retryMs = serverRetryMs
   #isClosed = false
 
   constructor(options: CodexThreadsOptions, listener: ProgramListener) {
     this.#options = options
     this.#listener = listener
-    this.#ticking = setInterval(() => this.#tick(), tickMs).unref()
-    this.#tick()
+    this.#ticking = setInterval(() => this.#lookAtSocket(), socketLookMs).unref()
+    this.#lookAtSocket()
   }
 
   close(): void {
@@ -73,43 +73,43 @@ export class CodexThreads implements ProgramSource {
 
   /** The conversations that the server has in memory: it drops one a minute after its terminal was closed. */
   programs(): ReadonlyMap<string, UserProgram> {
-    return new Map([...this.#threads].filter(([, { thread }]) => isMain(thread)))
+    return new Map([...this.#threads].filter(([, { thread }]) => isPersonsThread(thread)))
   }
 
-  match(all: readonly OwnSession[]): Matches {
+  matchSessions(all: readonly UserSession[]): SessionMatches {
     if (this.#hasSessions !== all.length > 0) {
       this.#hasSessions = all.length > 0
-      this.#next.within(this.#server ? 0 : threadSettleMs)
+      this.#next.runWithin(this.#server ? 0 : threadSettleMs)
     }
     const notes = new Map<string, string>()
-    for (const { id, host } of all) if (!isHosted(host)) notes.set(id, 'it runs without its background server')
+    for (const { id, host } of all) if (!mayBeHosted(host)) notes.set(id, 'it runs without its background server')
     const hosted = all.filter(({ id }) => !notes.has(id))
-    const found = new Map<string, OwnSession>()
+    const found = new Map<string, UserSession>()
     const undecided = new Set<string>()
-    const sessions = this.#withKept(hosted)
-    const threads = [...this.#threads.values()].map(({ thread }) => thread).filter(isMain)
+    const sessions = this.#withEarlierMatches(hosted)
+    const threads = [...this.#threads.values()].map(({ thread }) => thread).filter(isPersonsThread)
     for (const [i, session] of sessions.entries()) {
-      const thread = this.#server && codexThreadOf(session, sessions, threads)
-      if (thread) found.set(thread.id, hosted[i] as OwnSession)
+      const thread = this.#server && matchingCodexThread(session, sessions, threads)
+      if (thread) found.set(thread.id, hosted[i] as UserSession)
       else if (!this.#server && this.#trouble !== undefined) notes.set(session.id, this.#trouble)
       else if (this.#server) notes.set(session.id, 'its conversation is not known yet')
       if (!thread) for (const { id, cwd } of threads) if (cwd === session.directory) undecided.add(id)
     }
     this.#matched = new Map([...found].map(([thread, { id }]) => [id, thread]))
-    this.#seek(sessions.flatMap(({ calledThread }) => calledThread ?? []))
+    this.#requestUnknown(sessions.flatMap(({ calledThread }) => calledThread ?? []))
     return { sessions: found, undecided, notes }
   }
 
   /** Reads conversations that are named in calls and still unknown, once each. */
-  #seek(ids: readonly string[]): void {
-    const fresh = ids.filter((id) => !this.#threads.has(id) && !this.#sought.has(id))
+  #requestUnknown(ids: readonly string[]): void {
+    const fresh = ids.filter((id) => !this.#threads.has(id) && !this.#requested.has(id))
     if (!this.#server || fresh.length === 0) return
-    for (const id of fresh) this.#sought.add(id)
-    this.#next.within(0)
+    for (const id of fresh) this.#requested.add(id)
+    this.#next.runWithin(0)
   }
 
   /** A session that was matched by its directory keeps its match when others come to that directory, until a call says otherwise. */
-  #withKept(sessions: readonly OwnSession[]): OwnSession[] {
+  #withEarlierMatches(sessions: readonly UserSession[]): UserSession[] {
     const named = new Set(sessions.map(({ calledThread }) => calledThread))
     return sessions.map((session) => {
       const kept = this.#matched.get(session.id)
@@ -117,12 +117,12 @@ export class CodexThreads implements ProgramSource {
     })
   }
 
-  #tick(): void {
+  #lookAtSocket(): void {
     const { home } = this.#options
-    const socket = home === undefined ? '' : socketIn(home)
+    const socket = home === undefined ? '' : socketIdentityIn(home)
     if (socket !== this.#socket) {
       this.#socket = socket
-      this.#triesLeft = freshTries
+      this.#triesLeft = newSocketTries
       this.#notBefore = 0
       this.#look()
     } else if (this.#triesLeft > 0 && socket !== '' && !this.#server) this.#look()
@@ -132,7 +132,7 @@ export class CodexThreads implements ProgramSource {
     this.#isWanted = true
     this.#looking ??= this.#work()
       // The server ended in the middle of it: its sessions go too, or the next look finds it again.
-      .catch(() => this.#next.within(againMs))
+      .catch(() => this.#next.runWithin(serverRetryMs))
       .finally(() => {
         this.#looking = undefined
         if (this.#isWanted && !this.#isClosed) this.#look()
@@ -144,19 +144,19 @@ export class CodexThreads implements ProgramSource {
     if (!this.#hasSessions && this.#socket === '') return this.#disconnect()
     const server = this.#server ?? (await this.#connect())
     if (server) {
-      await this.#settle(server)
-      await this.#learn(server)
+      await this.#settleUnconfirmed(server)
+      await this.#readUnknown(server)
     }
     this.#listener.onChange()
   }
 
   async #connect(): Promise<AppServer | undefined> {
     const restMs = this.#notBefore - performance.now()
-    if (restMs > 0 && this.#triesLeft === 0) return void this.#next.within(restMs)
-    this.#notBefore = performance.now() + againMs
+    if (restMs > 0 && this.#triesLeft === 0) return void this.#next.runWithin(restMs)
+    this.#notBefore = performance.now() + serverRetryMs
     const { command, home } = this.#options
     let server: AppServer | undefined
-    const found = await findServer(this.#socket === '' ? undefined : home, command(), {
+    const found = await findCodexServer(this.#socket === '' ? undefined : home, command(), {
       ...this.#questions.listener,
       onThread: (thread) => this.#onThread(thread),
       onStatus: (id, status) => this.#onStatus(id, status),
@@ -168,14 +168,14 @@ export class CodexThreads implements ProgramSource {
       const isLasting = found.trouble !== 'not-running' && found.trouble !== 'silent'
       this.#triesLeft = isLasting ? 0 : Math.max(0, this.#triesLeft - 1)
       // A busy machine may have answered too late, so another attempt follows.
-      if (!isLasting) this.#next.within(this.#restMs)
-      this.#restMs = Math.min(seldomMs, 2 * this.#restMs)
+      if (!isLasting) this.#next.runWithin(this.#retryMs)
+      this.#retryMs = Math.min(serverRetryMsMax, 2 * this.#retryMs)
       return undefined
     }
     server = found.server
     if (this.#isClosed) return void server.close()
     this.#triesLeft = 0
-    this.#restMs = againMs
+    this.#retryMs = serverRetryMs
     this.#server = server
     return server
   }
@@ -183,14 +183,14 @@ export class CodexThreads implements ProgramSource {
   #onClose(): void {
     this.#trouble = 'its background server has ended'
     this.#disconnect()
-    this.#next.within(threadSettleMs)
+    this.#next.runWithin(threadSettleMs)
   }
 
   #disconnect(): void {
     const server = this.#server
     this.#server = undefined
     this.#threads.clear()
-    this.#sought.clear()
+    this.#requested.clear()
     this.#questions.clear()
     this.#matched = new Map()
     server?.close()
@@ -202,7 +202,7 @@ export class CodexThreads implements ProgramSource {
     if (known) known.thread = thread
     else this.#begin(thread)
     // A person's new conversation may now be the only one that fits a session's directory, or no longer the only one.
-    if (isMain(thread)) this.#listener.onChange()
+    if (isPersonsThread(thread)) this.#listener.onChange()
   }
 
   #begin(thread: CodexThread): void {
@@ -211,9 +211,9 @@ export class CodexThreads implements ProgramSource {
     const program = new CodexProgram(thread, {
       server: () => this.#server,
       questions: this.#questions,
-      host: home === undefined ? undefined : pidOf(home, startOf),
+      host: home === undefined ? undefined : serverPidIn(home, startTimeOf),
       listener: this.#listener,
-      onLost: (lost) => this.#lost.push(lost),
+      onUnconfirmed: (lost) => this.#unconfirmed.push(lost),
       onGone: () => {
         this.#forget(thread.id)
         this.#listener.onChange()
@@ -224,34 +224,34 @@ export class CodexThreads implements ProgramSource {
 
   #forget(id: string): void {
     this.#threads.delete(id)
-    this.#sought.delete(id)
+    this.#requested.delete(id)
   }
 
   #onStatus(id: string, status: CodexThread['status']): void {
     const program = this.#threads.get(id)
-    if (program) program.hears(status)
+    if (program) program.onStatus(status)
     if (status.type === 'notLoaded') this.#forget(id)
     // An unknown conversation: a person has taken up an earlier one again.
-    if (!program && status.type !== 'notLoaded') this.#next.within(0)
-    if (!program || !isMain(program.thread)) return
+    if (!program && status.type !== 'notLoaded') this.#next.runWithin(0)
+    if (!program || !isPersonsThread(program.thread)) return
     // The brief goes with the mail that waited, so compactions are looked for first.
-    void program.lookForCut().then(() => this.#listener.onChange())
+    void program.lookForCompaction().then(() => this.#listener.onChange())
   }
 
   /** Finds out which turns were taken whose answers were lost with the connection. Where the server cannot say, the hold ends by itself. */
-  async #settle(server: AppServer): Promise<void> {
-    for (const { thread, id, held } of this.#lost.splice(0)) {
-      const isTaken = await server.hasTaken(thread, id).catch(() => undefined)
-      if (isTaken) await held.offered('app-server')
+  async #settleUnconfirmed(server: AppServer): Promise<void> {
+    for (const { thread, id, held } of this.#unconfirmed.splice(0)) {
+      const isTaken = await server.hasTakenText(thread, id).catch(() => undefined)
+      if (isTaken) await held.markOffered('app-server')
       else if (isTaken === false) held.release()
     }
   }
 
   /** Reads the unknown ones among the conversations that the server has in memory. */
-  async #learn(server: AppServer): Promise<void> {
-    for (const id of new Set([...this.#sought, ...(await server.loaded()).slice(-readMax)])) {
+  async #readUnknown(server: AppServer): Promise<void> {
+    for (const id of new Set([...this.#requested, ...(await server.loadedThreads()).slice(-readMax)])) {
       if (this.#threads.has(id)) continue
-      const thread = await server.read(id).catch(() => undefined)
+      const thread = await server.readThread(id).catch(() => undefined)
       const isHere = thread && thread.status.type !== 'notLoaded' && !this.#threads.has(id)
       if (isHere) this.#begin(thread)
     }
@@ -262,7 +262,7 @@ export class CodexThreads implements ProgramSource {
  * Whether the session's MCP server was started by the background server; true where nobody can tell. The background server knows nothing of other
  * sessions, such as those of `codex exec`.
  */
-function isHosted(host: number | undefined): boolean {
-  const words = host === undefined ? [] : wordsOf(host).filter((word) => word !== '')
+function mayBeHosted(host: number | undefined): boolean {
+  const words = host === undefined ? [] : commandLineOf(host).filter((word) => word !== '')
   return words.length === 0 || words.includes('app-server')
 }

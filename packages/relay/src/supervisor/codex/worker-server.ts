@@ -4,17 +4,24 @@
 import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tokens } from '@agent-relay/sdk/protocol'
-import { beginMs, type CliListener, type CliServer, type CliState, type Following, reconnectMs } from '../cli-server.ts'
+import {
+  type CliFollower,
+  type CliListener,
+  type CliServer,
+  type CliState,
+  reconnectMs,
+  turnStartMs,
+} from '../cli-server.ts'
 import type { Dialog } from '../dialog.ts'
 import { AppServer, type CodexThread } from './app-server.ts'
-import { isMain } from './match.ts'
+import { isPersonsThread } from './match.ts'
 import { CodexQuestions } from './questions.ts'
 
-const none: Tokens = { input: 0, output: 0, cached: 0 }
-const reasons = { waitingOnApproval: 'it waits for a permission', waitingOnUserInput: 'it asks a question' }
+const noTokens: Tokens = { input: 0, output: 0, cached: 0 }
+const blockedReasons = { waitingOnApproval: 'it waits for a permission', waitingOnUserInput: 'it asks a question' }
 
 /** A conversation in the worker's terminal, with its total usage and the part of it that was already recorded. */
-interface Followed {
+interface FollowedThread {
   thread: CodexThread
   used: Tokens
   noted: Tokens
@@ -22,24 +29,24 @@ interface Followed {
 }
 
 /** `cwd`: the worker's directory. */
-export class CodexWorkerServer implements CliServer, Following {
+export class CodexWorkerServer implements CliServer, CliFollower {
   readonly #socket: string
   readonly #cwd: string
   readonly #questions = new CodexQuestions()
-  readonly #conversations = new Map<string, Followed>()
+  readonly #conversations = new Map<string, FollowedThread>()
   readonly #end = new AbortController()
   #server: AppServer | undefined
   #connecting: Promise<AppServer> | undefined
   #listener: CliListener | undefined
   #hasWorked = false
-  #givenUntil = Number.NEGATIVE_INFINITY
+  #countsAsBusyUntil = Number.NEGATIVE_INFINITY
 
   constructor(socket: string, cwd: string) {
     this.#socket = socket
     this.#cwd = cwd
   }
 
-  follow(listener: CliListener): Following {
+  follow(listener: CliListener): CliFollower {
     this.#listener = listener
     void this.#stayConnected()
     return this
@@ -49,14 +56,14 @@ export class CodexWorkerServer implements CliServer, Following {
   get doing(): CliState | undefined {
     if (!this.#server || !this.#hasWorked) return undefined
     const statuses = [...this.#conversations.values()].map(({ thread }) => thread.status)
-    for (const [flag, reason] of Object.entries(reasons))
+    for (const [flag, reason] of Object.entries(blockedReasons))
       if (statuses.some(({ activeFlags }) => activeFlags?.includes(flag))) return { state: 'blocked', reason }
-    const isBusy = statuses.some(({ type }) => type === 'active') || performance.now() < this.#givenUntil
+    const isBusy = statuses.some(({ type }) => type === 'active') || performance.now() < this.#countsAsBusyUntil
     return { state: isBusy ? 'busy' : 'idle' }
   }
 
-  given(): void {
-    this.#givenUntil = performance.now() + beginMs
+  onMessageGiven(): void {
+    this.#countsAsBusyUntil = performance.now() + turnStartMs
   }
 
   end(): void {
@@ -65,10 +72,10 @@ export class CodexWorkerServer implements CliServer, Following {
   }
 
   /** The open question of the conversation that waits for an answer. */
-  async asked(): Promise<Dialog | undefined> {
+  async readDialog(): Promise<Dialog | undefined> {
     const server = await this.#connected()
-    const thread = this.#questions.asking ?? (await waitingIn(server))
-    return thread === undefined ? undefined : this.#questions.dialog(server, thread, this.#cwd)
+    const thread = this.#questions.askingThread ?? (await waitingThreadIn(server))
+    return thread === undefined ? undefined : this.#questions.readDialog(server, thread, this.#cwd)
   }
 
   async #stayConnected(): Promise<void> {
@@ -90,14 +97,14 @@ export class CodexWorkerServer implements CliServer, Following {
   async #connect(): Promise<AppServer> {
     const server: AppServer = await AppServer.connect(await realpath(this.#socket), {
       ...this.#questions.listener,
-      onThread: (thread) => this.#know(thread),
+      onThread: (thread) => this.#remember(thread),
       onStatus: (id, status) => void this.#onStatus(id, status).catch(() => {}),
       onTokens: (id, used) => {
         const conversation = this.#conversations.get(id)
         if (conversation) conversation.used = used
       },
       onClose: () => {
-        // It may close before it is ours.
+        // The connection may close before it is stored here.
         if (this.#server !== server) return
         this.#server = undefined
         this.#questions.clear()
@@ -106,7 +113,7 @@ export class CodexWorkerServer implements CliServer, Following {
       },
     })
     try {
-      for (const id of await server.loaded()) this.#know(await server.read(id))
+      for (const id of await server.loadedThreads()) this.#remember(await server.readThread(id))
     } catch (error) {
       // A conversation was closed before it was read: the next attempt finds the others.
       server.close()
@@ -118,10 +125,11 @@ export class CodexWorkerServer implements CliServer, Following {
     return server
   }
 
-  #know(thread: CodexThread): Followed | undefined {
+  #remember(thread: CodexThread): FollowedThread | undefined {
     const known = this.#conversations.get(thread.id)
     if (known) known.thread = thread
-    else if (isMain(thread)) this.#conversations.set(thread.id, { thread, used: none, noted: none, isJoined: false })
+    else if (isPersonsThread(thread))
+      this.#conversations.set(thread.id, { thread, used: noTokens, noted: noTokens, isJoined: false })
     return this.#conversations.get(thread.id)
   }
 
@@ -129,19 +137,19 @@ export class CodexWorkerServer implements CliServer, Following {
     const conversation = this.#conversations.get(id)
     if (!conversation) return
     conversation.thread.status = status
-    this.#givenUntil = Number.NEGATIVE_INFINITY
+    this.#countsAsBusyUntil = Number.NEGATIVE_INFINITY
     if (status.type === 'notLoaded') this.#conversations.delete(id)
-    else if (status.type !== 'active') this.#note(conversation)
+    else if (status.type !== 'active') this.#reportUsage(conversation)
     this.#hasWorked ||= status.type === 'active'
     this.#listener?.onChange()
     // Usage is told to those who have joined the conversation; before its first turn nobody can.
     if (status.type !== 'active' || conversation.isJoined || !this.#listener) return
     conversation.isJoined = true
-    await this.#server?.join(id)
+    await this.#server?.joinThread(id)
   }
 
   /** Records the usage of a turn that has ended. */
-  #note(conversation: Followed): void {
+  #reportUsage(conversation: FollowedThread): void {
     const { used, noted, thread } = conversation
     conversation.noted = used
     if (used.input === noted.input && used.output === noted.output) return
@@ -154,9 +162,9 @@ export class CodexWorkerServer implements CliServer, Following {
   }
 }
 
-async function waitingIn(server: AppServer): Promise<string | undefined> {
-  for (const id of await server.loaded()) {
-    const { status } = await server.read(id)
+async function waitingThreadIn(server: AppServer): Promise<string | undefined> {
+  for (const id of await server.loadedThreads()) {
+    const { status } = await server.readThread(id)
     if (status.activeFlags?.includes('waitingOnApproval')) return id
   }
   return undefined

@@ -3,13 +3,13 @@
 
 import { permissionText } from '@agent-relay/sdk/internal/permission-text'
 import { limits } from '@agent-relay/sdk/protocol'
-import { beginningOf } from '../../broker/approvals/approval-runtime.ts'
+import { copyBeginning } from '../../broker/approvals/approval-runtime.ts'
 import type { ToolCall } from './acp-schemas.ts'
 
-/** Calls that are kept; the oldest go first. Each may have a text as long as an approval keeps. */
+/** Maximum number of tool calls that are kept; the oldest are dropped first. Each may have a text as long as an approval keeps. */
 const knownCallsMax = 32
 
-export interface KnownCall {
+export interface AcpToolCall {
   id: string
   title: string
   kind: string
@@ -17,26 +17,26 @@ export interface KnownCall {
   input: string
 }
 
-export class AcpCalls {
-  readonly #calls = new Map<string, KnownCall>()
+export class AcpToolCalls {
+  readonly #calls = new Map<string, AcpToolCall>()
   /** Gemini CLI's line that a command runs in the agent's own directory. An approval's row says the same, and with the line no pattern would match. */
-  readonly #here: string
+  readonly #directoryLine: string
 
   constructor(cwd: string) {
-    this.#here = `[current working directory ${cwd}]`
+    this.#directoryLine = `[current working directory ${cwd}]`
   }
 
-  /** The call with what this message adds. */
-  known({ toolCallId: id, title, kind, rawInput, content }: ToolCall): KnownCall {
+  /** Merges a message into the known tool call, and returns the whole call. */
+  merge({ toolCallId: id, title, kind, rawInput, content }: ToolCall): AcpToolCall {
     const before = this.#calls.get(id)
-    const isNews = isSome(rawInput) || isSome(content)
-    const told = Array.isArray(content) ? content.filter((each) => textOf(each) !== this.#here) : content
+    const isNews = hasContent(rawInput) || hasContent(content)
+    const told = Array.isArray(content) ? content.filter((each) => textOf(each) !== this.#directoryLine) : content
     const shownTitle = title ?? before?.title
     const asked = { title: shownTitle, input: rawInput, content: told }
     const input = isNews || !before ? permissionText(asked) : before.input
     const call = { id, title: shownTitle ?? '', kind: kind ?? before?.kind ?? '', input }
     this.#calls.delete(id)
-    this.#calls.set(id, { ...call, input: beginningOf(input, limits.approvalWholeCharsMax + 1) })
+    this.#calls.set(id, { ...call, input: copyBeginning(input, limits.approvalWholeCharsMax + 1) })
     if (this.#calls.size > knownCallsMax) this.#calls.delete(this.#calls.keys().next().value as string)
     return call
   }
@@ -46,7 +46,7 @@ export class AcpCalls {
   }
 }
 
-function isSome(value: unknown): boolean {
+function hasContent(value: unknown): boolean {
   return typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : value != null && value !== ''
 }
 

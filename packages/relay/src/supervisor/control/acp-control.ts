@@ -5,15 +5,23 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { version } from '../../machine/version.ts'
-import type { McpServer } from '../harness/harness.ts'
-import type { Reply } from '../json-rpc.ts'
-import type { Output } from '../output.ts'
-import { type Exit, exitOf } from '../pty.ts'
+import type { AcpMcpServer } from '../harness/harness.ts'
+import type { RpcReply } from '../json-rpc.ts'
+import type { ProgramOutput } from '../output.ts'
+import { type ProgramExit, programExitOf } from '../pty.ts'
 import { AcpPermissions, type AcpPermissionsOptions } from './acp-permissions.ts'
-import { errors, Initialized, NewSession, protocolVersion, SessionUpdate, TurnEnd, WorkUpdate } from './acp-schemas.ts'
+import {
+  acpVersion,
+  InitializeAnswer,
+  NewSessionAnswer,
+  rpcErrorCodes,
+  SessionUpdate,
+  TurnEnd,
+  WorkUpdate,
+} from './acp-schemas.ts'
 import { AcpUsage, spentText } from './acp-usage.ts'
 import { AcpWire } from './acp-wire.ts'
-import type { Control, ControlLook, PromptListener } from './control.ts'
+import type { Control, ControlState, PromptListener } from './control.ts'
 import { Transcript } from './transcript.ts'
 
 export interface AcpControlOptions extends AcpPermissionsOptions {
@@ -21,12 +29,12 @@ export interface AcpControlOptions extends AcpPermissionsOptions {
   args: readonly string[]
   cwd: string
   env: Readonly<Record<string, string>>
-  mcpServers: readonly McpServer[]
-  output: Output
+  mcpServers: readonly AcpMcpServer[]
+  output: ProgramOutput
 }
 
 /** Time limit of each of the two steps that open the conversation. Gemini took 7 s on a busy machine. */
-const openMs = waitLimitMs('acpStart')
+const openStepMs = waitLimitMs('acpStart')
 /** Maximum time for which the first prompt waits for the program's tools, which it loads by itself. */
 const toolsMsMax = 10_000
 /** Pause after a refused prompt, and its maximum after many: a model that has no room now may have some later. */
@@ -34,20 +42,20 @@ const [refusedMs, refusedMsMax] = [30_000, 600_000]
 /** Time for the output that may still be in the program's pipes when it has exited. */
 const drainMs = 500
 /** Characters kept of the end of stderr, which may say why the program exited. */
-const saidCharsMax = 2_000
+const stderrCharsMax = 2_000
 /** Lines shown of the program's output that is not ACP. */
-const strayMax = 20
+const strayLinesMax = 20
 /** Lines kept that a person typed while the program was busy. */
-const typedMax = 16
+const typedLinesMax = 16
 
-interface Prompting {
+interface AcpTurn {
   /** The listener of the prompt that began the turn, until that prompt's outcome is known. */
   listener: PromptListener | undefined
 }
 
 export class AcpControl implements Control {
   readonly name = 'acp'
-  readonly mail = { bytesMax: 256 * 1024 }
+  readonly mailRoom = { bytesMax: 256 * 1024 }
   readonly #options: AcpControlOptions
   readonly #child: ChildProcessWithoutNullStreams
   readonly #wire: AcpWire
@@ -59,11 +67,11 @@ export class AcpControl implements Control {
   /** When the conversation was opened. */
   #openedAt = Number.POSITIVE_INFINITY
   /** Set while a prompt is open. */
-  #turn: Prompting | undefined
+  #turn: AcpTurn | undefined
   #hasTalked = false
   readonly #typed: string[] = []
-  #refused: { why: string; until: number; times: number } | undefined
-  #said = ''
+  #lastRefusal: { why: string; until: number; times: number } | undefined
+  #stderrEnd = ''
   #strays = 0
   #isOver = false
   #isBroken = false
@@ -79,15 +87,15 @@ export class AcpControl implements Control {
     this.#usage = new AcpUsage(options.harness)
     this.#wire = new AcpWire(child.stdin, child.stdout, {
       onRequest: (method, params, reply) => this.#onRequest(method, params, reply),
-      onNote: (method, params) => method === 'session/update' && this.#onUpdate(params),
-      onStray: (text) => this.#strays++ < strayMax && this.#transcript.say(`(not ACP) ${text}`),
+      onNotification: (method, params) => method === 'session/update' && this.#onUpdate(params),
+      onStray: (text) => this.#strays++ < strayLinesMax && this.#transcript.printLines(`(not ACP) ${text}`),
       onStuck: () => this.#break('it does not read what it is sent'),
     })
     child.stderr.on('error', () => {})
     child.stderr.on('data', (data: Buffer) => {
-      this.#said = (this.#said + data.toString('utf8')).slice(-saidCharsMax)
+      this.#stderrEnd = (this.#stderrEnd + data.toString('utf8')).slice(-stderrCharsMax)
     })
-    child.on('exit', (code, signal) => this.#onExit(exitOf(code, signal)))
+    child.on('exit', (code, signal) => this.#onExit(programExitOf(code, signal)))
   }
 
   static start(options: AcpControlOptions): AcpControl {
@@ -106,41 +114,41 @@ export class AcpControl implements Control {
    * they need it.
    */
   get isReadyWhenIdle(): boolean {
-    return this.#options.mcpServers.length === 0 || this.#toolsMs() <= 0
+    return this.#options.mcpServers.length === 0 || this.#toolsLoadingMs() <= 0
   }
 
   get pid(): number {
     return this.#child.pid as number
   }
 
-  async look(): Promise<ControlLook> {
+  async look(): Promise<ControlState> {
     if (this.#session === undefined) return { state: 'starting' }
-    const reason = this.#permissions.waitsFor
+    const reason = this.#permissions.waitReason
     if (reason !== undefined) return { state: 'blocked', reason }
     if (this.#turn) return { state: 'busy' }
-    const restMs = (this.#refused?.until ?? 0) - performance.now()
-    if (restMs > 0) return { state: 'blocked', reason: `it refused: ${this.#refused?.why}`, againMs: restMs }
-    const toolsMs = this.#toolsMs()
-    return toolsMs > 0 ? { state: 'idle', againMs: toolsMs } : { state: 'idle' }
+    const restMs = (this.#lastRefusal?.until ?? 0) - performance.now()
+    if (restMs > 0) return { state: 'blocked', reason: `it refused: ${this.#lastRefusal?.why}`, lookAgainMs: restMs }
+    const toolsMs = this.#toolsLoadingMs()
+    return toolsMs > 0 ? { state: 'idle', lookAgainMs: toolsMs } : { state: 'idle' }
   }
 
-  /** For how long the program may still be loading its tools. */
-  #toolsMs(): number {
+  /** Milliseconds for which the program may still be loading its tools; negative when that time is over. */
+  #toolsLoadingMs(): number {
     return this.#openedAt + toolsMsMax - performance.now()
   }
 
   async prompt(text: string, listener: PromptListener): Promise<undefined> {
     // A person may have begun a turn since the last look.
     if (this.#turn || this.#session === undefined || this.#isOver) listener.onRefused()
-    else this.#begin(text, listener)
+    else this.#beginTurn(text, listener)
   }
 
   /** Ends the turn that is under way. */
   #cancel(): void {
     if (!this.#turn) return
-    this.#wire.note('session/cancel', { sessionId: this.#session })
-    this.#permissions.drop('cancelled')
-    this.#transcript.say('cancelled')
+    this.#wire.notify('session/cancel', { sessionId: this.#session })
+    this.#permissions.closeAll('cancelled')
+    this.#transcript.printLines('cancelled')
   }
 
   type(data: string): void {
@@ -151,7 +159,7 @@ export class AcpControl implements Control {
     this.#transcript.resize(cols)
   }
 
-  leave(): readonly (() => unknown)[] {
+  exitSteps(): readonly (() => unknown)[] {
     return [() => this.end()]
   }
 
@@ -160,29 +168,29 @@ export class AcpControl implements Control {
     const answer = await this.#wire.call(
       'initialize',
       {
-        protocolVersion,
+        protocolVersion: acpVersion,
         // The program reads and writes files itself, as it does in a terminal.
         clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
         clientInfo: { name: 'agent-relay', title: 'Agent Relay', version },
       },
-      openMs,
+      openStepMs,
     )
-    const said = Initialized.parse(answer)
-    if (said.protocolVersion !== protocolVersion) throw new Error(`it speaks version ${said.protocolVersion} of ACP`)
-    const opened = NewSession.parse(await this.#wire.call('session/new', { cwd, mcpServers }, openMs))
+    const said = InitializeAnswer.parse(answer)
+    if (said.protocolVersion !== acpVersion) throw new Error(`it speaks version ${said.protocolVersion} of ACP`)
+    const opened = NewSessionAnswer.parse(await this.#wire.call('session/new', { cwd, mcpServers }, openStepMs))
     this.#session = opened.sessionId
     this.#usage.model = opened.models?.currentModelId
     this.#openedAt = performance.now()
-    this.#transcript.idle(true)
+    this.#transcript.setIdle(true)
     this.#options.listener.onChange()
   }
 
-  /** One turn. Silence does not mean that the prompt was taken: a rate limit or an expired login may be reported after a minute. */
-  #begin(text: string, listener?: PromptListener): void {
-    const turn: Prompting = { listener }
+  /** Starts one turn. Silence does not mean that the prompt was taken: a rate limit or an expired login may be reported after a minute. */
+  #beginTurn(text: string, listener?: PromptListener): void {
+    const turn: AcpTurn = { listener }
     this.#turn = turn
-    this.#transcript.idle(false)
-    this.#transcript.prompt(text)
+    this.#transcript.setIdle(false)
+    this.#transcript.printPrompt(text)
     this.#wire
       .call('session/prompt', { sessionId: this.#session, prompt: [{ type: 'text', text }] })
       .then((answer) => this.#onTurnEnd(turn, TurnEnd.safeParse(answer).data))
@@ -190,63 +198,65 @@ export class AcpControl implements Control {
       .finally(() => {
         if (this.#turn !== turn) return
         this.#turn = undefined
-        this.#permissions.drop('cancelled')
+        this.#permissions.closeAll('cancelled')
         this.#permissions.onTurnEnd()
-        this.#next()
+        this.#beginNextTurn()
       })
   }
 
   /** Reports that the turn's prompt was taken: the model works on it. */
-  #onTaken(turn: Prompting | undefined): void {
+  #onTaken(turn: AcpTurn | undefined): void {
     const listener = turn?.listener
     if (!listener) return
     turn.listener = undefined
     listener.onTaken('acp').catch((error: Error) => this.#options.listener.onTrouble(error))
   }
 
-  #onTurnEnd(turn: Prompting, end: TurnEnd | undefined): void {
+  #onTurnEnd(turn: AcpTurn, end: TurnEnd | undefined): void {
     this.#onTaken(turn)
     this.#hasTalked = true
-    this.#refused = undefined
+    this.#lastRefusal = undefined
     const spend = this.#usage.onTurnEnd(end)
     if (spend) this.#options.listener.onSpent(++this.#turns, spend)
-    this.#transcript.say(`── ${end?.stopReason ?? 'ended'}${spentText(spend)}`)
+    this.#transcript.printLines(`── ${end?.stopReason ?? 'ended'}${spentText(spend)}`)
   }
 
-  #onRefused({ listener }: Prompting, error: Error): void {
+  #onRefused({ listener }: AcpTurn, error: Error): void {
     if (this.#isOver) return listener?.onRefused()
-    const times = (this.#refused?.times ?? 0) + 1
+    const times = (this.#lastRefusal?.times ?? 0) + 1
     const until = performance.now() + Math.min(refusedMsMax, refusedMs * 2 ** (times - 1))
     const why = cleanLine(error.message)
-    this.#refused = { why, until, times }
-    this.#transcript.say(`it refused: ${why}`)
+    this.#lastRefusal = { why, until, times }
+    this.#transcript.printLines(`it refused: ${why}`)
     listener?.onRefused(why)
   }
 
-  /** Starts the next turn if a person typed something meanwhile: that goes first. */
-  #next(): void {
+  /** Starts the next turn with the line that a person typed during the last turn, if there is one. */
+  #beginNextTurn(): void {
     const typed = this.#typed.shift()
-    if (typed !== undefined && !this.#isOver) this.#begin(typed)
-    else this.#transcript.idle(!this.#isOver)
+    if (typed !== undefined && !this.#isOver) this.#beginTurn(typed)
+    else this.#transcript.setIdle(!this.#isOver)
     this.#options.listener.onChange()
   }
 
   #onLine(text: string): void {
     if (this.#permissions.answerTyped(text)) return
     if (this.#session === undefined || this.#turn) {
-      if (this.#typed.length < typedMax) this.#typed.push(text)
-      this.#transcript.say('It is at work: what you typed goes to it when this turn has ended. Ctrl-C ends the turn.')
+      if (this.#typed.length < typedLinesMax) this.#typed.push(text)
+      this.#transcript.printLines(
+        'It is at work: what you typed goes to it when this turn has ended. Ctrl-C ends the turn.',
+      )
     } else {
-      this.#refused = undefined
-      this.#begin(text)
+      this.#lastRefusal = undefined
+      this.#beginTurn(text)
       this.#options.listener.onChange()
     }
   }
 
-  #onRequest(method: string, params: unknown, reply: Reply): void {
+  #onRequest(method: string, params: unknown, reply: RpcReply): void {
     this.#onTaken(this.#turn)
     if (method === 'session/request_permission') this.#permissions.ask(params, reply)
-    else reply.error(errors.method, `${cleanLine(method).slice(0, 100)} is not offered`)
+    else reply.error(rpcErrorCodes.method, `${cleanLine(method).slice(0, 100)} is not offered`)
   }
 
   #onUpdate(params: unknown): void {
@@ -254,32 +264,32 @@ export class AcpControl implements Control {
     const { update } = SessionUpdate.safeParse(params).data ?? {}
     switch (update?.sessionUpdate) {
       case 'agent_message_chunk':
-        return this.#transcript.stream(update.content.text ?? '')
+        return this.#transcript.printStream(update.content.text ?? '')
       case 'agent_thought_chunk':
-        return this.#transcript.stream(update.content.text ?? '', 'thought')
+        return this.#transcript.printStream(update.content.text ?? '', 'thought')
       case 'tool_call':
-        this.#transcript.say(`⏺ ${cleanLine(update.title ?? 'a tool')}`)
+        this.#transcript.printLines(`⏺ ${cleanLine(update.title ?? 'a tool')}`)
         return this.#permissions.onUpdate(update)
       case 'tool_call_update':
-        if (update.status === 'failed') this.#transcript.say('  failed')
+        if (update.status === 'failed') this.#transcript.printLines('  failed')
         return this.#permissions.onUpdate(update)
       case 'usage_update':
         if (update.cost) this.#usage.onCost(update.cost)
     }
   }
 
-  /** Gives up the program, which cannot be talked to any more. */
+  /** Gives up the program because ACP messages to it fail. */
   #break(why: string): void {
     // The last messages to the program may report once more that it does not read.
     if (this.#isOver || this.#isBroken) return
     this.#isBroken = true
     this.end()
-    const said = this.#said.trim()
-    this.#transcript.say([`It cannot be spoken to over ACP: ${why}`, said].join('\n'))
+    const said = this.#stderrEnd.trim()
+    this.#transcript.printLines([`It cannot be spoken to over ACP: ${why}`, said].join('\n'))
     this.#options.listener.onBroken(cleanLine(why), this.#hasTalked)
   }
 
-  #onExit(exit: Exit): void {
+  #onExit(exit: ProgramExit): void {
     // The program's last output is read first, unless its child processes keep the pipes open.
     const over = () => {
       clearTimeout(timer)
@@ -295,7 +305,7 @@ export class AcpControl implements Control {
 
   end(): void {
     if (this.#isOver) return
-    this.#permissions.drop('gone')
+    this.#permissions.closeAll('gone')
     this.#cancel()
     this.#isOver = true
     this.#wire.close()

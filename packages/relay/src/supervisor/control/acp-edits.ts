@@ -2,56 +2,56 @@
 // the agent asks for permission; where it does not, the edit is recorded afterwards.
 
 import { limits } from '@agent-relay/sdk/protocol'
-import type { AskedEdit, EditDesk } from '../../broker/claims/claim-runtime.ts'
+import type { EditChecker, EditedFiles } from '../../broker/claims/claim-runtime.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import type { ToolCall } from './acp-schemas.ts'
 import type { ControlListener } from './control.ts'
 
 export interface AcpEditsOptions {
   row: WorkerRow
-  edits: EditDesk
+  edits: EditChecker
   listener: ControlListener
 }
 
 /** ACP's kinds of tools that change the files they name. */
-const editing = ['edit', 'delete', 'move']
-/** Files of one tool call. */
+const editingKinds = ['edit', 'delete', 'move']
+/** Maximum number of files of one tool call. */
 const filesMax = 100
 /** The beginning of a command names the files it writes to. Parsing a much longer one would hold up everybody. */
 const [commandCharsMax, commandWordsMax] = [16 * 1024, 1_000]
-/** Unfinished tool calls of one turn that are kept. */
+/** Maximum number of unfinished tool calls that are kept. */
 const callsMax = 200
 
 export class AcpEdits {
   readonly #options: AcpEditsOptions
   /** The edit of each tool call, by its id. `isAsked`: its permission was asked for. */
-  readonly #calls = new Map<string, { kind?: string | null; edit?: AskedEdit; isAsked?: boolean }>()
+  readonly #calls = new Map<string, { kind?: string | null; edit?: EditedFiles; isAsked?: boolean }>()
 
   constructor(options: AcpEditsOptions) {
     this.#options = options
   }
 
-  /** The edit that the tool call would make, if it shows that. */
-  asked(toolCall: ToolCall): AskedEdit | undefined {
-    const call = this.#note(toolCall)
+  /** Returns the edit that the tool call would make, if the call names its files. */
+  editOfRequest(toolCall: ToolCall): EditedFiles | undefined {
+    const call = this.#mergeCall(toolCall)
     call.isAsked = true
     return call.edit
   }
 
-  /** Why the edit is denied; undefined: it is not. */
-  check(edit: AskedEdit): Promise<string | undefined> {
+  /** Returns why the edit is denied; undefined if it is allowed. */
+  denialOf(edit: EditedFiles): Promise<string | undefined> {
     const { row, edits } = this.#options
-    return edits.ask(row.name, edit)
+    return edits.check(row.name, edit)
   }
 
   /** Reports an edit that finished without asking. */
   onUpdate(toolCall: ToolCall): void {
     const { row, edits, listener } = this.#options
-    const { edit, isAsked } = this.#note(toolCall)
+    const { edit, isAsked } = this.#mergeCall(toolCall)
     if (toolCall.status !== 'completed' && toolCall.status !== 'failed') return
     this.#calls.delete(toolCall.toolCallId)
     if (edit && !isAsked && toolCall.status === 'completed')
-      edits.made(row.name, edit).catch((error: Error) => listener.onTrouble(error))
+      edits.recordEdit(row.name, edit).catch((error: Error) => listener.onTrouble(error))
   }
 
   onTurnEnd(): void {
@@ -59,7 +59,7 @@ export class AcpEdits {
   }
 
   /** Merges an update into the known call: an update contains only what is new. */
-  #note(toolCall: ToolCall) {
+  #mergeCall(toolCall: ToolCall) {
     const { toolCallId: id } = toolCall
     const call = this.#calls.get(id) ?? {}
     call.kind = toolCall.kind ?? call.kind
@@ -69,7 +69,7 @@ export class AcpEdits {
     return call
   }
 
-  #editOf({ kind, locations, content, rawInput }: ToolCall): AskedEdit | undefined {
+  #editOf({ kind, locations, content, rawInput }: ToolCall): EditedFiles | undefined {
     const { row, edits } = this.#options
     const { cwd } = row
     const input = typeof rawInput === 'object' && rawInput !== null ? { ...rawInput } : {}
@@ -77,20 +77,20 @@ export class AcpEdits {
     if (kind === 'execute') {
       const { command } = input as { command?: unknown }
       if (typeof command === 'string')
-        return bounded(cwd, named('shell', { command: command.slice(0, commandCharsMax) }))
+        return boundedEdit(cwd, named('shell', { command: command.slice(0, commandCharsMax) }))
       return Array.isArray(command)
-        ? bounded(cwd, named('shell', { command: command.slice(0, commandWordsMax) }))
+        ? boundedEdit(cwd, named('shell', { command: command.slice(0, commandWordsMax) }))
         : undefined
     }
     const diffs = pathsIn(content, 'diff')
-    if (!editing.includes(kind ?? '')) return bounded(cwd, { files: diffs })
+    if (!editingKinds.includes(kind ?? '')) return boundedEdit(cwd, { files: diffs })
     const files = [...pathsIn(locations), ...diffs]
-    if (kind !== 'edit') return bounded(cwd, { files, trees: files })
-    return bounded(cwd, files.length > 0 ? { files } : named('edit'))
+    if (kind !== 'edit') return boundedEdit(cwd, { files, trees: files })
+    return boundedEdit(cwd, files.length > 0 ? { files } : named('edit'))
   }
 }
 
-function bounded(cwd: string, { files, trees, git }: Omit<AskedEdit, 'cwd'>): AskedEdit | undefined {
+function boundedEdit(cwd: string, { files, trees, git }: Omit<EditedFiles, 'cwd'>): EditedFiles | undefined {
   const some = (paths: readonly string[]) => [...new Set(paths)].filter(isPath).slice(0, filesMax)
   const edit = { cwd, files: some(files), trees: trees && some(trees), git }
   return edit.files.length > 0 || git ? edit : undefined

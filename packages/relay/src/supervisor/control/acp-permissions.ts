@@ -5,13 +5,13 @@
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
 import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
-import { type ApprovalEnd, type ApprovalQueue, beginningOf } from '../../broker/approvals/approval-runtime.ts'
-import type { AskedEdit } from '../../broker/claims/claim-runtime.ts'
+import { type ApprovalEnd, type ApprovalQueue, copyBeginning } from '../../broker/approvals/approval-runtime.ts'
+import type { EditedFiles } from '../../broker/claims/claim-runtime.ts'
 import type { AcpHarness } from '../harness/harness.ts'
-import type { Reply } from '../json-rpc.ts'
-import { AcpCalls } from './acp-calls.ts'
+import type { RpcReply } from '../json-rpc.ts'
+import { AcpToolCalls } from './acp-calls.ts'
 import { AcpEdits, type AcpEditsOptions } from './acp-edits.ts'
-import { errors, type OptionKind, PermissionRequest, type ToolCall } from './acp-schemas.ts'
+import { type PermissionOptionKind, PermissionRequest, rpcErrorCodes, type ToolCall } from './acp-schemas.ts'
 import type { Transcript } from './transcript.ts'
 
 export interface AcpPermissionsOptions extends AcpEditsOptions {
@@ -20,57 +20,64 @@ export interface AcpPermissionsOptions extends AcpEditsOptions {
 }
 
 /** Most requests that wait at once: further ones are denied. */
-export const permissionsMax = 100
+export const waitingPermissionsMax = 100
 /** Characters shown in the transcript of what the agent wants to do. */
 const shownCharsMax = 300
 
-interface Asked {
+interface AskedPermission {
   source: string
   tool: string
   /** The beginning of what the agent wants to do: the whole may have megabytes. */
   input: string
   options: PermissionRequest['options']
-  edit: AskedEdit | undefined
-  reply: Reply
+  edit: EditedFiles | undefined
+  reply: RpcReply
 }
 
 export class AcpPermissions {
   readonly #options: AcpPermissionsOptions
   readonly #transcript: Transcript
   /** Requests that wait for an answer; the first is the one that a person is shown. */
-  readonly #asked: Asked[] = []
+  readonly #asked: AskedPermission[] = []
   /** Requests whose files are still being checked for other editors. */
-  readonly #checking = new Set<Asked>()
+  readonly #checking = new Set<AskedPermission>()
   readonly edits: AcpEdits
-  readonly #calls: AcpCalls
+  readonly #calls: AcpToolCalls
   #count = 0
 
   constructor(options: AcpPermissionsOptions, transcript: Transcript) {
     this.#options = options
     this.edits = new AcpEdits(options)
-    this.#calls = new AcpCalls(options.row.cwd)
+    this.#calls = new AcpToolCalls(options.row.cwd)
     this.#transcript = transcript
   }
 
   /** The reason why the agent waits; undefined: it does not wait. */
-  get waitsFor(): string | undefined {
+  get waitReason(): string | undefined {
     const [first] = this.#asked
     return first && `it ${shownText(first)}`
   }
 
-  ask(params: unknown, reply: Reply): void {
+  ask(params: unknown, reply: RpcReply): void {
     const request = PermissionRequest.safeParse(params)
-    if (!request.success) return reply.error(errors.params, 'this is not a permission that can be answered')
+    if (!request.success) return reply.error(rpcErrorCodes.params, 'this is not a permission that can be answered')
     const { toolCall, options } = request.data
-    const { id, title, kind, input } = this.#calls.known(toolCall)
+    const { id, title, kind, input } = this.#calls.merge(toolCall)
     const source = `${this.#options.row.id}/acp/${++this.#count}`
-    const shown = beginningOf(input, shownCharsMax)
-    const asked = { source, tool: kind || 'tool', input: shown, options, edit: this.edits.asked(toolCall), reply }
+    const shown = copyBeginning(input, shownCharsMax)
+    const asked = {
+      source,
+      tool: kind || 'tool',
+      input: shown,
+      options,
+      edit: this.edits.editOfRequest(toolCall),
+      reply,
+    }
     const isOwn = this.#options.harness.isOwnTool({ id, title, kind })
-    const allowed = isOwn && (of(asked, 'allow_once') ?? of(asked, 'allow_always'))
+    const allowed = isOwn && (optionIdOf(asked, 'allow_once') ?? optionIdOf(asked, 'allow_always'))
     if (allowed) return choose(asked, allowed)
-    if (this.#asked.length + this.#checking.size >= permissionsMax) return deny(asked)
-    this.#ifFree(asked, () => {
+    if (this.#asked.length + this.#checking.size >= waitingPermissionsMax) return deny(asked)
+    this.#unlessClaimed(asked, () => {
       this.#asked.push(asked)
       if (this.#asked.length === 1) this.#show(asked)
       this.#queue(asked, input)
@@ -80,7 +87,7 @@ export class AcpPermissions {
 
   /** Remembers a tool call: the agent may ask about it later, in fewer words. */
   onUpdate(toolCall: ToolCall): void {
-    this.#calls.known(toolCall)
+    this.#calls.merge(toolCall)
     this.edits.onUpdate(toolCall)
   }
 
@@ -89,16 +96,16 @@ export class AcpPermissions {
     this.edits.onTurnEnd()
   }
 
-  /** Goes on where nobody else is editing the files. */
-  #ifFree(asked: Asked, goOn: () => void): void {
+  /** Calls `goOn` unless somebody else is editing the files; then the request is denied. */
+  #unlessClaimed(asked: AskedPermission, goOn: () => void): void {
     if (!asked.edit) return goOn()
     this.#checking.add(asked)
-    void this.edits.check(asked.edit).then((text) => {
+    void this.edits.denialOf(asked.edit).then((text) => {
       // The turn may have ended meanwhile.
       if (!this.#checking.delete(asked)) return
       if (text === undefined) return goOn()
       deny(asked)
-      this.#transcript.say(`${shownText(asked)}: denied. ${text}`)
+      this.#transcript.printLines(`${shownText(asked)}: denied. ${text}`)
     })
   }
 
@@ -108,12 +115,12 @@ export class AcpPermissions {
     const option = first?.options[Number(/^\d{1,2}$/.exec(text)?.[0]) - 1]
     if (!first || !option) return false
     this.#options.approvals.close(first.source, 'terminal', kindOf(option))
-    this.#take(first, option)
+    this.#answer(first, option)
     return true
   }
 
-  /** Closes all requests: their turn is over, or the program is. */
-  drop(how: 'cancelled' | 'gone'): void {
+  /** Closes all requests, because their turn or the program has ended. */
+  closeAll(how: 'cancelled' | 'gone'): void {
     const all = [...this.#checking, ...this.#asked.splice(0)]
     this.#checking.clear()
     for (const { source, reply } of all) {
@@ -122,7 +129,7 @@ export class AcpPermissions {
     }
   }
 
-  #queue(asked: Asked, input: string): void {
+  #queue(asked: AskedPermission, input: string): void {
     const { row, approvals } = this.#options
     const { source, tool, options } = asked
     const choices = options.map((option, at): ApprovalChoice => {
@@ -132,31 +139,31 @@ export class AcpPermissions {
     void approvals.open(about).then((end) => this.#onEnd(asked, end))
   }
 
-  #onEnd(asked: Asked, end: ApprovalEnd): void {
+  #onEnd(asked: AskedPermission, end: ApprovalEnd): void {
     const { options } = asked
     if (!this.#asked.includes(asked)) return
     const option = end.how === 'answered' ? options[Number(end.choice) - 1] : undefined
-    this.#take(asked, option)
+    this.#answer(asked, option)
   }
 
   /** Answers a request. `option` left out: the request could not be put into the queue, or was closed there. */
-  #take(asked: Asked, option?: PermissionRequest['options'][number]): void {
+  #answer(asked: AskedPermission, option?: PermissionRequest['options'][number]): void {
     const at = this.#asked.indexOf(asked)
     this.#asked.splice(at, 1)
-    this.#transcript.say(`${shownText(asked)}: ${cleanLine(option?.name ?? 'denied')}`)
+    this.#transcript.printLines(`${shownText(asked)}: ${cleanLine(option?.name ?? 'denied')}`)
     if (!option) deny(asked)
     else if (!option.kind.startsWith('allow')) choose(asked, option.optionId)
     // The answer may have taken longer than a claim lasts, so the files are checked again.
-    else this.#ifFree(asked, () => choose(asked, option.optionId))
+    else this.#unlessClaimed(asked, () => choose(asked, option.optionId))
     if (at === 0 && this.#asked[0]) this.#show(this.#asked[0])
     this.#options.listener.onChange()
   }
 
-  #show(asked: Asked): void {
+  #show(asked: AskedPermission): void {
     const choices = asked.options.map(({ name }, at) => `  ${at + 1}  ${cleanLine(name)}`)
     const more = this.#asked.length > 1 ? ` (${this.#asked.length - 1} more wait)` : ''
-    this.#transcript.say([`It ${shownText(asked)}${more}`, ...choices].join('\n'), 'strong')
-    this.#transcript.say('Type a number and press Enter.')
+    this.#transcript.printLines([`It ${shownText(asked)}${more}`, ...choices].join('\n'), 'strong')
+    this.#transcript.printLines('Type a number and press Enter.')
   }
 }
 
@@ -167,21 +174,21 @@ function kindOf({ kind, name }: PermissionRequest['options'][number]): ApprovalC
   return kind === 'allow_always' && /\bsession\b/i.test(name) ? 'always' : 'other'
 }
 
-function shownText(asked: Asked): string {
+function shownText(asked: AskedPermission): string {
   const { wants, rest } = permissionPhrase(asked)
   return cleanLine(rest === asked.input ? `${wants}: ${rest}` : wants)
 }
 
-function of({ options }: Asked, kind: OptionKind): string | undefined {
+function optionIdOf({ options }: AskedPermission, kind: PermissionOptionKind): string | undefined {
   return options.find((option) => option.kind === kind)?.optionId
 }
 
-function choose({ reply }: Asked, optionId: string): void {
+function choose({ reply }: AskedPermission, optionId: string): void {
   reply.result({ outcome: { outcome: 'selected', optionId } })
 }
 
-function deny(asked: Asked): void {
-  const denied = of(asked, 'reject_once')
-  if (denied === undefined) asked.reply.error(errors.failed, 'nobody has allowed it')
+function deny(asked: AskedPermission): void {
+  const denied = optionIdOf(asked, 'reject_once')
+  if (denied === undefined) asked.reply.error(rpcErrorCodes.failed, 'nobody has allowed it')
   else choose(asked, denied)
 }

@@ -2,23 +2,23 @@
 // refused or ignored. packages/relay/tests/supervisor/acp-schema.json has the schemas that this was built against.
 
 import { z } from 'zod'
-import { beginningOf } from '../../broker/approvals/approval-runtime.ts'
+import { copyBeginning } from '../../broker/approvals/approval-runtime.ts'
 
-export const protocolVersion = 1
+export const acpVersion = 1
 /** JSON-RPC's own error codes. */
-export const errors = { invalid: -32_600, method: -32_601, params: -32_602, failed: -32_603 } as const
+export const rpcErrorCodes = { invalid: -32_600, method: -32_601, params: -32_602, failed: -32_603 } as const
 
 const Id = z.string().max(1_000)
 const Text = z.string()
 const Count = z.number().nonnegative()
 
-export const Initialized = z.object({ protocolVersion: z.number() })
+export const InitializeAnswer = z.object({ protocolVersion: z.number() })
 /** Some agents say which model they use. */
 const Models = z.object({ currentModelId: z.string().max(200) })
-export const NewSession = z.object({ sessionId: Id, models: Models.nullish().catch(undefined) })
+export const NewSessionAnswer = z.object({ sessionId: Id, models: Models.nullish().catch(undefined) })
 
 const optionKinds = ['allow_once', 'allow_always', 'reject_once', 'reject_always'] as const
-export type OptionKind = (typeof optionKinds)[number]
+export type PermissionOptionKind = (typeof optionKinds)[number]
 
 const ToolCall = z.object({
   toolCallId: Id,
@@ -37,7 +37,7 @@ export const PermissionRequest = z.object({
   toolCall: ToolCall,
   options: z
     .array(
-      z.object({ optionId: Id, name: Text.transform((name) => beginningOf(name, 1_000)), kind: z.enum(optionKinds) }),
+      z.object({ optionId: Id, name: Text.transform((name) => copyBeginning(name, 1_000)), kind: z.enum(optionKinds) }),
     )
     .min(1)
     .max(20),

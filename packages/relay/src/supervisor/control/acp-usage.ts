@@ -7,7 +7,7 @@ import type { SessionCost, TurnEnd } from './acp-schemas.ts'
 
 export type TurnSpend = Pick<SpendNoted, 'model' | 'tokens' | 'usd'>
 
-const none: Tokens = { input: 0, output: 0, cached: 0 }
+const noTokens: Tokens = { input: 0, output: 0, cached: 0 }
 
 export class AcpUsage {
   readonly #countsAll: boolean | undefined
@@ -16,7 +16,7 @@ export class AcpUsage {
   /** Cost of the conversation as reported in this turn; below it, the part of it that was already recorded. */
   #usd: number | undefined
   #notedUsd = 0
-  #before = none
+  #before = noTokens
 
   constructor({ countsConversation }: Pick<AcpHarness, 'countsConversation'>) {
     this.#countsAll = countsConversation
@@ -29,15 +29,15 @@ export class AcpUsage {
   /** The usage of a turn that has ended. Undefined where the agent reports nothing. */
   onTurnEnd(end: TurnEnd | undefined): TurnSpend | undefined {
     const told = end && tokensOf(end)
-    const usd = this.#usd === undefined ? undefined : since(this.#usd, this.#notedUsd)
+    const usd = this.#usd === undefined ? undefined : differenceOf(this.#usd, this.#notedUsd)
     this.#notedUsd = this.#usd ?? this.#notedUsd
     this.#usd = undefined
     if (!told && !usd) return undefined
     const model = end?._meta?.quota.model_usage?.[0]?.model ?? this.model
-    return { model, tokens: told ? this.#ofTurn(told) : none, usd }
+    return { model, tokens: told ? this.#tokensOfTurn(told) : noTokens, usd }
   }
 
-  #ofTurn(told: Tokens): Tokens {
+  #tokensOfTurn(told: Tokens): Tokens {
     const before = this.#before
     if (!this.#countsAll) return told
     this.#before = told
@@ -46,7 +46,7 @@ export class AcpUsage {
     return {
       input: told.input - before.input,
       output: told.output - before.output,
-      cached: since(told.cached, before.cached),
+      cached: differenceOf(told.cached, before.cached),
     }
   }
 }
@@ -56,8 +56,8 @@ export function spentText(spend: TurnSpend | undefined): string {
   return spend ? `, ${spend.tokens.input} tokens in and ${spend.tokens.output} out` : ''
 }
 
-/** The difference of two totals. A total that fell by much began again; one that fell a little was corrected, and nothing was used. */
-function since(now: number, before: number): number {
+/** Returns the difference of two totals. A total that fell by more than half has begun again at zero; a smaller fall is a correction, and counts as 0. */
+function differenceOf(now: number, before: number): number {
   return now < before / 2 ? now : Math.max(0, now - before)
 }
 

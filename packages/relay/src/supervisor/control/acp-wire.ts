@@ -1,21 +1,21 @@
-// The wire of ACP: JSON-RPC, one message a line, on the stdin and stdout of a program. Every line is bounded, and other output of the program is
+// The wire of ACP: JSON-RPC, one message a line, on a program's stdin and stdout. Every line is bounded, and other output of the program is
 // skipped. The messages are handled in acp-control.ts.
 
 import type { Readable, Writable } from 'node:stream'
 import { JsonRpc, type RpcListener } from '../json-rpc.ts'
-import { errors } from './acp-schemas.ts'
+import { rpcErrorCodes } from './acp-schemas.ts'
 
 /** Longest line: a step of an agent may hold a whole file, twice. A longer line is skipped; if it was a request, it is refused. */
-export const lineBytesMax = 8 * 1024 * 1024
-/** Most bytes that may wait for a program that does not read. */
+export const acpLineBytesMax = 8 * 1024 * 1024
+/** Maximum number of bytes that may wait for a program that does not read. */
 const waitingBytesMax = 8 * 1024 * 1024
 /** Bytes kept of a line that is too long: enough to find the id of a request. */
 const headBytes = 4_096
 /** Pieces of a line after which they are joined, since each piece costs more than the bytes in it. */
 const piecesMax = 1_000
 /** Longest id of a request; it is kept until the request is answered. */
-const askedIdCharsMax = 1_000
-export interface AcpListener extends RpcListener {
+const requestIdCharsMax = 1_000
+export interface AcpWireListener extends RpcListener {
   /** Called when the program has written something that is not ACP. */
   onStray(text: string): void
   /** Called when the program has not read for so long that nothing more can be sent to it. */
@@ -24,22 +24,22 @@ export interface AcpListener extends RpcListener {
 
 export class AcpWire {
   readonly #stdin: Writable
-  readonly #listener: AcpListener
+  readonly #listener: AcpWireListener
   readonly #rpc: JsonRpc
   #parts: Buffer[] = []
   /** The number of parts that were joined of smaller ones. They are not joined again, so each byte is copied twice at most. */
   #joined = 0
   #partsBytes = 0
 
-  constructor(stdin: Writable, stdout: Readable, listener: AcpListener) {
+  constructor(stdin: Writable, stdout: Readable, listener: AcpWireListener) {
     this.#stdin = stdin
     this.#listener = listener
     this.#rpc = new JsonRpc((message) => this.#send(message), {
       ...listener,
       onRequest: (method, params, reply, id) =>
-        isId(id)
+        isBoundedId(id)
           ? listener.onRequest(method, params, reply, id)
-          : reply.error(errors.invalid, `an id has at most ${askedIdCharsMax} characters`),
+          : reply.error(rpcErrorCodes.invalid, `an id has at most ${requestIdCharsMax} characters`),
     })
     // Errors are ignored: the end of a program is known by its exit.
     stdin.on('error', () => {})
@@ -47,13 +47,13 @@ export class AcpWire {
     stdout.on('data', (data: Buffer) => this.#read(data))
   }
 
-  /** `withinMs` left out: no time limit, since a turn may take hours. */
+  /** Makes a call. Without `withinMs` there is no time limit, since a turn may take hours. */
   call(method: string, params: object, withinMs?: number): Promise<unknown> {
     return this.#rpc.call(method, params, withinMs)
   }
 
-  note(method: string, params: object): void {
-    this.#rpc.note(method, params)
+  notify(method: string, params: object): void {
+    this.#rpc.notify(method, params)
   }
 
   /** Closes the wire: nothing more is sent or read, and open calls fail. */
@@ -70,40 +70,41 @@ export class AcpWire {
   #read(data: Buffer): void {
     let from = 0
     for (let end = data.indexOf(0x0a); end >= 0 && !this.#rpc.isOver; end = data.indexOf(0x0a, from)) {
-      this.#keep(data.subarray(from, end))
+      this.#keepPart(data.subarray(from, end))
       from = end + 1
       const [bytes, parts] = [this.#partsBytes, this.#parts]
       this.#parts = []
       this.#joined = 0
       this.#partsBytes = 0
-      if (bytes > lineBytesMax) this.#passOver(parts, bytes)
-      else if (bytes > 0) this.#rpc.hear(Buffer.concat(parts).toString('utf8'))
+      if (bytes > acpLineBytesMax) this.#skipLongLine(parts, bytes)
+      else if (bytes > 0) this.#rpc.receive(Buffer.concat(parts).toString('utf8'))
     }
-    this.#keep(data.subarray(from))
+    this.#keepPart(data.subarray(from))
   }
 
-  #keep(part: Buffer): void {
+  #keepPart(part: Buffer): void {
     this.#partsBytes += part.length
     if (part.length === 0) return
-    if (this.#partsBytes <= lineBytesMax) {
+    if (this.#partsBytes <= acpLineBytesMax) {
       this.#parts.push(part)
       if (this.#parts.length - this.#joined < piecesMax) return
       this.#parts.push(Buffer.concat(this.#parts.splice(this.#joined)))
       this.#joined = this.#parts.length
-      // Too long: only its head is needed from now on, as a copy that does not keep the rest in memory.
+      // The line is too long: only its head is kept, as a copy that does not hold the rest in memory.
     } else if (this.#parts.length !== 1) this.#parts = [Buffer.from(Buffer.concat(this.#parts).subarray(0, headBytes))]
   }
 
-  #passOver(parts: readonly Buffer[], bytes: number): void {
+  #skipLongLine(parts: readonly Buffer[], bytes: number): void {
     const head = Buffer.concat(parts).subarray(0, headBytes).toString('utf8')
     this.#listener.onStray(`a line of ${bytes} bytes, which is too long`)
     const id = requestId(head)
-    if (id !== undefined) this.#rpc.reply(id).error(errors.invalid, `a message has at most ${lineBytesMax} bytes`)
+    if (id !== undefined)
+      this.#rpc.replyTo(id).error(rpcErrorCodes.invalid, `a message has at most ${acpLineBytesMax} bytes`)
   }
 }
 
-function isId(id: unknown): boolean {
-  return typeof id === 'string' ? id.length <= askedIdCharsMax : typeof id === 'number' || id === null
+function isBoundedId(id: unknown): boolean {
+  return typeof id === 'string' ? id.length <= requestIdCharsMax : typeof id === 'number' || id === null
 }
 
 /** The id of a request by the beginning of its line, in the two orders in which programs write it. */

@@ -3,36 +3,36 @@
 // acp-control.ts speaks ACP. When a text is given, and which, is decided in prompt-scheduler.ts.
 
 import type { ControlName, Route } from '@agent-relay/sdk/protocol'
-import type { MailRoom } from '../../broker/waking/own-session-runtime.ts'
-import type { Exit } from '../pty.ts'
+import type { MailLimits } from '../../broker/waking/user-session-runtime.ts'
+import type { ProgramExit } from '../pty.ts'
 import type { TurnSpend } from './acp-usage.ts'
 
 export interface Control extends PromptChannel, TerminalInput {
   readonly name: ControlName
   readonly pid: number
   /** Ways to ask the program to exit, one after the other. */
-  leave(): readonly (() => unknown)[]
+  exitSteps(): readonly (() => unknown)[]
 }
 
 /** Puts texts before the program's model, and knows what the program does. */
 export interface PromptChannel {
-  /** Limits of the mail that one prompt may hold. */
-  readonly mail: MailRoom
-  /** Whether an idle program is ready for its task. False: it is ready once its session with our tools has come. */
+  /** The room for mail in one prompt. */
+  readonly mailRoom: MailLimits
+  /** Whether an idle program is ready for its task. False: the program is ready once its session with our tools has connected. */
   readonly isReadyWhenIdle: boolean
-  look(): Promise<ControlLook>
+  look(): Promise<ControlState>
   /** Whether a dialog is on the screen at this moment, known to the queue or not. Left out where the program asks in another way. */
   isBlocked?(): Promise<boolean>
-  /** Called when the worker's parent was told that it is blocked. */
-  told?(): void
+  /** Called when the worker's parent was told that the worker is blocked. */
+  onBlockedReported?(): void
   /**
    * Puts a text before the model. Called only for an idle program, and never while an earlier prompt is under way. Resolves when the text is on
    * its way: to nothing, or, where a dialog came in between, to the rest of the work for the next idle look. The listener is told the outcome,
    * perhaps
    * much later.
    */
-  prompt(text: string, listener: PromptListener): Promise<Unfinished | undefined>
-  /** Stops all looking, giving and answering. */
+  prompt(text: string, listener: PromptListener): Promise<UnfinishedPrompt | undefined>
+  /** Stops watching the program, giving it prompts and answering its questions. */
   end(): void
 }
 
@@ -51,25 +51,25 @@ export interface PromptListener {
   onRefused(why?: string): void
 }
 
-export type Unfinished = () => Promise<Unfinished | undefined>
+export type UnfinishedPrompt = () => Promise<UnfinishedPrompt | undefined>
 
-export interface ControlLook {
+export interface ControlState {
   state: 'starting' | 'busy' | 'idle' | 'blocked'
   /** With `blocked`: the reason why the program waits. */
   reason?: string
   /** With `blocked`: the question was answered a moment ago, and the screen may not show that yet. */
   isAnswered?: boolean
   /** When to look again, if nothing happens before. */
-  againMs?: number
+  lookAgainMs?: number
   /** With `idle`: how long a person who types is not to be interrupted. */
   typingMs?: number
 }
 
 /** Events that a control reports to its worker. */
 export interface ControlListener {
-  /** The next look may differ from the last one. `ms`: look after this long at the latest. */
+  /** The program's state may have changed. `ms`: call `look` after this long at the latest. */
   onChange(ms?: number): void
-  onExit(exit: Exit): void
+  onExit(exit: ProgramExit): void
   /** The program cannot be talked to this way. Called once, in place of `onExit`. `hasTalked`: a turn has ended, of which only this program knows. */
   onBroken(why: string, hasTalked: boolean): void
   /** The usage of turn number `n` of the conversation, where the program reports it. */

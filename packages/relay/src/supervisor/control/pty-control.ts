@@ -4,37 +4,37 @@
 import { limits } from '@agent-relay/sdk/protocol'
 import type { ApprovalQueue } from '../../broker/approvals/approval-runtime.ts'
 import type { WorkerRow } from '../../core/view.ts'
-import type { CliServer, CliState, Following } from '../cli-server.ts'
+import type { CliFollower, CliServer, CliState } from '../cli-server.ts'
 import { type Dialog, DialogQuestions } from '../dialog.ts'
 import type { Harness } from '../harness/harness.ts'
-import type { Output } from '../output.ts'
+import type { ProgramOutput } from '../output.ts'
 import type { Terminal } from '../pty.ts'
-import { screenDialog } from '../screen-dialog.ts'
-import { enter, type Keyboard, type Look, paste } from '../typing.ts'
-import type { Control, ControlListener, ControlLook, PromptListener, Unfinished } from './control.ts'
+import { readScreenDialog } from '../screen-dialog.ts'
+import { type Keyboard, pasteText, pressEnter, type ScreenState } from '../typing.ts'
+import type { Control, ControlListener, ControlState, PromptListener, UnfinishedPrompt } from './control.ts'
 
 export interface PtyControlOptions {
   row: WorkerRow
   approvals: ApprovalQueue
   harness: Harness
-  output: Output
+  output: ProgramOutput
   cliServer?: CliServer
   listener: ControlListener
 }
 
-/** Delay of a look after the program has printed: output comes in several pieces. */
+/** Delay before the screen is read after the program has printed: output comes in several pieces. */
 const settleMs = 60
-const openDialog = 'a dialog is open'
+const openDialogText = 'a dialog is open'
 /** Without a sign on the screen, a program that has printed nothing for this long counts as waiting for input. */
 const quietMs = 600
 /** Quiet time after which a program that has never printed anything counts as waiting: many start slowly. */
 const silentMs = 3_000
-/** Interval between looks at a busy program: a sign may disappear without any output. */
+/** Interval between two reads of a busy program's screen: a sign may disappear without any output. */
 const busyLookMs = 1_000
-/** More output than this between two looks is a flood: the program is busy, and drawing all of it would cost too much. */
+/** Output beyond this between two reads of the screen is a flood: the program is busy, and drawing all output would cost too much. */
 const floodBytes = 64 * 1024
 /** A person who types is not interrupted for this long after a key. */
-const personMs = 2_000
+const typingPauseMs = 2_000
 /** Time in which a program draws its screen again after a change of size; an open dialog may be invisible meanwhile. */
 const redrawMs = 2_000
 /** Maximum input that a person may type ahead of a program that does not read. */
@@ -49,7 +49,7 @@ export class PtyControl implements Control {
   readonly #options: PtyControlOptions
   readonly #beganAt = performance.now()
   readonly #dialogs: DialogQuestions
-  readonly #following: Following | undefined
+  readonly #follower: CliFollower | undefined
   #turns = 0
   #hasPrompted = false
   #isOver = false
@@ -63,7 +63,7 @@ export class PtyControl implements Control {
     this.#terminal = terminal
     this.#options = options
     const { harness, row, approvals, output, cliServer, listener } = options
-    this.#dialogs = new DialogQuestions(row, approvals, () => this.#dialog())
+    this.#dialogs = new DialogQuestions(row, approvals, () => this.#readDialog())
     this.isReadyWhenIdle = !(harness.hasMcp && row.isInjected)
     terminal.onData((data) => {
       output.push(data)
@@ -71,7 +71,7 @@ export class PtyControl implements Control {
       listener.onChange(settleMs)
     })
     terminal.onExit((exit) => listener.onExit(exit))
-    this.#following = cliServer?.follow?.({
+    this.#follower = cliServer?.follow?.({
       onChange: () => listener.onChange(),
       onSpent: (spend) => listener.onSpent(++this.#turns, spend),
     })
@@ -81,66 +81,67 @@ export class PtyControl implements Control {
     return this.#terminal.pid
   }
 
-  get mail(): Control['mail'] {
+  get mailRoom(): Control['mailRoom'] {
     const { harness, row, output } = this.#options
     const graceMs = row.isInjected ? harness.hookGraceMs : undefined
-    return { ...(output.isPasteMarked ? marked : unmarked), graceMs }
+    return { ...(output.supportsPasteMarks ? marked : unmarked), graceMs }
   }
 
-  async look(): Promise<ControlLook> {
+  async look(): Promise<ControlState> {
     const { output } = this.#options
     const printed = output.position - this.#seen
     this.#seen = output.position
-    if (printed > floodBytes) output.rest()
-    const told = this.#following?.doing
-    if (told) return this.#stand(told)
+    if (printed > floodBytes) output.stopDrawing()
+    const told = this.#follower?.doing
+    if (told) return this.#controlStateOf(told)
     // The screen after a flood is not known: a dialog that was open may still be.
-    if (printed > floodBytes) return { state: 'busy', againMs: busyLookMs }
-    const { sign } = await this.#read()
-    const quiet = this.#quiet()
+    if (printed > floodBytes) return { state: 'busy', lookAgainMs: busyLookMs }
+    const { sign } = await this.#readScreen()
+    const quiet = this.#quietTimeMs()
     const isRedrawing = this.#dialogs.isOpen && performance.now() - this.#resizedAt < redrawMs
-    if (isRedrawing && sign !== 'blocked') return { state: 'blocked', reason: openDialog, againMs: settleMs }
+    if (isRedrawing && sign !== 'blocked') return { state: 'blocked', reason: openDialogText, lookAgainMs: settleMs }
     if (sign === undefined && quiet < 0)
-      return { ...this.#stand({ state: 'busy' }), againMs: Math.max(settleMs, -quiet) }
-    return this.#stand({ state: sign ?? 'idle', reason: openDialog })
+      return { ...this.#controlStateOf({ state: 'busy' }), lookAgainMs: Math.max(settleMs, -quiet) }
+    return this.#controlStateOf({ state: sign ?? 'idle', reason: openDialogText })
   }
 
-  #stand({ state, reason }: CliState): ControlLook {
+  #controlStateOf({ state, reason }: CliState): ControlState {
     const { approvals, row } = this.#options
-    if (state === 'blocked') return { state, reason, againMs: busyLookMs, isAnswered: approvals.isJustOver(row.name) }
-    this.#dialogs.gone()
-    if (state === 'busy') return { state, againMs: busyLookMs }
-    return { state, typingMs: personMs - (performance.now() - this.#typedAt) }
+    if (state === 'blocked')
+      return { state, reason, lookAgainMs: busyLookMs, isAnswered: approvals.hasJustEnded(row.name) }
+    this.#dialogs.onDialogGone()
+    if (state === 'busy') return { state, lookAgainMs: busyLookMs }
+    return { state, typingMs: typingPauseMs - (performance.now() - this.#typedAt) }
   }
 
-  /** Looks run one after the other, so that keys stay in their order. */
+  /** Reads the screen, one read after the other, so that keys stay in their order. */
   isBlocked(): Promise<boolean> {
-    const look = async () => (await this.#read()).sign === 'blocked' || this.#following?.doing?.state === 'blocked'
+    const look = async () => (await this.#readScreen()).sign === 'blocked' || this.#follower?.doing?.state === 'blocked'
     this.#blocked = this.#blocked.then(look, look)
     return this.#blocked
   }
 
-  told(): void {
+  onBlockedReported(): void {
     void this.#dialogs.look()
   }
 
-  async prompt(text: string, listener: PromptListener): Promise<Unfinished | undefined> {
+  async prompt(text: string, listener: PromptListener): Promise<UnfinishedPrompt | undefined> {
     // Before the first prompt there is no conversation for the CLI's server to name.
     const server = this.#hasPrompted ? this.#options.cliServer : undefined
     this.#hasPrompted = true
-    if (server) this.#following?.given()
+    if (server) this.#follower?.onMessageGiven()
     if (await server?.send?.(text).catch(() => false)) {
       await listener.onTaken('http')
       return undefined
     }
-    await paste(this.#keyboard, text)
+    await pasteText(this.#keyboard, text)
     return this.#enter(listener)
   }
 
   type(data: string): void {
     if (this.#terminal.waitingBytes > typedBytesMax) return
     this.#typedAt = /[\r\n]$/.test(data) ? Number.NEGATIVE_INFINITY : performance.now()
-    this.#dialogs.typed()
+    this.#dialogs.onTyped()
     void this.#terminal.write(data)
   }
 
@@ -149,27 +150,27 @@ export class PtyControl implements Control {
     this.#terminal.resize(cols, rows)
   }
 
-  leave(): readonly (() => unknown)[] {
+  exitSteps(): readonly (() => unknown)[] {
     return this.#options.harness.exitKeys.map((key) => () => this.#terminal.write(key))
   }
 
   end(): void {
     this.#isOver = true
-    this.#following?.end()
+    this.#follower?.end()
     this.#dialogs.end()
     this.#whenPrinted?.()
   }
 
   /** The idle time of the program in milliseconds; below zero: the time until it counts as idle. */
-  #quiet(): number {
+  #quietTimeMs(): number {
     const { output } = this.#options
-    if (output.lastAt === 0) return performance.now() - this.#beganAt - silentMs
-    return performance.now() - output.lastAt - quietMs
+    if (output.lastOutputAt === 0) return performance.now() - this.#beganAt - silentMs
+    return performance.now() - output.lastOutputAt - quietMs
   }
 
-  async #enter(listener: PromptListener): Promise<Unfinished | undefined> {
+  async #enter(listener: PromptListener): Promise<UnfinishedPrompt | undefined> {
     let taken: Promise<void> | undefined
-    const isIn = await enter(this.#keyboard, this.#options.harness.typing, () => {
+    const isIn = await pressEnter(this.#keyboard, this.#options.harness.typing, () => {
       taken = listener.onTaken('paste')
       // The promise is awaited below; until then a rejection must not count as unhandled.
       taken.catch(() => {})
@@ -185,9 +186,9 @@ export class PtyControl implements Control {
     return {
       write: (data) => this.#terminal.write(data),
       isEnded: () => this.#isOver,
-      isPasteMarked: () => output.isPasteMarked,
-      look: () => this.#read(),
-      printed: (position, ms) =>
+      supportsPasteMarks: () => output.supportsPasteMarks,
+      look: () => this.#readScreen(),
+      whenPrinted: (position, ms) =>
         new Promise((resolve) => {
           if (output.position > position) return resolve()
           const timer = setTimeout(done, ms)
@@ -201,25 +202,25 @@ export class PtyControl implements Control {
   }
 
   /** The open dialog, from the CLI's own server where it knows it: a screen may show only a part. */
-  async #dialog(): Promise<Dialog | undefined> {
-    const { sign, lines } = await this.#read()
-    const { state = sign } = this.#following?.doing ?? {}
+  async #readDialog(): Promise<Dialog | undefined> {
+    const { sign, lines } = await this.#readScreen()
+    const { state = sign } = this.#follower?.doing ?? {}
     if (state !== 'blocked') return undefined
     try {
-      const told = await this.#options.cliServer?.asked?.()
+      const told = await this.#options.cliServer?.readDialog?.()
       if (told) return told
     } catch (error) {
       // The screen words the dialog differently, so it would pass for another dialog.
       if (this.#dialogs.isOpen) throw error
     }
     if (sign !== 'blocked') return undefined
-    return screenDialog(lines, (key) => this.#terminal.write(key))
+    return readScreenDialog(lines, (key) => this.#terminal.write(key))
   }
 
-  async #read(): Promise<Look & { lines: readonly string[] }> {
+  async #readScreen(): Promise<ScreenState & { lines: readonly string[] }> {
     const { output, harness } = this.#options
     const lines = await output.lines()
-    const sign = harness.read({ title: output.title, lines })
-    return { lines, sign, position: output.position, titles: output.titles }
+    const sign = harness.readScreenSign({ title: output.title, lines })
+    return { lines, sign, position: output.position, titleChanges: output.titleChanges }
   }
 }

@@ -2,9 +2,9 @@
 // that it is attached to, logged and shown like a terminal.
 
 import { clean } from '@agent-relay/sdk/internal/clean'
-import type { Output } from '../output.ts'
+import type { ProgramOutput } from '../output.ts'
 
-export interface Typist {
+export interface TranscriptInputListener {
   /** Called with a line that was entered. */
   onLine(text: string): void
   /** Called when Ctrl-C was pressed at an empty line. */
@@ -23,8 +23,8 @@ const [clearLine, markPastes, prompt] = ['\r\x1b[K', '\x1b[?2004h', '> ']
 const keys = /\x1b\[200~|\x1b\[201~|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]?|[\s\S]/gu
 
 export class Transcript {
-  readonly #output: Output
-  readonly #typist: Typist
+  readonly #output: ProgramOutput
+  readonly #typist: TranscriptInputListener
   #cols = 120
   #input = ''
   #isPasting = false
@@ -36,7 +36,7 @@ export class Transcript {
   #isAtMargin = true
   #style = ''
 
-  constructor(output: Output, typist: Typist) {
+  constructor(output: ProgramOutput, typist: TranscriptInputListener) {
     this.#output = output
     this.#typist = typist
     this.#write(markPastes)
@@ -47,14 +47,14 @@ export class Transcript {
   }
 
   /** The input line is shown while the agent waits, and while somebody types. */
-  idle(isIdle: boolean): void {
+  setIdle(isIdle: boolean): void {
     if (isIdle) this.#endLine()
     this.#isIdle = isIdle
     this.#draw()
   }
 
   /** Prints running text: the agent's words or its thoughts. */
-  stream(text: string, style: 'said' | 'thought' = 'said'): void {
+  printStream(text: string, style: 'said' | 'thought' = 'said'): void {
     const wanted = style === 'thought' ? dim : ''
     if (wanted !== this.#style) this.#endLine()
     this.#style = wanted
@@ -62,7 +62,7 @@ export class Transcript {
   }
 
   /** Prints whole lines. */
-  say(text: string, style: 'note' | 'strong' = 'note'): void {
+  printLines(text: string, style: 'note' | 'strong' = 'note'): void {
     this.#endLine()
     this.#style = style === 'strong' ? bold : dim
     this.#print(`${cut(clean(text))}\n`)
@@ -70,10 +70,10 @@ export class Transcript {
   }
 
   /** Prints a prompt that the agent was given. */
-  prompt(text: string): void {
+  printPrompt(text: string): void {
     const lines = text.split('\n')
     const more = lines.length - shownLinesMax
-    this.say(more > 0 ? [...lines.slice(0, shownLinesMax), `… ${more} more lines`].join('\n') : text, 'strong')
+    this.printLines(more > 0 ? [...lines.slice(0, shownLinesMax), `… ${more} more lines`].join('\n') : text, 'strong')
   }
 
   type(data: string): void {

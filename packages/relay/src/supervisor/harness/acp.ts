@@ -1,12 +1,12 @@
 // Any program that speaks ACP: the user gives its command.
 
 import { type Harness, serverName } from './harness.ts'
-import { plain } from './plain.ts'
+import { plainHarness } from './plain.ts'
 
 const ownTitle = new RegExp(`^mcp__${serverName}__\\w+$`)
 
-export const acp: Harness = {
-  ...plain,
+export const acpHarness: Harness = {
+  ...plainHarness,
   name: 'acp',
   hasMcp: true,
   isAcpOnly: true,

@@ -1,6 +1,10 @@
 // Aider: a program without MCP.
 
-import { type Harness, known } from './harness.ts'
-import { typed } from './plain.ts'
+import { cliTableFields, type Harness } from './harness.ts'
+import { typedHarnessFields } from './plain.ts'
 
-export const aider: Harness = { ...typed(), ...known('aider'), install: 'python -m pip install aider-chat' }
+export const aiderHarness: Harness = {
+  ...typedHarnessFields(),
+  ...cliTableFields('aider'),
+  install: 'python -m pip install aider-chat',
+}

@@ -1,22 +1,22 @@
 // Claude Code: MCP by --mcp-config, messages by its hooks (given with --settings), so that nothing has to be typed into it.
 
 import { join } from 'node:path'
-import { hookSeconds } from '@agent-relay/sdk/internal/clis'
+import { hookTimeoutSeconds } from '@agent-relay/sdk/internal/clis'
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import {
+  cliTableFields,
   ctrlC,
+  findScreenSign,
   type Harness,
   hasFlag,
-  known,
   type LaunchContext,
-  readSigns,
-  type Signs,
-  serverEnvironment,
+  mcpServerEnvironment,
+  type ScreenPatterns,
   serverName,
 } from './harness.ts'
 
 /** The screen of Claude Code 2.1.325 in each state. */
-const signs: Signs = {
+const signs: ScreenPatterns = {
   blocked: { line: /\bEsc to cancel\b/ },
   busy: { title: /^[◐◑◒◓⠂-⣿]/u, line: /\besc to interrupt\b/ },
   idle: { title: /^✳/u },
@@ -27,8 +27,8 @@ const editTools = 'Write|Edit|MultiEdit|NotebookEdit|Bash'
 /** Time limit of a waiter. An old one does no harm: it ends with its session. */
 const waitSeconds = 24 * 60 * 60
 
-export const claude: Harness = {
-  ...known('claude'),
+export const claudeHarness: Harness = {
+  ...cliTableFields('claude'),
   install: 'npm install -g @anthropic-ai/claude-code',
   variables: [
     ...['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_MODEL', 'CLAUDE_CONFIG_DIR'],
@@ -40,7 +40,7 @@ export const claude: Harness = {
   exitKeys: [ctrlC, ctrlC],
   hookGraceMs: 2_000,
   bringsOwnMcp: (args) => args.some((arg) => arg.includes('mcp-config')),
-  read: (view) => readSigns(signs, view),
+  readScreenSign: (view) => findScreenSign(signs, view),
   launch(context) {
     const model = context.model === undefined ? [] : ['--model', context.model]
     if (!context.isInjected) return { args: [...model, ...context.args], env: {} }
@@ -55,7 +55,7 @@ export const claude: Harness = {
       {
         path: mcp,
         text: json({
-          mcpServers: { [serverName]: { type: 'stdio', command, args, env: serverEnvironment, alwaysLoad: true } },
+          mcpServers: { [serverName]: { type: 'stdio', command, args, env: mcpServerEnvironment, alwaysLoad: true } },
         }),
       },
     ]
@@ -69,7 +69,7 @@ export const claude: Harness = {
         `mcp__${serverName}__*`,
         ...(isHooked ? ['--settings', settings] : []),
         ...model,
-        ...separated(isHooked || model.length > 0, context.args),
+        ...withSeparator(isHooked || model.length > 0, context.args),
       ],
       env: {},
       files,
@@ -78,7 +78,7 @@ export const claude: Harness = {
 }
 
 /** Puts `--` before a prompt: right behind a flag that takes many values, the prompt would be one more value. */
-function separated(isApart: boolean, args: readonly string[]): readonly string[] {
+function withSeparator(isApart: boolean, args: readonly string[]): readonly string[] {
   return isApart || args.length === 0 || args[0]?.startsWith('-') ? args : ['--', ...args]
 }
 
@@ -91,7 +91,7 @@ function separated(isApart: boolean, args: readonly string[]): readonly string[]
 function hooksOf({ hook }: LaunchContext): Record<string, unknown> {
   const command = (event: string, ...more: string[]) =>
     `exec ${[hook.command, ...hook.args, event, '--cli', 'claude', ...more, '--worker'].map(shellQuote).join(' ')}`
-  const now = (event: string) => ({ type: 'command', command: command(event), timeout: hookSeconds })
+  const now = (event: string) => ({ type: 'command', command: command(event), timeout: hookTimeoutSeconds })
   const wait = (event: string) => ({
     type: 'command',
     command: command('wait', event),

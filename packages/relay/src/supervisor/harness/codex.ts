@@ -3,10 +3,18 @@
 
 import { join } from 'node:path'
 import { CodexWorkerServer } from '../codex/worker-server.ts'
-import { ctrlC, type Harness, known, type LaunchContext, readSigns, type Signs, serverName } from './harness.ts'
+import {
+  cliTableFields,
+  ctrlC,
+  findScreenSign,
+  type Harness,
+  type LaunchContext,
+  type ScreenPatterns,
+  serverName,
+} from './harness.ts'
 
 /** The screen of Codex 0.166.0 in each state. */
-const signs: Signs = {
+const signs: ScreenPatterns = {
   blocked: { title: /^\[ . \] Action Required/, line: /^\s*Press enter to (?:confirm|continue)/i },
   busy: { title: /^[⠁-⣿]/u, line: /\besc to interrupt\b/i, lines: 6 },
   idle: { title: /^[^⠁-⣿]/u },
@@ -15,8 +23,8 @@ const signs: Signs = {
 /** Settings that bring an MCP server of the user's own: under our name or `relaycast`, or as the whole table. */
 const ownServer = new RegExp(`mcp_servers\\.(?:${serverName}|relaycast)\\b|\\bmcp_servers\\s*=`)
 
-export const codex: Harness = {
-  ...known('codex'),
+export const codexHarness: Harness = {
+  ...cliTableFields('codex'),
   install: 'npm install -g @openai/codex',
   variables: [
     'OPENAI_API_KEY',
@@ -29,13 +37,13 @@ export const codex: Harness = {
   typing: { enterDelayMs: 100 },
   exitKeys: [ctrlC, ctrlC],
   bringsOwnMcp: (args) => args.some((arg) => ownServer.test(arg)),
-  read: (view) => readSigns(signs, view),
+  readScreenSign: (view) => findScreenSign(signs, view),
   launch(context) {
     const own = [...(context.model === undefined ? [] : ['-m', context.model]), ...context.args]
-    const relay = context.isInjected ? overrides(context).flatMap((override) => ['-c', override]) : []
+    const relay = context.isInjected ? configOverrides(context).flatMap((override) => ['-c', override]) : []
     // Codex's shared background server would own our MCP child and outlive the worker.
     const launch = { args: ['--no-daemon', ...relay, ...own], env: {} }
-    const settings = settingsIn(own)
+    const settings = serverSettingsIn(own)
     if (!settings) return launch
     const socket = socketOf(context)
     const args = ['app-server', ...relay, ...settings, '--listen', `unix://${socket}`]
@@ -47,18 +55,18 @@ export const codex: Harness = {
 const socketOf = ({ directory }: LaunchContext) => join(directory, 'codex.sock')
 
 /** Options that the terminal hands on to its server, without and with a value, and options that the server must be given too. */
-const [handedOn, handedOnWithValue, ofBoth] = [
+const [handedOn, handedOnWithValue, forBoth] = [
   ['--search', '--no-alt-screen', '--approve-for-me', '--dangerously-bypass-approvals-and-sandbox'],
   ['-m', '--model', '-s', '--sandbox', '-a', '--ask-for-approval'],
   ['-c', '--config', '--enable', '--disable'],
 ]
 
 /** The arguments for the server among them; undefined where an argument is unknown: the worker then runs without a server, as the user wants it. */
-function settingsIn(args: readonly string[]): string[] | undefined {
+function serverSettingsIn(args: readonly string[]): string[] | undefined {
   const settings: string[] = []
   for (let at = 0; at < args.length; at++) {
     const [option = '', ...value] = (args[at] as string).split('=')
-    const isBoth = ofBoth.includes(option)
+    const isBoth = forBoth.includes(option)
     if (handedOn.includes(option) && value.length === 0) continue
     if (!isBoth && !handedOnWithValue.includes(option)) return undefined
     const given = value.length > 0 ? [args[at] as string] : args.slice(at++, at + 1)
@@ -67,7 +75,7 @@ function settingsIn(args: readonly string[]): string[] | undefined {
   return settings
 }
 
-function overrides({ server, identity, cwd }: LaunchContext): string[] {
+function configOverrides({ server, identity, cwd }: LaunchContext): string[] {
   const entry = [
     `command=${toml(server.command)}`,
     `args=[${server.args.map(toml).join(',')}]`,

@@ -1,11 +1,11 @@
 // Copilot CLI: over ACP alone, with our MCP server over HTTP.
 
-import { acp } from './acp.ts'
-import { type Harness, hasFlag, known, serverName } from './harness.ts'
+import { acpHarness } from './acp.ts'
+import { cliTableFields, type Harness, hasFlag, serverName } from './harness.ts'
 
-export const copilot: Harness = {
-  ...acp,
-  ...known('copilot'),
+export const copilotHarness: Harness = {
+  ...acpHarness,
+  ...cliTableFields('copilot'),
   install: 'npm install -g @github/copilot',
   variables: [
     ...['COPILOT_OFFLINE', 'COPILOT_PROVIDER_BASE_URL', 'COPILOT_PROVIDER_API_KEY', 'COPILOT_MODEL'],

@@ -1,28 +1,37 @@
 // Factory's droid: MCP and the model by --settings, with a file of its own for one start; no file of the user changes.
 
 import { join } from 'node:path'
-import { ctrlC, type Harness, hasFlag, known, readSigns, type Signs, serverEnvironment, serverName } from './harness.ts'
+import {
+  cliTableFields,
+  ctrlC,
+  findScreenSign,
+  type Harness,
+  hasFlag,
+  mcpServerEnvironment,
+  type ScreenPatterns,
+  serverName,
+} from './harness.ts'
 
 /** The screen of droid 0.225.2 in each state. Its title says nothing. */
-const signs: Signs = {
+const signs: ScreenPatterns = {
   blocked: { line: /\bEnter (?:to confirm · Esc to exit|select +Esc cancel)\b|^> Login$/, lines: 3 },
   busy: { line: /\(Press ESC to stop\)/, lines: 8 },
   idle: { line: /\? for help\b/ },
 }
 
-export const droid: Harness = {
-  ...known('droid'),
+export const droidHarness: Harness = {
+  ...cliTableFields('droid'),
   install: 'npm install -g droid',
   variables: ['FACTORY_API_KEY', 'FACTORY_AIRGAP_ENABLED'],
   typing: { enterDelayMs: 400 },
   exitKeys: [ctrlC, ctrlC],
   // Droid uses only the last of several --settings files.
   bringsOwnMcp: (args) => hasFlag(args, '--settings'),
-  read: (view) => readSigns(signs, view),
+  readScreenSign: (view) => findScreenSign(signs, view),
   launch({ directory, server: { command, args: serverArgs }, model, args, isInjected }) {
     if (!isInjected) return { args: [...args], env: {} }
     const path = join(directory, 'settings.json')
-    const entry = { type: 'stdio', command, args: serverArgs, env: serverEnvironment }
+    const entry = { type: 'stdio', command, args: serverArgs, env: mcpServerEnvironment }
     const settings = {
       mcp: { mcpServers: { [serverName]: entry } },
       // Our tools need no approval even at the lowest autonomy level that a worker may be given (--auto low).

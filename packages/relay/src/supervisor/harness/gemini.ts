@@ -2,19 +2,19 @@
 
 import { cliOf } from '@agent-relay/sdk/internal/clis'
 import {
+  cliTableFields,
   ctrlC,
+  findScreenSign,
   type Harness,
   hasFlag,
-  identityNames,
-  known,
-  type Launch,
-  readSigns,
-  type Signs,
+  identityVariables,
+  type LaunchPlan,
+  type ScreenPatterns,
   serverName,
 } from './harness.ts'
 
 /** The screen of Gemini CLI 0.61.0 in each state. */
-const signs: Signs = {
+const signs: ScreenPatterns = {
   // The marked line of every choice that Gemini offers; over some of them its title says ready.
   blocked: { title: /^✋/u, line: /^[\s│]*● \d+\. /u, lines: 8 },
   busy: { title: /^✦/u, line: /\(esc to cancel, \d+/, lines: 9 },
@@ -30,8 +30,8 @@ const ownTitle = new RegExp(`^\\w+ \\(${serverName} MCP Server\\)$`)
 /** Gemini starts no MCP server in a folder that is not trusted, not even one that it is given over ACP. */
 const trusted = { GEMINI_CLI_TRUST_WORKSPACE: 'true' }
 
-export const gemini: Harness = {
-  ...known('gemini'),
+export const geminiHarness: Harness = {
+  ...cliTableFields('gemini'),
   install: 'npm install -g @google/gemini-cli',
   variables: [
     ...['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GEMINI_BASE_URL', 'GEMINI_CLI_HOME', 'GEMINI_MODEL'],
@@ -41,14 +41,14 @@ export const gemini: Harness = {
   typing: { enterDelayMs: 400 },
   exitKeys: [ctrlC, ctrlC],
   bringsOwnMcp: (args) => hasFlag(args, '--allowed-mcp-server-names'),
-  read: (view) => readSigns(signs, view),
-  launch({ server, model, args, isInjected }): Launch {
+  readScreenSign: (view) => findScreenSign(signs, view),
+  launch({ server, model, args, isInjected }): LaunchPlan {
     // Gemini keeps these as written and fills them in at each start; a variable with TOKEN in its name is otherwise removed from a server's environment.
-    const variables = identityNames.flatMap((name) => ['-e', `${name}=$${name}`])
+    const variables = identityVariables.flatMap((name) => ['-e', `${name}=$${name}`])
     const add = ['mcp', 'add', '-s', 'user', '--trust', ...variables, serverName, server.command, ...server.args]
     const own = [...(model === undefined ? [] : ['-m', model]), ...args]
     if (!isInjected) return { args: own, env: {} }
-    return { args: own, env: trusted, before: [{ args: add }] }
+    return { args: own, env: trusted, setupRuns: [{ args: add }] }
   },
   acp: {
     mcp: 'stdio',

@@ -1,11 +1,11 @@
 // Goose: a program without MCP, in a session.
 
-import { type Harness, known } from './harness.ts'
-import { typed } from './plain.ts'
+import { cliTableFields, type Harness } from './harness.ts'
+import { typedHarnessFields } from './plain.ts'
 
-export const goose: Harness = {
-  ...typed(['session']),
-  ...known('goose'),
+export const gooseHarness: Harness = {
+  ...typedHarnessFields(['session']),
+  ...cliTableFields('goose'),
   install: 'brew install block-goose-cli',
   variables: ['GOOSE_PROVIDER', 'GOOSE_MODEL'],
 }

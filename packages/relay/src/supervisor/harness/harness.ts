@@ -16,9 +16,9 @@ export interface Harness {
   /** Whether the user's arguments carry MCP configuration already; nothing is injected then. */
   bringsOwnMcp(args: readonly string[]): boolean
   /** The arguments, files and environment that start the program with the relay in it. Pure. */
-  launch(context: LaunchContext): Launch
+  launch(context: LaunchContext): LaunchPlan
   /** The program's state by the bottom of the screen and the title; undefined: no sign (quiet time decides). */
-  read(screen: ScreenText): Sign | undefined
+  readScreenSign(screen: ScreenText): ScreenSign | undefined
   /** Delay between a paste and Enter. Both are only for an idle prompt: a busy Codex is interrupted by Enter. */
   readonly typing: { enterDelayMs: number }
   /** Keys for a polite exit, such as two Ctrl-C. */
@@ -33,25 +33,25 @@ export interface Harness {
   cliServer?(context: LaunchContext): CliServer | undefined
   /** The program over ACP, which comes first unless somebody wants its terminal. */
   readonly acp?: AcpHarness
-  /** The relay cannot type into the program. */
+  /** The program is used over ACP alone: the relay cannot type into it. */
   readonly isAcpOnly?: true
 }
 
 export interface AcpHarness {
-  launch(context: LaunchContext): Launch
+  launch(context: LaunchContext): LaunchPlan
   /** The transport by which the agent takes our MCP server. By the rules of ACP every agent takes `stdio`; Copilot refuses it. */
   readonly mcp: 'stdio' | 'http'
   /**
    * Whether a permission request is for one of our own tools, so that nobody has to be asked. The check uses text that the program itself writes:
    * a model may choose the words of a command.
    */
-  isOwnTool(call: AskedTool): boolean
+  isOwnTool(call: PermissionTool): boolean
   /** The tokens reported with a turn are those of the whole conversation. */
   readonly countsConversation?: true
 }
 
 /** An MCP server in the form of ACP's `session/new`. */
-export type McpServer =
+export type AcpMcpServer =
   | { name: string; command: string; args: string[]; env: Variable[] }
   | { type: 'http'; name: string; url: string; headers: Variable[] }
 interface Variable {
@@ -60,13 +60,13 @@ interface Variable {
 }
 
 /** The tool for which an ACP agent asks permission, as far as the agent says. */
-export interface AskedTool {
+export interface PermissionTool {
   id: string
   title: string
   kind: string
 }
 
-export type Sign = 'busy' | 'idle' | 'blocked'
+export type ScreenSign = 'busy' | 'idle' | 'blocked'
 
 /** The visible part of a terminal. */
 export interface ScreenText {
@@ -74,7 +74,7 @@ export interface ScreenText {
   lines: readonly string[]
 }
 
-export interface Program {
+export interface ProgramCommand {
   command: string
   args: readonly string[]
 }
@@ -83,9 +83,9 @@ export interface LaunchContext {
   /** Private to this worker (0700), and removed with it. */
   directory: string
   /** The command that starts our stdio MCP server: absolute Node, `agent-relay-mcp`, `serve`. */
-  server: Program
+  server: ProgramCommand
   /** The command that starts `agent-relay-mcp hook`; the event follows. */
-  hook: Program
+  hook: ProgramCommand
   /** RELAY_SOCKET (or RELAY_BASE_URL), RELAY_AGENT_NAME, RELAY_AGENT_TOKEN …: goes into the child's environment, never into an argument. */
   identity: Readonly<Record<string, string>>
   model?: string
@@ -98,22 +98,22 @@ export interface LaunchContext {
   isInjected: boolean
 }
 
-export interface Launch {
+export interface LaunchPlan {
   args: string[]
   /** Variables added to the allowed environment and the identity. */
   env: Record<string, string>
-  /** Files written with mode 0600 before the start. */
+  /** Files that are written with mode 0600 before the program's start. */
   files?: { path: string; text: string }[]
   /** Runs of the CLI itself before the start (`gemini mcp add`), once per installation. */
-  before?: { args: string[] }[]
+  setupRuns?: { args: string[] }[]
   /** A server of the CLI that runs beside the program. `clientArgs`: the program's arguments where that server runs. */
   companion?: { args: string[]; socket: string; clientArgs: string[] }
 }
 
 export { serverName } from '@agent-relay/sdk/internal/clis'
 
-/** The harness fields that the table of CLIs has. */
-export function known(name: NameWith<'worker'>): Pick<Harness, 'name' | 'program' | 'hasMcp' | 'toolPrefix'> {
+/** Returns the harness fields that the table of CLIs contains. */
+export function cliTableFields(name: NameWith<'worker'>): Pick<Harness, 'name' | 'program' | 'hasMcp' | 'toolPrefix'> {
   const cli = cliOf(name)
   return {
     name,
@@ -123,8 +123,8 @@ export function known(name: NameWith<'worker'>): Pick<Harness, 'name' | 'program
   }
 }
 
-/** The variables that an entry made once must pass on, whichever way a later worker reaches the daemon. */
-export const identityNames = [
+/** Environment variables that a stored MCP entry must pass on, whichever way a later worker reaches the daemon. */
+export const identityVariables = [
   'RELAY_SOCKET',
   'RELAY_BASE_URL',
   'RELAY_AGENT_NAME',
@@ -135,27 +135,27 @@ export const identityNames = [
   'RELAY_WORKER',
 ] as const
 
-/** Environment of our MCP server only: it talks to nobody outside, and reading certificates would double its start. */
-export const serverEnvironment = { NODE_EXTRA_CA_CERTS: '' } as const
+/** Environment of our MCP server only. The server talks to nobody outside this machine, and reading certificates would double its start time. */
+export const mcpServerEnvironment = { NODE_EXTRA_CA_CERTS: '' } as const
 
 export const ctrlC = '\x03'
 
-/** One sign: in the title, or in one of the lowest lines that are not empty. The text above them is conversation, which proves nothing. */
-interface Look {
+/** The pattern of one sign: in the title, or in one of the lowest lines that are not empty. Text above those lines is conversation, which proves nothing. */
+interface ScreenPattern {
   title?: RegExp
   line?: RegExp
   /** The number of lowest lines that are searched for `line`. */
   lines?: number
 }
 
-/** The look of each sign, in one table per CLI, since texts and glyphs change with versions. A dialog goes before everything. */
-export type Signs = Record<Sign, Look>
+/** The patterns of all signs, one table per CLI, since texts and glyphs change with versions. A dialog goes before everything. */
+export type ScreenPatterns = Record<ScreenSign, ScreenPattern>
 
-export function readSigns(signs: Signs, { title, lines }: ScreenText): Sign | undefined {
+export function findScreenSign(signs: ScreenPatterns, { title, lines }: ScreenText): ScreenSign | undefined {
   const written = lines.map((line) => line.trimEnd()).filter((line) => line !== '')
   // An empty screen: the program has not drawn itself yet, and what is typed now may be lost.
   if (written.length === 0) return 'busy'
-  const shows = ({ title: inTitle, line: inLine, lines: high = 2 }: Look) =>
+  const shows = ({ title: inTitle, line: inLine, lines: high = 2 }: ScreenPattern) =>
     inTitle?.test(title) || (inLine !== undefined && written.slice(-high).some((line) => inLine.test(line)))
   return (['blocked', 'busy', 'idle'] as const).find((sign) => shows(signs[sign]))
 }

@@ -2,30 +2,34 @@
 // that speaks ACP.
 
 import { clisWith, type NameWith } from '@agent-relay/sdk/internal/clis'
-import { acp } from './acp.ts'
-import { aider } from './aider.ts'
-import { claude } from './claude.ts'
-import { codex } from './codex.ts'
-import { copilot } from './copilot.ts'
-import { droid } from './droid.ts'
-import { gemini } from './gemini.ts'
-import { goose } from './goose.ts'
+import { acpHarness } from './acp.ts'
+import { aiderHarness } from './aider.ts'
+import { claudeHarness } from './claude.ts'
+import { codexHarness } from './codex.ts'
+import { copilotHarness } from './copilot.ts'
+import { droidHarness } from './droid.ts'
+import { geminiHarness } from './gemini.ts'
+import { gooseHarness } from './goose.ts'
 import type { Harness } from './harness.ts'
-import { opencode } from './opencode.ts'
-import { plain } from './plain.ts'
+import { opencodeHarness } from './opencode.ts'
+import { plainHarness } from './plain.ts'
 
 const byName: Record<NameWith<'worker'>, Harness> = {
-  claude,
-  codex,
-  gemini,
-  droid,
-  opencode,
-  copilot,
-  goose,
-  aider,
+  claude: claudeHarness,
+  codex: codexHarness,
+  gemini: geminiHarness,
+  droid: droidHarness,
+  opencode: opencodeHarness,
+  copilot: copilotHarness,
+  goose: gooseHarness,
+  aider: aiderHarness,
 }
 
-export const harnesses: readonly Harness[] = [...clisWith('worker').map(({ name }) => byName[name]), plain, acp]
+export const harnesses: readonly Harness[] = [
+  ...clisWith('worker').map(({ name }) => byName[name]),
+  plainHarness,
+  acpHarness,
+]
 
 export function harnessOf(cli: string): Harness | undefined {
   return harnesses.find(({ name }) => name === cli)

@@ -1,22 +1,23 @@
-// opencode: MCP by configuration in its environment, and an agent of ours to run as. The client of its own server is in opencode/server.ts.
+// How opencode is started: a variable of its environment holds its configuration, with our MCP server and the opencode agent profile that it runs under.
+// opencode/server.ts is the client of opencode's own HTTP server.
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { opencodeServer } from '../opencode/server.ts'
+import { opencodeCliServer } from '../opencode/server.ts'
 import {
+  cliTableFields,
   ctrlC,
+  findScreenSign,
   type Harness,
   hasFlag,
-  known,
   type LaunchContext,
-  readSigns,
-  type Signs,
-  serverEnvironment,
+  mcpServerEnvironment,
+  type ScreenPatterns,
   serverName,
 } from './harness.ts'
 
 /** The screen of opencode 1.18.18 in each state. Its title says nothing. */
-const signs: Signs = {
+const signs: ScreenPatterns = {
   blocked: { line: /\bAllow once\s+Allow always\s+Reject\b/, lines: 4 },
   busy: { line: /\besc (?:again to )?interrupt\b/ },
   idle: { line: /\bctrl\+p commands\b/, lines: 3 },
@@ -24,8 +25,8 @@ const signs: Signs = {
 
 type Json = Record<string, unknown>
 
-export const opencode: Harness = {
-  ...known('opencode'),
+export const opencodeHarness: Harness = {
+  ...cliTableFields('opencode'),
   install: 'npm install -g opencode-ai',
   variables: [
     ...['OPENCODE_CONFIG', 'OPENCODE_CONFIG_DIR', 'OPENCODE_CONFIG_CONTENT', 'OPENCODE_DISABLE_AUTOUPDATE'],
@@ -34,7 +35,7 @@ export const opencode: Harness = {
   typing: { enterDelayMs: 100 },
   exitKeys: [ctrlC, ctrlC],
   bringsOwnMcp: (args) => hasFlag(args, '--agent'),
-  read: (view) => readSigns(signs, view),
+  readScreenSign: (view) => findScreenSign(signs, view),
   launch(context) {
     const { isInjected, port } = context
     const args = [
@@ -55,7 +56,7 @@ export const opencode: Harness = {
   cliServer(context) {
     const { port, args } = context
     if (port === undefined || hasFlag(args, '--port')) return undefined
-    return opencodeServer({ port, secret: password(context), agent: agentOf(context) })
+    return opencodeCliServer({ port, secret: password(context), agent: agentOf(context) })
   },
 }
 
@@ -63,7 +64,7 @@ export const opencode: Harness = {
 function configuration({ env, server }: LaunchContext): Json {
   const own = parse(env.OPENCODE_CONFIG_CONTENT)
   const command = [server.command, ...server.args]
-  const entry = { type: 'local', command, environment: serverEnvironment, enabled: true }
+  const entry = { type: 'local', command, environment: mcpServerEnvironment, enabled: true }
   const agent = { mode: 'primary', description: 'Works with other agents through Agent Relay' }
   return {
     ...own,

@@ -2,18 +2,18 @@
 
 import { ctrlC, type Harness } from './harness.ts'
 
-/** The fields that all such programs share. `args`: the arguments that make the program a conversation. */
-export function typed(args: readonly string[] = []): Omit<Harness, 'name' | 'program' | 'install'> {
+/** Returns the harness fields of programs that can only be typed into. `args`: the arguments that make the program a conversation. */
+export function typedHarnessFields(args: readonly string[] = []): Omit<Harness, 'name' | 'program' | 'install'> {
   return {
     hasMcp: false,
     typing: { enterDelayMs: 100 },
     exitKeys: [ctrlC, ctrlC],
     toolPrefix: '',
     bringsOwnMcp: () => false,
-    read: () => undefined,
+    readScreenSign: () => undefined,
     launch: (context) => ({ args: [...args, ...context.args], env: {} }),
   }
 }
 
 /** The harness of any other program; the user gives the command. */
-export const plain: Harness = { name: 'plain', program: undefined, install: '', ...typed() }
+export const plainHarness: Harness = { name: 'plain', program: undefined, install: '', ...typedHarnessFields() }

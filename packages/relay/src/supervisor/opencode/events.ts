@@ -4,19 +4,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { beginMs, type CliListener, type CliSpend, type CliState, type Following, reconnectMs } from '../cli-server.ts'
+import {
+  type CliFollower,
+  type CliListener,
+  type CliSpend,
+  type CliState,
+  reconnectMs,
+  turnStartMs,
+} from '../cli-server.ts'
 
 /** Longest event; none that counts here is as long. */
 const eventCharsMax = 8 * 1024 * 1024
 /** Answers whose tokens were recorded, and which may be reported once more. */
-const notedMax = 1_000
+const recordedAnswersMax = 1_000
 /** Events that carry the words of answers, which are most of all events; they are skipped. */
-const isWords = /^data: \{(?:"id":"[^"]*",)?"type":"message\.part/
+const isTextEvent = /^data: \{(?:"id":"[^"]*",)?"type":"message\.part/
 
 const Id = z.string().max(limits.idCharsMax)
 const Status = z.object({ type: z.string() })
 const Statuses = z.record(Id, Status)
-const Asked = z.object({ id: Id, sessionID: Id })
+const AskedRequest = z.object({ id: Id, sessionID: Id })
 const event = <T extends string, P extends z.ZodType>(type: T, properties: P) =>
   z.object({ type: z.literal(type), properties })
 const Answer = z.object({
@@ -32,43 +39,43 @@ const Answer = z.object({
   modelID: z.string(),
   providerID: z.string(),
 })
-const over = z.object({ requestID: Id })
+const AnsweredRequest = z.object({ requestID: Id })
 const Event = z.union([
   event('server.connected', z.unknown()),
   event('session.status', z.object({ sessionID: Id, status: Status })),
   event('session.deleted', z.object({ sessionID: Id })),
-  event('permission.asked', Asked),
-  event('permission.replied', over),
-  event('question.asked', Asked),
-  event('question.replied', over),
-  event('question.rejected', over),
+  event('permission.asked', AskedRequest),
+  event('permission.replied', AnsweredRequest),
+  event('question.asked', AskedRequest),
+  event('question.replied', AnsweredRequest),
+  event('question.rejected', AnsweredRequest),
   event('message.updated', z.object({ info: Answer })),
 ])
 
 type Answer = z.infer<typeof Answer>
 type AskedKind = 'permission' | 'question'
 
-export interface EventSource {
+export interface OpencodeEventSource {
   /** Opens the stream of events. */
   open(signal: AbortSignal): Promise<Response>
   ask(method: string, path: string): Promise<unknown>
 }
 
-export class OpencodeEvents implements Following {
-  readonly #source: EventSource
+export class OpencodeEvents implements CliFollower {
+  readonly #source: OpencodeEventSource
   readonly #listener: CliListener
   readonly #end = new AbortController()
   readonly #busy = new Set<string>()
   /** Open questions to a person by their id, each with its conversation. */
-  readonly #asked = new Map<string, { session: string; kind: AskedKind }>()
+  readonly #questions = new Map<string, { session: string; kind: AskedKind }>()
   /** Answers of the turn that is under way. */
   readonly #answers = new Map<string, Answer>()
-  readonly #noted = new Set<string>()
-  #isTold = false
+  readonly #recorded = new Set<string>()
+  #isStateKnown = false
   #hasWorked = false
-  #givenUntil = Number.NEGATIVE_INFINITY
+  #countsAsBusyUntil = Number.NEGATIVE_INFINITY
 
-  constructor(source: EventSource, listener: CliListener) {
+  constructor(source: OpencodeEventSource, listener: CliListener) {
     this.#source = source
     this.#listener = listener
     void this.#follow()
@@ -76,15 +83,15 @@ export class OpencodeEvents implements Following {
 
   /** The state of opencode. Undefined before its first turn: the server cannot know whether the terminal is there. */
   get doing(): CliState | undefined {
-    if (!this.#isTold || !this.#hasWorked) return undefined
-    const [asked] = this.#asked.values()
-    if (asked) return { state: 'blocked', reason: reasons[asked.kind] }
-    return { state: this.#busy.size > 0 || performance.now() < this.#givenUntil ? 'busy' : 'idle' }
+    if (!this.#isStateKnown || !this.#hasWorked) return undefined
+    const [asked] = this.#questions.values()
+    if (asked) return { state: 'blocked', reason: blockedReasons[asked.kind] }
+    return { state: this.#busy.size > 0 || performance.now() < this.#countsAsBusyUntil ? 'busy' : 'idle' }
   }
 
-  /** Called before a text is handed over: the server may report the turn before it answers. */
-  given(): void {
-    this.#givenUntil = performance.now() + beginMs
+  /** Called before a text is sent: the server may report the turn before its answer to the text arrives. */
+  onMessageGiven(): void {
+    this.#countsAsBusyUntil = performance.now() + turnStartMs
   }
 
   end(): void {
@@ -96,7 +103,7 @@ export class OpencodeEvents implements Following {
     while (!signal.aborted) {
       // The server may not have started yet, or may have ended: the screen counts meanwhile.
       await this.#listen(signal).catch(() => {})
-      this.#isTold = false
+      this.#isStateKnown = false
       this.#listener.onChange()
       await sleep(reconnectMs, undefined, { signal, ref: false }).catch(() => {})
     }
@@ -110,46 +117,47 @@ export class OpencodeEvents implements Following {
       const lines = (text + chunk).split('\n')
       text = lines.pop() as string
       if (text.length > eventCharsMax) throw new Error('an event that is too long')
-      for (const line of lines) if (line.startsWith('data: ') && !isWords.test(line)) await this.#hear(line.slice(6))
+      for (const line of lines)
+        if (line.startsWith('data: ') && !isTextEvent.test(line)) await this.#handleEvent(line.slice(6))
     }
   }
 
-  async #hear(text: string): Promise<void> {
+  async #handleEvent(text: string): Promise<void> {
     const { data: heard } = Event.safeParse(JSON.parse(text))
     if (!heard) return
     const { type } = heard
-    if (type === 'server.connected') await this.#begin()
+    if (type === 'server.connected') await this.#readState()
     else if (type === 'session.status') this.#setStatus(heard.properties.sessionID, heard.properties.status.type)
     else if (type === 'session.deleted') this.#setStatus(heard.properties.sessionID, 'idle')
-    else if (type === 'message.updated') return this.#keep(heard.properties.info)
+    else if (type === 'message.updated') return this.#keepAnswer(heard.properties.info)
     else if (type === 'permission.asked' || type === 'question.asked')
-      this.#ask(heard.properties, type === 'permission.asked' ? 'permission' : 'question')
-    else this.#asked.delete(heard.properties.requestID)
+      this.#addQuestion(heard.properties, type === 'permission.asked' ? 'permission' : 'question')
+    else this.#questions.delete(heard.properties.requestID)
     this.#listener.onChange()
   }
 
   /** Reads the whole state when the stream begins. Changes in the meantime arrive as events afterwards. */
-  async #begin(): Promise<void> {
+  async #readState(): Promise<void> {
     const { ask } = this.#source
     const statuses = Statuses.parse(await ask('GET', '/session/status'))
-    const permissions = z.array(Asked).parse(await ask('GET', '/permission'))
-    const questions = z.array(Asked).parse(await ask('GET', '/question'))
+    const permissions = z.array(AskedRequest).parse(await ask('GET', '/permission'))
+    const questions = z.array(AskedRequest).parse(await ask('GET', '/question'))
     this.#busy.clear()
-    this.#asked.clear()
+    this.#questions.clear()
     for (const [id, { type }] of Object.entries(statuses)) this.#setStatus(id, type)
-    for (const each of permissions) this.#ask(each, 'permission')
-    for (const each of questions) this.#ask(each, 'question')
-    this.#isTold = true
-    this.#note()
+    for (const each of permissions) this.#addQuestion(each, 'permission')
+    for (const each of questions) this.#addQuestion(each, 'question')
+    this.#isStateKnown = true
+    this.#recordUsage()
   }
 
-  #ask({ id, sessionID: session }: z.infer<typeof Asked>, kind: AskedKind): void {
+  #addQuestion({ id, sessionID: session }: z.infer<typeof AskedRequest>, kind: AskedKind): void {
     this.#hasWorked = true
-    this.#asked.set(id, { session, kind })
+    this.#questions.set(id, { session, kind })
   }
 
   #setStatus(session: string, status: string): void {
-    this.#givenUntil = Number.NEGATIVE_INFINITY
+    this.#countsAsBusyUntil = Number.NEGATIVE_INFINITY
     if (status !== 'idle') {
       this.#hasWorked = true
       this.#busy.add(session)
@@ -157,27 +165,27 @@ export class OpencodeEvents implements Following {
     }
     this.#busy.delete(session)
     // A turn that was broken off takes back its questions, without an event.
-    for (const [id, asked] of this.#asked) if (asked.session === session) this.#asked.delete(id)
-    this.#note()
+    for (const [id, asked] of this.#questions) if (asked.session === session) this.#questions.delete(id)
+    this.#recordUsage()
   }
 
   /** Keeps an answer, which is reported several times, each time as a whole. */
-  #keep(answer: Answer): void {
-    if (!this.#noted.has(answer.id)) this.#answers.set(answer.id, answer)
+  #keepAnswer(answer: Answer): void {
+    if (!this.#recorded.has(answer.id)) this.#answers.set(answer.id, answer)
   }
 
-  /** Records usage at the end of a turn: there is one answer for each call of tools, and others in conversations that the turn has begun. */
-  #note(): void {
+  /** Records usage once, at the end of a turn: a turn has a model answer for each round of tool calls, and those of the conversations it began. */
+  #recordUsage(): void {
     if (this.#busy.size > 0) return
     const answers = [...this.#answers.values()]
     this.#answers.clear()
-    for (const { id } of answers) this.#noted.add(id)
-    for (const id of [...this.#noted].slice(0, -notedMax)) this.#noted.delete(id)
+    for (const { id } of answers) this.#recorded.add(id)
+    for (const id of [...this.#recorded].slice(0, -recordedAnswersMax)) this.#recorded.delete(id)
     if (answers.length > 0) this.#listener.onSpent(spendOf(answers))
   }
 }
 
-const reasons = { permission: 'it waits for a permission', question: 'it asks a question' }
+const blockedReasons = { permission: 'it waits for a permission', question: 'it asks a question' }
 
 /** The usage of these answers. opencode counts cached input beside the input, and reasoning beside the output. No cost: the price is not known. */
 function spendOf(answers: readonly Answer[]): CliSpend {

@@ -1,7 +1,7 @@
 // The client of opencode's own HTTP server on loopback. The server takes messages, and reports opencode's questions: permission requests, and
 // questions of its model. Its events are read in events.ts.
 
-import { opencodeText } from '@agent-relay/sdk/internal/opencode-permission-text'
+import { opencodePermissionText } from '@agent-relay/sdk/internal/opencode-permission-text'
 import { limits, Question, questionsMax } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { CliServer } from '../cli-server.ts'
@@ -23,7 +23,7 @@ const Permission = z.object({
   always: z.array(z.string()),
   tool: Call.optional(),
 })
-const Asked = z.object({
+const AskedQuestions = z.object({
   id: Id,
   questions: z
     .array(
@@ -53,26 +53,26 @@ const Session = z.object({
   time: z.object({ updated: z.number().optional() }).optional(),
 })
 
-interface Place {
+interface OpencodeServerAddress {
   port: number
   secret: string
   /** The agent of opencode that the worker was started as. */
   agent: string | undefined
 }
 
-export function opencodeServer({ port, secret, agent }: Place): CliServer {
-  const request = fetcher(port, secret)
-  const ask = asker(request)
+export function opencodeCliServer({ port, secret, agent }: OpencodeServerAddress): CliServer {
+  const request = makeRequest(port, secret)
+  const ask = makeJsonRequest(request)
   const open = (signal: AbortSignal) => request('GET', '/event', { signal })
   return {
-    send: (text) => send(ask, agent, text),
-    asked: async () => (await permission(ask)) ?? (await question(ask)),
+    send: (text) => sendMessage(ask, agent, text),
+    readDialog: async () => (await readPermissionDialog(ask)) ?? (await readQuestionDialog(ask)),
     follow: (listener) => new OpencodeEvents({ open, ask }, listener),
   }
 }
 
 /** Sends to the session that was used last. Before the first session, the prompt is filled in and submitted instead. */
-async function send(ask: Ask, agent: string | undefined, text: string): Promise<boolean> {
+async function sendMessage(ask: RequestJson, agent: string | undefined, text: string): Promise<boolean> {
   try {
     const sessions = z.array(Session).parse(await ask('GET', '/session'))
     const [newest] = sessions
@@ -91,12 +91,12 @@ async function send(ask: Ask, agent: string | undefined, text: string): Promise<
 }
 
 /** The first permission request that waits: the terminal shows one after the other. */
-async function permission(ask: Ask): Promise<Dialog | undefined> {
+async function readPermissionDialog(ask: RequestJson): Promise<Dialog | undefined> {
   const [first] = z.array(Permission).parse(await ask('GET', '/permission'))
   if (!first) return undefined
   const { id, permission: tool, always } = first
   return {
-    same: id,
+    identity: id,
     tool,
     input: await inputOf(ask, first),
     choices: [
@@ -110,19 +110,19 @@ async function permission(ask: Ask): Promise<Dialog | undefined> {
 }
 
 /** The request as text: a command with all input of its tool, such as the directory that it runs in; an edit with its changes; else the request. */
-async function inputOf(ask: Ask, asked: z.infer<typeof Permission>) {
+async function inputOf(ask: RequestJson, asked: z.infer<typeof Permission>) {
   const { sessionID, permission, tool } = asked
-  if (permission === 'edit' || !tool) return opencodeText(asked, undefined)
+  if (permission === 'edit' || !tool) return opencodePermissionText(asked, undefined)
   const { parts } = Message.parse(await ask('GET', `/session/${sessionID}/message/${tool.messageID}`))
-  return opencodeText(asked, parts.find(({ callID }) => callID === tool.callID)?.state?.input)
+  return opencodePermissionText(asked, parts.find(({ callID }) => callID === tool.callID)?.state?.input)
 }
 
-async function question(ask: Ask): Promise<Dialog | undefined> {
-  const [first] = z.array(Asked).parse(await ask('GET', '/question'))
+async function readQuestionDialog(ask: RequestJson): Promise<Dialog | undefined> {
+  const [first] = z.array(AskedQuestions).parse(await ask('GET', '/question'))
   if (!first) return undefined
   const { id, questions } = first
   return {
-    same: id,
+    identity: id,
     tool: 'question',
     input: questions.map(({ text }) => text).join('\n'),
     questions,
@@ -137,10 +137,10 @@ async function question(ask: Ask): Promise<Dialog | undefined> {
   }
 }
 
-type Fetching = ReturnType<typeof fetcher>
-type Ask = ReturnType<typeof asker>
+type SendRequest = ReturnType<typeof makeRequest>
+type RequestJson = ReturnType<typeof makeJsonRequest>
 
-function fetcher(port: number, secret: string) {
+function makeRequest(port: number, secret: string) {
   const authorization = `Basic ${Buffer.from(`opencode:${secret}`).toString('base64')}`
   return async (method: string, path: string, more: RequestInit): Promise<Response> => {
     const headers = { authorization, 'content-type': 'application/json' }
@@ -150,7 +150,7 @@ function fetcher(port: number, secret: string) {
   }
 }
 
-function asker(request: Fetching) {
+function makeJsonRequest(request: SendRequest) {
   return async (method: string, path: string, body?: object): Promise<unknown> => {
     const signal = AbortSignal.timeout(serverAnswerMs)
     const response = await request(method, path, {

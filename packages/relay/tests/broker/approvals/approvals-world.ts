@@ -17,7 +17,11 @@ import type { RelayClient } from '@agent-relay/sdk'
 import { socketPathOf } from '@agent-relay/sdk/internal/discover'
 import type { Approval, ApprovalClosed } from '@agent-relay/sdk/protocol'
 import { until } from '../../../../../test/until.ts'
-import { type ApprovalEnd, type AskedApproval, plainChoices } from '../../../src/broker/approvals/approval-runtime.ts'
+import {
+  type ApprovalEnd,
+  type NewApproval,
+  permissionChoices,
+} from '../../../src/broker/approvals/approval-runtime.ts'
 import type { Workspace } from '../../../src/broker/workspace.ts'
 import { openPty } from '../../../src/supervisor/pty.ts'
 import { launcher } from '../../cli/cli-world.ts'
@@ -72,11 +76,11 @@ export class ApprovalsWorld {
     return readFileSync(join(cwd, 'token'), 'utf8')
   }
 
-  async ask(more: Partial<AskedApproval> = {}, isIt?: (shown: Approval) => boolean): Promise<Opened> {
+  async ask(more: Partial<NewApproval> = {}, isIt?: (shown: Approval) => boolean): Promise<Opened> {
     const { approvals } = this.workspace
     const source = `test/${++this.#asked}`
     const asked = { source, agent: 'Fixer', vendor: 'claude', tool: 'Bash', input: `rm -rf ${this.#asked}`, ...more }
-    const over = approvals.open({ choices: plainChoices, ...asked })
+    const over = approvals.open({ choices: permissionChoices, ...asked })
     const shown = () => approvals.list({ standing: { rank: 'holder' } }).approvals
     const isShown = isIt ?? (({ input, agent }: Approval) => input === asked.input && agent === asked.agent)
     await until(() => shown().some(isShown))

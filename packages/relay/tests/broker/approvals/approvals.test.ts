@@ -10,11 +10,11 @@ import { type Approval, type Hello, limits } from '@agent-relay/sdk/protocol'
 import { type Link, makeIds, socketConnector, websocketConnector } from '@agent-relay/sdk/wire'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../../../../test/until.ts'
-import { plainChoices } from '../../../src/broker/approvals/approval-runtime.ts'
+import { permissionChoices } from '../../../src/broker/approvals/approval-runtime.ts'
 import { Workspace } from '../../../src/broker/workspace.ts'
-import { atOnce } from '../../../src/core/steps.ts'
+import { runAllSteps } from '../../../src/core/steps.ts'
 import { systemClock } from '../../../src/machine/clock.ts'
-import { titleOf } from '../../../src/machine/process-tree.ts'
+import { proofTitle } from '../../../src/machine/process-tree.ts'
 import { launcher } from '../../cli/cli-world.ts'
 import { type HttpWorld, rawStatus } from '../../wires/http-world.ts'
 import { loud } from '../loud.ts'
@@ -91,7 +91,10 @@ describe('a person', () => {
 
   test('answers a choice by a number or in words; a yes is refused and lists the options', async () => {
     const questions = [{ text: 'Which?', options: [{ label: 'red' }, { label: 'blue' }] }]
-    const choices = [{ id: 'answer', kind: 'other' }, ...plainChoices.filter(({ kind }) => kind === 'deny')] as const
+    const choices = [
+      { id: 'answer', kind: 'other' },
+      ...permissionChoices.filter(({ kind }) => kind === 'deny'),
+    ] as const
     const choice = { tool: 'AskUserQuestion', choices, questions }
     const first = await queue.ask({ ...choice, input: 'Which?' })
     const said = (await queue.atTerminal('approve', first.id)).said
@@ -121,7 +124,7 @@ describe('a person', () => {
     expect((await queue.atTerminal('deny', third.id, 'not today')).said).toContain(
       'Denied. Your words went to Fixer as a message: codex cannot pass them on.',
     )
-    const [last] = atOnce(workspace.store.queries.peek('Fixer', { unreadOnly: false, limit: 1 })).messages
+    const [last] = runAllSteps(workspace.store.queries.peek('Fixer', { unreadOnly: false, limit: 1 })).messages
     expect(last?.body).toMatch(new RegExp(`denied ${third.id} \\(it wants to run "npm publish"\\): not today$`))
     workspace.approvals.close(second.source, 'terminal', 'allow')
     expect(await second.over).toEqual({ how: 'terminal' })
@@ -161,7 +164,7 @@ test('its hirer is told once, `who` says for what it waits, and mail is held unt
   expect((await stranger.call('approval.list', {}, id('c'))).approvals).toEqual([])
   await lead.send('Fixer', 'while you wait')
   const own = { id: workspace.sessions.sessionOf('Fixer') as string, agent: 'Fixer' }
-  expect(await workspace.ownSessions.hold(own)).toBeUndefined()
+  expect(await workspace.userSessions.holdMail(own)).toBeUndefined()
   await queue.end(first, second)
   const { messages } = await lead.call('inbox.take', {})
   const told = messages
@@ -202,13 +205,13 @@ test('a daemon that ends while one is open: the next one closes it as that, and 
   const paths = { databasePath: join(queue.work, 'again.db'), searchPath: ':memory:' }
   const start = async () => {
     const started = new Workspace({ name: 'again', ...paths, clock: systemClock, ids: makeIds(), ...loud })
-    await started.begin(() => {})
+    await started.start(() => {})
     return started
   }
   const former = await start()
   const ann = { name: 'Ann', proven: false, isHolder: false, mayRetake: true, tokenHash: 'x' }
   await former.engine.submit({ rule: 'agent.register', input: ann, by: 'Ann', cause: id('c') })
-  const asked = { source: 's', agent: 'Ann', vendor: 'claude', tool: 'Bash', input: 'ls', choices: plainChoices }
+  const asked = { source: 's', agent: 'Ann', vendor: 'claude', tool: 'Bash', input: 'ls', choices: permissionChoices }
   const over = former.approvals.open(asked)
   await until(() => former.store.view.approvals.count() === 1)
   former.close()
@@ -271,7 +274,7 @@ describe('an agent that wants to answer for itself', () => {
       way('the process of the worker', { key, name: 'kim', type: 'human', process: workerPid() })
       way('a process of this user without its title', { key, name: 'kim', type: 'human', process: process.ppid })
       way("another connection's title", { key, name: 'kim', type: 'human', process: process.pid }, () => {
-        process.title = titleOf('st_another')
+        process.title = proofTitle('st_another')
       })
       way('the hosts of the worker', { hosts: [workerPid()] })
     }

@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { Mentions } from '../../../src/broker/approvals/mentions.ts'
-import { atOnce, type Steps } from '../../../src/core/steps.ts'
+import { runAllSteps, type Steps } from '../../../src/core/steps.ts'
 import { CoreWorld } from '../../core/core-world.ts'
 
 const channels = ['#general', '#one', '#two']
@@ -21,8 +21,8 @@ function start(): CoreWorld {
 function inTurns<T>(a: Steps<T>, b: Steps<T>): [T, T] {
   for (;;) {
     const [first, second] = [a.next(), b.next()]
-    if (first.done) return [first.value, second.done ? second.value : atOnce(b)]
-    if (second.done) return [atOnce(a), second.value]
+    if (first.done) return [first.value, second.done ? second.value : runAllSteps(b)]
+    if (second.done) return [runAllSteps(a), second.value]
   }
 }
 
@@ -48,10 +48,13 @@ test('remembered or not, it is the same', () => {
         else if (what === 'send')
           for (let n = 0; n < times; n++) world.give('message.send', by, { to, body: `${body} ${n}`, kind })
         else {
-          const fresh = atOnce(new Mentions(world.store).since(reader, isEverywhere))
-          const [one, other] = inTurns(kept.since(reader, isEverywhere), kept.since(reader, !isEverywhere))
+          const fresh = runAllSteps(new Mentions(world.store).messagesNeeding(reader, isEverywhere))
+          const [one, other] = inTurns(
+            kept.messagesNeeding(reader, isEverywhere),
+            kept.messagesNeeding(reader, !isEverywhere),
+          )
           expect(one).toEqual(fresh)
-          expect(other).toEqual(atOnce(new Mentions(world.store).since(reader, !isEverywhere)))
+          expect(other).toEqual(runAllSteps(new Mentions(world.store).messagesNeeding(reader, !isEverywhere)))
         }
       }
       world.store.close()
@@ -62,12 +65,12 @@ test('remembered or not, it is the same', () => {
 
 test('no text is looked at twice, and none that is older than the newest thousands', () => {
   const world = start()
-  const looks = vi.spyOn(world.store.needs, 'naming')
+  const looks = vi.spyOn(world.store.needs, 'messagesNaming')
   const kept = new Mentions(world.store)
   /** How many were said to pat, and how many texts of the channel were looked at for that. */
   const look = (): [said: number, texts: number] => {
     looks.mockClear()
-    const said = atOnce(kept.since('pat', true))
+    const said = runAllSteps(kept.messagesNeeding('pat', true))
     const inOne = looks.mock.calls.filter(([{ name }]) => name === '#one')
     return [said.length, inOne.reduce((sum, [, , low, high]) => sum + high - low, 0)]
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { makeIds } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { until } from '../../../../../test/until.ts'
-import type { Asking } from '../../../src/broker/call.ts'
+import type { CallContext } from '../../../src/broker/call.ts'
 import { Workspace } from '../../../src/broker/workspace.ts'
 import { systemClock } from '../../../src/machine/clock.ts'
 import { makeRepository } from '../../work/repository-world.ts'
@@ -22,7 +22,7 @@ beforeEach(async () => {
     ...{ name: 'home', databasePath: ':memory:', searchPath: ':memory:', ids, clock: systemClock },
     ...loud,
   })
-  await workspace.begin(() => {})
+  await workspace.start(() => {})
   for (const name of ['ada', 'bob']) {
     const input = { name, proven: false, mayRetake: true, isHolder: false, tokenHash: `of ${name}` }
     await workspace.engine.submit({ rule: 'agent.register', input, by: name, cause: ids('c') })
@@ -35,7 +35,7 @@ afterEach(() => {
 
 /** A daemon that has just begun takes it that others may come back: nobody has to be connected. */
 const edit = (by: string, file: string) =>
-  workspace.claims.edit({ by, id: ids('c') } as Asking, { cwd, files: [file] }, '')
+  workspace.claims.edit({ by, id: ids('c') } as CallContext, { cwd, files: [file] }, '')
 
 test('a holder is told also where the path is as long as a path can be, by a cause that every journal takes', async () => {
   const causes: string[] = []

@@ -38,7 +38,7 @@ beforeEach(async () => {
     reads: new Counted(),
     ...loud,
   })
-  await workspace.begin(() => {})
+  await workspace.start(() => {})
   const daemon = {
     version: '0',
     uptimeMs: () => 0,
@@ -52,13 +52,13 @@ beforeEach(async () => {
     { names: () => [], atRest: () => [], awake: () => [], visit: async () => undefined },
     daemon,
   )
-  for (const name of ['ada', 'cy']) await dispatch.hello('owner', { name })
+  for (const name of ['ada', 'cy']) await dispatch.openSession('owner', { name })
   bob = await arrive()
 })
 afterEach(() => workspace.close())
 
 async function arrive(token?: string): Promise<Session> {
-  const { session, welcome } = await dispatch.hello('owner', { name: 'bob', token })
+  const { session, welcome } = await dispatch.openSession('owner', { name: 'bob', token })
   bobsToken = welcome.token ?? bobsToken
   return session
 }
@@ -80,8 +80,8 @@ interface Ask {
 }
 
 async function take(input: object, { session = bob, id = ids('c'), abandoned }: Ask = {}): Promise<Page> {
-  const { output, handed } = await dispatch.call(session, 'inbox.take', input, id, abandoned)
-  dispatch.received(session, handed)
+  const { output, handedMessages: handed } = await dispatch.call(session, 'inbox.take', input, id, abandoned)
+  dispatch.markReceived(session, handed)
   return output as Page
 }
 

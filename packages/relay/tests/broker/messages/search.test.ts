@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { makeIds } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { aWhile, until } from '../../../../../test/until.ts'
-import { Budget } from '../../../src/broker/long-reads.ts'
+import { ReadTimeBudget } from '../../../src/broker/long-reads.ts'
 import { Workspace } from '../../../src/broker/workspace.ts'
 import { Database } from '../../../src/store/database.ts'
 import { loud } from '../loud.ts'
@@ -27,7 +27,7 @@ beforeEach(async () => {
     ids: makeIds(),
     ...loud,
   })
-  await workspace.begin(() => {})
+  await workspace.start(() => {})
   const credentials = { proven: false, isHolder: false, mayRetake: true }
   for (const name of ['ada', 'bob']) {
     const input = { name, tokenHash: name, ...credentials }
@@ -42,7 +42,7 @@ afterEach(() => {
 const send = (body: string) =>
   workspace.engine.submit({ rule: 'message.send', input: { to: 'bob', body }, by: 'ada', cause: `c${sent++}` })
 const bob = { agent: 'bob', standing: { rank: 'agent' as const } }
-const budget = new Budget(60_000)
+const budget = new ReadTimeBudget(60_000)
 const never = new AbortController().signal
 const find = async (text: string) =>
   (await workspace.reads.run(workspace.search.find(bob, { text, limit: 10 }, budget), budget, never)).messages

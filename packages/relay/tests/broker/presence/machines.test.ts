@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeIds } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { oneMachine } from '../../../src/broker/one-machine.ts'
+import { singleMachineSharing } from '../../../src/broker/one-machine.ts'
 import { Workspace } from '../../../src/broker/workspace.ts'
 import type { RuleInput, RuleName } from '../../../src/core/decide.ts'
 import type { RunRow } from '../../../src/core/view.ts'
@@ -29,12 +29,12 @@ async function openOn(machine: string | undefined): Promise<{ workspace: Workspa
     clock,
     ids: makeIds(),
     // The machine decides alone, which is enough for what each ends of its own.
-    sharing: { ...oneMachine, machine },
+    sharing: { ...singleMachineSharing, machine },
     runtimes: plainRuntimes(directory),
     ...loud,
   })
-  await workspace.begin(() => {})
-  await workspace.workers.begin()
+  await workspace.start(() => {})
+  await workspace.workers.start()
   return {
     workspace,
     async close() {
@@ -73,7 +73,7 @@ test.each([
   const two = await openOn(second)
   expect(leftOf(two.workspace)).toEqual(all('first'))
   await occupy(two.workspace, 'second')
-  expect(two.workspace.workers.reports.wished().map(({ name }) => name)).toEqual(['second-worker'])
+  expect(two.workspace.workers.reports.wishedWorkers().map(({ name }) => name)).toEqual(['second-worker'])
   two.workspace.close()
   const again = await openOn(first)
   expect(leftOf(again.workspace)).toEqual(all('second'))
@@ -128,6 +128,6 @@ test('a runner is told only of the runs of its own machine', async () => {
 
 test('a session knows the machine it lives on', async () => {
   const { workspace, close } = await openOn('laptop')
-  expect(workspace.sessions.openOwn('ada').standing.machine).toBe('laptop')
+  expect(workspace.sessions.openForDaemon('ada').standing.machine).toBe('laptop')
   await close()
 })

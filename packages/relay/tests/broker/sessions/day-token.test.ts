@@ -13,7 +13,7 @@ const tenYearsMs = 10 * 365 * 24 * 3_600_000
 test('a registration that asks for a token of a day gets one, even if the name is proven already', () => {
   const world = new CoreWorld()
   const until = world.at + 1_000
-  const known = (hash: string) => world.store.queries.token(hash)
+  const known = (hash: string) => world.store.queries.tokenOwner(hash)
   expect(typesOf(world.register('ada', { tokenHash: 'day', tokenUntil: until }))).toContain('agent.token-issued')
   expect(known('day')).toEqual({ agent: 'ada', until })
   const again = world.register('ada', { proven: true, tokenHash: 'day-2', tokenUntil: until + 5 })
@@ -27,10 +27,10 @@ test('however many day tokens are issued, the lasting token and the newest day t
   world.register('ada', { tokenHash: 'lasting' })
   const hashes = Array.from({ length: 40 }, (_, n) => `day-${n}`)
   for (const tokenHash of hashes) world.register('ada', { proven: true, tokenHash, tokenUntil: world.at + 1_000 })
-  const known = ['lasting', ...hashes].filter((hash) => world.store.queries.token(hash))
+  const known = ['lasting', ...hashes].filter((hash) => world.store.queries.tokenOwner(hash))
   expect(known).toEqual(['lasting', ...hashes.slice(-16)])
   world.store.rebuild()
-  expect(known.filter((hash) => world.store.queries.token(hash))).toEqual(known)
+  expect(known.filter((hash) => world.store.queries.tokenOwner(hash))).toEqual(known)
 })
 
 test('a day token is valid for a day and acts as its own agent; the session that asked for it gets no name by it', async () => {
@@ -39,13 +39,13 @@ test('a day token is valid for a day and acts as its own agent; the session that
   await house.open('main')
   const dispatch = house.dispatch('main')
   const { workspace } = dispatch
-  const { session: nobody } = await dispatch.hello(model, {})
+  const { session: nobody } = await dispatch.openSession(model, {})
   const { agent, agentToken = '' } = await registerForTheDay(dispatch, nobody, { name: 'Ada' })
   expect([agent, nobody.agent, workspace.sessions.isLive('Ada')]).toEqual(['Ada', undefined, false])
   expect(workspace.credentials.agentOfToken(agentToken)).toBe('Ada')
   // A name that is away is not given to the next who asks for it.
   expect(await registerForTheDay(dispatch, nobody, { name: 'Ada' })).toMatchObject({ agent: 'Ada-2' })
-  const { session: ada } = await dispatch.hello(model, { name: 'Ada', token: agentToken })
+  const { session: ada } = await dispatch.openSession(model, { name: 'Ada', token: agentToken })
   expect(await registerForTheDay(dispatch, ada, { name: 'Ada' })).toMatchObject({ agent: 'Ada' })
   await expect(registerForTheDay(dispatch, ada, { name: 'Bob' })).rejects.toMatchObject({ code: 'auth.denied' })
   await expect(registerForTheDay(dispatch, nobody, { name: 'Eve', type: 'human' })).rejects.toMatchObject({

@@ -4,13 +4,18 @@ import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { expect, test } from 'vitest'
 import { PlayClock } from '../../../../../test/plays/clock.ts'
 import { ProcessHouse } from '../../../../../test/plays/houses.ts'
-import type { Asking } from '../../../src/broker/call.ts'
+import type { CallContext } from '../../../src/broker/call.ts'
 import type { Dispatch } from '../../../src/broker/dispatch.ts'
-import { agents } from '../../../src/broker/presence/agent-list.ts'
-import { nameProvisionally } from '../../../src/broker/presence/provisional-names.ts'
-import { leastStanding, type SessionOrigin, type Standing, standingOf } from '../../../src/broker/sessions/standing.ts'
-import type { Context } from '../../../src/broker/workspace.ts'
-import { atOnce, type Steps } from '../../../src/core/steps.ts'
+import { listAgents } from '../../../src/broker/presence/agent-list.ts'
+import { giveProvisionalName } from '../../../src/broker/presence/provisional-names.ts'
+import {
+  type SessionOrigin,
+  type Standing,
+  standingOf,
+  standingWithoutRights,
+} from '../../../src/broker/sessions/standing.ts'
+import type { DaemonCallScope } from '../../../src/broker/workspace.ts'
+import { runAllSteps, type Steps } from '../../../src/core/steps.ts'
 
 type Shown = { hasKey: boolean; name?: string }
 const key = { hasKey: true }
@@ -57,7 +62,7 @@ test('a run may do what the session that asked for it may, but as its own agent 
 test('a standing cannot be changed at run time either', () => {
   const standing = standingOf({ door: 'network', kind: 'program' }, token)
   expect(() => Object.assign(standing, { rank: 'holder' })).toThrow(TypeError)
-  expect(() => Object.assign(leastStanding, { door: 'owner' })).toThrow(TypeError)
+  expect(() => Object.assign(standingWithoutRights, { door: 'owner' })).toThrow(TypeError)
 })
 
 async function inHouse(play: (dispatch: Dispatch) => Promise<void>): Promise<void> {
@@ -72,14 +77,14 @@ const model = { door: 'network', kind: 'model' } as const
 test('a given name is exchanged for the wanted one; the handle may be the former name', () =>
   inHouse(async (dispatch) => {
     const { workspace } = dispatch
-    const { session } = await dispatch.hello(model, {})
-    nameProvisionally(workspace, session, { name: 'codex' })
-    session.handed.add('m_of_the_former')
+    const { session } = await dispatch.openSession(model, {})
+    giveProvisionalName(workspace, session, { name: 'codex' })
+    session.handedMessages.add('m_of_the_former')
     const before = session.standing
     const input = { name: 'Ada', handle: 'codex' }
     expect(await dispatch.call(session, 'agent.register', input, 'c1')).toMatchObject({ output: { agent: 'Ada' } })
     expect([session.agent, session.provisional, session.isNameGiven]).toEqual(['Ada', undefined, false])
-    expect([...session.handed]).toEqual([])
+    expect([...session.handedMessages]).toEqual([])
     expect([workspace.sessions.isLive('codex'), workspace.store.view.agent('codex')]).toEqual([false, undefined])
     expect(session.standing).toBe(before)
     // The session keeps the name that it has chosen.
@@ -91,11 +96,11 @@ test('a given name is exchanged for the wanted one; the handle may be the former
 test('when the wanted name is refused, the session keeps the given one', () =>
   inHouse(async (dispatch) => {
     const { workspace } = dispatch
-    const { session } = await dispatch.hello(model, {})
-    nameProvisionally(workspace, session, { name: 'codex' })
+    const { session } = await dispatch.openSession(model, {})
+    giveProvisionalName(workspace, session, { name: 'codex' })
     const gone: string[] = []
     workspace.sessions.onChange((agent) => gone.push(agent))
-    await dispatch.hello('owner', { name: 'Ada' })
+    await dispatch.openSession('owner', { name: 'Ada' })
     gone.length = 0
     const taken = dispatch.call(session, 'agent.register', { name: 'Ada', strict: true }, 'c1')
     await expect(taken).rejects.toMatchObject({ refusal: { code: 'agent.name-taken' } })
@@ -106,8 +111,8 @@ test('when the wanted name is refused, the session keeps the given one', () =>
 
 test('a chosen name stays, even if the given one is stored in the same moment', () =>
   inHouse(async (dispatch) => {
-    const { session } = await dispatch.hello(model, {})
-    nameProvisionally(dispatch.workspace, session, { name: 'codex' })
+    const { session } = await dispatch.openSession(model, {})
+    giveProvisionalName(dispatch.workspace, session, { name: 'codex' })
     const chosen = dispatch.call(session, 'agent.register', { name: 'Ada' }, 'c1')
     const spoken = dispatch.call(session, 'message.send', { to: '*', body: 'hello' }, 'c2')
     await Promise.all([chosen, spoken])
@@ -117,21 +122,26 @@ test('a chosen name stays, even if the given one is stored in the same moment', 
 test('a session that leaves while the agents are listed is left out', () =>
   inHouse(async (dispatch) => {
     const { workspace } = dispatch
-    const [leaving, staying] = [(await dispatch.hello(model, {})).session, (await dispatch.hello(model, {})).session]
-    nameProvisionally(workspace, leaving, { name: 'codex' })
-    nameProvisionally(workspace, staying, { name: 'codex-2' })
-    const steps = agents({ workspace } as Context, { session: staying } as Asking, {}) as Steps<OutputOf<'agent.list'>>
+    const [leaving, staying] = [
+      (await dispatch.openSession(model, {})).session,
+      (await dispatch.openSession(model, {})).session,
+    ]
+    giveProvisionalName(workspace, leaving, { name: 'codex' })
+    giveProvisionalName(workspace, staying, { name: 'codex-2' })
+    const steps = listAgents({ workspace } as DaemonCallScope, { session: staying } as CallContext, {}) as Steps<
+      OutputOf<'agent.list'>
+    >
     // The first is chosen once the second is looked at.
     steps.next()
     steps.next()
     workspace.sessions.end(leaving)
-    expect(atOnce(steps).agents.map(({ name }) => name)).toEqual(['codex-2'])
+    expect(runAllSteps(steps).agents.map(({ name }) => name)).toEqual(['codex-2'])
   }))
 
 test('a given name that is stored by now can still be exchanged', () =>
   inHouse(async (dispatch) => {
-    const { session } = await dispatch.hello(model, {})
-    nameProvisionally(dispatch.workspace, session, { name: 'codex' })
+    const { session } = await dispatch.openSession(model, {})
+    giveProvisionalName(dispatch.workspace, session, { name: 'codex' })
     await dispatch.call(session, 'message.send', { to: '*', body: 'hello' }, 'c1')
     expect([session.agent, session.provisional, session.isNameGiven]).toEqual(['codex', undefined, true])
     await dispatch.call(session, 'agent.register', { name: 'Ada' }, 'c2')

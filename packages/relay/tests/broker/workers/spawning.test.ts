@@ -16,8 +16,8 @@ import { controlSocketPath, socketPathOf } from '@agent-relay/sdk/internal/disco
 import { makeIds, socketConnector, websocketConnector } from '@agent-relay/sdk/wire'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../../../../test/until.ts'
-import { type ProjectConfigFile, projectConfig, trust } from '../../../src/machine/trust.ts'
-import { plain } from '../../../src/supervisor/harness/plain.ts'
+import { type ProjectConfigFile, projectConfig, trustConfig } from '../../../src/machine/trust.ts'
+import { plainHarness } from '../../../src/supervisor/harness/plain.ts'
 import { completes, inTurn, RunsWorld } from '../../runs/runs-world.ts'
 import { eras, HttpWorld, type Json, textOf } from '../../wires/http-world.ts'
 import { git } from '../../work/repository-world.ts'
@@ -28,7 +28,7 @@ const [project, outside] = [join(root, 'project'), join(root, 'outside')]
 /** It leaves a mark where it works, and stays. */
 const program = join(root, 'claude')
 const marks = [project, join(project, 'deeper'), outside].map((directory) => join(directory, 'was-here'))
-const claude = { ...plain, name: 'claude', program }
+const claude = { ...plainHarness, name: 'claude', program }
 const shell = ['sh', '-c', `touch ${join(project, 'was-here')}; sleep 60`]
 
 beforeAll(() => {
@@ -58,7 +58,7 @@ const outsideOf = (cwd: string) => ({
 })
 
 async function worldOf(http: object): Promise<HttpWorld> {
-  const world = await HttpWorld.start(http, ['shop'], { harnesses: [claude, plain] })
+  const world = await HttpWorld.start(http, ['shop'], { harnesses: [claude, plainHarness] })
   await openThere(world)
   return world
 }
@@ -195,7 +195,7 @@ describe("an agent's token over TCP", () => {
     // A trusted file may have worktrees made elsewhere.
     mkdirSync(join(project, '.relay'))
     writeFileSync(join(project, '.relay', 'config.json'), '{"worktree":{"directory":"../worktrees"}}')
-    trust(projectConfig(project, world.dir) as ProjectConfigFile, world.dir)
+    trustConfig(projectConfig(project, world.dir) as ProjectConfigFile, world.dir)
     for (const args of [
       ['init', '-q'],
       ['add', '.'],
@@ -252,7 +252,7 @@ describe('a run has the rights of the session that asked for it', () => {
     world.model.script(completes('done'))
     // Not trusted, it gives nothing to anybody.
     expect((await begin({})).status).toBe('running')
-    trust(projectConfig(project, world.http.dir) as ProjectConfigFile, world.http.dir)
+    trustConfig(projectConfig(project, world.http.dir) as ProjectConfigFile, world.http.dir)
     expect((await begin({})).error.code).toBe('spawn.denied')
     expect((await begin({ 'x-relay-agent': 'Guest' })).error.code).toBe('spawn.denied')
     expect(existsSync(join(project, 'was-here'))).toBe(false)
@@ -271,7 +271,7 @@ describe('where a program works', () => {
   let world: HttpWorld
   afterEach(() => world.stop())
   const start = async () => {
-    world = await HttpWorld.start({}, ['shop'], { harnesses: [claude, plain] })
+    world = await HttpWorld.start({}, ['shop'], { harnesses: [claude, plainHarness] })
   }
   const hire = (input: object = {}) =>
     world.api('worker.spawn', { name: 'Cli', cli: 'claude', ...input }, world.as('Boss'))

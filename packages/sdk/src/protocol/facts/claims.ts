@@ -37,7 +37,7 @@ export interface ClaimMet {
   holder: string
   since: number
 }
-interface Crossing {
+interface EditConflict {
   agent: string
   root: string
   /** The first of the other agents' claims that were in the way; `count` is the number of all of them. */
@@ -45,7 +45,7 @@ interface Crossing {
   count: number
 }
 /** The agent was kept from an edit, or from a git command that touches files which others have claimed. */
-export interface ClaimDenied extends Crossing {
+export interface ClaimDenied extends EditConflict {
   type: 'claim.denied'
   what: 'edit' | 'git'
 }
@@ -53,7 +53,7 @@ export interface ClaimDenied extends Crossing {
  * The agent went ahead although others have claims. warned: the policy only warns, or the agent was warned before. late: the relay was asked too late.
  * worktree: the claim is in another checkout.
  */
-export interface ClaimPassed extends Crossing {
+export interface ClaimPassed extends EditConflict {
   type: 'claim.passed'
   what: 'edit' | 'git'
   why: 'warned' | 'late' | 'worktree'

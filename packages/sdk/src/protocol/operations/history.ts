@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { limits } from '../limits.ts'
 import { AgentName, Conversation, HistoryMessage, InboxMessage, MessageId } from '../words.ts'
-import { type OperationTable, page } from './rule.ts'
+import { type OperationTable, pageSizeSchema } from './rule.ts'
 
 const number = z.number().int().min(0)
 
@@ -13,7 +13,7 @@ export const historyOperations = {
     who: 'agent',
     network: 'open',
     summary: 'Your conversations with their last message and what is unread, newest first; all for the key holder.',
-    input: z.object({ limit: page.optional() }),
+    input: z.object({ limit: pageSizeSchema.optional() }),
     output: z.object({ conversations: z.array(Conversation), more: z.number() }),
   },
   'message.list': {
@@ -31,7 +31,7 @@ export const historyOperations = {
         after: number.optional(),
         /** The id of a message, in place of a conversation: returns the page of its conversation that has this message in the middle. */
         around: MessageId.optional(),
-        limit: page.optional(),
+        limit: pageSizeSchema.optional(),
       })
       .refine(({ conversation, around }) => (conversation === undefined) !== (around === undefined), {
         path: ['conversation'],
@@ -51,7 +51,7 @@ export const historyOperations = {
     who: 'agent',
     network: 'open',
     summary: "What waits for an agent, or what it has sent lately: your own, any agent's for the key holder.",
-    input: z.object({ agent: AgentName, box: z.enum(['inbox', 'sent']), limit: page.optional() }),
+    input: z.object({ agent: AgentName, box: z.enum(['inbox', 'sent']), limit: pageSizeSchema.optional() }),
     output: z.object({ messages: z.array(InboxMessage), more: z.number() }),
   },
 } satisfies OperationTable

@@ -4,10 +4,10 @@ import { z } from 'zod'
 import { limits } from '../limits.ts'
 import { hostRoutes } from '../routes.ts'
 import { Address, ChannelName, InboxMessage, Message, MessageId, Thread } from '../words.ts'
-import { type OperationTable, page } from './rule.ts'
+import { type OperationTable, pageSizeSchema } from './rule.ts'
 
 const inboxFilter = z.object({
-  limit: page.optional(),
+  limit: pageSizeSchema.optional(),
   /** The most bytes of message bodies in the answer; at least one message is always handed out. */
   bytesMax: z.number().int().min(1).max(limits.pageBytesMax).optional(),
   unreadOnly: z.boolean().optional(),
@@ -77,7 +77,7 @@ export const inboxOperations = {
     network: 'open',
     summary:
       'The messages to which you still owe an answer, newest first: direct questions, and whatever somebody waits for now.',
-    input: z.object({ limit: page.optional() }),
+    input: z.object({ limit: pageSizeSchema.optional() }),
     output: z.object({ messages: z.array(Message), more: z.number() }),
   },
   'inbox.count': {

@@ -16,7 +16,7 @@ import {
   Thread,
   Unreachable,
 } from '../words.ts'
-import { type OperationTable, page } from './rule.ts'
+import { type OperationTable, pageSizeSchema } from './rule.ts'
 
 const SendInput = z.object({
   /** The recipients. May be unset in a reply, which then goes to the conversation of the message that it answers. */
@@ -116,7 +116,7 @@ export const messageOperations = {
       thread: Thread,
       /** Only messages with a higher `seq`. */
       after: z.number().int().min(0).optional(),
-      limit: page.optional(),
+      limit: pageSizeSchema.optional(),
     }),
     output: z.object({
       messages: z.array(Message),
@@ -132,7 +132,7 @@ export const messageOperations = {
     summary: 'Full-text search over the bodies you may see, newest first.',
     input: z.object({
       text: z.string().min(1).max(limits.searchCharsMax),
-      limit: page.optional(),
+      limit: pageSizeSchema.optional(),
       from: Address.optional(),
       channel: ChannelName.optional(),
       /** Only messages with a lower `seq`. */

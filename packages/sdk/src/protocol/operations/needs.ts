@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { limits } from '../limits.ts'
 import { Need } from '../needs.ts'
-import { type OperationTable, page } from './rule.ts'
+import { type OperationTable, pageSizeSchema } from './rule.ts'
 
 export const needOperations = {
   'need.list': {
@@ -12,7 +12,7 @@ export const needOperations = {
     network: 'token',
     summary:
       'What waits for you, the most urgent first and then the oldest: open approvals, blocked workers, questions, workers that failed, messages to you.',
-    input: z.object({ limit: page.optional() }),
+    input: z.object({ limit: pageSizeSchema.optional() }),
     output: z.object({ needs: z.array(Need), more: z.number() }),
   },
   'need.dismiss': {

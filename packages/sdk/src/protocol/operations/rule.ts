@@ -41,4 +41,4 @@ export interface OperationRule {
 
 export type OperationTable = Record<string, OperationRule>
 
-export const page = z.number().int().min(1).max(limits.pageMessagesMax)
+export const pageSizeSchema = z.number().int().min(1).max(limits.pageMessagesMax)

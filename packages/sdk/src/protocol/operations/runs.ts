@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { limits } from '../limits.ts'
 import { HarnessName, Run, RunState } from '../runs.ts'
 import { AgentName, Contract, ModelName, Payload, Summary } from '../words.ts'
-import { type OperationTable, page } from './rule.ts'
+import { type OperationTable, pageSizeSchema } from './rule.ts'
 
 const run = z.string().min(1).max(limits.idCharsMax)
 
@@ -56,7 +56,7 @@ export const runOperations = {
     network: 'open',
     summary: 'The runs you asked for or carry out, newest first; all of them for people and the key holder.',
     /** `whole`: whether each run comes with its whole contract, as far as the contracts fit into one answer (4 MiB). */
-    input: z.object({ status: RunState.optional(), limit: page.optional(), whole: z.boolean().optional() }),
+    input: z.object({ status: RunState.optional(), limit: pageSizeSchema.optional(), whole: z.boolean().optional() }),
     output: z.object({
       /** `title` is the first line of the contract. */
       runs: z.array(Run.extend({ title: z.string() })),

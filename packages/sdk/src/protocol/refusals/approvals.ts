@@ -1,30 +1,30 @@
 // The refusals about approvals, and about operations that only a person may use.
 
 import type { RefusalDetails } from './fixes.ts'
-import { absent, clash, denied } from './kinds.ts'
+import { absentKind, clashKind, deniedKind } from './kinds.ts'
 
 export const approvalRefusals = {
   'approval.unknown': {
-    ...absent,
+    ...absentKind,
     text: (d: RefusalDetails) => `There is no approval ${d.id}.`,
   },
-  'approval.closed': { ...clash, text: (d: RefusalDetails) => `${d.why}.` },
+  'approval.closed': { ...clashKind, text: (d: RefusalDetails) => `${d.why}.` },
   'approval.changed': {
-    ...clash,
+    ...clashKind,
     text: (d: RefusalDetails) => `The answer does not fit approval ${d.id}: look at it again.`,
   },
   'approval.choice': {
-    ...clash,
+    ...clashKind,
     http: 400,
     exit: 2,
     text: (d: RefusalDetails) => `Approval ${d.id} cannot be answered so. ${d.why}`,
   },
   'approval.not-yours': {
-    ...denied,
+    ...deniedKind,
     text: (d: RefusalDetails) => `Approval ${d.id} is for a person to answer, on the page or at a terminal: ${d.why}.`,
   },
   'approval.elsewhere': {
-    ...denied,
+    ...deniedKind,
     text: (d: RefusalDetails) =>
       `Approval ${d.id} is asked for on ${d.machine}, and only that machine lets its programs go on. Answer it there.`,
   },
@@ -35,7 +35,7 @@ export const approvalRefusals = {
     text: (d: RefusalDetails) => `There are ${d.count} open approvals, which is the most. A person has to answer some.`,
   },
   'person.required': {
-    ...denied,
+    ...deniedKind,
     text: (d: RefusalDetails) =>
       `This is for a person at a terminal of their own: ${d.why}. Run it there, outside of any agent.`,
   },

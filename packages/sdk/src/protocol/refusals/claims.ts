@@ -1,17 +1,17 @@
 // The refusals about claims on files.
 
 import type { RefusalDetails } from './fixes.ts'
-import { absent, clash, denied } from './kinds.ts'
+import { absentKind, clashKind, deniedKind } from './kinds.ts'
 
 export const claimRefusals = {
-  'claim.held': { ...clash, text: (d: RefusalDetails) => `${d.holder} has claimed ${d.file} since ${d.since}.` },
-  'claim.none': { ...absent, text: (d: RefusalDetails) => `Nobody has claimed ${d.file}.` },
+  'claim.held': { ...clashKind, text: (d: RefusalDetails) => `${d.holder} has claimed ${d.file} since ${d.since}.` },
+  'claim.none': { ...absentKind, text: (d: RefusalDetails) => `Nobody has claimed ${d.file}.` },
   'claim.not-yours': {
-    ...denied,
+    ...deniedKind,
     text: (d: RefusalDetails) => `${d.holder} has claimed ${d.file}. Only ${d.holder} and people may drop that claim.`,
   },
   'claim.outside': {
-    ...clash,
+    ...clashKind,
     http: 400,
     exit: 2,
     text: (d: RefusalDetails) => `${d.file} is not a file of a git checkout, so it cannot be claimed.`,

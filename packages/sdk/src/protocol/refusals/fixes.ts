@@ -67,7 +67,7 @@ const toShow = (d: RefusalDetails): string =>
   `A person can allow it: agent-relay workspace policy set --terminal "${d.agent}=${d.name}"`
 
 /** Makes a question with names to choose from: ` Did you mean Ann or Bob?` */
-export const oneOf = (value: unknown, lead: string): string =>
+export const suggestionText = (value: unknown, lead: string): string =>
   Array.isArray(value) && value.length > 0 ? ` ${lead} ${value.join(' or ')}?` : ''
 
 /** The fixes, by the code of their refusal. */
@@ -234,7 +234,7 @@ export function elsewhere({ name, elsewhere }: RefusalDetails): string {
 }
 
 /** The text about a missing program. A program of the user's own has no install command; a program given by its path is searched for nowhere else. */
-export function notInstalled(program: string, install: string): string {
+export function notInstalledText(program: string, install: string): string {
   if (install !== '') return `${program} is not on PATH. Install it: ${install}`
   if (program.includes('/')) return `${program} is not a program that can be run.`
   return `${program} is not on PATH, as the daemon has it. Give the path of its file, or restart the daemon from here.`

@@ -2,12 +2,12 @@
 // would otherwise load all texts for these two sentences.
 
 import type { RefusalDetails } from './fixes.ts'
-import { usage } from './kinds.ts'
+import { usageKind } from './kinds.ts'
 
 export const frameRefusals = {
-  'frame.invalid': { ...usage, text: (d: RefusalDetails) => `Not a valid frame: ${d.why}` },
+  'frame.invalid': { ...usageKind, text: (d: RefusalDetails) => `Not a valid frame: ${d.why}` },
   'frame.too-large': {
-    ...usage,
+    ...usageKind,
     http: 413,
     text: (d: RefusalDetails) => `A line or body is at most ${d.bytesMax} bytes.`,
   },

@@ -2,12 +2,12 @@
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { type RequestKind, requestKinds } from '@agent-relay/sdk/protocol'
-import { allowedTo, ClusterFile, type Membership } from '../../../machine/cluster-file.ts'
-import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { ClusterFile, type ClusterMembership, requestsAllowedTo } from '../../../machine/cluster-file.ts'
+import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { requirePerson } from '../../person.ts'
 import { oneLine } from '../../text.ts'
 import { clusterStatus } from './machine-text.ts'
-import { membership } from './server.ts'
+import { requireMembership } from './server.ts'
 
 interface AllowOptions {
   revoke?: boolean
@@ -28,24 +28,24 @@ export const allow: NamedCommand<AllowOptions> = {
   run,
 }
 
-async function run(context: Context<AllowOptions>): Promise<void> {
+async function run(context: CommandContext<AllowOptions>): Promise<void> {
   const { args, options, env } = context
   const [name, ...words] = args
-  const place = membership(dataDir(env))
-  if (name === undefined) return show(context, place)
+  const place = requireMembership(dataDir(env))
+  if (name === undefined) return printAllowed(context, place)
   const kinds = words.map(kindOf)
   if (kinds.length === 0 && !options.revoke)
-    throw new CommandError(`Say what ${name} may do here: ${requestKinds.join(', ')}`, exits.usage)
+    throw new CommandError(`Say what ${name} may do here: ${requestKinds.join(', ')}`, exitCodes.usage)
   // Only a person may: an agent would let its own approvals be answered elsewhere.
   await requirePerson(env)
   const joinedAt = options.revoke ? (place.allows?.[name]?.joinedAt ?? '') : await joinedAtOf(place, name)
-  const had = allowedTo(place, { name, joinedAt })
+  const had = requestsAllowedTo(place, { name, joinedAt })
   const taken = kinds.length === 0 ? requestKinds : kinds
   const may = options.revoke ? had.filter((kind) => !taken.includes(kind)) : [...new Set([...had, ...kinds])]
   const { [name]: _, ...others } = place.allows ?? {}
   const allows = may.length === 0 ? others : { ...others, [name]: { joinedAt, may } }
   new ClusterFile(dataDir(env)).write({ ...place, allows })
-  await tell(context, name, may)
+  await printPermission(context, name, may)
 }
 
 function kindOf(word: string): RequestKind {
@@ -53,37 +53,37 @@ function kindOf(word: string): RequestKind {
   if (kind) return kind
   throw new CommandError(
     `Nothing is called "${word}" that could be allowed. There is: ${requestKinds.join(', ')}`,
-    exits.usage,
+    exitCodes.usage,
   )
 }
 
 /** The time at which the machine joined. An unknown name is refused, because whoever gets it later would be allowed too. */
-async function joinedAtOf(place: Membership, name: string): Promise<string> {
+async function joinedAtOf(place: ClusterMembership, name: string): Promise<string> {
   if (place.machine === name)
-    throw new CommandError(`${name} is this machine, which needs no permission of its own.`, exits.refused)
+    throw new CommandError(`${name} is this machine, which needs no permission of its own.`, exitCodes.refused)
   const { machines } = await clusterStatus(place)
   const found = machines.find((each) => each.name === name && each.revokedAt === undefined)
-  if (!found) throw new CommandError(`There is no machine ${name}. See: agent-relay machine list`, exits.refused)
+  if (!found) throw new CommandError(`There is no machine ${name}. See: agent-relay machine list`, exitCodes.refused)
   return found.joinedAt
 }
 
-async function tell({ print }: Context, name: string, may: RequestKind[]): Promise<void> {
+async function printPermission({ print }: CommandContext, name: string, may: RequestKind[]): Promise<void> {
   if (print.isJson) return void (await print.json({ machine: name, may }))
-  await print.line(oneLine(textOf(name, may)))
+  await print.line(oneLine(permissionText(name, may)))
   if (may.length > 0)
     print.say(
       'Everybody counts as a person here whom that machine says to be one. It holds from now on, without a restart.',
     )
 }
 
-async function show({ print }: Context, place: Membership): Promise<void> {
+async function printAllowed({ print }: CommandContext, place: ClusterMembership): Promise<void> {
   const { machines } = await clusterStatus(place)
   const allowed = machines
-    .map((each) => ({ machine: each.name, may: each.revokedAt === undefined ? allowedTo(place, each) : [] }))
+    .map((each) => ({ machine: each.name, may: each.revokedAt === undefined ? requestsAllowedTo(place, each) : [] }))
     .filter(({ may }) => may.length > 0)
     .toSorted((a, b) => (a.machine < b.machine ? -1 : 1))
   if (print.isJson) return void (await print.json({ allowed }))
-  for (const { machine, may } of allowed) await print.line(oneLine(textOf(machine, may)))
+  for (const { machine, may } of allowed) await print.line(oneLine(permissionText(machine, may)))
   if (allowed.length === 0) print.say('No other machine may ask anything of this one.')
 }
 
@@ -92,7 +92,7 @@ const texts: Record<RequestKind, string> = {
   release: 'release, pause and resume its workers',
 }
 
-function textOf(name: string, may: RequestKind[]): string {
+function permissionText(name: string, may: RequestKind[]): string {
   return may.length === 0
     ? `${name} may ask nothing of this machine.`
     : `${name} may ${may.map((kind) => texts[kind]).join(', and ')}.`

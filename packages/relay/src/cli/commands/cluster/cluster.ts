@@ -1,17 +1,17 @@
 // `cluster status`, and the group of commands about the PostgreSQL in which shared workspaces live.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
-import { type ClusterStatus, promiseOf } from '../../../cluster/postgres/status.ts'
+import { type ClusterStatus, writeGuaranteeText } from '../../../cluster/postgres/status.ts'
 import { troubleTexts } from '../../../core/shared-trouble.ts'
-import { placeText } from '../../../machine/cluster-file.ts'
-import type { CliCommand, Context, NamedCommand } from '../../command.ts'
-import { nextId, reachControl } from '../../control-socket.ts'
-import { counted, oneLine } from '../../text.ts'
+import { clusterAddressText } from '../../../machine/cluster-file.ts'
+import type { CliCommand, CommandContext, NamedCommand } from '../../command.ts'
+import { nextCommandId, tryConnectControl } from '../../control-socket.ts'
+import { countedText, oneLine } from '../../text.ts'
 import { init } from './init.ts'
 import { clusterStatus, machineText } from './machine-text.ts'
 import { raise } from './raise.ts'
 import { reconcile } from './reconcile.ts'
-import { membership } from './server.ts'
+import { requireMembership } from './server.ts'
 
 const status: NamedCommand = {
   name: 'status',
@@ -24,27 +24,30 @@ const status: NamedCommand = {
 
 export const cluster: CliCommand = { commands: [status, init, raise, reconcile] }
 
-async function run({ env, print }: Context): Promise<void> {
-  const place = membership(dataDir(env))
+async function run({ env, print }: CommandContext): Promise<void> {
+  const place = requireMembership(dataDir(env))
   const found = await clusterStatus(place)
-  const promise = promiseOf(found)
+  const promise = writeGuaranteeText(found)
   if (print.isJson)
-    return void (await print.json({ cluster: placeText(place), machine: place.machine, promise, ...found }))
-  await print.table([{ head: '' }, { head: '', mayShrink: true }], linesOf(found, place))
+    return void (await print.json({ cluster: clusterAddressText(place), machine: place.machine, promise, ...found }))
+  await print.table([{ head: '' }, { head: '', mayShrink: true }], statusRows(found, place))
   print.say('')
   await print.line(promise)
   for (const text of await troubles(env)) await print.line(oneLine(text))
 }
 
 /** The troubles of shared workspaces, as far as the daemon of this machine has them open. */
-async function troubles(env: Context['env']): Promise<string[]> {
-  const link = await reachControl(env)
+async function troubles(env: CommandContext['env']): Promise<string[]> {
+  const link = await tryConnectControl(env)
   if (!link) return []
-  const { workspaces } = await link.call('workspace.list', {}, nextId('c')).finally(() => link.close())
+  const { workspaces } = await link.call('workspace.list', {}, nextCommandId('c')).finally(() => link.close())
   return workspaces.flatMap(troubleTexts)
 }
 
-function linesOf(found: ClusterStatus, place: Parameters<typeof placeText>[0] & { machine: string }): string[][] {
+function statusRows(
+  found: ClusterStatus,
+  place: Parameters<typeof clusterAddressText>[0] & { machine: string },
+): string[][] {
   const { connections, machines, workspaces, standbys = [] } = found
   const others = standbys.map(({ name, kind, behindBytes }) => [
     'standby',
@@ -53,14 +56,14 @@ function linesOf(found: ClusterStatus, place: Parameters<typeof placeText>[0] & 
     ),
   ])
   return [
-    ['cluster', `${placeText(place)}, PostgreSQL ${oneLine(found.serverVersion)}, schema ${found.schema}`],
+    ['cluster', `${clusterAddressText(place)}, PostgreSQL ${oneLine(found.serverVersion)}, schema ${found.schema}`],
     ['server', found.isPrimary ? 'primary' : 'standby: it takes no writes'],
     ...(others.length > 0 ? others : [['standby', found.standbys ? 'none' : 'not known']]),
     ['connections', `${connections.all} of ${connections.max}, ${connections.ours} of them from machines`],
     ...machines.map((machine) => ['machine', oneLine(`${machine.name}: ${machineText(machine, place.machine)}`)]),
     ...workspaces.map(({ name, entries, isMoving }) => [
       'workspace',
-      `${oneLine(name)}: ${isMoving ? 'being copied' : counted(entries, 'entry').replace('entrys', 'entries')}`,
+      `${oneLine(name)}: ${isMoving ? 'being copied' : countedText(entries, 'entry').replace('entrys', 'entries')}`,
     ]),
   ]
 }

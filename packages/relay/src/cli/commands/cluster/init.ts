@@ -6,19 +6,19 @@ import type { ServerAddress } from '../../../cluster/postgres/connection.ts'
 import { joinCluster } from '../../../cluster/postgres/joining.ts'
 import { inviteMachine } from '../../../cluster/postgres/machines.ts'
 import { migrate } from '../../../cluster/postgres/schema.ts'
-import { promiseOf } from '../../../cluster/postgres/status.ts'
-import { ClusterFile, type Membership, placeText } from '../../../machine/cluster-file.ts'
+import { writeGuaranteeText } from '../../../cluster/postgres/status.ts'
+import { ClusterFile, type ClusterMembership, clusterAddressText } from '../../../machine/cluster-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { clusterStatus } from './machine-text.ts'
-import { asAdmin, certificateIn, explained, sayUnlimited, serverOf } from './server.ts'
+import { clusterError, parseServerUrl, readCertificate, warnOfOutdatedRoles, withAdmin } from './server.ts'
 
 interface InitOptions {
   name?: string
   ca?: string
 }
 
-export const ca = {
+export const caOption = {
   flags: '--ca <file>',
   text: 'the certificate that the server’s comes from, if this machine does not trust it',
 }
@@ -27,7 +27,10 @@ export const init: NamedCommand<InitOptions> = {
   name: 'init',
   args: '[url]',
   text: 'make a PostgreSQL the place of shared workspaces, with this machine in it; again: bring it up to date',
-  options: { name: { flags: '--name <machine>', text: 'what this machine is called there (else its host name)' }, ca },
+  options: {
+    name: { flags: '--name <machine>', text: 'what this machine is called there (else its host name)' },
+    ca: caOption,
+  },
   examples: [
     'agent-relay cluster init postgres://admin@db.example:5432/relay',
     'agent-relay cluster init postgres://postgres@/relay?host=/var/run/postgresql --name laptop',
@@ -37,34 +40,34 @@ export const init: NamedCommand<InitOptions> = {
   run,
 }
 
-async function run(context: Context<InitOptions>): Promise<void> {
+async function run(context: CommandContext<InitOptions>): Promise<void> {
   const { args, options, env, print } = context
   const file = new ClusterFile(new DataDirectory(dataDir(env)).path)
   const kept = file.read()
-  const authority = certificateIn(options.ca) ?? kept?.ca
+  const authority = readCertificate(options.ca) ?? kept?.ca
   const own = kept?.admin === undefined ? undefined : { ...kept, host: kept.adminHost ?? kept.host, user: kept.admin }
   const asked = args[0] === undefined && !env.PGHOST ? own : undefined
-  const { host, port, database, user } = asked ?? serverOf(args[0], env)
+  const { host, port, database, user } = asked ?? parseServerUrl(args[0], env)
   const server = { host, port, database, user, ...(authority === undefined ? {} : { ca: authority }) }
-  const isSame = kept && [kept, own ?? kept].some((each) => placeText(each) === placeText(server))
+  const isSame = kept && [kept, own ?? kept].some((each) => clusterAddressText(each) === clusterAddressText(server))
   if (kept && !isSame)
     throw new CommandError(
-      `This machine belongs to the cluster at ${placeText(kept)} already, as ${kept.machine}. One data directory has one cluster: ` +
+      `This machine belongs to the cluster at ${clusterAddressText(kept)} already, as ${kept.machine}. One data directory has one cluster: ` +
         'use another (RELAY_DATA_DIR), or take your workspaces back (agent-relay workspace unshare) and remove ' +
         file.path,
-      exits.config,
+      exitCodes.config,
     )
-  const taken = await takePlace(context, server, options.name)
+  const taken = await setUpCluster(context, server, options.name)
   const place = kept && options.ca !== undefined ? { ...kept, ca: server.ca } : taken
   if (place !== taken) file.write(place)
   const status = await clusterStatus(place)
-  const promise = promiseOf(status)
+  const promise = writeGuaranteeText(status)
   if (print.isJson)
-    return void (await print.json({ cluster: placeText(place), machine: place.machine, promise, ...status }))
+    return void (await print.json({ cluster: clusterAddressText(place), machine: place.machine, promise, ...status }))
   await print.line(
     kept
-      ? `The cluster at ${placeText(place)} is up to date. This machine is ${place.machine}.`
-      : `The cluster is at ${placeText(place)}, and this machine is ${place.machine} there.`,
+      ? `The cluster at ${clusterAddressText(place)} is up to date. This machine is ${place.machine}.`
+      : `The cluster is at ${clusterAddressText(place)}, and this machine is ${place.machine} there.`,
   )
   print.say(promise)
   print.say(
@@ -73,21 +76,24 @@ async function run(context: Context<InitOptions>): Promise<void> {
 }
 
 /** Makes the cluster on the server or brings it up to date, and gives this machine a place there unless it has one. */
-export async function takePlace(
-  context: Pick<Context, 'env' | 'print'>,
+export async function setUpCluster(
+  context: Pick<CommandContext, 'env' | 'print'>,
   server: Omit<ServerAddress, 'password'>,
   name?: string,
-): Promise<Membership> {
+): Promise<ClusterMembership> {
   const file = new ClusterFile(new DataDirectory(dataDir(context.env)).path)
   const kept = file.read()
-  const invitation = await asAdmin(context, server, async (client) => {
-    sayUnlimited(context, await migrate(client))
+  const invitation = await withAdmin(context, server, async (client) => {
+    warnOfOutdatedRoles(context, await migrate(client))
     if (kept) return undefined
     const { rows } = await client.query("SELECT current_setting('listen_addresses') AS listens")
-    return { login: await inviteMachine(client, name ?? machineName()), listensHere: isLoopbackAmong(rows[0].listens) }
+    return {
+      login: await inviteMachine(client, name ?? defaultMachineName()),
+      listensHere: isLoopbackAmong(rows[0].listens),
+    }
   })
-  if (kept || !invitation) return kept as Membership
-  return settle(file, server, invitation.login, invitation.listensHere)
+  if (kept || !invitation) return kept as ClusterMembership
+  return joinWithInvitation(file, server, invitation.login, invitation.listensHere)
 }
 
 /** Whether the server itself listens on loopback. Where it does not, another program may. */
@@ -95,12 +101,12 @@ function isLoopbackAmong(listens: string): boolean {
   return /(?:^|[\s,])(?:\*|0\.0\.0\.0|localhost|127\.0\.0\.1)(?:$|[\s,])/.test(listens)
 }
 
-async function settle(
+async function joinWithInvitation(
   file: ClusterFile,
   server: Omit<ServerAddress, 'password'>,
   invitation: { user: string; password: string },
   listensHere: boolean,
-): Promise<Membership> {
+): Promise<ClusterMembership> {
   const { user: admin, ...where } = server
   for (const host of [where.host, ...(where.host.startsWith('/') && listensHere ? ['127.0.0.1'] : [])]) {
     try {
@@ -113,14 +119,14 @@ async function settle(
       // Through its Unix socket, a server may let in only people of this computer, by their login names.
       const isPeer = host.startsWith('/') && (error as { code?: string }).code === '28000'
       if (isPeer && listensHere) continue
-      throw explained(error, { ...where, host, user: invitation.user })
+      throw clusterError(error, { ...where, host, user: invitation.user })
     }
   }
   throw new Error('no way leads to the server')
 }
 
 /** The host's name, reduced to the characters and the length that a machine's name may have. */
-export function machineName(): string {
+export function defaultMachineName(): string {
   const [first = ''] = hostname().split('.')
   return (
     first

@@ -2,17 +2,20 @@
 
 import { X509Certificate } from 'node:crypto'
 import { credentialsPath } from '@agent-relay/sdk/internal/discover'
-import { certificatesIn, type ServerAddress } from '../../../cluster/postgres/connection.ts'
+import { type ServerAddress, splitCertificates } from '../../../cluster/postgres/connection.ts'
 import { inviteMachine } from '../../../cluster/postgres/machines.ts'
-import type { Membership } from '../../../machine/cluster-file.ts'
+import type { ClusterMembership } from '../../../machine/cluster-file.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
-import { CommandError, type Context, exits } from '../../command.ts'
-import { knownWorkspace, reachControl } from '../../control-socket.ts'
+import { type CommandContext, CommandError, exitCodes } from '../../command.ts'
+import { findListedWorkspace, tryConnectControl } from '../../control-socket.ts'
 import { oneLine } from '../../text.ts'
-import { reachFromElsewhere } from './reach.ts'
-import { asAdmin } from './server.ts'
+import { checkReachable } from './reach.ts'
+import { withAdmin } from './server.ts'
 
-type Place = Pick<Membership, 'host' | 'port' | 'database' | 'user' | 'password' | 'ca' | 'certificateName'>
+type InvitationAddress = Pick<
+  ClusterMembership,
+  'host' | 'port' | 'database' | 'user' | 'password' | 'ca' | 'certificateName'
+>
 
 export interface InviteOptions {
   /** The workspace that the other machine opens when it joins, and whose key it is offered. */
@@ -21,27 +24,32 @@ export interface InviteOptions {
   at?: string
 }
 
-export const at = { flags: '--at <host>', text: 'the name or address under which the other machine reaches this one' }
+export const atOption = {
+  flags: '--at <host>',
+  text: 'the name or address under which the other machine reaches this one',
+}
 
 /** Invites a machine and prints the invitation, alone on stdout. Fails with the lines to change where no other machine could reach the server. */
-export async function invite(
-  context: Context,
+export async function printInvitation(
+  context: CommandContext,
   server: ServerAddress,
   name: string,
   wish: InviteOptions,
 ): Promise<void> {
   const { print } = context
   const parcel = wish.workspace === undefined ? undefined : await parcelFor(context, wish.workspace)
-  const made = await asAdmin(context, server, async (client) => {
+  const made = await withAdmin(context, server, async (client) => {
     const invitation = await inviteMachine(client, name, { parcel })
-    return { invitation, reach: await reachFromElsewhere(client, { ...server, ...invitation }, wish.at) }
+    return { invitation, reach: await checkReachable(client, { ...server, ...invitation }, wish.at) }
   })
   if (made.reach.lines) {
     const more = `${wish.workspace === undefined ? '' : ` --workspace ${wish.workspace}`}${wish.at === undefined ? '' : ` --at ${wish.at}`}`
-    const text = [...made.reach.lines, `Then: agent-relay machine invite ${name}${more}`].map(oneLineKept).join('\n')
-    throw new CommandError(text, exits.config)
+    const text = [...made.reach.lines, `Then: agent-relay machine invite ${name}${more}`]
+      .map(oneLineIndented)
+      .join('\n')
+    throw new CommandError(text, exitCodes.config)
   }
-  const line = lineOf({ ...made.reach.address, ...made.invitation })
+  const line = invitationLine({ ...made.reach.address, ...made.invitation })
   if (print.isJson) return void (await print.json({ machine: name, workspace: wish.workspace, invitation: line }))
   await print.line(line)
   print.say(`This lets one machine in as ${name}, once, within ten minutes: who has the line has the place.`)
@@ -49,18 +57,18 @@ export async function invite(
 }
 
 /** `oneLine`, except that the indent stays. */
-function oneLineKept(text: string): string {
+function oneLineIndented(text: string): string {
   return `${/^ */.exec(text)?.[0]}${oneLine(text.trimStart())}`
 }
 
 /** The workspace, its id and its key from the owner's credentials file; undefined if the key is not on this machine. */
-async function parcelFor({ env, print }: Context, workspace: string) {
-  const link = await reachControl(env)
-  const known = link && (await knownWorkspace(link, workspace).finally(() => link.close()))
+async function parcelFor({ env, print }: CommandContext, workspace: string) {
+  const link = await tryConnectControl(env)
+  const known = link && (await findListedWorkspace(link, workspace).finally(() => link.close()))
   if (known && !known.shared)
     throw new CommandError(
       `Workspace ${workspace} lives on this machine alone. To share it: agent-relay workspace share ${workspace} --invite NAME`,
-      exits.refused,
+      exitCodes.refused,
     )
   const file = new CredentialsFile(credentialsPath(env))
   const key = known?.id === undefined ? undefined : file.keyOf(known.id)
@@ -72,8 +80,16 @@ async function parcelFor({ env, print }: Context, workspace: string) {
 }
 
 /** The invitation as a URL. Its secret stands behind the `#`, which no proxy or log is sent. */
-export function lineOf({ host, port, database, user, password, ca, certificateName }: Place): string {
-  const certificates = certificatesIn(ca).map((each) => `ca=${new X509Certificate(each).raw.toString('base64url')}`)
+export function invitationLine({
+  host,
+  port,
+  database,
+  user,
+  password,
+  ca,
+  certificateName,
+}: InvitationAddress): string {
+  const certificates = splitCertificates(ca).map((each) => `ca=${new X509Certificate(each).raw.toString('base64url')}`)
   const socket = host.startsWith('/') ? [`host=${encodeURIComponent(host)}`] : []
   const name = certificateName === undefined ? [] : [`name=${encodeURIComponent(certificateName)}`]
   const query = [...socket, ...certificates, ...name].join('&')
@@ -81,16 +97,16 @@ export function lineOf({ host, port, database, user, password, ca, certificateNa
   return `relay://${place}:${port}/${encodeURIComponent(database)}${query && `?${query}`}#${encodeURIComponent(user)}.${password}`
 }
 
-export function invitationOf(line: string): Place {
+export function parseInvitation(line: string): InvitationAddress {
   try {
-    return placeIn(line.trim())
+    return parseLine(line.trim())
   } catch {
-    throw new CommandError('This is no invitation. It is one line that begins: relay://', exits.usage)
+    throw new CommandError('This is no invitation. It is one line that begins: relay://', exitCodes.usage)
   }
 }
 
 /** Throws if any part of the line is damaged. */
-function placeIn(line: string): Place {
+function parseLine(line: string): InvitationAddress {
   const [, place = '', port, database = '', query = '', user = '', password] =
     /^relay:\/\/(\[[^\]]+\]|[^:/?#]+):(\d+)\/([^?#]+)(?:\?([^#]*))?#(\S+)\.([\w-]+)$/.exec(line) ?? []
   if (password === undefined) throw new Error('it does not look like one')

@@ -1,21 +1,21 @@
 // The state of this machine's cluster, as commands ask for it, and one of its machines in words.
 
 import { isLoginRefused, withClient } from '../../../cluster/postgres/connection.ts'
-import { type ClusterStatus, statusOf } from '../../../cluster/postgres/status.ts'
-import { type Membership, placeText } from '../../../machine/cluster-file.ts'
-import { CommandError, exits } from '../../command.ts'
-import { dateTimeOf } from '../../text.ts'
-import { explained } from './server.ts'
+import { type ClusterStatus, clusterStatusOf } from '../../../cluster/postgres/status.ts'
+import { type ClusterMembership, clusterAddressText } from '../../../machine/cluster-file.ts'
+import { CommandError, exitCodes } from '../../command.ts'
+import { dateTimeText } from '../../text.ts'
+import { clusterError } from './server.ts'
 
-export async function clusterStatus(place: Membership): Promise<ClusterStatus> {
-  const found = await withClient(place, statusOf).catch((error) => {
-    const { message } = explained(error, place)
-    throw new CommandError(message, isLoginRefused(error, place) ? exits.denied : exits.notRunning)
+export async function clusterStatus(place: ClusterMembership): Promise<ClusterStatus> {
+  const found = await withClient(place, clusterStatusOf).catch((error) => {
+    const { message } = clusterError(error, place)
+    throw new CommandError(message, isLoginRefused(error, place) ? exitCodes.denied : exitCodes.notRunning)
   })
   if (found) return found
   throw new CommandError(
-    `${placeText(place)}: this machine, ${place.machine}, was removed there. Ask who runs the database to invite it again.`,
-    exits.denied,
+    `${clusterAddressText(place)}: this machine, ${place.machine}, was removed there. Ask who runs the database to invite it again.`,
+    exitCodes.denied,
   )
 }
 
@@ -25,9 +25,9 @@ export function machineText(
 ): string {
   const notes = [
     ...(name === own ? ['this one'] : []),
-    ...(revokedAt === undefined ? [] : [`removed ${dateTimeOf(revokedAt)}`]),
+    ...(revokedAt === undefined ? [] : [`removed ${dateTimeText(revokedAt)}`]),
     ...(version === undefined ? ['no daemon yet'] : [`agent-relay ${version}`]),
-    ...(seenAt === undefined ? [] : [`last seen ${dateTimeOf(seenAt)}`]),
+    ...(seenAt === undefined ? [] : [`last seen ${dateTimeText(seenAt)}`]),
   ]
   return notes.join(', ')
 }

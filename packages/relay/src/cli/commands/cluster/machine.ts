@@ -2,22 +2,27 @@
 
 import { realpathSync } from 'node:fs'
 import { credentialsPath, dataDir } from '@agent-relay/sdk/internal/discover'
-import { JoinUnsure, joinCluster, nameOfRole } from '../../../cluster/postgres/joining.ts'
-import { allowedTo, ClusterFile, type Membership, placeText } from '../../../machine/cluster-file.ts'
+import { JoinOutcomeUnknown, joinCluster, machineOfRole } from '../../../cluster/postgres/joining.ts'
+import {
+  ClusterFile,
+  type ClusterMembership,
+  clusterAddressText,
+  requestsAllowedTo,
+} from '../../../machine/cluster-file.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
-import { nextId } from '../../control-socket.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { nextCommandId } from '../../control-socket.ts'
 import { requirePerson } from '../../person.ts'
-import { askSecret } from '../../secret.ts'
+import { readSecret } from '../../secret.ts'
 import { oneLine } from '../../text.ts'
-import { httpArgs, httpWish } from '../daemon/http.ts'
-import { reachOrSpawn } from '../daemon/starting.ts'
+import { httpArguments, requestedHttpPort } from '../daemon/http.ts'
+import { reachOrSpawnDaemon } from '../daemon/starting.ts'
 import { allow } from './allow.ts'
-import { at, type InviteOptions, invitationOf, invite as inviteAs } from './invitation.ts'
+import { atOption, type InviteOptions, printInvitation as inviteAs, parseInvitation } from './invitation.ts'
 import { clusterStatus, machineText } from './machine-text.ts'
 import { revoke } from './revoke.ts'
-import { adminOf, explained, membership } from './server.ts'
+import { adminAddress, clusterError, requireMembership } from './server.ts'
 
 const invite: NamedCommand<InviteOptions> = {
   name: 'invite',
@@ -28,7 +33,7 @@ const invite: NamedCommand<InviteOptions> = {
       flags: '--workspace <name>',
       text: 'what that machine opens when it joins, with its key',
     },
-    at,
+    at: atOption,
   },
   examples: [
     'agent-relay machine invite ci-box --workspace frontend',
@@ -63,16 +68,16 @@ const list: NamedCommand = {
 
 export const machine: CliCommand = { commands: [list, invite, join, allow, revoke] }
 
-async function runList({ env, print }: Context): Promise<void> {
-  const place = membership(dataDir(env))
+async function runList({ env, print }: CommandContext): Promise<void> {
+  const place = requireMembership(dataDir(env))
   const found = await clusterStatus(place)
   const machines = found.machines.toSorted((a, b) => (a.name < b.name ? -1 : 1))
   if (print.isJson)
     return void (await print.json({
-      machines: machines.map((each) => ({ ...each, may: allowedTo(place, each) })),
+      machines: machines.map((each) => ({ ...each, may: requestsAllowedTo(place, each) })),
     }))
   const mayText = (each: (typeof machines)[number]) => {
-    const may = allowedTo(place, each)
+    const may = requestsAllowedTo(place, each)
     return may.length === 0 ? '' : `, may ${may.join(', ')} here`
   }
   await print.table(
@@ -81,24 +86,24 @@ async function runList({ env, print }: Context): Promise<void> {
   )
 }
 
-async function runInvite(context: Context<InviteOptions>): Promise<void> {
+async function runInvite(context: CommandContext<InviteOptions>): Promise<void> {
   const { args, options, env } = context
   // The invitation carries the workspace's key, so only a person may make it.
   if (options.workspace !== undefined) await requirePerson(env)
-  await inviteAs(context, adminOf(context, 'machine invite'), args[0] as string, options)
+  await inviteAs(context, adminAddress(context, 'machine invite'), args[0] as string, options)
 }
 
-async function runJoin(context: Context<JoinOptions>): Promise<void> {
+async function runJoin(context: CommandContext<JoinOptions>): Promise<void> {
   const { env, print } = context
   const file = new ClusterFile(new DataDirectory(dataDir(env)).path)
   const kept = file.read()
-  const invitation = invitationOf(await askSecret('The line that `machine invite` has printed', 'An invitation'))
+  const invitation = parseInvitation(await readSecret('The line that `machine invite` has printed', 'An invitation'))
   const { user, password, ...where } = invitation
   if (kept && !isSamePlace(kept, invitation))
     throw new CommandError(
-      `This machine belongs to the cluster at ${placeText(kept)} already, as ${kept.machine}. It can be let in again there under that name. ` +
+      `This machine belongs to the cluster at ${clusterAddressText(kept)} already, as ${kept.machine}. It can be let in again there under that name. ` +
         `To join as another one, use another data directory (RELAY_DATA_DIR), or remove ${file.path}`,
-      exits.config,
+      exitCodes.config,
     )
   try {
     const joined = await joinCluster(invitation)
@@ -106,45 +111,48 @@ async function runJoin(context: Context<JoinOptions>): Promise<void> {
     const owner = { ...(admin ? { admin } : {}), ...(adminHost ? { adminHost } : {}) }
     const own = { user: joined.user, password: joined.password as string, machine: joined.machine }
     file.write({ ...where, ...own, ...owner, ...(allows ? { allows } : {}) })
-    const answer = { cluster: placeText(where), machine: joined.machine }
+    const answer = { cluster: clusterAddressText(where), machine: joined.machine }
     if (!print.isJson) await print.line(`This machine is ${answer.machine} in the cluster at ${answer.cluster}.`)
     if (kept) print.say('A daemon that runs here takes that up when it starts again: agent-relay daemon restart')
-    const opened = joined.parcel && !kept ? await unpack(context, joined.parcel) : undefined
+    const opened = joined.parcel && !kept ? await openInvitedWorkspace(context, joined.parcel) : undefined
     if (print.isJson) return void (await print.json({ ...answer, ...opened }))
     if (!opened)
       print.say('Its workspaces: agent-relay workspace list. To use one here: agent-relay workspace open NAME')
   } catch (error) {
     const { code = '', message } = error as { code?: string; message: string }
-    if (error instanceof JoinUnsure)
+    if (error instanceof JoinOutcomeUnknown)
       throw new CommandError(
         `Whether this machine has joined is not known: the server did not answer the last question (${message}), and its password is lost with ` +
           'that. Try the same line again; if it is refused, have the machine let in again: agent-relay machine revoke NAME, agent-relay machine invite NAME',
-        exits.notRunning,
+        exitCodes.notRunning,
       )
-    if (ofOtherVersion.has(code))
+    if (otherVersionCodes.has(code))
       throw new CommandError(
         'This invitation was made by another version of Agent Relay. Ask for one of this version: agent-relay machine invite NAME',
-        exits.denied,
+        exitCodes.denied,
       )
     if (code === '28P01' || /invitation/.test(message))
       throw new CommandError(
         'This invitation was used before, has been replaced by a newer one, or is older than ten minutes. Ask for another: agent-relay machine invite NAME',
-        exits.denied,
+        exitCodes.denied,
       )
-    throw explained(error, invitation)
+    throw clusterError(error, invitation)
   }
 }
 
 /** Opens the workspace that the invitation is for, starting a daemon if none runs, and keeps its key if the person agrees. */
-async function unpack(
-  { env, print, options }: Context<JoinOptions>,
+async function openInvitedWorkspace(
+  { env, print, options }: CommandContext<JoinOptions>,
   { workspace, id, key }: NonNullable<Awaited<ReturnType<typeof joinCluster>>['parcel']>,
 ) {
-  const isKept = await wantsKey(workspace, options.yes)
-  const wish = httpWish({}, env, {})
-  const { link } = await reachOrSpawn(env, httpArgs(wish), (text) => print.say(text))
+  const isKept = await askToKeepKey(workspace, options.yes)
+  const wish = requestedHttpPort({}, env, {})
+  const { link } = await reachOrSpawnDaemon(env, httpArguments(wish), (text) => print.say(text))
   try {
-    await print.during(`opening ${workspace}`, link.call('workspace.open', { workspace, mustExist: true }, nextId('c')))
+    await print.during(
+      `opening ${workspace}`,
+      link.call('workspace.open', { workspace, mustExist: true }, nextCommandId('c')),
+    )
   } finally {
     await link.close()
   }
@@ -157,7 +165,7 @@ async function unpack(
 }
 
 /** Asks whether to keep the key, whose holder acts in the workspace as a person. A script cannot be asked, and keeps it only with `--yes`. */
-async function wantsKey(workspace: string, isYes = false): Promise<boolean> {
+async function askToKeepKey(workspace: string, isYes = false): Promise<boolean> {
   if (isYes || !process.stdin.isTTY) return isYes
   const prompts = await import('@clack/prompts')
   const message = `Keep the key of ${workspace} on this machine too? With it you act there as a person, and answer what agents ask.`
@@ -165,12 +173,12 @@ async function wantsKey(workspace: string, isYes = false): Promise<boolean> {
 }
 
 /** PostgreSQL's codes for a function that is missing, or that an invitation may not execute: another version made the cluster or the invitation. */
-const ofOtherVersion = new Set(['42501', '42883'])
+const otherVersionCodes = new Set(['42501', '42883'])
 
 /**
  * Whether the invitation leads to this machine's cluster under its own name. A removed machine comes back under that name alone, because what it has
  * stored names it.
  */
-function isSamePlace(kept: Membership, invitation: ReturnType<typeof invitationOf>): boolean {
-  return placeText(kept) === placeText(invitation) && nameOfRole(invitation.user) === kept.machine
+function isSamePlace(kept: ClusterMembership, invitation: ReturnType<typeof parseInvitation>): boolean {
+  return clusterAddressText(kept) === clusterAddressText(invitation) && machineOfRole(invitation.user) === kept.machine
 }

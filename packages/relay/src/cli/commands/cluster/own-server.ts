@@ -6,22 +6,22 @@ import { userInfo } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { type Env, readForeignText } from '@agent-relay/sdk/internal/discover'
 import { type Client, type ServerAddress, withClient } from '../../../cluster/postgres/connection.ts'
-import { placeText } from '../../../machine/cluster-file.ts'
-import { CommandError, exits } from '../../command.ts'
+import { clusterAddressText } from '../../../machine/cluster-file.ts'
+import { CommandError, exitCodes } from '../../command.ts'
 
 const socketFolders = ['/var/run/postgresql', '/tmp']
 const socketName = /^\.s\.PGSQL\.(\d+)$/
 const portDefault = 5432
 /** A database that every server has. */
-const maintenance = 'postgres'
+const maintenanceDatabase = 'postgres'
 const database = 'relay'
 
 /** The address of a server that can hold a cluster, with a database of its own for it. */
-export async function ownServer(env: Env, again: string): Promise<Omit<ServerAddress, 'password'>> {
+export async function findLocalPostgres(env: Env, again: string): Promise<Omit<ServerAddress, 'password'>> {
   const user = env.PGUSER || userInfo().username
   let closed: ServerAddress | undefined
-  for (const place of placesOf(env)) {
-    const address = { ...place, database: maintenance, user, password: env.PGPASSWORD }
+  for (const place of candidateAddresses(env)) {
+    const address = { ...place, database: maintenanceDatabase, user, password: env.PGPASSWORD }
     const found = await withClient(address, makeDatabase).catch((error: { code?: string; message: string }) => {
       if (isNobodyThere(error)) return undefined
       closed ??= address
@@ -30,17 +30,17 @@ export async function ownServer(env: Env, again: string): Promise<Omit<ServerAdd
     if (found) return { ...place, database, user }
     if (found === false) closed ??= address
   }
-  throw new CommandError(closed ? closedText(closed, again) : noneText(env, again), exits.config)
+  throw new CommandError(closed ? closedText(closed, again) : noPostgresText(env, again), exitCodes.config)
 }
 
 /** The server that the person has named, else the Unix sockets: any local user may have a port, and would be sent the whole workspace. */
-function placesOf(env: Env): Pick<ServerAddress, 'host' | 'port'>[] {
+function candidateAddresses(env: Env): Pick<ServerAddress, 'host' | 'port'>[] {
   if (env.PGHOST) return [{ host: env.PGHOST, port: Number(env.PGPORT || portDefault) }]
-  return socketFolders.flatMap((folder) => socketsIn(folder).map((port) => ({ host: folder, port })))
+  return socketFolders.flatMap((folder) => postgresPortsIn(folder).map((port) => ({ host: folder, port })))
 }
 
 /** The ports of sockets whose servers this person, root or the account `postgres` has started: anybody may put a socket into /tmp. */
-export function socketsIn(folder: string, owners = [process.getuid?.(), 0, accountOf('postgres')]): number[] {
+export function postgresPortsIn(folder: string, owners = [process.getuid?.(), 0, accountOf('postgres')]): number[] {
   try {
     return readdirSync(folder).flatMap((name) => {
       const [, port] = socketName.exec(name) ?? []
@@ -77,7 +77,7 @@ function closedText(address: ServerAddress, again: string): string {
   const { user, host, port } = address
   const at = host.startsWith('/') && port !== portDefault ? ` --port ${port}` : ''
   return (
-    `There is a PostgreSQL on this machine (${placeText({ ...address, database })}), and ${user} may make nothing in it. This lets you, and goes on:\n` +
+    `There is a PostgreSQL on this machine (${clusterAddressText({ ...address, database })}), and ${user} may make nothing in it. This lets you, and goes on:\n` +
     `  sudo -u postgres createuser${at} --createrole --createdb ${user} && ${again}\n` +
     `If there is such a role already: sudo -u postgres psql${at} -c 'ALTER ROLE "${user}" CREATEROLE CREATEDB'`
   )
@@ -97,7 +97,7 @@ const installers: [string, (user: string) => string][] = [
   ['brew', () => 'brew install postgresql@17 && brew services start postgresql@17'],
 ]
 
-function noneText(env: Env, again: string): string {
+function noPostgresText(env: Env, again: string): string {
   const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
   const install = installers.find(([program]) => folders.some((folder) => existsSync(join(folder, program))))
   const elsewhere = 'One elsewhere: agent-relay cluster init postgres://admin@db.example:5432/relay'

@@ -4,10 +4,10 @@
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { giveWorkspace } from '../../../cluster/postgres/machines.ts'
 import { migrate } from '../../../cluster/postgres/schema.ts'
-import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
-import { yes } from '../../options.ts'
+import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { yesOption } from '../../options.ts'
 import { requirePerson } from '../../person.ts'
-import { adminOf, asAdmin, membership, sayUnlimited } from './server.ts'
+import { adminAddress, requireMembership, warnOfOutdatedRoles, withAdmin } from './server.ts'
 
 interface RaiseOptions {
   owner?: string
@@ -17,30 +17,33 @@ interface RaiseOptions {
 export const raise: NamedCommand<RaiseOptions> = {
   name: 'raise',
   args: '<workspace> [url]',
-  takes: 'projects',
+  argumentKind: 'projects',
   text: 'give a shared workspace the newest format and an owner machine; daemons of older versions stop there until they are updated',
-  options: { owner: { flags: '--owner <machine>', text: 'the machine that owns it from now on (else this one)' }, yes },
+  options: {
+    owner: { flags: '--owner <machine>', text: 'the machine that owns it from now on (else this one)' },
+    yes: yesOption,
+  },
   examples: ['agent-relay cluster raise team', 'agent-relay cluster raise team --owner ci-box --yes'],
   actsForNoAgent: true,
   run,
 }
 
-async function run(context: Context<RaiseOptions>): Promise<void> {
+async function run(context: CommandContext<RaiseOptions>): Promise<void> {
   const { args, options, env, print } = context
   const workspace = args[0] as string
   await requirePerson(env)
-  const owner = options.owner ?? membership(dataDir(env)).machine
-  const server = adminOf(context, 'cluster raise')
+  const owner = options.owner ?? requireMembership(dataDir(env)).machine
+  const server = adminAddress(context, 'cluster raise')
   if (!options.yes) await confirm(workspace, owner)
-  const before = await asAdmin(context, server, async (client) => {
+  const before = await withAdmin(context, server, async (client) => {
     // Migrated first, because the newest tables bring the functions of the newest format.
-    sayUnlimited(context, await migrate(client))
+    warnOfOutdatedRoles(context, await migrate(client))
     return giveWorkspace(client, workspace, owner)
   })
   if (before === undefined)
     throw new CommandError(
       `The cluster has no workspace ${workspace} of a format that this version knows, or no machine ${owner}. See: agent-relay cluster status`,
-      exits.refused,
+      exitCodes.refused,
     )
   if (print.isJson) return void (await print.json({ workspace, owner, before }))
   await print.line(`${workspace} belongs to ${owner} now, and each of its entries is judged.`)
@@ -50,10 +53,10 @@ async function confirm(workspace: string, owner: string): Promise<void> {
   if (!process.stdin.isTTY)
     throw new CommandError(
       `Daemons of older versions would stop at ${workspace}, and nobody can be asked here. To do it: agent-relay cluster raise ${workspace} --owner ${owner} --yes`,
-      exits.usage,
+      exitCodes.usage,
     )
   const prompts = await import('@clack/prompts')
   const message = `Raise ${workspace}, with ${owner} as its owner? Machines whose Agent Relay is older stop there until they are updated.`
   if ((await prompts.confirm({ message, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. Nothing was changed.', exits.refused)
+    throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
 }

@@ -13,21 +13,21 @@ const probeMs = 5_000
 /** PostgreSQL's SSLRequest, the first message of a client that wants TLS. */
 const wantsTls = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
-export type Reachable = { address: ServerAddress; lines?: undefined } | { lines: string[] }
+export type ReachResult = { address: ServerAddress; lines?: undefined } | { lines: string[] }
 
-interface Own {
+interface OwnAddress {
   host: string
   /** The network as in pg_hba.conf: `192.168.1.0/24`. */
   network: string
 }
 
 /** Tries the server as another machine would. `invited` is its address with an invitation's login, `client` the administrator's connection. */
-export async function reachFromElsewhere(
+export async function checkReachable(
   client: Client,
   invited: ServerAddress,
   at: string | undefined,
-): Promise<Reachable> {
-  if (at === undefined && !isOfThisMachine(invited.host)) return { address: invited }
+): Promise<ReachResult> {
+  if (at === undefined && !isThisMachine(invited.host)) return { address: invited }
   const hosts = at === undefined ? ownAddresses() : [{ host: at, network: ownAddresses()[0]?.network ?? 'samenet' }]
   const [first] = hosts
   if (!first)
@@ -36,13 +36,13 @@ export async function reachFromElsewhere(
   let why = ''
   for (const { host } of hosts) {
     // Where the server itself does not listen, another local user's program may, and pass connections on to it.
-    if (!isOfThisMachine(host) && !['*', '0.0.0.0', host].some((each) => listens.includes(each))) {
+    if (!isThisMachine(host) && !['*', '0.0.0.0', host].some((each) => listens.includes(each))) {
       why ||= 'the server does not listen there'
       continue
     }
     const address = { ...invited, host }
     try {
-      const known = isOfThisMachine(host) ? address : { ...address, ...(await identityOf(address)) }
+      const known = isThisMachine(host) ? address : { ...address, ...(await serverIdentity(address)) }
       await withClient(known, async () => {})
       return { address: known }
     } catch (error) {
@@ -52,11 +52,11 @@ export async function reachFromElsewhere(
   return { lines: await linesToChange(client, invited, first, why) }
 }
 
-function isOfThisMachine(host: string): boolean {
+function isThisMachine(host: string): boolean {
   return host.startsWith('/') || isLoopback(host)
 }
 
-function ownAddresses(): Own[] {
+function ownAddresses(): OwnAddress[] {
   const all = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
   return all
     .filter(({ family, internal }) => family === 'IPv4' && !internal)
@@ -70,8 +70,12 @@ function networkOf(address: string, bits: number): string {
 }
 
 /** The certificate authority and name by which others know the server: as this machine does, else by the server's own certificate. */
-async function identityOf({ host, port, ca }: ServerAddress): Promise<Pick<ServerAddress, 'ca' | 'certificateName'>> {
-  const socket = await secured(host, port, ca)
+async function serverIdentity({
+  host,
+  port,
+  ca,
+}: ServerAddress): Promise<Pick<ServerAddress, 'ca' | 'certificateName'>> {
+  const socket = await openTls(host, port, ca)
   const { authorized, authorizationError } = socket
   const certificate = socket.getPeerCertificate()
   socket.destroy()
@@ -96,7 +100,7 @@ function nameIn({ subjectaltname = '', subject }: PeerCertificate): string {
 }
 
 /** Opens a TLS connection as a client of PostgreSQL does, and verifies nothing yet. */
-function secured(host: string, port: number, ca: string | undefined): Promise<TLSSocket> {
+function openTls(host: string, port: number, ca: string | undefined): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port })
     socket.setTimeout(probeMs, () => socket.destroy(new Error('it does not answer')))
@@ -119,7 +123,7 @@ function secured(host: string, port: number, ca: string | undefined): Promise<TL
 async function linesToChange(
   client: Client,
   server: ServerAddress,
-  { host, network }: Own,
+  { host, network }: OwnAddress,
   why: string,
 ): Promise<string[]> {
   const [listens, ssl] = [await setting(client, 'listen_addresses'), await setting(client, 'ssl')]

@@ -2,13 +2,13 @@
 
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import type { Link } from '@agent-relay/sdk/wire'
-import { CommandError, type Context, type NamedCommand } from '../../command.ts'
-import { sayVersion } from '../../connection.ts'
-import { control, nextId } from '../../control-socket.ts'
-import { type Failure, failureOf } from '../../exit.ts'
+import { type CommandContext, CommandError, type NamedCommand } from '../../command.ts'
+import { warnOfOtherVersion } from '../../connection.ts'
+import { connectControl, nextCommandId } from '../../control-socket.ts'
+import { type CommandFailure, describeFailure } from '../../exit.ts'
 import { requirePerson } from '../../person.ts'
-import type { Print } from '../../print.ts'
-import { counted, oneLine } from '../../text.ts'
+import type { Printer } from '../../print.ts'
+import { countedText, oneLine } from '../../text.ts'
 
 type Reconciled = OutputOf<'workspace.reconcile'>
 
@@ -19,7 +19,7 @@ interface ReconcileOptions {
 export const reconcile: NamedCommand<ReconcileOptions> = {
   name: 'reconcile',
   args: '[workspace]',
-  takes: 'projects',
+  argumentKind: 'projects',
   text: 'the database of shared workspaces has lost what it had acknowledged: bring back what this machine has stored there, in one of them or in all that need it',
   options: {
     force: {
@@ -32,15 +32,15 @@ export const reconcile: NamedCommand<ReconcileOptions> = {
   run,
 }
 
-const entries = (count: number) => counted(count, 'entry').replace('entrys', 'entries')
+const entries = (count: number) => countedText(count, 'entry').replace('entrys', 'entries')
 
-async function run({ args, options, env, print }: Context<ReconcileOptions>): Promise<void> {
+async function run({ args, options, env, print }: CommandContext<ReconcileOptions>): Promise<void> {
   await requirePerson(env)
-  const link = await control(env)
+  const link = await connectControl(env)
   try {
-    sayVersion(print, link.welcome.version)
+    warnOfOtherVersion(print, link.welcome.version)
     const ask = (workspace: string) => {
-      const asked = link.call('workspace.reconcile', { workspace, force: options.force }, nextId('c'))
+      const asked = link.call('workspace.reconcile', { workspace, force: options.force }, nextCommandId('c'))
       return print.during(`reconciling ${oneLine(workspace)}`, asked, () => progress(link, workspace))
     }
     const [workspace] = args
@@ -54,17 +54,17 @@ async function run({ args, options, env, print }: Context<ReconcileOptions>): Pr
 }
 
 /** Reconciles every shared workspace. One that is refused, since somebody is connected to it for example, does not stop the others. */
-async function runAll(link: Link, ask: (workspace: string) => Promise<Reconciled>, print: Print): Promise<void> {
-  const { workspaces } = await link.call('daemon.status', {}, nextId('c'))
+async function runAll(link: Link, ask: (workspace: string) => Promise<Reconciled>, print: Printer): Promise<void> {
+  const { workspaces } = await link.call('daemon.status', {}, nextCommandId('c'))
   const all: Reconciled[] = []
-  const refused: (Failure & { name: string })[] = []
+  const refused: (CommandFailure & { name: string })[] = []
   for (const { name } of workspaces.filter(({ shared }) => shared))
     try {
       const done = await ask(name)
       all.push(done)
       if (!print.isJson) await tell(print, done)
     } catch (error) {
-      refused.push({ name, ...(await failureOf(error)) })
+      refused.push({ name, ...(await describeFailure(error)) })
     }
   if (print.isJson) {
     const errors = refused.map(({ name, code, text }) => ({ name, error: { code, message: print.typed(text) } }))
@@ -73,16 +73,16 @@ async function runAll(link: Link, ask: (workspace: string) => Promise<Reconciled
   const [first] = refused
   if (!first) return
   const texts = refused.map(({ name, text }) => `${oneLine(name)}: ${text}`)
-  throw new CommandError(texts.join('\n'), first.exit, { isAnswered: true })
+  throw new CommandError(texts.join('\n'), first.exit, { isPrintedAsJson: true })
 }
 
 async function progress(link: Link, workspace: string): Promise<string | undefined> {
-  const { workspaces } = await link.call('daemon.status', {}, nextId('c'))
+  const { workspaces } = await link.call('daemon.status', {}, nextCommandId('c'))
   const found = workspaces.find(({ name }) => name === workspace)?.reconciling
   return found && `${found.done} of ${entries(found.of)}`
 }
 
-async function tell(print: Print, { name, lost, restored, others, left, kept }: Reconciled): Promise<void> {
+async function tell(print: Printer, { name, lost, restored, others, left, kept }: Reconciled): Promise<void> {
   const workspace = oneLine(name)
   if (kept === undefined && lost === 0)
     return void (await print.line(`The database has all of "${workspace}" that this machine has seen.`))

@@ -4,16 +4,16 @@ import { userInfo } from 'node:os'
 import { dataDir, type Env, readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
 import { type Client, type ServerAddress, withClient } from '../../../cluster/postgres/connection.ts'
 import { faultOf } from '../../../cluster/postgres/faults.ts'
-import { ClusterFile, type Membership, placeText } from '../../../machine/cluster-file.ts'
-import { CommandError, type Context, exits } from '../../command.ts'
-import { askSecret } from '../../secret.ts'
+import { ClusterFile, type ClusterMembership, clusterAddressText } from '../../../machine/cluster-file.ts'
+import { type CommandContext, CommandError, exitCodes } from '../../command.ts'
+import { readSecret } from '../../secret.ts'
 
 /** The address from a URL like `postgres://admin@db.example:5432/relay`; missing parts come from the variables that all PostgreSQL programs read. */
-export function serverOf(url: string | undefined, env: Env): ServerAddress {
+export function parseServerUrl(url: string | undefined, env: Env): ServerAddress {
   if (url === undefined && !env.PGHOST)
     throw new CommandError(
       'Where is the PostgreSQL? Name it: agent-relay cluster init postgres://admin@db.example:5432/relay',
-      exits.usage,
+      exitCodes.usage,
     )
   const parts = url === undefined ? {} : partsOf(url)
   return {
@@ -32,7 +32,7 @@ function partsOf(url: string): Partial<ServerAddress> {
   if (!found || !isDecodable(url))
     throw new CommandError(
       'This is no address of a PostgreSQL. It looks like this: postgres://admin@db.example:5432/relay',
-      exits.usage,
+      exitCodes.usage,
     )
   const [, who = '', host = '', port, database = '', query = ''] = found
   const [user = '', password] = who.split(':')
@@ -41,7 +41,7 @@ function partsOf(url: string): Partial<ServerAddress> {
     throw new CommandError(
       'A password in an argument can be read by everybody on this machine, and stays in the history of the shell. Leave it out: ' +
         'it is asked for, or read from stdin, PGPASSWORD or ~/.pgpass. The one that you have typed should be changed.',
-      exits.usage,
+      exitCodes.usage,
     )
   return {
     host: more.get('host') ?? decodeURIComponent(host.replace(/^\[(.*)\]$/, '$1')),
@@ -62,7 +62,7 @@ function isDecodable(url: string): boolean {
 }
 
 /** The text of a certificate file that the person named. */
-export function certificateIn(path: string | undefined): string | undefined {
+export function readCertificate(path: string | undefined): string | undefined {
   if (path === undefined) return undefined
   try {
     const text = readForeignText(path, { bytesMax: 64 * 1024, mayBeLink: true })
@@ -72,13 +72,13 @@ export function certificateIn(path: string | undefined): string | undefined {
   }
   throw new CommandError(
     `${path} holds no certificate. Name a file that begins: -----BEGIN CERTIFICATE-----`,
-    exits.usage,
+    exitCodes.usage,
   )
 }
 
 /** Works on the database as its administrator. Asks for the password only if the server wants one that is not known. */
-export async function asAdmin<T>(
-  { env }: Pick<Context, 'env'>,
+export async function withAdmin<T>(
+  { env }: Pick<CommandContext, 'env'>,
   address: ServerAddress,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
@@ -86,25 +86,25 @@ export async function asAdmin<T>(
   try {
     return await withClient({ ...address, password: known }, work)
   } catch (error) {
-    if (known !== undefined || !wantsPassword(error)) throw explained(error, address)
+    if (known !== undefined || !wantsPassword(error)) throw clusterError(error, address)
   }
-  const password = await askSecret(`Password of ${address.user} at ${placeText(address)}`, 'A password')
+  const password = await readSecret(`Password of ${address.user} at ${clusterAddressText(address)}`, 'A password')
   try {
     return await withClient({ ...address, password }, work)
   } catch (error) {
-    throw explained(error, address)
+    throw clusterError(error, address)
   }
 }
 
 /** The administrator's address in this machine's cluster, from the second argument or the cluster file; `command` is quoted in the refusal. */
-export function adminOf({ args, env }: Pick<Context, 'args' | 'env'>, command: string): ServerAddress {
-  const place = membership(dataDir(env))
-  const named = args[1] === undefined ? undefined : serverOf(args[1], env)
+export function adminAddress({ args, env }: Pick<CommandContext, 'args' | 'env'>, command: string): ServerAddress {
+  const place = requireMembership(dataDir(env))
+  const named = args[1] === undefined ? undefined : parseServerUrl(args[1], env)
   const user = named?.user ?? place.admin ?? env.PGUSER
   if (user === undefined)
     throw new CommandError(
-      `Who administers the database? Say it: agent-relay ${command} ${args[0]} postgres://admin@${placeText(place)}`,
-      exits.usage,
+      `Who administers the database? Say it: agent-relay ${command} ${args[0]} postgres://admin@${clusterAddressText(place)}`,
+      exitCodes.usage,
     )
   const { host, port, database, ca, certificateName } = { ...place, host: place.adminHost ?? place.host, ...named }
   const known = { ...(ca === undefined ? {} : { ca }), ...(certificateName === undefined ? {} : { certificateName }) }
@@ -112,13 +112,13 @@ export function adminOf({ args, env }: Pick<Context, 'args' | 'env'>, command: s
 }
 
 /** This machine's place in its cluster. */
-export function membership(directory: string): Membership {
+export function requireMembership(directory: string): ClusterMembership {
   const found = new ClusterFile(directory).read()
   if (found) return found
   throw new CommandError(
     'This machine belongs to no cluster. To make one: agent-relay cluster init postgres://admin@db.example:5432/relay. ' +
       'To join one that is there: agent-relay machine join',
-    exits.config,
+    exitCodes.config,
   )
 }
 
@@ -133,14 +133,14 @@ function wantsPassword(error: unknown): boolean {
 }
 
 /** After a migration, names the machines whose roles could not be brought up to date because another administrator made them. */
-export function sayUnlimited({ print }: Pick<Context, 'print'>, machines: readonly string[]): void {
+export function warnOfOutdatedRoles({ print }: Pick<CommandContext, 'print'>, machines: readonly string[]): void {
   if (machines.length > 0)
     print.say(
       `Another administrator has made the roles of ${machines.join(', ')}. They keep the limits of an older version until that one runs: agent-relay cluster init`,
     )
 }
 
-export function explained(error: unknown, address: ServerAddress): Error {
+export function clusterError(error: unknown, address: ServerAddress): Error {
   if (error instanceof CommandError) return error
-  return new CommandError(`${placeText(address)}: ${faultOf(error, address).text}`, exits.notRunning)
+  return new CommandError(`${clusterAddressText(address)}: ${faultOf(error, address).text}`, exitCodes.notRunning)
 }

@@ -2,20 +2,20 @@
 
 import { uptimeText } from '@agent-relay/sdk/internal/client'
 import type { Env } from '@agent-relay/sdk/internal/discover'
-import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
-import { sayFaults, sayVersion } from '../../connection.ts'
-import { control } from '../../control-socket.ts'
-import type { Print } from '../../print.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { printWorkspaceFaults, warnOfOtherVersion } from '../../connection.ts'
+import { connectControl } from '../../control-socket.ts'
+import type { Printer } from '../../print.ts'
 import { withTilde } from '../../text.ts'
 import { warnEndsUnattended } from './foreground.ts'
 import { logPath } from './log-file.ts'
 import { logs } from './logs.ts'
 import { restartDaemon } from './restarting.ts'
-import { run } from './run.ts'
+import { runCommand } from './run.ts'
 import { installService } from './service.ts'
 import { start } from './start.ts'
-import { isMemory } from './starting.ts'
-import { statusOf, stop } from './stop.ts'
+import { isMemoryRelay } from './starting.ts'
+import { daemonStatus, stop } from './stop.ts'
 import { upgrade } from './upgrade.ts'
 
 const restart: NamedCommand = {
@@ -35,29 +35,31 @@ const status: NamedCommand = {
   run: runStatus,
 }
 
-export const daemon: CliCommand = { commands: [start, stop, restart, upgrade, status, logs, installService, run] }
+export const daemon: CliCommand = {
+  commands: [start, stop, restart, upgrade, status, logs, installService, runCommand],
+}
 
-async function runRestart({ env, print }: Context): Promise<void> {
-  if (isMemory(env))
+async function runRestart({ env, print }: CommandContext): Promise<void> {
+  if (isMemoryRelay(env))
     throw new CommandError(
       'A relay in memory ends with its process. Start a new one: agent-relay daemon start --memory',
-      exits.usage,
+      exitCodes.usage,
     )
   const { pid, version, workspaces } = await restartDaemon(env, print)
   if (print.isJson) await print.json({ pid, version, workspaces })
   else print.say(`The daemon runs (pid ${pid}). Open: ${workspaces.join(', ') || 'no workspace'}.`)
 }
 
-async function runStatus({ env, print }: Context): Promise<void> {
-  const link = await control(env)
-  const found = await statusOf(link)
+async function runStatus({ env, print }: CommandContext): Promise<void> {
+  const link = await connectControl(env)
+  const found = await daemonStatus(link)
   await link.close()
-  sayVersion(print, found.version)
+  warnOfOtherVersion(print, found.version)
   if (print.isJson) return void (await print.json(found))
   await sayStatus(print, found, env)
 }
 
-async function sayStatus(print: Print, found: Awaited<ReturnType<typeof statusOf>>, env: Env): Promise<void> {
+async function sayStatus(print: Printer, found: Awaited<ReturnType<typeof daemonStatus>>, env: Env): Promise<void> {
   const { version: running, pid, uptimeMs, residentMb, lagMs, workspaces } = found
   const open = workspaces.filter((workspace) => workspace.open).map(({ name }) => name)
   const damaged = workspaces.filter(({ fault }) => fault !== undefined).map(({ name }) => name)
@@ -75,6 +77,6 @@ async function sayStatus(print: Print, found: Awaited<ReturnType<typeof statusOf
       ...(shut.length > 0 ? [['not open', shut.join(', ')]] : []),
     ],
   )
-  sayFaults(print, workspaces)
+  printWorkspaceFaults(print, workspaces)
   warnEndsUnattended(print, found.endsUnattended)
 }

@@ -4,13 +4,26 @@ import { credentialsPath, dataDir, type Env, homeWorkspace } from '@agent-relay/
 import type { Daemon } from '../../../daemon/daemon.ts'
 import { collectWhenIdle } from '../../../machine/idle-memory.ts'
 import { vendorHomes } from '../../../machine/vendor-homes.ts'
-import { type CliOptions, CommandError, type Context, exits } from '../../command.ts'
-import { chooseWorkspace, loginName, sayFaults, sayVersion } from '../../connection.ts'
-import { nextId } from '../../control-socket.ts'
-import { awaitEnding, outliveTasks } from '../../ending.ts'
-import type { Print } from '../../print.ts'
-import { type HttpOptions, hasHttpWish, httpOptions, httpWish, portMoved, portStays } from './http.ts'
-import { forgetMemory, keepLauncher, type OpenedWorkspace, reachAndOpen, reachOrBecome } from './starting.ts'
+import { type CliOptions, type CommandContext, CommandError, exitCodes } from '../../command.ts'
+import { chooseWorkspace, loginName, printWorkspaceFaults, warnOfOtherVersion } from '../../connection.ts'
+import { nextCommandId } from '../../control-socket.ts'
+import { endingSignal, reportFailedTasks } from '../../ending.ts'
+import type { Printer } from '../../print.ts'
+import {
+  asksForHttpPort,
+  type HttpOptions,
+  httpOptions,
+  portMovedText,
+  portStaysText,
+  requestedHttpPort,
+} from './http.ts'
+import {
+  type OpenedWorkspace,
+  reachAndOpenWorkspace,
+  reachOrRunDaemon,
+  refreshEditorLauncher,
+  removeMemoryDirectory,
+} from './starting.ts'
 
 /** The options of both commands that start a daemon: `daemon start` and `up`. */
 export interface UpOptions extends HttpOptions {
@@ -25,13 +38,13 @@ export const upOptions: CliOptions<UpOptions> = {
 }
 
 /** The opened workspace, and the address of the daemon's HTTP port. */
-export type Served = OpenedWorkspace & { url?: string }
+export type ServedWorkspace = OpenedWorkspace & { url?: string }
 
 /** Shows the workspace until `end`. `isOwn`: this process is the daemon. */
-export type Show = (served: Served, isOwn: boolean, end: AbortSignal) => Promise<void>
+export type ShowWorkspace = (served: ServedWorkspace, isOwn: boolean, end: AbortSignal) => Promise<void>
 
 /** Warns that a daemon which `serve --start` started ends some time after the last session. */
-export function warnEndsUnattended(print: Print, endsUnattended = false): void {
+export function warnEndsUnattended(print: Printer, endsUnattended = false): void {
   if (endsUnattended)
     print.say(
       'A session started this daemon: it ends ten minutes after the last one. To keep it: agent-relay daemon restart',
@@ -39,15 +52,22 @@ export function warnEndsUnattended(print: Print, endsUnattended = false): void {
 }
 
 /** Runs the daemon or finds it, in the data directory of `env`, and shows the workspace until the end. The directory of a relay in memory is removed then. */
-export async function inForeground(context: Context<UpOptions>, env: Env, show: Show): Promise<void> {
+export async function runInForeground(
+  context: CommandContext<UpOptions>,
+  env: Env,
+  show: ShowWorkspace,
+): Promise<void> {
   const { options, print } = context
   print.neverBlock()
-  const ending = awaitEnding()
+  const ending = endingSignal()
   const onTrouble = (error: Error) => print.say(error.message)
-  outliveTasks(onTrouble)
+  reportFailedTasks(onTrouble)
   const stopped = new AbortController()
   let failure: Error | undefined
-  const http = httpWish(options, env, { home: chooseWorkspace(context, env).project, isThrowAway: options.memory })
+  const http = requestedHttpPort(options, env, {
+    home: chooseWorkspace(context, env).project,
+    isThrowAway: options.memory,
+  })
   // Imported here because the help and the completion of this command do not need it.
   const { Daemon } = await import('../../../daemon/daemon.ts')
   const start = () =>
@@ -58,7 +78,7 @@ export async function inForeground(context: Context<UpOptions>, env: Env, show: 
       isMemory: options.memory,
       human: loginName(),
       http,
-      opens: options.memory ? [] : [homeWorkspace],
+      initialWorkspaces: options.memory ? [] : [homeWorkspace],
       onStop: (_, error) => {
         failure = error
         stopped.abort()
@@ -67,26 +87,26 @@ export async function inForeground(context: Context<UpOptions>, env: Env, show: 
     })
   let daemon: Daemon | undefined
   try {
-    const reaching = reachAndOpen(() => reachOrBecome(env, start, (text) => print.say(text)), context, env)
+    const reaching = reachAndOpenWorkspace(() => reachOrRunDaemon(env, start, (text) => print.say(text)), context, env)
     const { link, opened, ...reached } = await (options.quiet ? reaching : print.during('starting', reaching))
     daemon = reached.daemon
-    if (daemon && !options.memory) keepLauncher(env, onTrouble)
-    sayVersion(print, link.welcome.version)
-    const { http: port, endsUnattended, workspaces } = await link.call('daemon.status', {}, nextId('c'))
+    if (daemon && !options.memory) refreshEditorLauncher(env, onTrouble)
+    warnOfOtherVersion(print, link.welcome.version)
+    const { http: port, endsUnattended, workspaces } = await link.call('daemon.status', {}, nextCommandId('c'))
     warnEndsUnattended(print, endsUnattended)
     // A daemon in this process has told its faults when it started.
-    if (!daemon) sayFaults(print, workspaces)
+    if (!daemon) printWorkspaceFaults(print, workspaces)
     void link.close()
     collectWhenIdle()
-    const moved = daemon && portMoved(http, port?.port)
+    const moved = daemon && portMovedText(http, port?.port)
     if (moved !== undefined) print.say(moved)
-    if (!daemon && hasHttpWish(options)) print.say(portStays(port?.url))
+    if (!daemon && asksForHttpPort(options)) print.say(portStaysText(port?.url))
     await show({ ...opened, url: port?.url }, daemon !== undefined, AbortSignal.any([ending, stopped.signal]))
     if (daemon && !options.quiet) print.say(stopped.signal.aborted ? 'stopping, as asked.' : 'stopping.')
   } finally {
     await daemon?.stop()
-    if (options.memory) forgetMemory(env)
-    print.farewell()
+    if (options.memory) removeMemoryDirectory(env)
+    print.exitAfterLastLines()
   }
-  if (failure) throw new CommandError(`The relay had to stop: ${failure.message}`, exits.refused)
+  if (failure) throw new CommandError(`The relay had to stop: ${failure.message}`, exitCodes.refused)
 }

@@ -2,7 +2,7 @@
 
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import { httpPortDefault } from '../../../machine/http-port.ts'
-import { type CliOptions, CommandError, exits } from '../../command.ts'
+import { type CliOptions, CommandError, exitCodes } from '../../command.ts'
 
 export interface HttpOptions {
   port?: number
@@ -35,7 +35,7 @@ export const httpOptions: CliOptions<HttpOptions> = {
   },
 }
 
-export interface HttpWish {
+export interface HttpPortRequest {
   /** 0: any free port. Undefined: nobody asked for one. */
   port?: number
   host?: string
@@ -48,11 +48,11 @@ export interface HttpWish {
 }
 
 /** The port that the options ask for; undefined where none is wanted. A throw-away relay takes any free one, so that it disturbs nobody. */
-export function httpWish(
+export function requestedHttpPort(
   options: HttpOptions,
   env: Env,
   { home, isThrowAway }: { home?: string; isThrowAway?: boolean } = {},
-): HttpWish | undefined {
+): HttpPortRequest | undefined {
   if (options.http === false) return undefined
   const { port, host, allowRemote: mayBeRemote, open: isOpen, allowOrigin: allowOrigins } = options
   return {
@@ -71,10 +71,13 @@ function pageUrlOf(given: string): string {
   const url = URL.canParse(given) ? new URL(given) : undefined
   const isPlain = url?.protocol === 'http:' && url.username === '' && url.password === '' && url.search === ''
   if (url && isPlain && url.pathname === '/' && url.hash === '') return url.origin
-  throw new CommandError(`--page-url is "${given}": it must be like http://localhost:${httpPortDefault}`, exits.usage)
+  throw new CommandError(
+    `--page-url is "${given}": it must be like http://localhost:${httpPortDefault}`,
+    exitCodes.usage,
+  )
 }
 
-export function httpArgs(wish: HttpWish | undefined): string[] {
+export function httpArguments(wish: HttpPortRequest | undefined): string[] {
   if (!wish) return ['--no-http']
   const { port, host, mayBeRemote, isOpen, allowOrigins = [], pageUrl, home } = wish
   return [
@@ -89,7 +92,7 @@ export function httpArgs(wish: HttpWish | undefined): string[] {
 }
 
 /** Whether an option asks for something that only a new daemon could give. */
-export function hasHttpWish({ http, port, host, open, allowOrigin, pageUrl }: HttpOptions): boolean {
+export function asksForHttpPort({ http, port, host, open, allowOrigin, pageUrl }: HttpOptions): boolean {
   return http === false || [port, host, open, allowOrigin, pageUrl].some((given) => given !== undefined)
 }
 
@@ -98,18 +101,18 @@ function portOf(env: Env): number | undefined {
   if (given === undefined) return undefined
   const port = Number(given)
   if (/^\d+$/.test(given) && port <= 65_535) return port
-  throw new CommandError(`RELAY_PORT is "${given}": it must be a whole number from 0 to 65535.`, exits.config)
+  throw new CommandError(`RELAY_PORT is "${given}": it must be a whole number from 0 to 65535.`, exitCodes.config)
 }
 
 /** The hint where nobody asked for a port, and the usual one was not free; undefined otherwise. */
-export function portMoved(wish: HttpWish | undefined, port: number | undefined): string | undefined {
+export function portMovedText(wish: HttpPortRequest | undefined, port: number | undefined): string | undefined {
   if (!wish || wish.port !== undefined || port === httpPortDefault) return undefined
   const where = port === undefined ? 'There is no HTTP' : `HTTP is at port ${port}`
   return `${where}: another program has ${httpPortDefault}. To choose a port: --port N`
 }
 
 /** The hint that a running daemon keeps the port it has. */
-export function portStays(url: string | undefined): string {
+export function portStaysText(url: string | undefined): string {
   const now = url === undefined ? 'has no HTTP port' : `listens at ${url}`
   return `The running daemon ${now}, and that stays so. To change it: agent-relay daemon stop, then start it again.`
 }

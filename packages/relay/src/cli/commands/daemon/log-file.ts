@@ -3,7 +3,7 @@
 import { chmodSync, closeSync, fstatSync, openSync, readFileSync, readSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
-import { clean } from '../../text.ts'
+import { cleanText } from '../../text.ts'
 
 const logBytesMax = 5 * 1024 * 1024
 /** The part that is kept of a log that has grown too long. */
@@ -17,13 +17,13 @@ export function logPath(dataDirectory: string): string {
 /** Opens the log for a child's output; `size` is where the child's own lines begin. */
 export function openLog(dataDirectory: string): { descriptor: number; size: number; close(): void } {
   const path = logPath(dataDirectory)
-  cut(path)
+  shortenLog(path)
   const descriptor = openSync(path, 'a', 0o600)
   chmodSync(path, 0o600)
   return { descriptor, size: fstatSync(descriptor).size, close: () => closeSync(descriptor) }
 }
 
-function cut(path: string): void {
+function shortenLog(path: string): void {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   if (size <= logBytesMax) return
   const tail = readFileSync(path).subarray(size - keptBytes)
@@ -31,7 +31,7 @@ function cut(path: string): void {
 }
 
 /** The log's last `count` lines after byte `from`, cleaned. Empty if there is no log. */
-export function logEnd(dataDirectory: string, count: number, from = 0): string[] {
+export function readLogEnd(dataDirectory: string, count: number, from = 0): string[] {
   const reader = new LogReader(dataDirectory, from)
   return reader.read().slice(-count)
 }
@@ -53,7 +53,7 @@ export class LogReader {
     if (size < this.#position) this.#position = 0
     const start = Math.max(this.#position, size - readBytesMax)
     if (size <= start) return []
-    // What was skipped leaves half a line and perhaps half a character.
+    // Skipped bytes leave half a line and perhaps half a character.
     if (start !== this.#position) [this.#rest, this.#decoder] = ['', new StringDecoder('utf8')]
     const bytes = Buffer.alloc(size - start)
     const descriptor = openSync(this.#path, 'r')
@@ -62,6 +62,6 @@ export class LogReader {
     this.#position = start + read
     const lines = (this.#rest + this.#decoder.write(bytes.subarray(0, read))).split('\n')
     this.#rest = lines.pop() ?? ''
-    return lines.map((line) => clean(line))
+    return lines.map((line) => cleanText(line))
   }
 }

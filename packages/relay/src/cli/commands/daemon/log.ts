@@ -4,7 +4,7 @@ import { RefusalError } from '../../../core/refusal-error.ts'
 
 type Field = string | number | undefined
 
-export class Log {
+export class DaemonLog {
   readonly #isJson: boolean
 
   constructor(isJson: boolean) {
@@ -12,7 +12,7 @@ export class Log {
   }
 
   /** `fields` are the content of the text, for programs. */
-  say(
+  logEvent(
     event: 'started' | 'port.moved' | 'stopping' | 'stopped',
     text: string,
     fields: Record<string, Field> = {},
@@ -21,7 +21,7 @@ export class Log {
   }
 
   /** Logs an error, with its stack trace unless it is a refusal. */
-  trouble(error: Error): void {
+  logError(error: Error): void {
     const { code } = error as { code?: unknown }
     const isRefusal = error instanceof RefusalError
     const fields = { code: typeof code === 'string' ? code : undefined, stack: isRefusal ? undefined : error.stack }

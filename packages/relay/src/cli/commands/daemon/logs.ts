@@ -2,11 +2,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
-import type { Context, NamedCommand } from '../../command.ts'
-import { awaitEnding } from '../../ending.ts'
+import type { CommandContext, NamedCommand } from '../../command.ts'
+import { endingSignal } from '../../ending.ts'
 import { logLinesDefault } from '../../options.ts'
 import { withTilde } from '../../text.ts'
-import { LogReader, logEnd, logPath } from './log-file.ts'
+import { LogReader, logPath, readLogEnd } from './log-file.ts'
 
 interface LogsOptions {
   follow?: boolean
@@ -25,17 +25,17 @@ export const logs: NamedCommand<LogsOptions> = {
   run: runLogs,
 }
 
-async function runLogs({ env, options, print }: Context<LogsOptions>): Promise<void> {
+async function runLogs({ env, options, print }: CommandContext<LogsOptions>): Promise<void> {
   const show = (line: string) => (print.isJson ? print.json({ line }) : print.line(line))
   const directory = dataDir(env)
-  const lines = logEnd(directory, options.lines ?? logLinesDefault)
+  const lines = readLogEnd(directory, options.lines ?? logLinesDefault)
   for (const line of lines) void show(line)
   if (!options.follow) {
     const file = withTilde(logPath(directory), env.HOME)
     if (lines.length === 0) print.say(`Nothing is logged in ${file}: only a daemon in the background logs.`)
     return
   }
-  const ending = awaitEnding()
+  const ending = endingSignal()
   const reader = new LogReader(directory)
   reader.read()
   while (!ending.aborted) {

@@ -4,22 +4,22 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RelayError } from '@agent-relay/sdk'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
-import { waitLimitMs, waits } from '@agent-relay/sdk/internal/waits'
+import { waitLimitMs, waitLimits } from '@agent-relay/sdk/internal/waits'
 import { HooksFolder } from '../../../machine/hooks-folder.ts'
-import { pollMs } from '../../control-socket.ts'
-import { ageOf } from '../../text.ts'
+import { daemonPollMs } from '../../control-socket.ts'
+import { ageText } from '../../text.ts'
 import { logPath } from './log-file.ts'
 
 /** A wait that lasts this long is explained. */
-export const tellMs = 10 * waits.ownStart.usualMs
+export const explainAfterMs = 10 * waitLimits.ownStart.usualMs
 
 /** The daemon that this command has started; `code` is its exit code, once it has ended. */
-interface Own {
+interface StartedDaemon {
   readonly pid?: number
   readonly code?: number
 }
 
-export class Patience {
+export class DaemonWait {
   readonly #env: Env
   readonly #say: (text: string) => void
   readonly #tellMs: number
@@ -28,24 +28,29 @@ export class Patience {
   #said = ''
 
   /** Tests pass shorter limits. */
-  constructor(env: Env, say: (text: string) => void, limits = { tellMs, otherMs: waitLimitMs('otherStart') }) {
+  constructor(
+    env: Env,
+    say: (text: string) => void,
+    limits = { tellMs: explainAfterMs, otherMs: waitLimitMs('otherStart') },
+  ) {
     this.#env = env
     this.#say = say
     this.#tellMs = limits.tellMs
     this.#otherMs = limits.otherMs
   }
 
-  /** Waits a moment. Without an `own` process, or once that has lost the race for the lock, the wait is for another process. */
-  async wait(own?: Own): Promise<void> {
+  /** Waits a moment. Without an `own` process, or once that process has lost the race for the lock, the wait is for another process. */
+  async wait(own?: StartedDaemon): Promise<void> {
     const ms = performance.now() - this.#from
     if (ms > this.#tellMs) this.#tell(own && own.code === undefined ? own : undefined, ms)
-    await sleep(pollMs)
+    await sleep(daemonPollMs)
   }
 
-  #tell(own: Own | undefined, ms: number): void {
-    if (ms > waitLimitMs('ownStart')) throw own ? neverAnswered(this.#env, own.pid, ms) : silent(this.#env)
-    if (!own && ms > this.#otherMs && hanging(this.#env)) throw silent(this.#env)
-    const text = own ? stillStarting(this.#env, own.pid) : anothers(this.#env)
+  #tell(own: StartedDaemon | undefined, ms: number): void {
+    if (ms > waitLimitMs('ownStart'))
+      throw own ? neverAnsweredError(this.#env, own.pid, ms) : silentDaemonError(this.#env)
+    if (!own && ms > this.#otherMs && announcedDaemon(this.#env)) throw silentDaemonError(this.#env)
+    const text = own ? stillStartingText(this.#env, own.pid) : otherStartText(this.#env)
     if (text !== this.#said) this.#say(text)
     this.#said = text
   }
@@ -55,33 +60,33 @@ export class Patience {
  * The daemon that has announced itself and does not answer: it was halted, or cannot go on. One that starts has not announced itself yet, and one
  * that stops no longer does.
  */
-function hanging(env: Env) {
-  return new HooksFolder(join(dataDir(env), 'hooks')).daemon()
+function announcedDaemon(env: Env) {
+  return new HooksFolder(join(dataDir(env), 'hooks')).runningDaemon()
 }
 
 /** The other process in words, with its pid and age where they are known. */
-function another(env: Env): string {
-  const daemon = hanging(env)
+function otherProcessText(env: Env): string {
+  const daemon = announcedDaemon(env)
   if (!daemon) return 'Another process'
-  const age = ageOf(daemon.since)
+  const age = ageText(daemon.since)
   return `Another process (pid ${daemon.pid}, ${age === 'now' ? 'just started' : `started ${age} ago`})`
 }
 
-function silent(env: Env): RelayError {
-  const text = `${another(env)} holds ${dataDir(env)} but does not answer. Is it stopping or stopped? See: ${logPath(dataDir(env))}`
+function silentDaemonError(env: Env): RelayError {
+  const text = `${otherProcessText(env)} holds ${dataDir(env)} but does not answer. Is it stopping or stopped? See: ${logPath(dataDir(env))}`
   return new RelayError(text, { code: 'daemon.stopping' })
 }
 
-function anothers(env: Env): string {
+function otherStartText(env: Env): string {
   return `Another process starts or stops a daemon in ${dataDir(env)}: waiting for it. Ctrl-C ends the wait. Its log: ${logPath(dataDir(env))}`
 }
 
-function stillStarting(env: Env, pid: number | undefined): string {
+function stillStartingText(env: Env, pid: number | undefined): string {
   const why = 'After an update it first migrates its databases, which takes a while if they are large.'
   return `The daemon (pid ${pid}) is still starting. ${why} Its log: ${logPath(dataDir(env))}`
 }
 
-function neverAnswered(env: Env, pid: number | undefined, ms: number): RelayError {
+function neverAnsweredError(env: Env, pid: number | undefined, ms: number): RelayError {
   const text = `The daemon (pid ${pid}) was started ${Math.round(ms / 60_000)} min ago, still runs and has not answered. See: ${logPath(dataDir(env))}`
   return new RelayError(text, { code: 'daemon.stopping' })
 }

@@ -4,12 +4,12 @@ import { credentialsPath, dataDir, homeWorkspace } from '@agent-relay/sdk/intern
 import { collectWhenIdle } from '../../../machine/idle-memory.ts'
 import { vendorHomes } from '../../../machine/vendor-homes.ts'
 import { version } from '../../../machine/version.ts'
-import { type Context, exits, type NamedCommand } from '../../command.ts'
+import { type CommandContext, exitCodes, type NamedCommand } from '../../command.ts'
 import { loginName } from '../../connection.ts'
-import { awaitEnding, ended, outliveTasks } from '../../ending.ts'
-import { type HttpOptions, httpOptions, httpWish, portMoved } from './http.ts'
-import { Log } from './log.ts'
-import { forgetMemory, keepLauncher } from './starting.ts'
+import { endingSignal, reportFailedTasks, untilAborted } from '../../ending.ts'
+import { type HttpOptions, httpOptions, portMovedText, requestedHttpPort } from './http.ts'
+import { DaemonLog } from './log.ts'
+import { refreshEditorLauncher, removeMemoryDirectory } from './starting.ts'
 
 interface RunOptions extends HttpOptions {
   memory?: boolean
@@ -24,7 +24,7 @@ const unattendedMsMax = 10 * 60_000
 /** The option of `daemon run`, and of a unit that runs it. */
 export const logJsonOption = { flags: '--log-json', text: 'log a JSON object a line: time, level, event, text' }
 
-export const run: NamedCommand<RunOptions> = {
+export const runCommand: NamedCommand<RunOptions> = {
   name: 'run',
   text: 'be the daemon (what `daemon start` starts)',
   options: {
@@ -36,21 +36,21 @@ export const run: NamedCommand<RunOptions> = {
   },
   actsForNoAgent: true,
   isHidden: true,
-  run: beDaemon,
+  run: runDaemon,
 }
 
 /** Runs the daemon until it is told to stop. Losing the race for the lock is not a failure: the exit code tells the starter to look again. */
-async function beDaemon({ env, options }: Context<RunOptions>): Promise<void> {
-  const ending = awaitEnding()
-  const log = new Log(options.logJson === true)
-  const onTrouble = (error: Error) => log.trouble(error)
-  outliveTasks(onTrouble)
+async function runDaemon({ env, options }: CommandContext<RunOptions>): Promise<void> {
+  const ending = endingSignal()
+  const log = new DaemonLog(options.logJson === true)
+  const onTrouble = (error: Error) => log.logError(error)
+  reportFailedTasks(onTrouble)
   const stopped = new AbortController()
   let failure: Error | undefined
   // Imported here because the other commands of the group do not need it.
   const { Daemon } = await import('../../../daemon/daemon.ts')
   const home = options.memory ? undefined : homeWorkspace
-  const wish = httpWish(options, env, { home: options.home ?? home, isThrowAway: options.memory })
+  const wish = requestedHttpPort(options, env, { home: options.home ?? home, isThrowAway: options.memory })
   const daemon = await Daemon.start({
     dataDir: dataDir(env),
     credentialsPath: credentialsPath(env),
@@ -58,33 +58,33 @@ async function beDaemon({ env, options }: Context<RunOptions>): Promise<void> {
     isMemory: options.memory,
     human: loginName(),
     http: wish,
-    opens: home === undefined ? [] : [home],
+    initialWorkspaces: home === undefined ? [] : [home],
     onStop: (_, error) => {
       failure = error
       stopped.abort()
     },
-    attendedMs: options.whileAttended ? unattendedMsMax : undefined,
+    unattendedStopMs: options.whileAttended ? unattendedMsMax : undefined,
     onTrouble,
   })
   if (!daemon) {
-    process.exitCode = exits.lostRace
+    process.exitCode = exitCodes.lostRace
     return
   }
-  if (!options.memory) keepLauncher(env, onTrouble)
+  if (!options.memory) refreshEditorLauncher(env, onTrouble)
   const place = dataDir(env)
-  log.say(
+  log.logEvent(
     'started',
     `agent-relay ${version} runs, pid ${process.pid}, data in ${place}${daemon.url ? `, ${daemon.url}` : ''}`,
     { version, pid: process.pid, data: place, url: daemon.url },
   )
-  const moved = portMoved(wish, daemon.url === undefined ? undefined : Number(new URL(daemon.url).port))
-  if (moved !== undefined) log.say('port.moved', moved)
+  const moved = portMovedText(wish, daemon.url === undefined ? undefined : Number(new URL(daemon.url).port))
+  if (moved !== undefined) log.logEvent('port.moved', moved)
   collectWhenIdle()
-  await ended(AbortSignal.any([ending, stopped.signal]))
-  if (failure) log.trouble(failure)
-  log.say('stopping', failure ? 'stopping, because of that' : 'stopping')
+  await untilAborted(AbortSignal.any([ending, stopped.signal]))
+  if (failure) log.logError(failure)
+  log.logEvent('stopping', failure ? 'stopping, because of that' : 'stopping')
   await daemon.stop()
-  if (options.memory) forgetMemory(env)
-  else log.say('stopped', 'stopped')
-  if (failure) process.exitCode = exits.refused
+  if (options.memory) removeMemoryDirectory(env)
+  else log.logEvent('stopped', 'stopped')
+  if (failure) process.exitCode = exitCodes.refused
 }

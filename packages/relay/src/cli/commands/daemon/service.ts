@@ -4,10 +4,10 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { dataDir, type Env, readForeignText, setting } from '@agent-relay/sdk/internal/discover'
 import { dataDirectoryFault } from '../../../machine/data-directory.ts'
-import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { launcher, pathOfOwn } from '../../own-name.ts'
 import { withTilde } from '../../text.ts'
-import { type HttpOptions, httpArgs, httpOptions, httpWish } from './http.ts'
+import { type HttpOptions, httpArguments, httpOptions, requestedHttpPort } from './http.ts'
 import { logJsonOption } from './run.ts'
 
 const unitName = 'agent-relay.service'
@@ -32,14 +32,21 @@ export const installService: NamedCommand<ServiceOptions> = {
   run,
 }
 
-async function run({ env, options, print }: Context<ServiceOptions>): Promise<void> {
+async function run({ env, options, print }: CommandContext<ServiceOptions>): Promise<void> {
   const path = unitPath(env)
   const log = options.logJson ? ['--log-json'] : []
-  const command = [process.execPath, launcher, 'daemon', 'run', ...httpArgs(httpWish(options, env)), ...log]
-  const text = serviceUnit({ command, env: serviceEnv(env), finalExits: [exits.lostRace, exits.config] })
+  const command = [
+    process.execPath,
+    launcher,
+    'daemon',
+    'run',
+    ...httpArguments(requestedHttpPort(options, env)),
+    ...log,
+  ]
+  const text = serviceUnitText({ command, env: serviceEnv(env), finalExits: [exitCodes.lostRace, exitCodes.config] })
   if (options.dryRun) return void (await (print.isJson ? print.json({ path, text }) : print.line(text.trimEnd())))
   if (process.platform !== 'linux')
-    throw new CommandError('Only systemd is known here. Start it by hand: agent-relay daemon start', exits.refused)
+    throw new CommandError('Only systemd is known here. Start it by hand: agent-relay daemon start', exitCodes.refused)
   const present = readForeignText(path, { mayBeLink: true })
   checkOurs(present, path, env)
   const where = withTilde(path, env.HOME)
@@ -52,7 +59,7 @@ async function run({ env, options, print }: Context<ServiceOptions>): Promise<vo
   }
   const isSame = present === text
   const fault = dataDirectoryFault(dirname(path))
-  if (fault !== undefined) throw new CommandError(`${where} cannot be written: ${fault}.`, exits.denied)
+  if (fault !== undefined) throw new CommandError(`${where} cannot be written: ${fault}.`, exitCodes.denied)
   mkdirSync(dirname(path), { recursive: true })
   // The flag `wx` does not follow a dangling link, which would create the unit wherever it points.
   if (!isSame) writeFileSync(path, text, { mode: 0o644, flag: present === undefined ? 'wx' : 'w' })
@@ -64,7 +71,7 @@ async function run({ env, options, print }: Context<ServiceOptions>): Promise<vo
 }
 
 /** Whether systemd runs this user's units here, and ours is not installed yet. */
-export function hasUserUnits(env: Env): boolean {
+export function canInstallService(env: Env): boolean {
   const runtime = setting(env, 'XDG_RUNTIME_DIR')
   return runtime !== undefined && existsSync(join(runtime, 'systemd')) && !existsSync(unitPath(env))
 }
@@ -72,7 +79,7 @@ export function hasUserUnits(env: Env): boolean {
 function unitPath(env: Env): string {
   const config = setting(env, 'XDG_CONFIG_HOME')
   const base = config && isAbsolute(config) ? config : join(env.HOME ?? '', '.config')
-  if (!isAbsolute(base)) throw new CommandError('HOME is not set: there is no place for a unit.', exits.config)
+  if (!isAbsolute(base)) throw new CommandError('HOME is not set: there is no place for a unit.', exitCodes.config)
   return join(base, 'systemd', 'user', unitName)
 }
 
@@ -81,7 +88,7 @@ function checkOurs(present: string | undefined, path: string, env: Env): void {
   if (present === undefined || present.startsWith(serviceMark)) return
   throw new CommandError(
     `${withTilde(path, env.HOME)} was not made by Agent Relay and was left alone. Move it away first.`,
-    exits.config,
+    exitCodes.config,
   )
 }
 
@@ -95,7 +102,7 @@ function serviceEnv(env: Env): Record<string, string> {
   }
 }
 
-interface ServiceWish {
+interface ServiceUnitOptions {
   /** The absolute path of a program, and its arguments. */
   command: readonly string[]
   /** The environment of the daemon and its workers; a unit starts with almost none. */
@@ -107,7 +114,7 @@ interface ServiceWish {
 /** The first line of every unit that we write, by which we recognize it. */
 const serviceMark = '# Made by: agent-relay daemon install-service'
 
-export function serviceUnit({ command, env, finalExits }: ServiceWish): string {
+export function serviceUnitText({ command, env, finalExits }: ServiceUnitOptions): string {
   const variables = Object.entries(env).map(([name, value]) => `Environment=${quoted(`${name}=${value}`, false)}`)
   return [
     serviceMark,

@@ -1,14 +1,20 @@
 // `daemon start`: runs the relay in the background, or with `--test` one in memory for the tests of a directory. `up` runs it in the foreground.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
-import type { Context, NamedCommand } from '../../command.ts'
-import { chooseWorkspace, sayFaults, sayVersion } from '../../connection.ts'
+import type { CommandContext, NamedCommand } from '../../command.ts'
+import { chooseWorkspace, printWorkspaceFaults, warnOfOtherVersion } from '../../connection.ts'
 import { withTilde } from '../../text.ts'
 import { type UpOptions, upOptions, warnEndsUnattended } from './foreground.ts'
-import { hasHttpWish, httpArgs, httpWish, portMoved, portStays } from './http.ts'
-import { exportLine, forgetMemory, memoryEnv, reachAndOpen, reachOrSpawn } from './starting.ts'
-import { statusOf, stopAndWait } from './stop.ts'
-import { runTest } from './testing.ts'
+import { asksForHttpPort, httpArguments, portMovedText, portStaysText, requestedHttpPort } from './http.ts'
+import {
+  newMemoryEnv,
+  reachAndOpenWorkspace,
+  reachOrSpawnDaemon,
+  removeMemoryDirectory,
+  shellExportLine,
+} from './starting.ts'
+import { daemonStatus, stopDaemon } from './stop.ts'
+import { runTestRelay } from './testing.ts'
 
 interface StartOptions extends UpOptions {
   test?: boolean
@@ -37,28 +43,28 @@ export const start: NamedCommand<StartOptions> = {
     'eval "$(agent-relay daemon start --memory)"',
   ],
   actsForNoAgent: true,
-  run: runStart,
+  run: runDaemonStart,
 }
 
-export async function runStart(context: Context<StartOptions>): Promise<void> {
+export async function runDaemonStart(context: CommandContext<StartOptions>): Promise<void> {
   const { options, print } = context
-  if (options.test) return runTest(context)
+  if (options.test) return runTestRelay(context)
   const { memory } = options
-  const env = memory ? memoryEnv(context.env) : context.env
-  const wish = httpWish(options, env, { home: chooseWorkspace(context, env).project, isThrowAway: memory })
+  const env = memory ? newMemoryEnv(context.env) : context.env
+  const wish = requestedHttpPort(options, env, { home: chooseWorkspace(context, env).project, isThrowAway: memory })
   const { whileAttended } = options
-  const args = [...httpArgs(wish), ...(memory ? ['--memory'] : []), ...(whileAttended ? ['--while-attended'] : [])]
+  const args = [...httpArguments(wish), ...(memory ? ['--memory'] : []), ...(whileAttended ? ['--while-attended'] : [])]
   try {
-    const reaching = reachAndOpen(() => reachOrSpawn(env, args, (text) => print.say(text)), context, env)
+    const reaching = reachAndOpenWorkspace(() => reachOrSpawnDaemon(env, args, (text) => print.say(text)), context, env)
     const { link, opened, childPid } = await (options.quiet ? reaching : print.during('starting the daemon', reaching))
-    sayVersion(print, link.welcome.version)
-    const { pid, http, endsUnattended, workspaces } = await statusOf(link)
-    sayFaults(print, workspaces)
+    warnOfOtherVersion(print, link.welcome.version)
+    const { pid, http, endsUnattended, workspaces } = await daemonStatus(link)
+    printWorkspaceFaults(print, workspaces)
     const isNew = pid === childPid
     if (!whileAttended) warnEndsUnattended(print, endsUnattended)
-    const moved = isNew ? portMoved(wish, http?.port) : undefined
+    const moved = isNew ? portMovedText(wish, http?.port) : undefined
     if (moved !== undefined) print.say(moved)
-    if (!isNew && !whileAttended && hasHttpWish(options)) print.say(portStays(http?.url))
+    if (!isNew && !whileAttended && asksForHttpPort(options)) print.say(portStaysText(http?.url))
     await link.close()
     const settings = { RELAY_DATA_DIR: dataDir(env), RELAY_SOCKET: opened.socketPath }
     if (print.isJson) {
@@ -76,7 +82,7 @@ export async function runStart(context: Context<StartOptions>): Promise<void> {
         ...(memory ? { env: settings } : {}),
       })
     } else if (memory) {
-      await print.line(exportLine(settings))
+      await print.line(shellExportLine(settings))
       if (!options.quiet)
         print.say(`A relay in memory runs (pid ${pid}). Set the variables above; agent-relay daemon stop ends it.`)
     } else if (!options.quiet) {
@@ -85,7 +91,7 @@ export async function runStart(context: Context<StartOptions>): Promise<void> {
       if (http) await print.line(`http      ${http.url}/mcp`)
     }
   } catch (error) {
-    if (memory) await stopAndWait(env).catch(() => forgetMemory(env))
+    if (memory) await stopDaemon(env).catch(() => removeMemoryDirectory(env))
     throw error
   }
 }

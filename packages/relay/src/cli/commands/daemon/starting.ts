@@ -13,7 +13,7 @@ import {
   type Env,
   findProjectConfig,
   homeWorkspace,
-  isAlive,
+  isSocketAlive,
   setting,
 } from '@agent-relay/sdk/internal/discover'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
@@ -21,49 +21,49 @@ import type { OutputOf } from '@agent-relay/sdk/protocol'
 import type { Link } from '@agent-relay/sdk/wire'
 import { RefusalError } from '../../../core/refusal-error.ts'
 import type { Daemon } from '../../../daemon/daemon.ts'
-import { isRootOrHome, ownerOf, type ProjectChoice, writeProjectConfig } from '../../../machine/config.ts'
+import { isRootOrHome, type ProjectChoice, projectOwner, writeProjectConfig } from '../../../machine/config.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { dataDirectoryFault } from '../../../machine/data-directory.ts'
-import { CommandError, type Context, exits } from '../../command.ts'
+import { type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { chooseWorkspace } from '../../connection.ts'
-import { control, nextId, pollMs, reachControl } from '../../control-socket.ts'
+import { connectControl, daemonPollMs, nextCommandId, tryConnectControl } from '../../control-socket.ts'
 import { launcher } from '../../own-name.ts'
-import type { Print } from '../../print.ts'
+import type { Printer } from '../../print.ts'
 import { chooseLocalOrShared } from '../../shared-name.ts'
-import { logEnd, openLog } from './log-file.ts'
-import { Patience } from './patience.ts'
-import { statusOf, stopAndWait } from './stop.ts'
+import { openLog, readLogEnd } from './log-file.ts'
+import { DaemonWait } from './patience.ts'
+import { daemonStatus, stopDaemon } from './stop.ts'
 
 /** Interval between looks at whether the winner of a race for the lock still lives. */
-const raceMs = 500
+const raceLookMs = 500
 const memoryPrefix = 'agent-relay-memory-'
 
 export type OpenedWorkspace = OutputOf<'workspace.open'>
-type Starting = Context<{ quiet?: boolean }>
+type Starting = CommandContext<{ quiet?: boolean }>
 
 /** An environment whose data directory is private, temporary and new. */
-export function memoryEnv(env: Env): Env {
+export function newMemoryEnv(env: Env): Env {
   return { ...env, RELAY_DATA_DIR: mkdtempSync(join(tmpdir(), memoryPrefix)), RELAY_SOCKET: undefined }
 }
 
 /** The settings as a line that a shell can evaluate. */
-export function exportLine(settings: Record<string, string>): string {
+export function shellExportLine(settings: Record<string, string>): string {
   const words = Object.entries(settings).map(([name, value]) => `${name}=${shellQuote(value)}`)
   return `export ${words.join(' ')}`
 }
 
-/** Removes the directory of a relay in memory, and never one that memoryEnv did not make. */
-export function forgetMemory(env: Env): void {
+/** Removes the directory of a relay in memory, and never one that newMemoryEnv did not make. */
+export function removeMemoryDirectory(env: Env): void {
   const directory = dataDir(env)
-  if (isMemory(env)) rmSync(directory, { recursive: true, force: true })
+  if (isMemoryRelay(env)) rmSync(directory, { recursive: true, force: true })
 }
 
-export function isMemory(env: Env): boolean {
+export function isMemoryRelay(env: Env): boolean {
   return basename(dataDir(env)).startsWith(memoryPrefix)
 }
 
-/** The daemon that answers, and the daemon or the process that was started for it. */
-interface Reached {
+/** A connection to the daemon that answers. `daemon` is set if this process became the daemon, `childPid` if it started one. */
+interface ReachedDaemon {
   link: Link
   daemon?: Daemon
   childPid?: number
@@ -73,69 +73,70 @@ interface Reached {
  * Reaches the running daemon or becomes the daemon. Tries again, because a daemon that starts or stops holds the lock and does not answer. `say`
  * explains a long wait.
  */
-export async function reachOrBecome(
+export async function reachOrRunDaemon(
   env: Env,
   start: () => Promise<Daemon | undefined>,
   say: (text: string) => void,
-): Promise<Reached> {
-  checkPlace(env)
-  const patience = new Patience(env, say)
+): Promise<ReachedDaemon> {
+  checkDataDirectory(env)
+  const patience = new DaemonWait(env, say)
   for (;;) {
-    const link = await reachControl(env)
+    const link = await tryConnectControl(env)
     if (link) return { link }
     const daemon = await start()
-    if (daemon) return { link: await control(env), daemon }
+    if (daemon) return { link: await connectControl(env), daemon }
     await patience.wait()
   }
 }
 
 /** Reaches the running daemon, or starts one in a process of its own, which outlives this one and writes to the log. */
-export async function reachOrSpawn(
+export async function reachOrSpawnDaemon(
   env: Env,
   args: string[],
   say: (text: string) => void,
-  limits?: ConstructorParameters<typeof Patience>[2],
-): Promise<Reached> {
-  checkPlace(env)
+  limits?: ConstructorParameters<typeof DaemonWait>[2],
+): Promise<ReachedDaemon> {
+  checkDataDirectory(env)
   mkdirSync(dataDir(env), { recursive: true, mode: 0o700 })
-  let child: Spawned | undefined
-  for (const patience = new Patience(env, say, limits); ; await patience.wait(child)) {
-    const link = await reachControl(env)
+  let child: SpawnedDaemon | undefined
+  for (const patience = new DaemonWait(env, say, limits); ; await patience.wait(child)) {
+    const link = await tryConnectControl(env)
     if (link) {
       await endLoser(link, child)
       return { link, childPid: child?.pid }
     }
-    if (child?.code !== undefined && child.code !== exits.lostRace) throw failedStart(env, child.logFrom, child.code)
-    if (child === undefined || (await isItsTurn(env, child))) child = spawnDaemon(env, args)
+    if (child?.code !== undefined && child.code !== exitCodes.lostRace)
+      throw failedStart(env, child.logFrom, child.code)
+    if (child === undefined || (await mayStartAnother(env, child))) child = spawnDaemon(env, args)
   }
 }
 
 /** Whether to start another child, because this one lost the race for the lock and the winner is gone. A winner that starts or ends is waited for. */
-async function isItsTurn(env: Env, child: Spawned): Promise<boolean> {
-  if (child.againAt === undefined || performance.now() < child.againAt) return false
+async function mayStartAnother(env: Env, child: SpawnedDaemon): Promise<boolean> {
+  if (child.lookAgainAt === undefined || performance.now() < child.lookAgainAt) return false
   // Imported here because it loads the store.
-  const { isRunning } = await import('../../../daemon/inspect.ts')
+  const { isDaemonRunning: isRunning } = await import('../../../daemon/inspect.ts')
   if (!isRunning(dataDir(env))) return true
-  child.againAt = performance.now() + raceMs
+  child.lookAgainAt = performance.now() + raceLookMs
   return false
 }
 
 /** Reaches a daemon and opens the workspace; tries the next daemon if this one was about to stop. */
-export async function reachAndOpen(
-  reach: () => Promise<Reached>,
+export async function reachAndOpenWorkspace(
+  reach: () => Promise<ReachedDaemon>,
   context: Starting,
   env: Env,
-): Promise<Reached & { opened: OpenedWorkspace }> {
+): Promise<ReachedDaemon & { opened: OpenedWorkspace }> {
   // A bad name is refused before a daemon is started for it.
   chooseWorkspace(context, env)
-  for (const until = performance.now() + waitLimitMs('otherStart'); ; await sleep(pollMs)) {
+  for (const until = performance.now() + waitLimitMs('otherStart'); ; await sleep(daemonPollMs)) {
     const reached = await reach()
     try {
       return { ...reached, opened: await openWorkspace(reached.link, context, env) }
     } catch (error) {
       const { code } = error as { code?: unknown }
       const isFinal = (code !== 'daemon.stopping' && code !== 'connection.lost') || performance.now() > until
-      if (isFinal) await endOwn(reached, env)
+      if (isFinal) await endStartedDaemon(reached, env)
       void reached.link.close()
       await reached.daemon?.stop()
       if (isFinal) throw error
@@ -144,31 +145,31 @@ export async function reachAndOpen(
 }
 
 /** Ends the daemon that was started for a workspace which cannot be opened, unless it serves another one. */
-async function endOwn({ link, childPid }: Reached, env: Env): Promise<void> {
+async function endStartedDaemon({ link, childPid }: ReachedDaemon, env: Env): Promise<void> {
   if (childPid === undefined) return
-  const { pid, workspaces } = await statusOf(link).catch(() => ({ pid: 0, workspaces: [] }))
+  const { pid, workspaces } = await daemonStatus(link).catch(() => ({ pid: 0, workspaces: [] }))
   // Every daemon has `home` open.
   if (pid !== childPid || workspaces.some(({ name, open }) => open && name !== homeWorkspace)) return
-  await stopAndWait(env).catch(() => {})
+  await stopDaemon(env).catch(() => {})
 }
 
 /** Ends our child if another daemon answers while it still starts: were that daemon stopped soon, ours would take its place. */
-async function endLoser(link: Link, child: Spawned | undefined): Promise<void> {
+async function endLoser(link: Link, child: SpawnedDaemon | undefined): Promise<void> {
   if (!child || child.code !== undefined) return
-  const answering = await link.call('daemon.status', {}, nextId('c')).catch(() => undefined)
+  const answering = await link.call('daemon.status', {}, nextCommandId('c')).catch(() => undefined)
   if (answering && answering.pid !== child.pid) child.end()
 }
 
-interface Spawned {
+interface SpawnedDaemon {
   pid?: number
   end(): void
   logFrom: number
   code?: number
   /** When a child that lost the race for the lock is looked at again; if the winner is gone by then, another one is started. */
-  againAt?: number
+  lookAgainAt?: number
 }
 
-function spawnDaemon(env: Env, args: string[]): Spawned {
+function spawnDaemon(env: Env, args: string[]): SpawnedDaemon {
   const log = openLog(dataDir(env))
   const given = setting(env, 'RELAY_DATA_DIR')
   const child: ChildProcess = spawn(process.execPath, [launcher, 'daemon', 'run', ...args], {
@@ -187,13 +188,13 @@ function spawnDaemon(env: Env, args: string[]): Spawned {
   })
   log.close()
   // Killed, because a loser has no lock and nothing to put away. Asked to stop, it would first try to start, and might take the lock in that moment.
-  const spawned: Spawned = { pid: child.pid, end: () => void child.kill('SIGKILL'), logFrom: log.size }
+  const spawned: SpawnedDaemon = { pid: child.pid, end: () => void child.kill('SIGKILL'), logFrom: log.size }
   child.once('exit', (code) => {
-    spawned.code = code ?? exits.refused
-    if (code === exits.lostRace) spawned.againAt = performance.now() + raceMs
+    spawned.code = code ?? exitCodes.refused
+    if (code === exitCodes.lostRace) spawned.lookAgainAt = performance.now() + raceLookMs
   })
   child.once('error', () => {
-    spawned.code = exits.refused
+    spawned.code = exitCodes.refused
   })
   child.unref()
   return spawned
@@ -202,37 +203,37 @@ function spawnDaemon(env: Env, args: string[]): Spawned {
 /** Opens the workspace that the command means, and tells programs in this directory about it. */
 async function openWorkspace(link: Link, context: Starting, env: Env): Promise<OpenedWorkspace> {
   const { cwd, options, print } = context
-  const opened = await openOwn(link, print, () => chooseWorkspace(context, env))
-  if (!(await isAlive(opened.socketPath)))
-    throw new CommandError(`The socket ${opened.socketPath} does not answer.`, exits.busy)
-  if (isMemory(env)) return opened
+  const opened = await openChosen(link, print, () => chooseWorkspace(context, env))
+  if (!(await isSocketAlive(opened.socketPath)))
+    throw new CommandError(`The socket ${opened.socketPath} does not answer.`, exitCodes.busy)
+  if (isMemoryRelay(env)) return opened
   if (opened.created && !options.quiet) print.say(`made workspace ${opened.name}.`)
   // Outside a project, `home` is used anyway.
   if (cwd === undefined || opened.name === homeWorkspace) return opened
-  if (!isRootOrHome(cwd, env)) pin(print, cwd, opened.name, env, options.quiet)
+  if (!isRootOrHome(cwd, env)) writeConfig(print, cwd, opened.name, env, options.quiet)
   else if (!options.quiet)
     print.say(`This directory is not marked as ${opened.name}. Use it with: --project ${opened.name}`)
   return opened
 }
 
 /** Opens the chosen workspace. If two directories of one name start at the same moment, the second one chooses again. */
-async function openOwn(link: Link, print: Print, choose: () => ProjectChoice): Promise<OpenedWorkspace> {
+async function openChosen(link: Link, print: Printer, choose: () => ProjectChoice): Promise<OpenedWorkspace> {
   for (;;) {
     const { project, directory } = choose()
     const open = (how: { mustExist?: true; local?: true } = {}) =>
-      link.call('workspace.open', { workspace: project, directory, ...how }, nextId('c'))
+      link.call('workspace.open', { workspace: project, directory, ...how }, nextCommandId('c'))
     const opened = await chooseLocalOrShared(print, project, {
       make: () => open(),
       open: () => open({ mustExist: true }),
       makeLocal: () => open({ local: true }),
     })
-    const owner = directory === undefined ? undefined : ownerOf(join(opened.path, '..', '..'), project)
+    const owner = directory === undefined ? undefined : projectOwner(join(opened.path, '..', '..'), project)
     if (owner === undefined || owner === directory) return opened
   }
 }
 
 /** Writes `.relay/config.json`. Where that fails the workspace is still open, and `--project` names it. */
-function pin(print: Print, directory: string, project: string, env: Env, isQuiet = false): void {
+function writeConfig(print: Printer, directory: string, project: string, env: Env, isQuiet = false): void {
   try {
     if (findProjectConfig(directory)) return
     const path = writeProjectConfig(directory, project, env)
@@ -245,7 +246,7 @@ function pin(print: Print, directory: string, project: string, env: Env, isQuiet
 }
 
 /** Writes the launcher that editors start, so that it leads to this installation. A daemon that cannot write it works without it. */
-export function keepLauncher(env: Env, onTrouble: (error: Error) => void): void {
+export function refreshEditorLauncher(env: Env, onTrouble: (error: Error) => void): void {
   try {
     refreshLauncher(env)
   } catch (error) {
@@ -254,7 +255,7 @@ export function keepLauncher(env: Env, onTrouble: (error: Error) => void): void 
 }
 
 /** Refuses an unusable data directory before its first file fails, and a broken file of keys before a key is made. */
-export function checkPlace(env: Env): void {
+export function checkDataDirectory(env: Env): void {
   const path = dataDir(env)
   const why = dataDirectoryFault(path)
   if (why !== undefined) throw new RefusalError('data.unusable', { path, why })
@@ -262,7 +263,7 @@ export function checkPlace(env: Env): void {
 }
 
 function failedStart(env: Env, logFrom: number, exit: number): CommandError {
-  const lines = logEnd(dataDir(env), 20, logFrom)
+  const lines = readLogEnd(dataDir(env), 20, logFrom)
   const why =
     lines.length > 0 ? `The end of its log:\n${lines.map((line) => `  ${line}`).join('\n')}` : 'It logged nothing.'
   return new CommandError(`The daemon did not start. ${why}`, exit)

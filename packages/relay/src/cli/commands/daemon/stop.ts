@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import type { Link } from '@agent-relay/sdk/wire'
-import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
-import { control, nextId, pollMs } from '../../control-socket.ts'
+import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { connectControl, daemonPollMs, nextCommandId } from '../../control-socket.ts'
 
 export const stop: NamedCommand = {
   name: 'stop',
@@ -15,27 +15,27 @@ export const stop: NamedCommand = {
   run: runStop,
 }
 
-async function runStop({ env, print }: Context): Promise<void> {
-  const pid = await print.during('stopping', stopAndWait(env))
+async function runStop({ env, print }: CommandContext): Promise<void> {
+  const pid = await print.during('stopping', stopDaemon(env))
   if (print.isJson) await print.json({ stopped: true, pid })
   else print.say(`The daemon has stopped (pid ${pid}).`)
 }
 
 /** Stops the daemon and waits until the lock is free, so that another can be started right afterwards. */
-export async function stopAndWait(env: Env): Promise<number> {
-  const link = await control(env)
-  const { pid } = await statusOf(link)
-  await link.call('daemon.stop', {}, nextId('c'))
+export async function stopDaemon(env: Env): Promise<number> {
+  const link = await connectControl(env)
+  const { pid } = await daemonStatus(link)
+  await link.call('daemon.stop', {}, nextCommandId('c'))
   void link.close()
   // Imported here because it loads the store.
-  const { isRunning } = await import('../../../daemon/inspect.ts')
-  for (const until = performance.now() + waitLimitMs('stop'); isRunning(dataDir(env)); await sleep(pollMs)) {
+  const { isDaemonRunning: isRunning } = await import('../../../daemon/inspect.ts')
+  for (const until = performance.now() + waitLimitMs('stop'); isRunning(dataDir(env)); await sleep(daemonPollMs)) {
     if (performance.now() > until)
-      throw new CommandError(`The daemon (pid ${pid}) was asked to stop and still runs.`, exits.busy)
+      throw new CommandError(`The daemon (pid ${pid}) was asked to stop and still runs.`, exitCodes.busy)
   }
   return pid
 }
 
-export function statusOf(link: Link) {
-  return link.call('daemon.status', {}, nextId('c'))
+export function daemonStatus(link: Link) {
+  return link.call('daemon.status', {}, nextCommandId('c'))
 }

@@ -3,17 +3,17 @@
 import { RelayClient, RelayError } from '@agent-relay/sdk'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { version } from '../../../machine/version.ts'
-import type { CliCommand, Context } from '../../command.ts'
-import { keyOf, ownersConnector } from '../../connection.ts'
-import { nextId } from '../../control-socket.ts'
-import { ended } from '../../ending.ts'
-import { sayLosses, showFeed } from '../../feed.ts'
+import type { CliCommand, CommandContext } from '../../command.ts'
+import { ownerConnector, workspaceKeyOf } from '../../connection.ts'
+import { nextCommandId } from '../../control-socket.ts'
+import { untilAborted } from '../../ending.ts'
+import { announceDisconnects, showMessageFeed } from '../../feed.ts'
 import { ownName } from '../../own-name.ts'
 import { controlAsPerson } from '../../person.ts'
-import type { Print } from '../../print.ts'
+import type { Printer } from '../../print.ts'
 import { withTilde } from '../../text.ts'
-import { inForeground, type Served, type UpOptions, upOptions } from './foreground.ts'
-import { exportLine, memoryEnv } from './starting.ts'
+import { runInForeground, type ServedWorkspace, type UpOptions, upOptions } from './foreground.ts'
+import { newMemoryEnv, shellExportLine } from './starting.ts'
 
 export const up: CliCommand<UpOptions> = {
   options: upOptions,
@@ -22,9 +22,9 @@ export const up: CliCommand<UpOptions> = {
   run,
 }
 
-async function run(context: Context<UpOptions>): Promise<void> {
-  const env = context.options.memory ? memoryEnv(context.env) : context.env
-  await inForeground(context, env, async (served, isOwn, end) => {
+async function run(context: CommandContext<UpOptions>): Promise<void> {
+  const env = context.options.memory ? newMemoryEnv(context.env) : context.env
+  await runInForeground(context, env, async (served, isOwn, end) => {
     const page = served.url && (await pageLink(env, served.name))
     await show(context, env, { ...served, page }, isOwn, end)
   })
@@ -33,7 +33,7 @@ async function run(context: Context<UpOptions>): Promise<void> {
 /** The link to the page; undefined if an agent has started this command, or may have. */
 async function pageLink(env: Env, workspace: string): Promise<string | undefined> {
   try {
-    return (await controlAsPerson(env, (link) => link.call('page.link', { workspace }, nextId('c')))).url
+    return (await controlAsPerson(env, (link) => link.call('page.link', { workspace }, nextCommandId('c')))).url
   } catch (error) {
     if (error instanceof RelayError && error.code === 'person.required') return undefined
     throw error
@@ -41,23 +41,23 @@ async function pageLink(env: Env, workspace: string): Promise<string | undefined
 }
 
 /** The served workspace, with a link to its page. */
-type Shown = Served & { page?: string }
+type ShownWorkspace = ServedWorkspace & { page?: string }
 
 async function show(
-  context: Context<UpOptions>,
+  context: CommandContext<UpOptions>,
   env: Env,
-  opened: Shown,
+  opened: ShownWorkspace,
   isOwn: boolean,
   end: AbortSignal,
 ): Promise<void> {
   const { options, print } = context
-  const key = keyOf(opened.id ?? '', opened.socketPath, env)
+  const key = workspaceKeyOf(opened.id ?? '', opened.socketPath, env)
   if (key === undefined)
     print.say('The credentials file has no key for this workspace, so its messages cannot be shown.')
-  const connect = ownersConnector(opened.socketPath, opened.id ?? '', env)
+  const connect = ownerConnector(opened.socketPath, opened.id ?? '', env)
   const client = new RelayClient({ connect, key, autoConnect: false })
   await client.connect()
-  sayLosses(client, print, end)
+  announceDisconnects(client, print, end)
   if (print.isJson) {
     const { name, socketPath, path, url } = opened
     void print.json({
@@ -72,16 +72,16 @@ async function show(
     })
   } else if (!options.quiet) void print.line(banner(print, env, opened, isOwn, options.memory === true))
   try {
-    await (options.quiet ? ended(end) : showFeed(client, print, end))
+    await (options.quiet ? untilAborted(end) : showMessageFeed(client, print, end))
   } finally {
     await client.disconnect()
   }
 }
 
 function banner(
-  print: Print,
+  print: Printer,
   env: Env,
-  { name, socketPath, path, url, page }: Shown,
+  { name, socketPath, path, url, page }: ShownWorkspace,
   isOwn: boolean,
   isMemory: boolean,
 ): string {
@@ -94,7 +94,7 @@ function banner(
     ...(page === undefined ? [] : [line('page', `${page}      once, within five minutes`)]),
     line('data', isMemory ? `${where(path)} (in memory: gone when this ends)` : where(path)),
   ]
-  if (isMemory) lines.push(line('use it', exportLine({ RELAY_DATA_DIR: dataDir(env), RELAY_SOCKET: socketPath })))
+  if (isMemory) lines.push(line('use it', shellExportLine({ RELAY_DATA_DIR: dataDir(env), RELAY_SOCKET: socketPath })))
   lines.push(
     `Connect your editor:  ${own} mcp install      See it work without one:  ${own} demo`,
     isOwn

@@ -1,16 +1,16 @@
 // `daemon upgrade`: replaces the running daemon by the one of this installation. Everything that would stop the new one is looked for while the old one runs.
 
-import { inWords } from '@agent-relay/sdk/internal/clis'
+import { listText } from '@agent-relay/sdk/internal/clis'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { DataDirectory } from '../../../machine/data-directory.ts'
 import { version } from '../../../machine/version.ts'
-import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
-import { control } from '../../control-socket.ts'
-import { yes } from '../../options.ts'
+import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { connectControl } from '../../control-socket.ts'
+import { yesOption } from '../../options.ts'
 import { restartDaemon } from './restarting.ts'
-import { isMemory } from './starting.ts'
-import { statusOf } from './stop.ts'
+import { isMemoryRelay } from './starting.ts'
+import { daemonStatus } from './stop.ts'
 
 interface UpgradeOptions {
   yes?: boolean
@@ -19,35 +19,35 @@ interface UpgradeOptions {
 export const upgrade: NamedCommand<UpgradeOptions> = {
   name: 'upgrade',
   text: 'replace the daemon that runs by the one of this installation; sessions come back by themselves',
-  options: { yes },
+  options: { yes: yesOption },
   examples: ['agent-relay daemon upgrade', 'agent-relay daemon upgrade --yes'],
   actsForNoAgent: true,
   run,
 }
 
-async function run({ options, env, print }: Context<UpgradeOptions>): Promise<void> {
-  if (isMemory(env)) throw new CommandError('A relay in memory ends with its process.', exits.usage)
-  const link = await control(env)
-  const before = await statusOf(link)
+async function run({ options, env, print }: CommandContext<UpgradeOptions>): Promise<void> {
+  if (isMemoryRelay(env)) throw new CommandError('A relay in memory ends with its process.', exitCodes.usage)
+  const link = await connectControl(env)
+  const before = await daemonStatus(link)
   void link.close()
   if (before.version === version) {
     if (print.isJson) return void (await print.json({ from: version, to: version, pid: before.pid, ended: [] }))
     return print.say(`The daemon runs agent-relay ${version} already (pid ${before.pid}).`)
   }
-  await mustKnowAllFiles(new DataDirectory(dataDir(env)))
+  await checkDatabaseVersions(new DataDirectory(dataDir(env)))
   const ended = workersOf(before.workspaces)
-  if (ended.length > 0 && !options.yes) await mustAgree(ended, print.isJson)
+  if (ended.length > 0 && !options.yes) await requireAgreement(ended, print.isJson)
   const after = await restartDaemon(env, print)
   if (print.isJson) return void (await print.json({ from: before.version, to: after.version, pid: after.pid, ended }))
   print.say(`The daemon runs agent-relay ${after.version} (pid ${after.pid}); it was ${before.version}.`)
   if (ended.length > 0)
-    print.say(`Ended with it: ${inWords(ended)}. Their parents were told; the tasks can be given again.`)
+    print.say(`Ended with it: ${listText(ended)}. Their parents were told; the tasks can be given again.`)
 }
 
 /** Refuses databases that this version cannot open: its daemon must not take the place of one that has them open. */
-async function mustKnowAllFiles(directory: DataDirectory): Promise<void> {
-  const { mustBeKnown } = await import('../../../daemon/inspect.ts')
-  for (const name of directory.workspaces()) mustBeKnown(directory.database(name))
+async function checkDatabaseVersions(directory: DataDirectory): Promise<void> {
+  const { assertKnownVersion: mustBeKnown } = await import('../../../daemon/inspect.ts')
+  for (const name of directory.workspaces()) mustBeKnown(directory.databasePath(name))
 }
 
 /** The running workers, as `app: Bob`. */
@@ -55,11 +55,14 @@ function workersOf(workspaces: WorkspaceEntry[]): string[] {
   return workspaces.flatMap(({ name, workers = [] }) => workers.map((worker) => `${name}: ${worker}`))
 }
 
-async function mustAgree(ended: string[], isJson: boolean): Promise<void> {
-  const what = `These workers end with the daemon: ${inWords(ended)}.`
+async function requireAgreement(ended: string[], isJson: boolean): Promise<void> {
+  const what = `These workers end with the daemon: ${listText(ended)}.`
   if (isJson || !process.stdin.isTTY)
-    throw new CommandError(`${what} Nobody can be asked here. To do it: agent-relay daemon upgrade --yes`, exits.usage)
+    throw new CommandError(
+      `${what} Nobody can be asked here. To do it: agent-relay daemon upgrade --yes`,
+      exitCodes.usage,
+    )
   const prompts = await import('@clack/prompts')
   if ((await prompts.confirm({ message: `${what} Go on?`, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. The daemon goes on.', exits.refused)
+    throw new CommandError('Cancelled. The daemon goes on.', exitCodes.refused)
 }

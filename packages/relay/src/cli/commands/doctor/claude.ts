@@ -1,29 +1,29 @@
 // The doctor's check of Claude Code's sessions: how many can be reached by their own sockets, and which records were left alone.
 
 import { dataDir, setting } from '@agent-relay/sdk/internal/discover'
-import { mayListInClaude } from '../../../machine/claude-list-consent.ts'
+import { hasClaudeListConsent } from '../../../machine/claude-list-consent.ts'
 import { vendorHomes } from '../../../machine/vendor-homes.ts'
-import { ClaudeRegistry, endedText, oursText } from '../../../supervisor/claude/registry.ts'
-import { counted, withTilde } from '../../text.ts'
-import type { Check } from './finding.ts'
+import { ClaudeRegistry, processEndedText, relayRecordText } from '../../../supervisor/claude/registry.ts'
+import { countedText, withTilde } from '../../text.ts'
+import type { DoctorCheck } from './finding.ts'
 
-export const claude: Check = ({ env }) => {
+export const claudeCheck: DoctorCheck = ({ env }) => {
   const check = 'claude sessions'
   const { claude: home } = vendorHomes(env)
   if (setting(env, 'RELAY_WATCH_SESSIONS') === 'off')
     return [{ check, state: 'note', text: 'are not looked at: RELAY_WATCH_SESSIONS is off' }]
   if (home === undefined) return []
-  const { sessions, leftAlone } = ClaudeRegistry.read(home)
+  const { sessions, leftAlone } = ClaudeRegistry.readOnce(home)
   const here = [...sessions.values()].filter(({ isAttended }) => isAttended)
   // A session that was killed leaves its record, and the next session of Claude Code removes it.
-  const odd = leftAlone.filter(({ why }) => why !== endedText && why !== oursText)
+  const odd = leftAlone.filter(({ why }) => why !== processEndedText && why !== relayRecordText)
   return [
     ...(here.length > 0
       ? [
           {
             check,
             state: 'ok' as const,
-            text: `${counted(here.length, 'session')} of Claude Code, each an agent without anything installed${mayListInClaude(dataDir(env)) ? '; our agents stand in its list' : ''}`,
+            text: `${countedText(here.length, 'session')} of Claude Code, each an agent without anything installed${hasClaudeListConsent(dataDir(env)) ? '; our agents stand in its list' : ''}`,
           },
         ]
       : []),

@@ -1,12 +1,12 @@
 // The doctor's check of Codex: whether a message can wake the sessions that a person started.
 
-import { findServer } from '../../../supervisor/codex/find-server.ts'
-import { codex as codexHarness } from '../../../supervisor/harness/codex.ts'
-import { commandOf } from '../../../supervisor/launching.ts'
-import type { Check } from './finding.ts'
+import { findCodexServer } from '../../../supervisor/codex/find-server.ts'
+import { codexHarness } from '../../../supervisor/harness/codex.ts'
+import { cliCommandOf } from '../../../supervisor/launching.ts'
+import type { DoctorCheck } from './finding.ts'
 
-export const codex: Check = async ({ env }) => {
-  const found = await findServer(undefined, commandOf(codexHarness, env), { onClose() {} })
+export const codexCheck: DoctorCheck = async ({ env }) => {
+  const found = await findCodexServer(undefined, cliCommandOf(codexHarness, env), { onClose() {} })
   const check = 'waking codex'
   if (!('trouble' in found)) {
     found.server.close()

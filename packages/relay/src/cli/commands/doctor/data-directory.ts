@@ -7,7 +7,7 @@ import {
   credentialsPath,
   dataDir,
   type Env,
-  isAlive,
+  isSocketAlive,
   socketPathOf,
 } from '@agent-relay/sdk/internal/discover'
 import type { Refusal } from '@agent-relay/sdk/protocol'
@@ -15,11 +15,11 @@ import type { KnownWorkspaces } from '../../../daemon/known-workspaces.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory, dataDirectoryFault } from '../../../machine/data-directory.ts'
 import { version } from '../../../machine/version.ts'
-import { reachControl } from '../../control-socket.ts'
+import { tryConnectControl } from '../../control-socket.ts'
 import { withTilde } from '../../text.ts'
-import type { Check, Finding } from './finding.ts'
+import type { DoctorCheck, Finding } from './finding.ts'
 
-export const data: Check = ({ env }) => {
+export const dataDirectoryCheck: DoctorCheck = ({ env }) => {
   const path = dataDir(env)
   const shown = withTilde(path, env.HOME)
   const fault = existsSync(path) ? undefined : dataDirectoryFault(path)
@@ -40,10 +40,10 @@ export const data: Check = ({ env }) => {
     return [
       { check: 'data', state: 'fault', text: `${shown} is not a directory`, fix: 'move it, or set RELAY_DATA_DIR' },
     ]
-  return [privacy('data', path, shown, 0o700), ...credentials(env)]
+  return [checkPrivacy('data', path, shown, 0o700), ...checkCredentials(env)]
 }
 
-function credentials(env: Env): Finding[] {
+function checkCredentials(env: Env): Finding[] {
   const path = credentialsPath(env)
   if (!existsSync(path)) return []
   const shown = withTilde(path, env.HOME)
@@ -59,11 +59,11 @@ function credentials(env: Env): Finding[] {
       },
     ]
   }
-  return [privacy('keys', path, shown, 0o600)]
+  return [checkPrivacy('keys', path, shown, 0o600)]
 }
 
 /** Checks that nobody but the owner may read the path, and that the owner may write it. */
-function privacy(check: string, path: string, shown: string, mode: number): Finding {
+function checkPrivacy(check: string, path: string, shown: string, mode: number): Finding {
   const { mode: now, uid } = statSync(path)
   if (process.getuid !== undefined && uid !== process.getuid())
     return { check, state: 'fault', text: `${shown} belongs to another user`, fix: `sudo chown -R "$USER" ${shown}` }
@@ -92,10 +92,10 @@ function privacy(check: string, path: string, shown: string, mode: number): Find
   return { check, state: 'ok', text: shown }
 }
 
-export const daemon: Check = async ({ env }) => {
-  const link = await reachControl(env)
+export const daemonCheck: DoctorCheck = async ({ env }) => {
+  const link = await tryConnectControl(env)
   if (!link) {
-    const { isRunning } = await import('../../../daemon/inspect.ts')
+    const { isDaemonRunning: isRunning } = await import('../../../daemon/inspect.ts')
     if (isDirectory(dataDir(env)) && isRunning(dataDir(env)))
       return [
         {
@@ -115,14 +115,14 @@ export const daemon: Check = async ({ env }) => {
 }
 
 /** Finds socket files without a listener, which do harm only when a program tries them first. */
-export const sockets: Check = async ({ env }) => {
+export const socketsCheck: DoctorCheck = async ({ env }) => {
   const directory = dataDir(env)
   const paths = [
     controlSocketPath(directory, env),
     ...projects(directory).map((name) => socketPathOf(directory, name, env)),
   ]
   const there = paths.filter((path) => existsSync(path))
-  const answers = await Promise.all(there.map((path) => isAlive(path)))
+  const answers = await Promise.all(there.map((path) => isSocketAlive(path)))
   const stale = there.filter((_, i) => !answers[i])
   if (stale.length === 0)
     return [{ check: 'sockets', state: 'ok', text: there.length === 0 ? 'none' : 'all of them answer' }]
@@ -138,11 +138,11 @@ export const sockets: Check = async ({ env }) => {
   })
 }
 
-export const databases: Check = async ({ env }) => {
+export const databasesCheck: DoctorCheck = async ({ env }) => {
   const directory = dataDir(env)
   // Imported here because they load the store.
   const { KnownWorkspaces } = await import('../../../daemon/known-workspaces.ts')
-  const { fixesOf, soundnessOf } = await import('../../../daemon/inspect.ts')
+  const { repairCommands: fixesOf, checkSoundness: soundnessOf } = await import('../../../daemon/inspect.ts')
   const place = isDirectory(directory) ? new DataDirectory(directory) : undefined
   const known = place && new KnownWorkspaces(new CredentialsFile(credentialsPath(env)), place)
   const namesIn = () => {
@@ -156,8 +156,8 @@ export const databases: Check = async ({ env }) => {
   const names = namesIn() ?? []
   if (!place || !known || names.length === 0) return [{ check: 'databases', state: 'ok', text: 'none yet' }]
   const damaged = names.flatMap((workspace): Finding[] => {
-    const path = place.database(workspace)
-    // Asked before a database is opened: opening an empty one would delete its log, and a cut log would be put away.
+    const path = place.databasePath(workspace)
+    // The known fault is asked for before a database is opened: opening an empty one would delete its log, and a cut log would be put away.
     const refused = faultIn(known, workspace)
     const why = refused ? String(refused.details.reason) : soundnessOf(path)
     if (why === 'ok') return []

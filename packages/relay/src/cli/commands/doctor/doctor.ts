@@ -1,8 +1,8 @@
 // `doctor`: runs every check, prints each finding with its fix, and with `--fix` fixes what it may. The checks are in the other files here.
 
-import { type CliCommand, type Context, exits } from '../../command.ts'
+import { type CliCommand, type CommandContext, exitCodes } from '../../command.ts'
 import { oneLine } from '../../text.ts'
-import type { Check, Finding, Patient } from './finding.ts'
+import type { CheckedMachine, DoctorCheck, Finding } from './finding.ts'
 
 interface Reported extends Finding {
   isFixed: boolean
@@ -19,8 +19,8 @@ export const doctor: CliCommand<DoctorOptions> = {
   run,
 }
 
-async function run({ options, print, env, cwd }: Context<DoctorOptions>): Promise<number> {
-  const patient: Patient = { env, cwd, nodeVersion: process.versions.node }
+async function run({ options, print, env, cwd }: CommandContext<DoctorOptions>): Promise<number> {
+  const patient: CheckedMachine = { env, cwd, nodeVersion: process.versions.node }
   const reported: Reported[] = []
   // One after the other, because a repair may change what the next check finds.
   for (const check of await allChecks()) {
@@ -31,7 +31,7 @@ async function run({ options, print, env, cwd }: Context<DoctorOptions>): Promis
     }
   }
   const faults = reported.filter(({ state, isFixed }) => state === 'fault' && !isFixed)
-  const exit = faults.length > 0 ? exits.refused : 0
+  const exit = faults.length > 0 ? exitCodes.refused : 0
   if (print.isJson) {
     const findings = reported.map(({ repair, ...rest }) => ({ ...rest, isFixable: repair !== undefined }))
     await print.json({ ok: faults.length === 0, findings })
@@ -49,31 +49,31 @@ async function run({ options, print, env, cwd }: Context<DoctorOptions>): Promis
 }
 
 /** All checks, in their order. Imported here, to keep the completion script quick. */
-async function allChecks(): Promise<Check[]> {
-  const { clis, node, port, project } = await import('./machine.ts')
-  const { daemon, data, databases, sockets } = await import('./data-directory.ts')
-  const { editors, launcher } = await import('./editors.ts')
-  const { hooks } = await import('./hooks.ts')
-  const { shared } = await import('./shared.ts')
-  const { sharedNames } = await import('./shared-names.ts')
-  const { codex } = await import('./codex.ts')
-  const { claude } = await import('./claude.ts')
+async function allChecks(): Promise<DoctorCheck[]> {
+  const { clisCheck, nodeCheck, portCheck, projectCheck } = await import('./machine.ts')
+  const { daemonCheck, dataDirectoryCheck, databasesCheck, socketsCheck } = await import('./data-directory.ts')
+  const { editorsCheck, launcherCheck } = await import('./editors.ts')
+  const { hooksCheck } = await import('./hooks.ts')
+  const { sharedCheck } = await import('./shared.ts')
+  const { sharedNamesCheck } = await import('./shared-names.ts')
+  const { codexCheck } = await import('./codex.ts')
+  const { claudeCheck } = await import('./claude.ts')
   return [
-    node,
-    project,
-    data,
-    daemon,
-    sockets,
-    databases,
-    shared,
-    sharedNames,
-    port,
-    launcher,
-    editors,
-    hooks,
-    clis,
-    codex,
-    claude,
+    nodeCheck,
+    projectCheck,
+    dataDirectoryCheck,
+    daemonCheck,
+    socketsCheck,
+    databasesCheck,
+    sharedCheck,
+    sharedNamesCheck,
+    portCheck,
+    launcherCheck,
+    editorsCheck,
+    hooksCheck,
+    clisCheck,
+    codexCheck,
+    claudeCheck,
   ]
 }
 

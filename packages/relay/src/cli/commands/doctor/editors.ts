@@ -6,9 +6,9 @@ import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { readEntry } from '@agent-relay/mcp/careful'
 import {
-  commandOf,
-  detected,
+  detectEditors,
   type Editor,
+  entryCommand,
   foreignCommand,
   type InstallContext,
   installContext,
@@ -16,8 +16,8 @@ import {
   runInstall,
 } from '@agent-relay/mcp/install'
 import {
-  isLaunched,
-  isServing,
+  isLauncherCommand,
+  isServeCommand,
   launcherNode,
   launcherPath,
   launcherState,
@@ -25,16 +25,16 @@ import {
 } from '@agent-relay/mcp/launcher'
 import { serverName } from '@agent-relay/sdk/internal/clis'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
-import { reachControl } from '../../control-socket.ts'
+import { tryConnectControl } from '../../control-socket.ts'
 import { oneLine, withTilde } from '../../text.ts'
-import type { Check, Finding, Patient } from './finding.ts'
-import { isOldNode, versionOf } from './machine.ts'
+import type { CheckedMachine, DoctorCheck, Finding } from './finding.ts'
+import { isOldNode, programVersion } from './machine.ts'
 
 /** A limit only against a hang: a server answers in a tenth of a second. */
 const serverAnswerMs = waitLimitMs('doctorServer')
 
 /** Checks the launcher, which editors' entries and the plugin start. It may be missing, but if it exists it must lead to this installation. */
-export const launcher: Check = async ({ env }) => {
+export const launcherCheck: DoctorCheck = async ({ env }) => {
   const [path, state] = [withTilde(launcherPath(env), env.HOME), launcherState(env)]
   if (state === 'missing') return []
   const repair = () => void refreshLauncher(env)
@@ -42,22 +42,22 @@ export const launcher: Check = async ({ env }) => {
     { check: 'launcher', state: 'fault', text, fix: 'agent-relay mcp install', repair },
   ]
   const node = launcherNode(env)
-  const version = node !== undefined && existsSync(node) ? await versionOf(node, env) : undefined
+  const version = node !== undefined && existsSync(node) ? await programVersion(node, env) : undefined
   if (version !== undefined && isOldNode(version)) return fault(`${path} starts ${node}, which is too old: ${version}`)
   if (state === 'current') return [{ check: 'launcher', state: 'ok', text: path }]
   return fault(`${path} starts another installation of Agent Relay, or another Node, than this command line`)
 }
 
-export const editors: Check = async (patient) => {
+export const editorsCheck: DoctorCheck = async (patient) => {
   const around = installContext(patient.env, patient.cwd)
-  const here = detected(around)
-  const link = await reachControl(patient.env)
+  const here = detectEditors(around)
+  const link = await tryConnectControl(patient.env)
   await link?.close()
-  const visit: Visit = { patient, isRunning: link !== undefined, asked: new Map() }
+  const visit: EditorsVisit = { patient, isRunning: link !== undefined, asked: new Map() }
   const findings = await Promise.all(
     known.map(async (editor) => [
-      ...(await lookAtOwn(editor, here.includes(editor), around, visit)),
-      ...(await lookAtProject(editor, around, visit)),
+      ...(await checkOwnEntry(editor, here.includes(editor), around, visit)),
+      ...(await checkProjectEntry(editor, around, visit)),
     ]),
   )
   const found = findings.flat()
@@ -73,8 +73,8 @@ export const editors: Check = async (patient) => {
 }
 
 /** State that the checks of all editors share. */
-interface Visit {
-  patient: Patient
+interface EditorsVisit {
+  patient: CheckedMachine
   isRunning: boolean
   /** The servers' answers, by command: several editors start the same one. */
   asked: Map<string, Promise<string | undefined>>
@@ -92,7 +92,12 @@ interface EntryToCheck {
   foreign?: string
 }
 
-async function lookAtOwn(editor: Editor, isHere: boolean, around: InstallContext, visit: Visit): Promise<Finding[]> {
+async function checkOwnEntry(
+  editor: Editor,
+  isHere: boolean,
+  around: InstallContext,
+  visit: EditorsVisit,
+): Promise<Finding[]> {
   const { env, cwd } = visit.patient
   const check = `editor ${editor.name}`
   const fix = `agent-relay mcp install --editor ${editor.name}`
@@ -108,7 +113,7 @@ async function lookAtOwn(editor: Editor, isHere: boolean, around: InstallContext
     if (exit !== 0) throw new Error(`${editor.name} could not be fixed`)
   }
   const foreign = foreignCommand(editor, false, around)
-  const found = await look(editor, { check, file: editor.userFile(around), fix, repair, foreign }, visit)
+  const found = await checkEntry(editor, { check, file: editor.userFile(around), fix, repair, foreign }, visit)
   return found ?? (isHere ? [{ check, state: 'note', text: 'not connected', fix }] : [])
 }
 
@@ -116,17 +121,17 @@ async function lookAtOwn(editor: Editor, isHere: boolean, around: InstallContext
  * Checks the files of the project in this directory. Others may have written them, so a program that they name is started only if it is the
  * one that we would have written, and only the person changes them.
  */
-async function lookAtProject(editor: Editor, around: InstallContext, visit: Visit): Promise<Finding[]> {
+async function checkProjectEntry(editor: Editor, around: InstallContext, visit: EditorsVisit): Promise<Finding[]> {
   const file = editor.projectFile?.(around)
   if (file === undefined || visit.patient.cwd === undefined || file === editor.userFile(around)) return []
   const fix = `agent-relay mcp install --project --editor ${editor.name}`
   const foreign = foreignCommand(editor, true, around)
   const target = { check: `editor ${editor.name}`, file, fix, within: around.project, foreign }
-  return (await look(editor, target, visit)) ?? []
+  return (await checkEntry(editor, target, visit)) ?? []
 }
 
 /** The findings about one entry; undefined where there is no entry. */
-async function look(editor: Editor, target: EntryToCheck, visit: Visit): Promise<Finding[] | undefined> {
+async function checkEntry(editor: Editor, target: EntryToCheck, visit: EditorsVisit): Promise<Finding[] | undefined> {
   const { check, file, fix, repair, within, foreign } = target
   const { env } = visit.patient
   const shown = withTilde(file, env.HOME)
@@ -145,18 +150,18 @@ async function look(editor: Editor, target: EntryToCheck, visit: Visit): Promise
     if (isHere(url)) return ok(`${shown} (not tried: by its address ${url})`)
     return [{ check, state: 'fault', text: `${shown} leads to another machine: ${oneLine(url)}`, fix: `${fix} --yes` }]
   }
-  const command = commandOf(entry)
+  const command = entryCommand(entry)
   if (command.length === 0) return fault(`${shown}: the entry starts nothing`)
   if (foreign !== undefined)
     return [{ check, state: 'fault', text: `${shown} starts another program: ${foreign}`, fix: `${fix} --yes` }]
   const gone = command.find((part, i) => i < 2 && isAbsolute(part) && !existsSync(part))
   if (gone !== undefined) return fault(`${shown} starts ${gone}, which is not there`)
   if (!visit.isRunning) return ok(`${shown} (not tried: the daemon does not run)`)
-  if (!isLaunched(command, env)) return fault(`${shown} starts Agent Relay without its launcher`)
+  if (!isLauncherCommand(command, env)) return fault(`${shown} starts Agent Relay without its launcher`)
   // A project's file may have come with a repository: only the server is ever started from it, never `uninstall`.
-  if (!isServing(command, env)) return fault(`${shown} starts the launcher, and not as a server`)
+  if (!isServeCommand(command, env)) return fault(`${shown} starts the launcher, and not as a server`)
   const key = JSON.stringify(command)
-  const answer = visit.asked.get(key) ?? ask(command, visit.patient)
+  const answer = visit.asked.get(key) ?? askForTools(command, visit.patient)
   visit.asked.set(key, answer)
   const why = await answer
   return why === undefined
@@ -171,7 +176,7 @@ function isHere(url: string): boolean {
 }
 
 /** A request in the newest protocol version, which needs no handshake, so no agent is registered. */
-const question = {
+const toolsRequest = {
   jsonrpc: '2.0',
   id: 1,
   method: 'tools/list',
@@ -185,7 +190,7 @@ const question = {
 }
 
 /** Asks a server for its tools. Undefined if it answered, otherwise why not. */
-function ask([program = '', ...args]: string[], { env }: Patient): Promise<string | undefined> {
+function askForTools([program = '', ...args]: string[], { env }: CheckedMachine): Promise<string | undefined> {
   return new Promise((resolve) => {
     const nobody = { ...env, RELAY_AGENT_NAME: undefined, RELAY_AGENT_TOKEN: undefined }
     // Started outside a project: in this directory it would wait for a workspace that is not open, which is not the editor's fault.
@@ -208,6 +213,6 @@ function ask([program = '', ...args]: string[], { env }: Patient): Promise<strin
       out += text
       if (out.split('\n').some((line) => /"id":1\b/.test(line) && line.includes('"tools"'))) end(undefined)
     })
-    child.stdin.write(`${JSON.stringify(question)}\n`)
+    child.stdin.write(`${JSON.stringify(toolsRequest)}\n`)
   })
 }

@@ -14,10 +14,10 @@ export interface Finding {
   repair?: () => Promise<void> | void
 }
 
-export interface Patient {
+export interface CheckedMachine {
   env: Env
   cwd: string | undefined
   nodeVersion: string
 }
 
-export type Check = (patient: Patient) => Promise<Finding[]> | Finding[]
+export type DoctorCheck = (patient: CheckedMachine) => Promise<Finding[]> | Finding[]

@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readEntry } from '@agent-relay/mcp/careful'
 import {
-  detected,
+  detectEditors,
   type Editor,
+  editorHooks,
   freeHookEditors,
-  hooksOf,
   type InstallContext,
   type InstalledHook,
   installContext,
@@ -16,17 +16,17 @@ import { launcherPath } from '@agent-relay/mcp/launcher'
 import { serverName } from '@agent-relay/sdk/internal/clis'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { HooksFolder } from '../../../machine/hooks-folder.ts'
-import { reachControl } from '../../control-socket.ts'
+import { tryConnectControl } from '../../control-socket.ts'
 import { withTilde } from '../../text.ts'
-import type { Check, Finding } from './finding.ts'
+import type { DoctorCheck, Finding } from './finding.ts'
 
 /** Checks hooks only where our MCP server is installed: without it there is nobody to hand messages to. */
-export const hooks: Check = async ({ env, cwd }) => {
+export const hooksCheck: DoctorCheck = async ({ env, cwd }) => {
   const around = installContext(env, cwd)
   const barred = await barrier(env)
-  return detected(around).flatMap((editor) => {
+  return detectEditors(around).flatMap((editor) => {
     if (!isThere(editor.userFile(around), editor.keyPath, serverName)) return []
-    return findingOf(editor, hooksOf(editor, around, false), around, barred) ?? []
+    return findingOf(editor, editorHooks(editor, around, false), around, barred) ?? []
   })
 }
 
@@ -35,10 +35,10 @@ async function barrier(env: Env): Promise<Pick<Finding, 'text' | 'fix'> | undefi
   const launcher = launcherPath(env)
   const missing = `the hooks start ${withTilde(launcher, env.HOME)}, which is not there`
   if (!existsSync(launcher)) return { text: missing, fix: 'agent-relay mcp install' }
-  const link = await reachControl(env)
+  const link = await tryConnectControl(env)
   await link?.close()
   const folder = join(dataDir(env), 'hooks')
-  if (!link || new HooksFolder(folder).daemon()) return undefined
+  if (!link || new HooksFolder(folder).runningDaemon()) return undefined
   const text = `the hooks do not find the daemon: ${withTilde(join(folder, 'daemon'), env.HOME)} does not name it`
   return { text, fix: 'agent-relay daemon restart' }
 }
@@ -65,13 +65,17 @@ function findingOf(
     const names = stale.map(({ keyPath }) => keyPath.at(-1)).join(', ')
     return note(`${file} has no hook as this version writes it for ${names}`, fix)
   }
-  const trouble = hooks?.trouble?.(all, around)
+  const trouble = hooks?.findTrouble?.(all, around)
   if (trouble) {
     const { text, path = '', fix: own = fix } = trouble
     return note(`${file}${text}${withTilde(path, around.env.HOME)}`, own)
   }
   if (barred) return { check, state: 'fault', ...barred }
-  return { check, state: 'ok', text: `${file}: ${hooks?.reach ?? 'messages at its next turn; nothing can wake it'}` }
+  return {
+    check,
+    state: 'ok',
+    text: `${file}: ${hooks?.deliveryText ?? 'messages at its next turn; nothing can wake it'}`,
+  }
 }
 
 /** Whether the file has the entry, with this value if one is given. A file that cannot be read is a finding of editors.ts. */

@@ -1,33 +1,33 @@
 // The doctor's checks of the machine: Node, the project's file, the port, and the agent CLIs on PATH.
 
 import { execFile } from 'node:child_process'
-import { detected, installContext, programPath } from '@agent-relay/mcp/install'
+import { detectEditors, installContext, programPath } from '@agent-relay/mcp/install'
 import { dataDir, type Env, findDaemon, findProjectConfig, findProjectFile } from '@agent-relay/sdk/internal/discover'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { httpPortDefault, loopbackFault, usualPort } from '../../../machine/http-port.ts'
 import { portOwner } from '../../../machine/port-owner.ts'
-import { nextId, reachControl } from '../../control-socket.ts'
+import { nextCommandId, tryConnectControl } from '../../control-socket.ts'
 import { oneLine, withTilde } from '../../text.ts'
-import { httpWish } from '../daemon/http.ts'
-import type { Check, Finding } from './finding.ts'
+import { requestedHttpPort } from '../daemon/http.ts'
+import type { DoctorCheck, Finding } from './finding.ts'
 
-const nodeLeast = [20, 19] as const
+const nodeVersionMin = [20, 19] as const
 /** The time for a CLI to tell its version: some start slowly. */
 const versionMs = 15_000
 
-export const node: Check = ({ nodeVersion }) => {
+export const nodeCheck: DoctorCheck = ({ nodeVersion }) => {
   if (!isOldNode(nodeVersion)) return [{ check: 'node', state: 'ok', text: `Node ${nodeVersion}` }]
-  const text = `Node ${nodeVersion} is too old: Agent Relay needs ${nodeLeast.join('.')} or newer`
+  const text = `Node ${nodeVersion} is too old: Agent Relay needs ${nodeVersionMin.join('.')} or newer`
   return [{ check: 'node', state: 'fault', text, fix: 'install a newer one from https://nodejs.org' }]
 }
 
 export function isOldNode(version: string): boolean {
   const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number)
-  return major < nodeLeast[0] || (major === nodeLeast[0] && minor < nodeLeast[1])
+  return major < nodeVersionMin[0] || (major === nodeVersionMin[0] && minor < nodeVersionMin[1])
 }
 
 /** Checks the project's file, which every command here reads that is not told a workspace. It may have come with a repository: only the person changes it. */
-export const project: Check = async ({ env, cwd }) => {
+export const projectCheck: DoctorCheck = async ({ env, cwd }) => {
   if (cwd === undefined) return []
   const fault = (text: string, fix: string): Finding[] => [{ check: 'project', state: 'fault', text, fix }]
   try {
@@ -35,7 +35,7 @@ export const project: Check = async ({ env, cwd }) => {
     findProjectConfig(cwd)
     if (!file) return []
     const path = withTilde(file.path, env.HOME)
-    const [workspace, lack] = await lackOf(cwd, env)
+    const [workspace, lack] = await missingWorkspace(cwd, env)
     if (lack === 'workspace.unknown')
       return fault(`${path} names workspace ${workspace}, which does not exist`, 'agent-relay daemon start')
     if (lack === 'workspace.closed')
@@ -48,7 +48,7 @@ export const project: Check = async ({ env, cwd }) => {
 }
 
 /** The reason why the workspace that the file names does not answer, if a daemon runs: agents here then have nobody to talk to. */
-async function lackOf(cwd: string, env: Env): Promise<[workspace: string, code?: string]> {
+async function missingWorkspace(cwd: string, env: Env): Promise<[workspace: string, code?: string]> {
   try {
     const found = await findDaemon({ cwd, env: { ...env, RELAY_PROJECT: undefined, RELAY_SOCKET: undefined } })
     return [found.project]
@@ -59,19 +59,19 @@ async function lackOf(cwd: string, env: Env): Promise<[workspace: string, code?:
 }
 
 async function statusOfDaemon(env: NodeJS.ProcessEnv): Promise<OutputOf<'daemon.status'> | undefined> {
-  const link = await reachControl(env)
+  const link = await tryConnectControl(env)
   if (!link) return undefined
   try {
-    return await link.call('daemon.status', {}, nextId('c'))
+    return await link.call('daemon.status', {}, nextCommandId('c'))
   } finally {
     await link.close()
   }
 }
 
 /** Checks the HTTP port. A running daemon already has its port; where it had to take another one, clients may not know. */
-export const port: Check = async ({ env }) => {
+export const portCheck: DoctorCheck = async ({ env }) => {
   const running = await statusOfDaemon(env)
-  const asked = httpWish({}, env)?.port
+  const asked = requestedHttpPort({}, env)?.port
   if (running) {
     const { http } = running
     const text = http ? `the daemon listens at ${http.url}` : 'the daemon has no HTTP port'
@@ -79,12 +79,14 @@ export const port: Check = async ({ env }) => {
     if (!isElsewhere || (await loopbackFault(httpPortDefault)) === undefined)
       return [{ check: 'port', state: 'ok', text }]
     const fix = `write ${http.url} into their settings; if a key was sent there: agent-relay workspace key --rotate`
-    return [{ check: 'port', state: 'note', text: `${text}, and ${taken(httpPortDefault)}. ${keysGoThere}`, fix }]
+    return [
+      { check: 'port', state: 'note', text: `${text}, and ${portTakenText(httpPortDefault)}. ${keysGoThere}`, fix },
+    ]
   }
   if (asked === 0) return [{ check: 'port', state: 'ok', text: 'any free one' }]
   const wanted = asked ?? usualPort(dataDir(env))
   if ((await loopbackFault(wanted)) === undefined) return [{ check: 'port', state: 'ok', text: `${wanted} is free` }]
-  const text = taken(wanted)
+  const text = portTakenText(wanted)
   const other = wanted < 65_535 ? wanted + 1 : wanted - 1
   if (asked === undefined) {
     const fix = 'end that program, or start the daemon and write its address into their settings'
@@ -109,7 +111,7 @@ export const port: Check = async ({ env }) => {
 
 const keysGoThere = 'Clients that are set up for that port send it their keys'
 
-function taken(port: number): string {
+function portTakenText(port: number): string {
   const owner = portOwner(port)
   return `port ${port} is taken by another program${owner === undefined ? '' : ` (${owner})`}`
 }
@@ -117,9 +119,9 @@ function taken(port: number): string {
 const unknownToDaemon =
   'the daemon does not find it, since it was started with another PATH, and starts no worker with it'
 
-export const clis: Check = async ({ env, cwd }) => {
+export const clisCheck: DoctorCheck = async ({ env, cwd }) => {
   const around = installContext(env, cwd)
-  const found = detected(around).flatMap((editor) => {
+  const found = detectEditors(around).flatMap((editor) => {
     const path = programPath(editor, around)
     return path === undefined ? [] : [{ editor, path }]
   })
@@ -135,7 +137,7 @@ export const clis: Check = async ({ env, cwd }) => {
   const running = await statusOfDaemon(env)
   return Promise.all(
     found.map(async ({ editor, path }): Promise<Finding> => {
-      const version = await versionOf(path, env)
+      const version = await programVersion(path, env)
       const check = `cli ${editor.name}`
       const text = `${version} (${path})`
       const isFound = !running?.path || programPath(editor, { ...around, env: { PATH: running.path } }) !== undefined
@@ -147,7 +149,7 @@ export const clis: Check = async ({ env, cwd }) => {
   )
 }
 
-export function versionOf(path: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+export function programVersion(path: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = execFile(path, ['--version'], { env, timeout: versionMs, killSignal: 'SIGKILL' }, (error, stdout) =>
       resolve(error ? undefined : oneLine(stdout.split('\n').find((line) => /\d/.test(line)) ?? '') || undefined),

@@ -1,14 +1,14 @@
 // The doctor's check of shared workspaces: where this machine does not go on, and which machine writes entries that it may not write.
 
 import { troublesOf } from '../../../core/shared-trouble.ts'
-import { nextId, reachControl } from '../../control-socket.ts'
-import type { Check } from './finding.ts'
+import { nextCommandId, tryConnectControl } from '../../control-socket.ts'
+import type { DoctorCheck } from './finding.ts'
 
-export const shared: Check = async ({ env }) => {
-  const link = await reachControl(env)
+export const sharedCheck: DoctorCheck = async ({ env }) => {
+  const link = await tryConnectControl(env)
   if (!link) return []
   try {
-    const { workspaces } = await link.call('workspace.list', {}, nextId('c'))
+    const { workspaces } = await link.call('workspace.list', {}, nextCommandId('c'))
     return workspaces.flatMap((workspace) => {
       const troubles = troublesOf({ ...workspace, voids: workspace.voids?.slice(0, 1) })
       return troubles.map((trouble) => ({ check: 'shared', state: 'fault' as const, ...trouble }))

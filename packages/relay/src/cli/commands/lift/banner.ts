@@ -1,24 +1,24 @@
 // The texts that the relay of a lift prints at its start: the banner, and the prompts to paste if no pane types them.
 
-import { inWords } from '@agent-relay/sdk/internal/clis'
+import { listText } from '@agent-relay/sdk/internal/clis'
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import { version } from '../../../machine/version.ts'
-import type { Print } from '../../print.ts'
+import type { Printer } from '../../print.ts'
 import { kickoffPrompt } from './prompts.ts'
 import type { LiftRelay } from './relay.ts'
 
 const ruleColumns = 78
 
-export function banner(
-  print: Print,
+export function liftBanner(
+  print: Printer,
   { url, dataDir, socketPath }: Pick<LiftRelay, 'url' | 'dataDir' | 'socketPath'>,
   roles: readonly string[],
   { page, isKept, isInPane = false }: { page: string; isKept: boolean; isInPane?: boolean },
 ): string {
   const line = (label: string, text: string) => `  ${print.paint('dim', label.padEnd(9))} ${text}`
   return [
-    `${print.paint('bold', `agent-relay ${version}`)} · lift of ${print.paint('bold', inWords([...roles]))}`,
+    `${print.paint('bold', `agent-relay ${version}`)} · lift of ${print.paint('bold', listText([...roles]))}`,
     line('tools', `${url}/sse      (or ${url}/mcp)`),
     line('page', `${page}      once, within five minutes`),
     line('data', isKept ? dataDir : 'in memory: gone when this ends'),
@@ -30,13 +30,13 @@ export function banner(
 }
 
 /** Commands as they can be typed here: if tools/relay/start.sh started the lift, its path stands for `agent-relay lift`. */
-export function typedHere(print: Print, env: Env, text: string): string {
+export function commandsAsTyped(print: Printer, env: Env, text: string): string {
   const script = setting(env, 'RELAY_LIFT_COMMAND')
   return print.typed(script === undefined ? text : text.replaceAll('agent-relay lift', shellQuote(script)))
 }
 
 /** The prompts to paste, in one labelled block per role. */
-export function blocks(print: Print, roles: readonly string[], url: string): string {
+export function promptBlocks(print: Printer, roles: readonly string[], url: string): string {
   return roles
     .map((role) => {
       const head = `── ${role}: paste into a fresh session `
@@ -51,7 +51,7 @@ export function blocks(print: Print, roles: readonly string[], url: string): str
 }
 
 /** Tells how sessions get the relay's tools. Printed before the prompts, which are of no use without them. */
-export function connecting(url: string, port: number, isDefaultPort: boolean): string {
+export function connectingText(url: string, port: number, isDefaultPort: boolean): string {
   const option = isDefaultPort ? '' : ` --port ${port}`
   return [
     'First, once for this project, give the sessions the tools of the relay:',

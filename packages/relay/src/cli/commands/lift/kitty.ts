@@ -1,7 +1,7 @@
 // Panes in kitty: a tab of windows, through kitty's remote control (`kitty @`), which its owner has to allow.
 
 import type { Env } from '@agent-relay/sdk/internal/discover'
-import { type LiftWindow, must, type PaneScreen, type Panes, run, type Where } from './panes.ts'
+import { type LiftWindow, type PanePlace, type PaneScreen, runOrFail, runProgram, type TerminalPanes } from './panes.ts'
 
 /** The fields that we use of a window in kitty's list. */
 interface KittyWindow {
@@ -9,32 +9,32 @@ interface KittyWindow {
   is_focused: boolean
 }
 
-export class Kitty implements Panes {
+export class KittyPanes implements TerminalPanes {
   readonly #env: Env
 
   constructor(env: Env) {
     this.#env = env
   }
 
-  async begin(argv: readonly string[], { title, cwd }: Where): Promise<LiftWindow> {
+  async openWindow(argv: readonly string[], { title, cwd }: PanePlace): Promise<LiftWindow> {
     const tab = ['--type=tab', `--tab-title=${title}`, '--title=relay', `--cwd=${cwd}`]
     await this.#must('launch', [...tab, '--', ...argv])
     // A new tab is in front of the user already.
-    return { show: async () => {}, hint: undefined }
+    return { show: async () => {}, showCommand: undefined }
   }
 
   /** Opens the pane in the tab of this window (`--self`), whichever tab the user looks at. */
-  open(argv: readonly string[], { title, cwd }: Where): Promise<string> {
+  openPane(argv: readonly string[], { title, cwd }: PanePlace): Promise<string> {
     const place = ['--self', '--type=window', '--keep-focus', `--title=${title}`, `--cwd=${cwd}`]
     return this.#must('launch', [...place, '--', ...argv])
   }
 
-  async arrange(): Promise<void> {
+  async arrangePanes(): Promise<void> {
     await this.#must('goto-layout', [`--match=window_id:${this.#env.KITTY_WINDOW_ID}`, 'grid'])
   }
 
-  async screen(pane: string): Promise<PaneScreen> {
-    const { stdout } = await run('kitty', ['@', 'get-text', `--match=id:${pane}`])
+  async readScreen(pane: string): Promise<PaneScreen> {
+    const { stdout } = await runProgram('kitty', ['@', 'get-text', `--match=id:${pane}`])
     return { title: (await this.#window(pane)).title ?? '', lines: stdout.split('\n') }
   }
 
@@ -43,20 +43,20 @@ export class Kitty implements Panes {
     return (await this.#window(pane)).is_focused === true
   }
 
-  async paste(pane: string, text: string): Promise<void> {
+  async pasteText(pane: string, text: string): Promise<void> {
     await this.#must('send-text', [`--match=id:${pane}`, '--bracketed-paste=enable', '--stdin'], text)
   }
 
-  async enter(pane: string): Promise<void> {
+  async pressEnter(pane: string): Promise<void> {
     await this.#must('send-key', [`--match=id:${pane}`, 'enter'])
   }
 
-  async close(pane: string): Promise<void> {
-    await run('kitty', ['@', 'close-window', `--match=id:${pane}`, '--ignore-no-match'])
+  async closePane(pane: string): Promise<void> {
+    await runProgram('kitty', ['@', 'close-window', `--match=id:${pane}`, '--ignore-no-match'])
   }
 
   async #window(pane: string): Promise<Partial<KittyWindow>> {
-    const { stdout } = await run('kitty', ['@', 'ls', `--match=id:${pane}`])
+    const { stdout } = await runProgram('kitty', ['@', 'ls', `--match=id:${pane}`])
     try {
       const systemWindows = JSON.parse(stdout) as { tabs: { windows: KittyWindow[] }[] }[]
       return systemWindows.flatMap(({ tabs }) => tabs.flatMap(({ windows }) => windows))[0] ?? {}
@@ -67,6 +67,6 @@ export class Kitty implements Panes {
   }
 
   #must(command: string, args: readonly string[], input?: string): Promise<string> {
-    return must('kitty', ['@', command, ...args], input)
+    return runOrFail('kitty', ['@', command, ...args], input)
   }
 }

@@ -3,15 +3,22 @@
 
 import { defaultCli } from '@agent-relay/sdk/internal/clis'
 import { loopbackFault } from '../../../machine/http-port.ts'
-import { type CliCommand, CommandError, type Context, type ExitCode, exits, type NamedCommand } from '../../command.ts'
-import { awaitEnding } from '../../ending.ts'
-import { clean } from '../../text.ts'
-import { banner, blocks, connecting, typedHere } from './banner.ts'
+import {
+  type CliCommand,
+  type CommandContext,
+  CommandError,
+  type ExitCode,
+  exitCodes,
+  type NamedCommand,
+} from '../../command.ts'
+import { endingSignal } from '../../ending.ts'
+import { cleanText } from '../../text.ts'
+import { commandsAsTyped, connectingText, liftBanner, promptBlocks } from './banner.ts'
 import { runPane } from './pane.ts'
-import { isInstalled } from './panes.ts'
+import { isProgramInstalled } from './panes.ts'
 import { kickoffPrompt } from './prompts.ts'
 import type { LiftRelay } from './relay.ts'
-import type { Plan } from './window.ts'
+import type { LiftPlan } from './window.ts'
 
 const liftPortDefault = 7331
 
@@ -81,35 +88,35 @@ export const lift: CliCommand<LiftOptions> = {
   run,
 }
 
-async function run(context: Context<LiftOptions>): Promise<ExitCode> {
+async function run(context: CommandContext<LiftOptions>): Promise<ExitCode> {
   const { options, print, env } = context
   const cwd = projectOf(context)
   const { manual, tmux, kitty, port = liftPortDefault, cli = defaultCli, keep = false } = options
-  const { rolesOf } = await import('./roles.ts')
-  const roles = rolesOf(options.roles)
+  const { parseRoles } = await import('./roles.ts')
+  const roles = parseRoles(options.roles)
   if (options.configure || options.unconfigure) return configure(context, port)
   if ([manual, tmux, kitty].filter(Boolean).length > 1)
-    throw new CommandError('Give only one of --manual, --tmux and --kitty.', exits.usage)
+    throw new CommandError('Give only one of --manual, --tmux and --kitty.', exitCodes.usage)
   if (manual || !(tmux || kitty)) return byHand(context, roles, port)
   const kind = tmux ? 'tmux' : 'kitty'
-  if (!(await isInstalled(kind, kind === 'tmux' ? '-V' : '--version'))) {
+  if (!(await isProgramInstalled(kind, kind === 'tmux' ? '-V' : '--version'))) {
     print.say(`${kind} is not installed here: paste the prompts yourself.`)
     return byHand(context, roles, port)
   }
-  const { findProgram } = await import('./program.ts')
-  findProgram(cli, cwd, env)
+  const { findRoleProgram } = await import('./program.ts')
+  findRoleProgram(cli, cwd, env)
   await checkPort(port)
-  const plan: Plan = { kind, roles, port, cli, cwd, isKept: keep, env }
-  const { openWindow } = await import('./window.ts')
-  await openWindow(plan, print)
+  const plan: LiftPlan = { kind, roles, port, cli, cwd, isKept: keep, env }
+  const { openLiftWindow } = await import('./window.ts')
+  await openLiftWindow(plan, print)
 }
 
 /** Runs the relay here, and prints a prompt to paste for each role. */
-async function byHand(context: Context<LiftOptions>, roles: string[], port: number): Promise<void> {
+async function byHand(context: CommandContext<LiftOptions>, roles: string[], port: number): Promise<void> {
   const { options, print, env } = context
-  const ending = awaitEnding()
-  const { forget, LiftRelay, newDirectory } = await import('./relay.ts')
-  const directory = newDirectory()
+  const ending = endingSignal()
+  const { removeLiftDirectory, LiftRelay, newLiftDirectory } = await import('./relay.ts')
+  const directory = newLiftDirectory()
   let relay: LiftRelay | undefined
   try {
     const keepIn = options.keep ? projectOf(context) : undefined
@@ -120,36 +127,38 @@ async function byHand(context: Context<LiftOptions>, roles: string[], port: numb
       const prompts = Object.fromEntries(roles.map((role) => [role, kickoffPrompt(role, roles, url)]))
       await print.json({ type: 'ready', url, page, roles, dataDir, prompts })
     } else {
-      await print.line(typedHere(print, env, connecting(url, Number(new URL(url).port), port === liftPortDefault)))
-      await print.line(blocks(print, roles, url))
-      await print.line(banner(print, relay, roles, { page, isKept: options.keep === true }))
+      await print.line(
+        commandsAsTyped(print, env, connectingText(url, Number(new URL(url).port), port === liftPortDefault)),
+      )
+      await print.line(promptBlocks(print, roles, url))
+      await print.line(liftBanner(print, relay, roles, { page, isKept: options.keep === true }))
     }
-    await relay.feed(print, ending)
+    await relay.showMessages(print, ending)
     if (!print.isJson) print.say('ending the lift.')
   } finally {
     await relay?.stop()
-    forget(directory)
+    removeLiftDirectory(directory)
   }
 }
 
 /** Adds the relay to the project's MCP files, or removes it. */
-async function configure({ options, env, print, cwd }: Context<LiftOptions>, port: number): Promise<number> {
+async function configure({ options, env, print, cwd }: CommandContext<LiftOptions>, port: number): Promise<number> {
   const { addLiftEntries, outcomeLines, installContext, removeLiftEntries } = await import('@agent-relay/mcp/install')
   const isOn = options.configure === true
-  if (isOn && options.unconfigure) throw new CommandError('Either --configure or --unconfigure.', exits.usage)
+  if (isOn && options.unconfigure) throw new CommandError('Either --configure or --unconfigure.', exitCodes.usage)
   const around = installContext(env, cwd)
   const outcomes = isOn ? addLiftEntries(port, around) : removeLiftEntries(around)
   if (print.isJson) await print.json(outcomes)
-  else for (const line of outcomes.flatMap((outcome) => outcomeLines(outcome, isOn))) await print.line(clean(line))
+  else for (const line of outcomes.flatMap((outcome) => outcomeLines(outcome, isOn))) await print.line(cleanText(line))
   if (outcomes.length === 0 && !print.isJson) print.say('None of the files of this project has it.')
   return Math.max(0, ...outcomes.map(({ exit }) => exit))
 }
 
 /** Prints the prompt of a role. The roles and the port are options of `lift` itself: `lift --port 7400 prompt pm`. */
-async function printPrompt({ args, options, print }: Context<LiftOptions>): Promise<void> {
-  const { checkRole, rolesOf } = await import('./roles.ts')
+async function printPrompt({ args, options, print }: CommandContext<LiftOptions>): Promise<void> {
+  const { checkRole, parseRoles } = await import('./roles.ts')
   const [role] = args as [string]
-  const roles = rolesOf(options.roles)
+  const roles = parseRoles(options.roles)
   checkRole(role, roles)
   const text = kickoffPrompt(role, roles, `http://localhost:${options.port ?? liftPortDefault}`)
   await (print.isJson ? print.json({ role, prompt: text }) : print.line(text))
@@ -157,10 +166,11 @@ async function printPrompt({ args, options, print }: Context<LiftOptions>): Prom
 
 /** Fails if the port is taken, before any pane is opened for a relay that could not start. */
 async function checkPort(port: number): Promise<void> {
-  if (port !== 0 && (await loopbackFault(port)) === 'EADDRINUSE') throw (await import('./relay.ts')).portTaken(port)
+  if (port !== 0 && (await loopbackFault(port)) === 'EADDRINUSE')
+    throw (await import('./relay.ts')).portTakenError(port)
 }
 
-function projectOf({ cwd }: Context): string {
-  if (cwd === undefined) throw new CommandError('The working directory is gone. Change to another.', exits.usage)
+function projectOf({ cwd }: CommandContext): string {
+  if (cwd === undefined) throw new CommandError('The working directory is gone. Change to another.', exitCodes.usage)
   return cwd
 }

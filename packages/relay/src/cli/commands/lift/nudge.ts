@@ -3,16 +3,16 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Harness } from '../../../supervisor/harness/harness.ts'
-import type { Panes } from './panes.ts'
+import type { TerminalPanes } from './panes.ts'
 
 const inboxLookMs = 1_000
 /** The screen must look idle this many times without a change: a session between two steps looks idle too. */
 const idleLooks = 3
 
-export interface Nudged {
+export interface NudgeOptions {
   role: string
   pane: string
-  panes: Panes
+  panes: TerminalPanes
   harness: Harness
   /** The newest waiting message of the role that no session has been given; 0 if there is none. */
   newest(): number
@@ -20,16 +20,19 @@ export interface Nudged {
 }
 
 /** Watches a role's pane and inbox, until `ending` or until the pane is gone. */
-export async function nudge({ role, pane, panes, harness, newest, type }: Nudged, ending: AbortSignal): Promise<void> {
+export async function nudgeWhenIdle(
+  { role, pane, panes, harness, newest, type }: NudgeOptions,
+  ending: AbortSignal,
+): Promise<void> {
   let told = 0
   let last = ''
   for (let looks = 0; !ending.aborted; await sleep(inboxLookMs, undefined, { ref: false })) {
     const waiting = newest()
     if (waiting <= told) continue
-    const screen = await panes.screen(pane)
+    const screen = await panes.readScreen(pane)
     const text = screen.lines.join('\n')
     // Types only into a known prompt: a quiet program may be anything.
-    looks = harness.read(screen) === 'idle' && text === last ? looks + 1 : 0
+    looks = harness.readScreenSign(screen) === 'idle' && text === last ? looks + 1 : 0
     last = text
     if (looks < idleLooks || (await panes.isAttended(pane))) continue
     told = waiting

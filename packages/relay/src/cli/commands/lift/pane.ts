@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Env } from '@agent-relay/sdk/internal/discover'
-import { awaitEnding } from '../../ending.ts'
+import { endingSignal } from '../../ending.ts'
 
 export interface PaneOrder {
   role: string
@@ -19,7 +19,7 @@ export interface PaneOrder {
 /** The times after SIGHUP at which a program gets SIGTERM, and then SIGKILL. */
 const [termMs, killMs] = [2_000, 4_000]
 
-export function writeOrder(path: string, order: PaneOrder): void {
+export function writePaneOrder(path: string, order: PaneOrder): void {
   writeFileSync(path, JSON.stringify(order), { mode: 0o600 })
 }
 
@@ -35,7 +35,7 @@ export async function runPane(path: string): Promise<void> {
   const child = spawn(program, args, { cwd, env: { ...env, ...paneVariables(process.env) }, stdio: 'inherit' })
   // Ctrl-C is meant for the program, which is in the same process group and gets it too.
   process.on('SIGINT', () => {})
-  const ending = awaitEnding(['SIGHUP', 'SIGTERM'])
+  const ending = endingSignal(['SIGHUP', 'SIGTERM'])
   ending.addEventListener('abort', () => end(child))
   // However this process ends, the program ends with it.
   process.on('exit', () => child.kill('SIGKILL'))

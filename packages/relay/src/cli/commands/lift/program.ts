@@ -5,12 +5,12 @@ import type { Env } from '@agent-relay/sdk/internal/discover'
 import { RefusalError } from '../../../core/refusal-error.ts'
 import type { Harness, LaunchContext } from '../../../supervisor/harness/harness.ts'
 import { harnesses, harnessOf } from '../../../supervisor/harness/index.ts'
-import { plain } from '../../../supervisor/harness/plain.ts'
-import { mcpProgram, programOf, workerMarker } from '../../../supervisor/launching.ts'
-import { CommandError, exits } from '../../command.ts'
+import { plainHarness } from '../../../supervisor/harness/plain.ts'
+import { mcpCommand, programFileOf, workerMarker } from '../../../supervisor/launching.ts'
+import { CommandError, exitCodes } from '../../command.ts'
 import type { PaneOrder } from './pane.ts'
 
-export interface Program {
+export interface RoleProgram {
   harness: Harness
   /** The program's absolute path. */
   path: string
@@ -19,26 +19,26 @@ export interface Program {
 /** Whether a CLI can have a role: text is typed into it, and it needs the tools of the lift. */
 const servesRole = ({ hasMcp, isAcpOnly }: Harness) => hasMcp && !isAcpOnly
 
-export function findProgram(cli: string, cwd: string, env: Env): Program {
-  const harness = cli.includes('/') ? plain : (harnessOf(cli) ?? plain)
+export function findRoleProgram(cli: string, cwd: string, env: Env): RoleProgram {
+  const harness = cli.includes('/') ? plainHarness : (harnessOf(cli) ?? plainHarness)
   if (harness.program !== undefined && !servesRole(harness)) {
     const lack = harness.hasMcp ? 'is not typed into' : 'gets no MCP servers'
     const why = 'a role is given its kickoff in its terminal, and needs the tools of the lift'
-    throw new CommandError(`${cli} ${lack} here: ${why}.`, exits.usage)
+    throw new CommandError(`${cli} ${lack} here: ${why}.`, exitCodes.usage)
   }
-  const path = programOf(harness, harness.program === undefined ? [cli] : [], env, cwd)
+  const path = programFileOf(harness, harness.program === undefined ? [cli] : [], env, cwd)
   if (path !== undefined) return { harness, path }
-  if (cli.includes('/')) throw new CommandError(`${cli} is not a program that can be run.`, exits.refused)
+  if (cli.includes('/')) throw new CommandError(`${cli} is not a program that can be run.`, exitCodes.refused)
   const { program = cli, install } = harness
   if (install) throw new RefusalError('cli.not-installed', { program, install })
   const names = harnesses.filter(servesRole).map(({ name }) => name)
   throw new CommandError(
     `${cli} is not on PATH. --cli takes ${names.join(', ')} or the path of a program.`,
-    exits.refused,
+    exitCodes.refused,
   )
 }
 
-export interface RolePlace {
+export interface RoleLaunch {
   role: string
   url: string
   cwd: string
@@ -50,7 +50,10 @@ export interface RolePlace {
 }
 
 /** The order for the pane of a role: the CLI starts as for a worker, but with the lift's relay and the user's own environment. */
-export function orderOf({ harness, path }: Program, { role, url, cwd, env, directory, marker }: RolePlace): Staged {
+export function paneOrderFor(
+  { harness, path }: RoleProgram,
+  { role, url, cwd, env, directory, marker }: RoleLaunch,
+): StagedPane {
   const identity = {
     [workerMarker]: marker,
     RELAY_BASE_URL: url,
@@ -59,7 +62,7 @@ export function orderOf({ harness, path }: Program, { role, url, cwd, env, direc
     RELAY_STRICT_AGENT_NAME: '1',
   }
   const context: LaunchContext = {
-    ...{ directory, server: mcpProgram('serve'), hook: mcpProgram('hook'), identity },
+    ...{ directory, server: mcpCommand('serve'), hook: mcpCommand('hook'), identity },
     ...{ args: [], cwd, env, isInjected: harness.hasMcp },
   }
   const launch = harness.launch(context)
@@ -73,11 +76,11 @@ export function orderOf({ harness, path }: Program, { role, url, cwd, env, direc
       pidPath: join(directory, 'pid'),
     },
     files: launch.files ?? [],
-    before: launch.before ?? [],
+    before: launch.setupRuns ?? [],
   }
 }
 
-export interface Staged {
+export interface StagedPane {
   order: PaneOrder
   /** Files to write, with rights for the owner alone. */
   files: { path: string; text: string }[]

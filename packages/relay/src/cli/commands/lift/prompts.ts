@@ -1,6 +1,6 @@
 // The kickoff prompt of each role of a lift: its part, and how it uses the relay. Printed for pasting, or typed into its pane.
 
-import { inWords } from '@agent-relay/sdk/internal/clis'
+import { listText } from '@agent-relay/sdk/internal/clis'
 
 /** The whole prompt of a role. The user then says what the lift is about. */
 export function kickoffPrompt(role: string, roles: readonly string[], url: string): string {
@@ -9,14 +9,14 @@ export function kickoffPrompt(role: string, roles: readonly string[], url: strin
 
 function opening(role: string, roles: readonly string[]): string {
   const others = roles.filter((name) => name !== role)
-  return `You are ${role} in a multi-agent lift: ${roles.length} sessions work on this project at the same time, each in its role. The others are ${inWords(others)}.`
+  return `You are ${role} in a multi-agent lift: ${roles.length} sessions work on this project at the same time, each in its role. The others are ${listText(others)}.`
 }
 
 function partOf(role: string, roles: readonly string[]): string {
   const lead = leadOf(roles)
   if (role === lead) {
     const devs = roles.filter((name) => name !== role)
-    return `Your part: you lead. Split the work into tasks that do not touch the same files, give each to one of ${inWords(devs)} as a directive, answer their questions, and review what they report before they go on. You write no feature code yourself. When a branch is good, post MERGE-APPROVED with its name and commit; the user authorizes every merge and decides what you cannot.`
+    return `Your part: you lead. Split the work into tasks that do not touch the same files, give each to one of ${listText(devs)} as a directive, answer their questions, and review what they report before they go on. You write no feature code yourself. When a branch is good, post MERGE-APPROVED with its name and commit; the user authorizes every merge and decides what you cannot.`
   }
   return `Your part: you build what ${lead} gives you, in a branch and work tree of your own, one task at a time. Post a status when a task is done (what, the commit, the test results), a question when you cannot go on without an answer, and do not start a task that nobody gave you. Push when ${lead} has posted MERGE-APPROVED; you merge nothing yourself.`
 }

@@ -16,14 +16,14 @@ import {
 import type { Daemon } from '../../../daemon/daemon.ts'
 import type { LiftRoles } from '../../../daemon/lift-roles.ts'
 import { collectWhenIdle } from '../../../machine/idle-memory.ts'
-import { isGone } from '../../../machine/is-gone.ts'
-import { CommandError, exits } from '../../command.ts'
-import { keyOf, loginName, ownersConnector } from '../../connection.ts'
-import { nextId } from '../../control-socket.ts'
-import { outliveTasks } from '../../ending.ts'
-import { showFeed } from '../../feed.ts'
+import { isProcessGone } from '../../../machine/is-process-gone.ts'
+import { CommandError, exitCodes } from '../../command.ts'
+import { loginName, ownerConnector, workspaceKeyOf } from '../../connection.ts'
+import { nextCommandId } from '../../control-socket.ts'
+import { reportFailedTasks } from '../../ending.ts'
+import { showMessageFeed } from '../../feed.ts'
 import { controlAsPerson } from '../../person.ts'
-import type { Print } from '../../print.ts'
+import type { Printer } from '../../print.ts'
 
 const workspace = 'lift'
 const directoryPrefix = 'agent-relay-lift-'
@@ -32,7 +32,7 @@ const keptMs = 10 * 60_000
 /** The length of the project's name in the name of the directory where its messages are kept. */
 const projectNameCharsMax = 40
 
-export interface RelayWish {
+export interface LiftRelayOptions {
   roles: readonly string[]
   port: number
   /** A directory that is private to this lift and removed with it: for the files of the panes, and the data unless it is kept. */
@@ -42,7 +42,7 @@ export interface RelayWish {
 }
 
 /** A private, temporary and new directory for a lift. */
-export function newDirectory(): string {
+export function newLiftDirectory(): string {
   forgetKilled(tmpdir())
   return mkdtempSync(join(tmpdir(), directoryPrefix))
 }
@@ -51,7 +51,7 @@ export function newDirectory(): string {
 function forgetKilled(temporary: string): void {
   for (const name of readdirSync(temporary).filter((each) => each.startsWith(directoryPrefix)))
     try {
-      if (isLeft(join(temporary, name))) forget(join(temporary, name))
+      if (isLeft(join(temporary, name))) removeLiftDirectory(join(temporary, name))
     } catch {}
 }
 
@@ -61,7 +61,7 @@ function isLeft(directory: string): boolean {
   // A young directory stays: whoever started the lift may still read there why it failed.
   if (uid !== process.getuid?.() || Date.now() - mtimeMs < keptMs) return false
   const [pid, space] = (readForeignText(servingPath(directory), { within: directory }) ?? '').split(' ')
-  return Number(pid) > 0 && space === pidSpace() && isGone(Number(pid))
+  return Number(pid) > 0 && space === pidSpace() && isProcessGone(Number(pid))
 }
 
 /** The file with the process id of the relay, and the namespace in which that number means anything. */
@@ -78,12 +78,12 @@ function pidSpace(): string {
   }
 }
 
-export function forget(directory: string): void {
+export function removeLiftDirectory(directory: string): void {
   rmSync(directory, { recursive: true, force: true })
 }
 
-export function portTaken(port: number): CommandError {
-  return new CommandError(`relay already running? kill it with: kill $(lsof -ti:${port})`, exits.refused)
+export function portTakenError(port: number): CommandError {
+  return new CommandError(`relay already running? kill it with: kill $(lsof -ti:${port})`, exitCodes.refused)
 }
 
 export class LiftRelay {
@@ -104,7 +104,7 @@ export class LiftRelay {
     this.url = `http://localhost:${new URL(daemon.url as string).port}`
   }
 
-  static async start({ roles, port, directory, keepIn }: RelayWish, print: Print): Promise<LiftRelay> {
+  static async start({ roles, port, directory, keepIn }: LiftRelayOptions, print: Printer): Promise<LiftRelay> {
     const dataDir = keepIn === undefined ? join(directory, 'data') : keptDir(keepIn)
     writeFileSync(servingPath(directory), `${process.pid} ${pidSpace()}`, { mode: 0o600 })
     // The lift has keys and sockets of its own, not those of the user's relay.
@@ -112,9 +112,9 @@ export class LiftRelay {
     const stopped = new AbortController()
     const onTrouble = (error: Error) => print.say(error.message)
     print.neverBlock()
-    outliveTasks(onTrouble)
+    reportFailedTasks(onTrouble)
     collectWhenIdle()
-    const [{ Daemon }, { rolesOf }] = await Promise.all([
+    const [{ Daemon }, { liftRolesOf: rolesOf }] = await Promise.all([
       import('../../../daemon/daemon.ts'),
       import('../../../daemon/lift-roles.ts'),
     ])
@@ -128,14 +128,14 @@ export class LiftRelay {
       onTrouble,
       onStop: (_, error) => stopped.abort(error),
     }).catch((error) => {
-      throw (error as { refusal?: { code: string } }).refusal?.code === 'port.taken' ? portTaken(port) : error
+      throw (error as { refusal?: { code: string } }).refusal?.code === 'port.taken' ? portTakenError(port) : error
     })
     if (!daemon)
-      throw new CommandError(`Another lift keeps its messages in ${dataDir} already. Leave --keep out.`, exits.busy)
+      throw new CommandError(`Another lift keeps its messages in ${dataDir} already. Leave --keep out.`, exitCodes.busy)
     try {
       const { entry } = await daemon.open(workspace)
-      const key = keyOf(entry.id ?? '', entry.socketPath, env)
-      const connect = ownersConnector(entry.socketPath, entry.id ?? '', env)
+      const key = workspaceKeyOf(entry.id ?? '', entry.socketPath, env)
+      const connect = ownerConnector(entry.socketPath, entry.id ?? '', env)
       const client = new RelayClient({ connect, key, autoConnect: false })
       await client.connect()
       return new LiftRelay(daemon, dataDir, await rolesOf(daemon, workspace), client, stopped.signal)
@@ -152,16 +152,16 @@ export class LiftRelay {
   /** A link to the page of this lift; it works once. */
   async pageLink(): Promise<string> {
     const env = { ...process.env, RELAY_DATA_DIR: this.dataDir }
-    return (await controlAsPerson(env, (link) => link.call('page.link', { workspace }, nextId('c')))).url
+    return (await controlAsPerson(env, (link) => link.call('page.link', { workspace }, nextCommandId('c')))).url
   }
 
   /** Shows each message until `ending`, or until the daemon had to stop. */
-  async feed(print: Print, ending: AbortSignal): Promise<void> {
-    await showFeed(this.#client, print, AbortSignal.any([ending, this.#stopped]))
-    print.farewell()
+  async showMessages(print: Printer, ending: AbortSignal): Promise<void> {
+    await showMessageFeed(this.#client, print, AbortSignal.any([ending, this.#stopped]))
+    print.exitAfterLastLines()
     const { reason } = this.#stopped
     if (this.#stopped.aborted && reason instanceof Error && reason.name !== 'AbortError')
-      throw new CommandError(`The relay had to stop: ${reason.message}`, exits.refused)
+      throw new CommandError(`The relay had to stop: ${reason.message}`, exitCodes.refused)
   }
 
   async stop(): Promise<void> {

@@ -4,15 +4,15 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Env } from '@agent-relay/sdk/internal/discover'
-import { isGone } from '../../../machine/is-gone.ts'
-import { sweep } from '../../../supervisor/ending.ts'
-import { runBefore } from '../../../supervisor/launching.ts'
+import { isProcessGone } from '../../../machine/is-process-gone.ts'
+import { sweepWorkerProcesses } from '../../../supervisor/ending.ts'
+import { runSetupCommand } from '../../../supervisor/launching.ts'
 import { launcherArgs } from '../../own-name.ts'
-import type { Print } from '../../print.ts'
-import { nudge } from './nudge.ts'
-import { writeOrder } from './pane.ts'
-import type { Panes } from './panes.ts'
-import { orderOf, type Program } from './program.ts'
+import type { Printer } from '../../print.ts'
+import { nudgeWhenIdle } from './nudge.ts'
+import { writePaneOrder } from './pane.ts'
+import type { TerminalPanes } from './panes.ts'
+import { paneOrderFor, type RoleProgram } from './program.ts'
 import { kickoffPrompt } from './prompts.ts'
 import type { LiftRelay } from './relay.ts'
 
@@ -28,17 +28,17 @@ const enterMsMin = 400
 const endMs = 6_000
 
 export interface RolePanesOptions {
-  panes: Panes
-  program: Program
+  panes: TerminalPanes
+  program: RoleProgram
   relay: LiftRelay
   roles: readonly string[]
   cwd: string
   env: Env
   directory: string
-  print: Print
+  print: Printer
 }
 
-interface Member {
+interface RolePane {
   role: string
   pane: string
   pidPath: string
@@ -46,50 +46,50 @@ interface Member {
 
 export class RolePanes {
   readonly #options: RolePanesOptions
-  readonly #members: Member[] = []
+  readonly #members: RolePane[] = []
 
   constructor(options: RolePanesOptions) {
     this.#options = options
   }
 
   /** Opens the panes one after the other, in the order of the roles. */
-  async open(): Promise<void> {
+  async openAll(): Promise<void> {
     const { panes, roles, program, relay, cwd, env } = this.#options
     for (const role of roles) {
       const directory = join(this.#options.directory, 'panes', role)
       mkdirSync(directory, { recursive: true, mode: 0o700 })
       const marker = this.#options.directory
-      const { order, files, before } = orderOf(program, { role, url: relay.url, cwd, env, directory, marker })
+      const { order, files, before } = paneOrderFor(program, { role, url: relay.url, cwd, env, directory, marker })
       for (const { path, text } of files) writeFileSync(path, text, { mode: 0o600 })
       // Runs once for all roles, because it writes the user's own settings, which they share.
-      if (role === roles[0]) for (const { args } of before) await runBefore(order.program, args, cwd, order.env)
+      if (role === roles[0]) for (const { args } of before) await runSetupCommand(order.program, args, cwd, order.env)
       const path = join(directory, 'order.json')
-      writeOrder(path, order)
-      const pane = await panes.open(launcherArgs(['lift', 'pane', path]), { title: role, cwd })
+      writePaneOrder(path, order)
+      const pane = await panes.openPane(launcherArgs(['lift', 'pane', path]), { title: role, cwd })
       this.#members.push({ role, pane, pidPath: order.pidPath })
     }
-    await panes.arrange()
+    await panes.arrangePanes()
   }
 
   /** Gives each role its kickoff as soon as it is ready, and tells it about waiting messages from then on. */
-  async kickoff(ending: AbortSignal): Promise<void> {
+  async sendKickoffs(ending: AbortSignal): Promise<void> {
     await Promise.all(this.#members.map((member) => this.#tell(member, ending)))
   }
 
   /** Ends the programs in the panes, waits for them, and ends what they left in the background. */
-  async close(): Promise<void> {
+  async closeAll(): Promise<void> {
     const { panes } = this.#options
     const pids = this.#members.map(({ pidPath }) => pidOf(pidPath))
-    await Promise.all(this.#members.map(({ pane }) => panes.close(pane)))
+    await Promise.all(this.#members.map(({ pane }) => panes.closePane(pane)))
     for (
       const until = performance.now() + endMs;
-      performance.now() < until && pids.some((pid) => pid !== undefined && !isGone(pid));
+      performance.now() < until && pids.some((pid) => pid !== undefined && !isProcessGone(pid));
     )
       await sleep(20)
-    await sweep(this.#options.directory)
+    await sweepWorkerProcesses(this.#options.directory)
   }
 
-  async #tell({ role, pane }: Member, ending: AbortSignal): Promise<void> {
+  async #tell({ role, pane }: RolePane, ending: AbortSignal): Promise<void> {
     const { panes, program, relay, roles, print } = this.#options
     const late = setTimeout(() => print.say(`${role} has not connected yet. Does its pane show a question?`), readyMs)
     try {
@@ -98,9 +98,9 @@ export class RolePanes {
       if (ending.aborted) return
       await this.#type(pane, kickoffPrompt(role, roles, relay.url))
       print.say(`${role} is connected and has its kickoff.`)
-      const newest = () => relay.roles.newestFor(role)
+      const newest = () => relay.roles.newestWaitingMessage(role)
       const type = (text: string) => this.#type(pane, text)
-      void nudge({ role, pane, panes, harness: program.harness, newest, type }, ending).catch(() => {})
+      void nudgeWhenIdle({ role, pane, panes, harness: program.harness, newest, type }, ending).catch(() => {})
     } catch (error) {
       if (!ending.aborted)
         print.say(`${role} got no kickoff: ${(error as Error).message}. Paste it: agent-relay lift prompt ${role}`)
@@ -111,9 +111,9 @@ export class RolePanes {
 
   async #type(pane: string, text: string): Promise<void> {
     const { panes, program } = this.#options
-    await panes.paste(pane, text)
+    await panes.pasteText(pane, text)
     await sleep(Math.max(enterMsMin, program.harness.typing.enterDelayMs))
-    await panes.enter(pane)
+    await panes.pressEnter(pane)
   }
 
   /** Whether the screen is complete and shows no dialog. */
@@ -121,8 +121,8 @@ export class RolePanes {
     const { panes, program } = this.#options
     let last = ''
     for (const until = performance.now() + screenQuietMsMax; performance.now() < until; await sleep(screenQuietMs)) {
-      const screen = await panes.screen(pane)
-      if (program.harness.read(screen) === 'blocked') return false
+      const screen = await panes.readScreen(pane)
+      if (program.harness.readScreenSign(screen) === 'blocked') return false
       const text = screen.lines.join('\n')
       if (text === last) return true
       last = text

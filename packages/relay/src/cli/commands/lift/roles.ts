@@ -1,13 +1,13 @@
 // The roles of a lift, as the command line names them.
 
 import { agentNamePattern, daemonName } from '@agent-relay/sdk/protocol'
-import { CommandError, exits } from '../../command.ts'
+import { CommandError, exitCodes } from '../../command.ts'
 
-export const rolesDefault = 'pm,dev-a,dev-b'
+export const defaultRoles = 'pm,dev-a,dev-b'
 /** No screen has room for more panes. */
 const rolesMax = 12
 
-export function rolesOf(text: string = rolesDefault): string[] {
+export function parseRoles(text: string = defaultRoles): string[] {
   const names = text.split(',').map((name) => name.trim())
   const bad = names.find((name) => !agentNamePattern.test(name) || name === daemonName)
   if (bad !== undefined)
@@ -23,10 +23,10 @@ export function checkRole(role: string, roles: readonly string[]): void {
   if (!roles.includes(role))
     throw new CommandError(
       `There is no role "${role}"; there are ${roles.join(', ')}. Others are named with --roles.`,
-      exits.usage,
+      exitCodes.usage,
     )
 }
 
 function usage(why: string): CommandError {
-  return new CommandError(`--roles: ${why}. For instance: --roles ${rolesDefault}`, exits.usage)
+  return new CommandError(`--roles: ${why}. For instance: --roles ${defaultRoles}`, exitCodes.usage)
 }

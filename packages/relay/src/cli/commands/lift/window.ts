@@ -4,23 +4,23 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { inWords } from '@agent-relay/sdk/internal/clis'
+import { listText } from '@agent-relay/sdk/internal/clis'
 import type { Env } from '@agent-relay/sdk/internal/discover'
-import { CommandError, exits } from '../../command.ts'
-import { awaitEnding } from '../../ending.ts'
-import { failureOf } from '../../exit.ts'
+import { CommandError, exitCodes } from '../../command.ts'
+import { endingSignal } from '../../ending.ts'
+import { describeFailure } from '../../exit.ts'
 import { launcherArgs } from '../../own-name.ts'
-import type { Print } from '../../print.ts'
-import { banner } from './banner.ts'
-import { Kitty } from './kitty.ts'
+import type { Printer } from '../../print.ts'
+import { liftBanner } from './banner.ts'
+import { KittyPanes } from './kitty.ts'
 import { paneVariables } from './pane.ts'
-import type { Panes } from './panes.ts'
-import { findProgram } from './program.ts'
-import { forget, LiftRelay, newDirectory } from './relay.ts'
+import type { TerminalPanes } from './panes.ts'
+import { findRoleProgram } from './program.ts'
+import { LiftRelay, newLiftDirectory, removeLiftDirectory } from './relay.ts'
 import { RolePanes } from './role-panes.ts'
-import { Tmux } from './tmux.ts'
+import { TmuxPanes } from './tmux.ts'
 
-export interface Plan {
+export interface LiftPlan {
   kind: 'tmux' | 'kitty'
   roles: string[]
   port: number
@@ -31,80 +31,80 @@ export interface Plan {
 }
 
 /** The result of the start, which the relay's pane writes and the typed command reads. */
-type State = { url: string; page: string } | { error: string; exit: number }
+type LiftStart = { url: string; page: string } | { error: string; exit: number }
 
 /** The time for a start: a daemon starts within half a second, but a CLI may need preparation. */
 const liftStartMs = 60_000
 const startLookMs = 50
 
-export async function openWindow(plan: Plan, print: Print): Promise<void> {
-  const directory = newDirectory()
+export async function openLiftWindow(plan: LiftPlan, print: Printer): Promise<void> {
+  const directory = newLiftDirectory()
   write(directory, 'plan.json', plan)
   const window = await panesOf(plan, plan.env)
-    .begin(launcherArgs(['lift', 'relay', directory]), { title: 'lift', cwd: plan.cwd })
+    .openWindow(launcherArgs(['lift', 'relay', directory]), { title: 'lift', cwd: plan.cwd })
     .catch((error) => {
-      forget(directory)
+      removeLiftDirectory(directory)
       throw error
     })
   const state = await print.during('starting', stateIn(directory))
   if ('error' in state) {
-    forget(directory)
+    removeLiftDirectory(directory)
     throw new CommandError(state.error, state.exit)
   }
   await window.show()
   // The lift goes on without this command, whether the user has left its window or never saw it.
   if (!existsSync(directory)) return
-  await print.line(`The lift of ${inWords(plan.roles)} runs at ${state.url}.`)
+  await print.line(`The lift of ${listText(plan.roles)} runs at ${state.url}.`)
   await print.line(`Its page: ${state.page}      once, within five minutes`)
-  if (window.hint) await print.line(`To see it: ${window.hint}`)
+  if (window.showCommand) await print.line(`To see it: ${window.showCommand}`)
   await print.line("To end it: Ctrl-C in the relay's pane.")
 }
 
 /** Runs the relay in its own pane, until Ctrl-C. */
-export async function runRelayPane(directory: string, print: Print, own: Env): Promise<void> {
-  const plan = JSON.parse(readFileSync(join(directory, 'plan.json'), 'utf8')) as Plan
+export async function runRelayPane(directory: string, print: Printer, own: Env): Promise<void> {
+  const plan = JSON.parse(readFileSync(join(directory, 'plan.json'), 'utf8')) as LiftPlan
   rmSync(join(directory, 'plan.json'))
   const { roles, port, cwd, isKept } = plan
-  const ending = awaitEnding()
+  const ending = endingSignal()
   let relay: LiftRelay | undefined
   let rolePanes: RolePanes | undefined
   try {
-    const program = findProgram(plan.cli, cwd, plan.env)
+    const program = findRoleProgram(plan.cli, cwd, plan.env)
     relay = await LiftRelay.start({ roles, port, directory, keepIn: isKept ? cwd : undefined }, print)
     // Only this pane's own environment says which pane it is.
     const env = { ...plan.env, ...paneVariables(own) }
     rolePanes = new RolePanes({ panes: panesOf(plan, env), program, relay, roles, cwd, env, directory, print })
     // Made first: once agents are connected, only somebody at a terminal gets a link.
     const page = await relay.pageLink()
-    await rolePanes.open()
-    await print.line(banner(print, relay, roles, { page, isKept, isInPane: true }))
-    write(directory, 'state.json', { url: relay.url, page } satisfies State)
-    void rolePanes.kickoff(ending)
-    await relay.feed(print, ending)
+    await rolePanes.openAll()
+    await print.line(liftBanner(print, relay, roles, { page, isKept, isInPane: true }))
+    write(directory, 'state.json', { url: relay.url, page } satisfies LiftStart)
+    void rolePanes.sendKickoffs(ending)
+    await relay.showMessages(print, ending)
     print.say('ending the lift.')
   } catch (error) {
-    const { text, exit } = await failureOf(error)
-    write(directory, 'state.json', { error: text, exit } satisfies State)
+    const { text, exit } = await describeFailure(error)
+    write(directory, 'state.json', { error: text, exit } satisfies LiftStart)
     throw error
   } finally {
-    await rolePanes?.close()
+    await rolePanes?.closeAll()
     await relay?.stop()
-    if (isBegun(directory)) forget(directory)
+    if (isBegun(directory)) removeLiftDirectory(directory)
   }
 }
 
-function panesOf({ kind, port }: Plan, env: Env): Panes {
-  if (kind === 'kitty') return new Kitty(env)
+function panesOf({ kind, port }: LiftPlan, env: Env): TerminalPanes {
+  if (kind === 'kitty') return new KittyPanes(env)
   const hasTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true
-  return new Tmux(env, port === 0 ? undefined : `lift-${port}`, hasTerminal)
+  return new TmuxPanes(env, port === 0 ? undefined : `lift-${port}`, hasTerminal)
 }
 
-async function stateIn(directory: string): Promise<State> {
+async function stateIn(directory: string): Promise<LiftStart> {
   for (const until = performance.now() + liftStartMs; performance.now() < until; await sleep(startLookMs)) {
     const state = read(directory)
     if (state) return state
   }
-  return { error: 'The lift did not start: its pane said nothing for a minute.', exit: exits.refused }
+  return { error: 'The lift did not start: its pane said nothing for a minute.', exit: exitCodes.refused }
 }
 
 /** Whether the lift has begun. After a failed start the directory stays for the command that reads the reason. */
@@ -113,9 +113,9 @@ function isBegun(directory: string): boolean {
   return state !== undefined && !('error' in state)
 }
 
-function read(directory: string): State | undefined {
+function read(directory: string): LiftStart | undefined {
   try {
-    return JSON.parse(readFileSync(join(directory, 'state.json'), 'utf8')) as State
+    return JSON.parse(readFileSync(join(directory, 'state.json'), 'utf8')) as LiftStart
   } catch {
     return undefined
   }

@@ -2,9 +2,9 @@
 
 import { existsSync } from 'node:fs'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
-import { letListInClaude, mayListInClaude } from '../../../machine/claude-list-consent.ts'
+import { hasClaudeListConsent, setClaudeListConsent } from '../../../machine/claude-list-consent.ts'
 import { vendorHomes } from '../../../machine/vendor-homes.ts'
-import type { CliOption, Context } from '../../command.ts'
+import type { CliOption, CommandContext } from '../../command.ts'
 
 export const claudeListOptions = {
   claudeList: {
@@ -21,20 +21,29 @@ export const claudeListQuestion =
 const isMeant = (editors: readonly string[] | undefined) => editors === undefined || editors.includes('claude')
 
 /** Whether to ask: Claude Code is among the editors, and its list may not have our agents yet. */
-export function asksForList({ env }: Pick<Context, 'env'>, editors: readonly string[] | undefined): boolean {
+export function shouldAskForClaudeList(
+  { env }: Pick<CommandContext, 'env'>,
+  editors: readonly string[] | undefined,
+): boolean {
   const { claude: home } = vendorHomes(env)
-  return home !== undefined && existsSync(home) && isMeant(editors) && !mayListInClaude(dataDir(env))
+  return home !== undefined && existsSync(home) && isMeant(editors) && !hasClaudeListConsent(dataDir(env))
 }
 
 /** Takes our agents out of the list where Claude Code's entry was taken out. */
-export function endList(context: Pick<Context, 'env' | 'print'>, editors: readonly string[] | undefined): void {
-  if (isMeant(editors)) keepList(context, false)
+export function removeFromClaudeList(
+  context: Pick<CommandContext, 'env' | 'print'>,
+  editors: readonly string[] | undefined,
+): void {
+  if (isMeant(editors)) storeClaudeListAnswer(context, false)
 }
 
 /** Stores the answer; `may` is undefined where nobody was asked. */
-export function keepList({ env, print }: Pick<Context, 'env' | 'print'>, may: boolean | undefined): void {
-  if (may === undefined || may === mayListInClaude(dataDir(env))) return
-  letListInClaude(dataDir(env), may)
+export function storeClaudeListAnswer(
+  { env, print }: Pick<CommandContext, 'env' | 'print'>,
+  may: boolean | undefined,
+): void {
+  if (may === undefined || may === hasClaudeListConsent(dataDir(env))) return
+  setClaudeListConsent(dataDir(env), may)
   if (print.isJson) return
   print.say(
     may

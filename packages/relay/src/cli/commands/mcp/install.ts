@@ -1,15 +1,28 @@
 // `mcp install` and `mcp uninstall`, which call the installer of @agent-relay/mcp.
 
-import { clisWith, inWords } from '@agent-relay/sdk/internal/clis'
-import { type CliOption, type CliOptions, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { clisWith, listText } from '@agent-relay/sdk/internal/clis'
+import {
+  type CliOption,
+  type CliOptions,
+  type CommandContext,
+  CommandError,
+  exitCodes,
+  type NamedCommand,
+} from '../../command.ts'
 import { ownName } from '../../own-name.ts'
-import { asksForList, claudeListOptions, claudeListQuestion, endList, keepList } from './claude-list.ts'
+import {
+  claudeListOptions,
+  claudeListQuestion,
+  removeFromClaudeList,
+  shouldAskForClaudeList,
+  storeClaudeListAnswer,
+} from './claude-list.ts'
 
-const hooked = inWords(
+const hooked = listText(
   clisWith('hooks').map(({ title }) => title),
   'and',
 )
-export const editor = {
+export const editorOption = {
   flags: '-e, --editor <name>',
   text: 'which: a name (claude, cursor, codex, …), auto (those that are found) or all',
   words: ['auto', 'all', ...clisWith('editor').map(({ name }) => name)],
@@ -54,7 +67,7 @@ interface InstallOptions extends UninstallOptions {
 }
 
 const { dryRun, yes, ...where }: CliOptions<UninstallOptions> = {
-  editor,
+  editor: editorOption,
   global: { flags: '-g, --global', text: "the user's own files (the default)" },
   project: { flags: '--project', text: 'the files of the project in this directory' },
   dryRun: { flags: '--dry-run', text: 'change nothing, show a diff' },
@@ -86,33 +99,33 @@ export const uninstall: NamedCommand<UninstallOptions> = {
   run: runUninstallCommand,
 }
 
-async function runInstallCommand(context: Context<InstallOptions>): Promise<number> {
+async function runInstallCommand(context: CommandContext<InstallOptions>): Promise<number> {
   const { runInstall } = await import('@agent-relay/mcp/install')
-  const { exit } = await runInstall(wishOf(context))
-  if (exit === 0 && !context.options.dryRun) keepList(context, await mayList(context))
+  const { exit } = await runInstall(installOptionsOf(context))
+  if (exit === 0 && !context.options.dryRun) storeClaudeListAnswer(context, await mayList(context))
   return exit
 }
 
-async function mayList(context: Context<InstallOptions>): Promise<boolean | undefined> {
+async function mayList(context: CommandContext<InstallOptions>): Promise<boolean | undefined> {
   const { claudeList, editor, yes, json } = context.options
-  if (claudeList !== undefined || yes || json || !process.stdin.isTTY || !asksForList(context, editor))
+  if (claudeList !== undefined || yes || json || !process.stdin.isTTY || !shouldAskForClaudeList(context, editor))
     return claudeList
   const prompts = await import('@clack/prompts')
   return (await prompts.confirm({ message: claudeListQuestion, initialValue: false })) === true
 }
 
-async function runUninstallCommand(context: Context<UninstallOptions>): Promise<number> {
+async function runUninstallCommand(context: CommandContext<UninstallOptions>): Promise<number> {
   const { runUninstall } = await import('@agent-relay/mcp/install')
-  const { exit } = await runUninstall(wishOf(context))
+  const { exit } = await runUninstall(installOptionsOf(context))
   const { editor, dryRun } = context.options
-  if (exit === 0 && !dryRun) endList(context, editor)
+  if (exit === 0 && !dryRun) removeFromClaudeList(context, editor)
   return exit
 }
 
-function wishOf({ options, env, cwd, print }: Context<InstallOptions>) {
+function installOptionsOf({ options, env, cwd, print }: CommandContext<InstallOptions>) {
   const { editor, global, workspace, start, hooks, dryRun, json, yes } = options
   const project = Boolean(options.project)
-  if (global && project) throw new CommandError('Either --global or --project, not both', exits.usage)
+  if (global && project) throw new CommandError('Either --global or --project, not both', exitCodes.usage)
   const say = (text: string) => void print.line(json ? text : print.typed(text))
   const command = `${ownName(env)} mcp`
   return {

@@ -2,8 +2,8 @@
 // bin/agent-relay.cjs hands `mcp serve` to that package before any of this is loaded; the command here is for help and completion.
 
 import { setting } from '@agent-relay/sdk/internal/discover'
-import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
-import { control, nextId } from '../../control-socket.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { connectControl, nextCommandId } from '../../control-socket.ts'
 import { install, uninstall } from './install.ts'
 
 interface StartOptions {
@@ -43,19 +43,19 @@ const serve: NamedCommand<ServeOptions> = {
 export const mcp: CliCommand = { commands: [install, uninstall, start, serve] }
 
 /** Serves the workspace that the key belongs to, from any directory. */
-async function runStart({ env, options }: Context<StartOptions>): Promise<void> {
+async function runStart({ env, options }: CommandContext<StartOptions>): Promise<void> {
   const key = setting({ given: options.workspace }, 'given') ?? setting(env, 'RELAY_WORKSPACE_KEY')
   if (key === undefined)
-    throw new CommandError('Which workspace? Give its key: --workspace KEY, or RELAY_WORKSPACE_KEY', exits.usage)
-  const link = await control(env)
-  const { name } = await link.call('workspace.find', { key }, nextId('c')).finally(() => link.close())
+    throw new CommandError('Which workspace? Give its key: --workspace KEY, or RELAY_WORKSPACE_KEY', exitCodes.usage)
+  const link = await connectControl(env)
+  const { name } = await link.call('workspace.find', { key }, nextCommandId('c')).finally(() => link.close())
   // The pipe reads the key from the environment.
   process.env.RELAY_WORKSPACE_KEY = key
   const { serve } = await import('@agent-relay/mcp/serve')
   await serve({ tools: options.tools ?? 'workspace', project: name })
 }
 
-async function runServe({ options }: Context<ServeOptions>): Promise<void> {
+async function runServe({ options }: CommandContext<ServeOptions>): Promise<void> {
   const { serve } = await import('@agent-relay/mcp/serve')
   await serve({ tools: options.tools, project: options.project, start: options.start })
 }

@@ -2,15 +2,15 @@
 // takes the defaults with `--yes`.
 
 import type { Env } from '@agent-relay/sdk/internal/discover'
-import { type CliCommand, type CliOption, CommandError, type Context, exits } from '../../command.ts'
+import { type CliCommand, type CliOption, type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { chooseWorkspace } from '../../connection.ts'
-import { yes } from '../../options.ts'
+import { yesOption } from '../../options.ts'
 import { ownName } from '../../own-name.ts'
-import { hasUserUnits, installService } from '../daemon/service.ts'
-import { runStart } from '../daemon/start.ts'
-import { checkPlace } from '../daemon/starting.ts'
-import { asksForList, claudeListOptions, claudeListQuestion, keepList } from './claude-list.ts'
-import { editor, hookOptions } from './install.ts'
+import { canInstallService, installService } from '../daemon/service.ts'
+import { runDaemonStart } from '../daemon/start.ts'
+import { checkDataDirectory } from '../daemon/starting.ts'
+import { claudeListOptions, claudeListQuestion, shouldAskForClaudeList, storeClaudeListAnswer } from './claude-list.ts'
+import { editorOption, hookOptions } from './install.ts'
 
 interface Answers {
   workspace: string
@@ -38,26 +38,26 @@ const service: CliOption = {
 }
 
 export const setup: CliCommand<SetupOptions> = {
-  options: { editor, ...hookOptions, ...claudeListOptions, service, yes },
+  options: { editor: editorOption, ...hookOptions, ...claudeListOptions, service, yes: yesOption },
   examples: ['agent-relay setup', 'agent-relay setup --yes', 'agent-relay setup --yes --editor claude --no-hooks'],
   actsForNoAgent: true,
   run,
 }
 
-async function run(context: Context<SetupOptions>): Promise<number> {
+async function run(context: CommandContext<SetupOptions>): Promise<number> {
   let exit = 0
   const { options, print, env, cwd } = context
   const isAsking = !options.yes && !print.isJson
   if (isAsking && !process.stdin.isTTY)
     throw new CommandError(
       'setup asks questions, and this is not a terminal. For the defaults: agent-relay setup --yes',
-      exits.usage,
+      exitCodes.usage,
     )
   // Checked before anything is asked, or the answers would be in vain.
-  checkPlace(env)
+  checkDataDirectory(env)
   const own = ownName(env)
   const { workspace, editors, hooks, claudeList, service } = isAsking ? await ask(context) : await defaults(context)
-  await runStart({ ...context, options: { project: workspace, json: options.json, quiet: isAsking } })
+  await runDaemonStart({ ...context, options: { project: workspace, json: options.json, quiet: isAsking } })
   if (editors.length > 0) {
     const { runInstall } = await import('@agent-relay/mcp/install')
     const say = (text: string) => void print.line(options.json ? text : print.typed(text))
@@ -67,13 +67,13 @@ async function run(context: Context<SetupOptions>): Promise<number> {
   } else if (!print.isJson) {
     print.say(`No editor or CLI was connected. To do that later: ${own} mcp install`)
   }
-  keepList(context, claudeList)
+  storeClaudeListAnswer(context, claudeList)
   if (service) await installService.run?.({ ...context, options: { json: options.json } })
   if (!print.isJson) print.say(`Next: ${own} who, and ${own} doctor if something does not work.`)
   return exit
 }
 
-async function defaults(context: Context<SetupOptions>): Promise<Answers> {
+async function defaults(context: CommandContext<SetupOptions>): Promise<Answers> {
   const { options, env } = context
   const names = options.editor ?? (await found(env)).map(({ name }) => name)
   const { project: workspace } = chooseWorkspace(context, env)
@@ -87,18 +87,18 @@ async function defaults(context: Context<SetupOptions>): Promise<Answers> {
 }
 
 async function found(env: Env) {
-  const { detected, installContext } = await import('@agent-relay/mcp/install')
-  return detected(installContext(env))
+  const { detectEditors, installContext } = await import('@agent-relay/mcp/install')
+  return detectEditors(installContext(env))
 }
 
 const atLogin = { message: 'Should the daemon run by itself, from every login on?', initialValue: false }
 
-async function ask(context: Context<SetupOptions>): Promise<Answers> {
+async function ask(context: CommandContext<SetupOptions>): Promise<Answers> {
   const { options, env } = context
   const prompts = await import('@clack/prompts')
   const { editors: known, freeHookEditors, hooksQuestion } = await import('@agent-relay/mcp/install')
   const given = <T>(answer: T): Exclude<T, symbol> => {
-    if (prompts.isCancel(answer)) throw new CommandError('Cancelled. Nothing was changed.', exits.refused)
+    if (prompts.isCancel(answer)) throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
     return answer as Exclude<T, symbol>
   }
   prompts.intro('Agent Relay')
@@ -126,11 +126,11 @@ async function ask(context: Context<SetupOptions>): Promise<Answers> {
   const hookable = known.filter(({ name }) => editors.includes(name) && freeHookEditors.includes(name))
   const isAsked = options.hooks === undefined && hookable.length > 0
   const isYes = isAsked && given(await prompts.confirm({ message: hooksQuestion(hookable) }))
-  const isListAsked = options.claudeList === undefined && asksForList(context, editors)
+  const isListAsked = options.claudeList === undefined && shouldAskForClaudeList(context, editors)
   const claudeList = isListAsked
     ? given(await prompts.confirm({ message: claudeListQuestion, initialValue: false }))
     : options.claudeList
-  const service = options.service ?? (hasUserUnits(env) && given(await prompts.confirm(atLogin)))
+  const service = options.service ?? (canInstallService(env) && given(await prompts.confirm(atLogin)))
   prompts.outro(`Workspace ${workspace}`)
   return { workspace, editors, hooks: options.hooks ?? (isYes && 'free'), claudeList, service }
 }

@@ -3,13 +3,13 @@
 import type { RelayClient } from '@agent-relay/sdk'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
-import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { withClient } from '../../connection.ts'
-import { awaitEnding } from '../../ending.ts'
-import { follow, sayLosses } from '../../feed.ts'
+import { endingSignal } from '../../ending.ts'
+import { announceDisconnects, followEvents } from '../../feed.ts'
 import { messageBlock, messageBlocks } from '../../lines.ts'
-import { channel, from, limit } from '../../options.ts'
-import type { Print } from '../../print.ts'
+import { channelOption, fromOption, limitOption } from '../../options.ts'
+import type { Printer } from '../../print.ts'
 import { oneLine } from '../../text.ts'
 
 const shownDefault = 50
@@ -31,23 +31,23 @@ export const inbox: CliCommand<InboxOptions> = {
   options: {
     peek: { flags: '--peek', text: 'only look: it stays unread' },
     all: { flags: '--all', text: 'include what was read before' },
-    from,
-    channel,
+    from: fromOption,
+    channel: channelOption,
     thread: { flags: '--thread <name>', text: 'only in this thread' },
     before: { flags: '--before <id>', text: 'include what was read, before this message' },
-    limit,
+    limit: limitOption,
     follow: { flags: '--follow', text: 'keep showing what comes, until Ctrl-C' },
   },
   examples: ['agent-relay inbox', 'agent-relay inbox --peek --from Alice', 'agent-relay inbox --follow --as Bob'],
   run,
 }
 
-async function run(context: Context<InboxOptions>): Promise<void> {
+async function run(context: CommandContext<InboxOptions>): Promise<void> {
   const { options } = context
   if (options.follow && (options.peek || options.all || options.before || options.limit !== undefined)) {
     throw new CommandError(
       '--follow shows what is new and marks it read: it goes without --peek, --all, --before and --limit',
-      exits.usage,
+      exitCodes.usage,
     )
   }
   await withClient(context, 'agent', ({ client }) =>
@@ -55,7 +55,7 @@ async function run(context: Context<InboxOptions>): Promise<void> {
   )
 }
 
-async function showInbox(client: RelayClient, context: Context<InboxOptions>): Promise<void> {
+async function showInbox(client: RelayClient, context: CommandContext<InboxOptions>): Promise<void> {
   const { options, print } = context
   if (!options.peek && !looksBack(options)) return showUnread(client, context)
   const page = await lookOnce(client, context)
@@ -65,7 +65,7 @@ async function showInbox(client: RelayClient, context: Context<InboxOptions>): P
 }
 
 /** Prints unread messages, a page at a time. Each page is marked as read before the next is taken: taking counts the page before as read, printed or not. */
-async function showUnread(client: RelayClient, { options, print }: Context<InboxOptions>): Promise<void> {
+async function showUnread(client: RelayClient, { options, print }: CommandContext<InboxOptions>): Promise<void> {
   for (let wanted = options.limit ?? shownDefault; wanted > 0; ) {
     const limit = Math.min(wanted, limits.pageMessagesMax)
     const page = await client.call('inbox.take', { ...filterOf(options), limit })
@@ -76,7 +76,7 @@ async function showUnread(client: RelayClient, { options, print }: Context<Inbox
   }
 }
 
-function showPage(print: Print, page: Page, options: InboxOptions, goesOn = false): Promise<boolean> {
+function showPage(print: Printer, page: Page, options: InboxOptions, goesOn = false): Promise<boolean> {
   if (print.isJson) return print.json(page)
   const { messages, more } = page
   if (messages.length === 0) {
@@ -98,7 +98,7 @@ function looksBack({ all, before }: InboxOptions): boolean {
 }
 
 /** One page of the history or of a peek. Both change nothing, so a second page would be the first one again. */
-async function lookOnce(client: RelayClient, { options }: Context<InboxOptions>): Promise<Page> {
+async function lookOnce(client: RelayClient, { options }: CommandContext<InboxOptions>): Promise<Page> {
   const limit = Math.min(options.limit ?? shownDefault, limits.pageMessagesMax)
   const input = { ...filterOf(options), limit, unreadOnly: !looksBack(options), before: options.before }
   return options.peek ? client.call('inbox.peek', input) : client.call('inbox.take', input)
@@ -107,14 +107,14 @@ async function lookOnce(client: RelayClient, { options }: Context<InboxOptions>)
 /**
  * Prints new messages until the command ends. Events only say that it is time to look: the messages come from the inbox, so that filters and read marks apply.
  */
-async function followInbox(client: RelayClient, { options, print }: Context<InboxOptions>): Promise<void> {
-  const ending = awaitEnding()
+async function followInbox(client: RelayClient, { options, print }: CommandContext<InboxOptions>): Promise<void> {
+  const ending = endingSignal()
   const bell = new Bell()
-  sayLosses(client, print, ending)
+  announceDisconnects(client, print, ending)
   client.on('ready', () => bell.ring())
   ending.addEventListener('abort', () => bell.ring())
   const timer = setInterval(() => bell.ring(), limits.lookAgainMs)
-  const following = follow(client, { types: ['message.created'], newest: 1 }, () => bell.ring(), ending)
+  const following = followEvents(client, { types: ['message.created'], newest: 1 }, () => bell.ring(), ending)
   const showing = (async () => {
     if (!print.isJson) print.say(`Following the inbox of ${client.agentName}; Ctrl-C ends.`)
     while (!ending.aborted) {
@@ -130,21 +130,21 @@ async function followInbox(client: RelayClient, { options, print }: Context<Inbo
   }
 }
 
-async function showNew(client: RelayClient, options: InboxOptions, print: Print): Promise<void> {
+async function showNew(client: RelayClient, options: InboxOptions, print: Printer): Promise<void> {
   for (let more = 1; more > 0; ) {
     // If the daemon is away, its return rings the bell again.
-    const page = await client.call('inbox.take', filterOf(options)).catch(passing)
+    const page = await client.call('inbox.take', filterOf(options)).catch(ignoreRetryable)
     if (!page) return
     for (const message of page.messages) {
       const left = print.isJson ? print.json(message) : print.line(`${messageBlock(print, message)}\n`)
       if (!(await left)) return
     }
-    if (page.messages.length > 0) await client.markRead(page.messages.map(({ id }) => id)).catch(passing)
+    if (page.messages.length > 0) await client.markRead(page.messages.map(({ id }) => id)).catch(ignoreRetryable)
     more = page.messages.length > 0 ? page.more : 0
   }
 }
 
-function passing(error: { retry?: boolean }): undefined {
+function ignoreRetryable(error: { retry?: boolean }): undefined {
   if (error.retry !== true) throw error
 }
 

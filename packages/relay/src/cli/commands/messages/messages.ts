@@ -2,12 +2,12 @@
 
 import { searchMessages, threadMessages } from '@agent-relay/sdk/internal/client'
 import type { Message, Receipt, RelayEvent } from '@agent-relay/sdk/protocol'
-import { fromArchive } from '../../archive.ts'
-import type { CliCommand, Context } from '../../command.ts'
+import { readArchive } from '../../archive.ts'
+import type { CliCommand, CommandContext } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { messageBlocks } from '../../lines.ts'
-import { channel, from, limit } from '../../options.ts'
-import { dateTimeOf, oneLine } from '../../text.ts'
+import { channelOption, fromOption, limitOption } from '../../options.ts'
+import { dateTimeText, oneLine } from '../../text.ts'
 
 interface SearchOptions {
   from?: string
@@ -18,9 +18,9 @@ interface SearchOptions {
 
 export const search: CliCommand<SearchOptions> = {
   options: {
-    from,
-    channel,
-    limit: { ...limit, text: 'show at most this many (20)' },
+    from: fromOption,
+    channel: channelOption,
+    limit: { ...limitOption, text: 'show at most this many (20)' },
     archive: {
       flags: '--archive',
       text: 'in what was pruned, for the key holder: messages that have all of the words',
@@ -34,7 +34,7 @@ export const search: CliCommand<SearchOptions> = {
   run: runSearch,
 }
 
-async function runSearch(context: Context<SearchOptions>): Promise<void> {
+async function runSearch(context: CommandContext<SearchOptions>): Promise<void> {
   const { args, options, print } = context
   const { from, channel, limit } = options
   await withClient(context, options.archive ? 'holder' : 'agent', async ({ client, welcome }) => {
@@ -52,7 +52,7 @@ async function runSearch(context: Context<SearchOptions>): Promise<void> {
 
 /** Searches the archive, newest messages first, as the search of stored messages does. */
 async function searchArchive(
-  { args, options, env }: Context<SearchOptions>,
+  { args, options, env }: CommandContext<SearchOptions>,
   workspace: string,
 ): Promise<{ messages: Message[]; more: number }> {
   const { from, channel, limit = 20 } = options
@@ -62,7 +62,7 @@ async function searchArchive(
     words.every((word) => message.body.toLowerCase().includes(word)) &&
     (from === undefined || message.from === from) &&
     (channel === undefined || message.channel === channel)
-  const { events, more } = await fromArchive(env, workspace, { limit, isUpward: false, isWanted })
+  const { events, more } = await readArchive(env, workspace, { limit, keepsOldest: false, isWanted })
   return { messages: events.flatMap(({ message }) => message ?? []).reverse(), more }
 }
 
@@ -71,13 +71,13 @@ interface ThreadOptions {
 }
 
 export const thread: CliCommand<ThreadOptions> = {
-  takes: 'messages',
-  options: { limit: { ...limit, text: 'show at most this many (100)' } },
+  argumentKind: 'messages',
+  options: { limit: { ...limitOption, text: 'show at most this many (100)' } },
   examples: ['agent-relay thread task-123', 'agent-relay thread m_01kabc'],
   run: runThread,
 }
 
-async function runThread(context: Context<ThreadOptions>): Promise<void> {
+async function runThread(context: CommandContext<ThreadOptions>): Promise<void> {
   const { args, options, print } = context
   await withClient(context, 'agent', async ({ client }) => {
     const found = await threadMessages(client, { thread: args[0] as string, limit: options.limit })
@@ -89,12 +89,12 @@ async function runThread(context: Context<ThreadOptions>): Promise<void> {
 }
 
 export const receipts: CliCommand = {
-  takes: 'messages',
+  argumentKind: 'messages',
   examples: ['agent-relay receipts m_01kabc'],
   run: runReceipts,
 }
 
-async function runReceipts(context: Context): Promise<void> {
+async function runReceipts(context: CommandContext): Promise<void> {
   const { args, print } = context
   await withClient(context, 'agent', async ({ client }) => {
     const found = await client.call('message.receipts', { message: args[0] as string })
@@ -109,9 +109,9 @@ async function runReceipts(context: Context): Promise<void> {
 function receiptRow({ agent, storedAt, offeredAt, route, readAt, machine }: Receipt): string[] {
   return [
     oneLine(agent),
-    `stored ${dateTimeOf(storedAt)}`,
-    offeredAt === undefined ? '' : `offered ${dateTimeOf(offeredAt)}${route === undefined ? '' : ` (${route})`}`,
-    readAt === undefined ? '' : `read ${dateTimeOf(readAt)}`,
+    `stored ${dateTimeText(storedAt)}`,
+    offeredAt === undefined ? '' : `offered ${dateTimeText(offeredAt)}${route === undefined ? '' : ` (${route})`}`,
+    readAt === undefined ? '' : `read ${dateTimeText(readAt)}`,
     machine === undefined ? '' : `as ${oneLine(machine)} has told, up to a second ago`,
   ]
 }
@@ -121,13 +121,13 @@ interface ReactOptions {
 }
 
 export const react: CliCommand<ReactOptions> = {
-  takes: 'messages',
+  argumentKind: 'messages',
   options: { remove: { flags: '--remove', text: 'take it off again' } },
   examples: ['agent-relay react m_01kabc 👍'],
   run: runReact,
 }
 
-async function runReact(context: Context<ReactOptions>): Promise<void> {
+async function runReact(context: CommandContext<ReactOptions>): Promise<void> {
   const { args, options, print } = context
   const [message, emoji] = args as [string, string]
   await withClient(context, 'agent', async ({ client }) => {

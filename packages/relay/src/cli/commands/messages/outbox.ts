@@ -3,7 +3,7 @@
 import type { CliCommand, NamedCommand } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { addressText } from '../../lines.ts'
-import { ageOf, counted, oneLine } from '../../text.ts'
+import { ageText, countedText, oneLine } from '../../text.ts'
 
 const list: NamedCommand = {
   name: 'list',
@@ -19,12 +19,12 @@ const list: NamedCommand = {
       await print.table(
         [{ head: 'ID' }, { head: 'SINCE' }, { head: 'FROM' }, { head: 'TO' }, { head: 'MESSAGE', mayShrink: true }],
         queued.map(({ id, since, from, to, preview }) =>
-          [id, ageOf(since), from, addressText(to), preview].map(oneLine),
+          [id, ageText(since), from, addressText(to), preview].map(oneLine),
         ),
       )
       const are = queued.length === 1 ? 'waits' : 'wait'
       print.say(
-        `${counted(queued.length, 'message')} ${are} until the shared workspace is reached. To drop one: agent-relay outbox drop ID`,
+        `${countedText(queued.length, 'message')} ${are} until the shared workspace is reached. To drop one: agent-relay outbox drop ID`,
       )
     })
   },

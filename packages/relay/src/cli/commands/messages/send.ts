@@ -1,17 +1,17 @@
 // `send`: sends one message to an agent, several agents, a channel or everyone; with --wait it waits for the answer.
 
 import type { RelayClient } from '@agent-relay/sdk'
-import { inWords } from '@agent-relay/sdk/internal/clis'
+import { listText } from '@agent-relay/sdk/internal/clis'
 import { longBodyText } from '@agent-relay/sdk/internal/long-body'
 import { noticeText } from '@agent-relay/sdk/internal/notice-text'
 import { notReachedText, unreachableText } from '@agent-relay/sdk/internal/unreachable-text'
 import type { Message, OutputOf } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
-import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { addressText, messageBlock } from '../../lines.ts'
-import type { Print } from '../../print.ts'
-import { readStdin } from '../../stdin.ts'
+import type { Printer } from '../../print.ts'
+import { readMessageFromStdin } from '../../stdin.ts'
 import { oneLine } from '../../text.ts'
 
 type Sent = OutputOf<'message.send'>
@@ -27,7 +27,7 @@ interface SendOptions {
 }
 
 export const send: CliCommand<SendOptions> = {
-  takes: 'agents',
+  argumentKind: 'agents',
   options: {
     thread: { flags: '--thread <name>', text: 'the thread it belongs to' },
     kind: { flags: '--kind <kind>', text: 'what it is', choices: ['status', 'question', 'directive', 'free'] },
@@ -56,20 +56,20 @@ export const send: CliCommand<SendOptions> = {
   run,
 }
 
-async function run(context: Context<SendOptions>): Promise<void> {
+async function run(context: CommandContext<SendOptions>): Promise<void> {
   const { args, options, print } = context
   const { thread, kind, replyTo, timeout } = options
   if (timeout !== undefined && !options.wait)
-    throw new CommandError('--timeout says how long to wait: add --wait', exits.usage)
+    throw new CommandError('--timeout says how long to wait: add --wait', exitCodes.usage)
   const to = recipients(args[0] as string)
-  const body = args[1] === '-' ? await readStdin(print) : (args[1] as string)
+  const body = args[1] === '-' ? await readMessageFromStdin(print) : (args[1] as string)
   if (options.queue && options.wait)
     throw new CommandError(
       '--queue or --wait: give only one. The answer to what waits here comes to the inbox.',
-      exits.usage,
+      exitCodes.usage,
     )
   if (options.whenIdle && (typeof to !== 'string' || /[#*:]/.test(to) || options.queue))
-    throw new CommandError('--when-idle needs one agent of this workspace, and no --queue.', exits.usage)
+    throw new CommandError('--when-idle needs one agent of this workspace, and no --queue.', exitCodes.usage)
   const wait = options.wait ? { timeoutMs: timeout } : undefined
   await withClient(context, 'agent', async ({ client }) => {
     if (options.queue) {
@@ -90,7 +90,7 @@ async function run(context: Context<SendOptions>): Promise<void> {
       print.say(`not sent to ${oneLine(missed)}: ${oneLine(message)}`)
     const long = longBodyText(body)
     if (long !== undefined) print.say(long)
-    const notice = options.whenIdle ? await noticeOf(client, sent) : undefined
+    const notice = options.whenIdle ? await askForNotice(client, sent) : undefined
     if (print.isJson) await print.json({ ...sent, notice })
     else if (!sent.reply) await print.line(sentLine(print, sent))
     else if (await print.line(messageBlock(print, sent.reply))) await client.markRead(sent.reply.id)
@@ -107,7 +107,7 @@ function recipients(text: string): string | string[] {
 }
 
 /** Asks to be told when the recipient is idle. A refusal is only reported, because the message is sent. */
-async function noticeOf(client: RelayClient, { id: message, to }: Sent): Promise<string> {
+async function askForNotice(client: RelayClient, { id: message, to }: Sent): Promise<string> {
   const agent = String(to)
   try {
     const { already } = await client.call('notice.ask', { agent, when: 'idle', message })
@@ -118,17 +118,17 @@ async function noticeOf(client: RelayClient, { id: message, to }: Sent): Promise
 }
 
 /** The line about a sent message: `m_…  stored. Bob is away; it waits in their inbox.` */
-function sentLine(print: Print, sent: Sent): string {
+function sentLine(print: Printer, sent: Sent): string {
   return `${print.paint('dim', oneLine(sent.id))}  stored. ${whereabouts(sent)}`
 }
 
 function whereabouts({ to, away: names, unreachable = [], notReached = [] }: Sent): string {
   const away = names.map(oneLine)
   const lost = [unreachableText(unreachable), notReachedText(notReached)].filter((each) => each !== undefined).join(' ')
-  if (lost !== '') return [oneLine(lost), ...(away.length > 0 ? [`Away: ${inWords(away)}.`] : [])].join(' ')
+  if (lost !== '') return [oneLine(lost), ...(away.length > 0 ? [`Away: ${listText(away)}.`] : [])].join(' ')
   if (away.length === 1) return `${away[0]} is away; it waits in their inbox.`
-  if (away.length > 1) return `${inWords(away)} are away; it waits in their inboxes.`
-  if (typeof to !== 'string') return `${inWords(to.map(oneLine))} are connected.`
+  if (away.length > 1) return `${listText(away)} are away; it waits in their inboxes.`
+  if (typeof to !== 'string') return `${listText(to.map(oneLine))} are connected.`
   if (to.startsWith('#')) return `It is in ${oneLine(to)} for all its members.`
   if (to.endsWith('*')) return `It waits for everyone ${to === '*' ? 'here' : `of ${oneLine(to)}`}.`
   return `${oneLine(to)} is connected.`

@@ -3,22 +3,22 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { Run } from '@agent-relay/sdk/protocol'
-import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { withClient } from '../../connection.ts'
-import { block, table } from './lines.ts'
+import { runBlock, runTable } from './lines.ts'
 import { start } from './start.ts'
 
 const status: NamedCommand = {
   name: 'status',
   args: '[ids...]',
-  takes: 'runs',
+  argumentKind: 'runs',
   text: 'the status of runs, by id or by name; all of them, newest first, if none is named',
   isDefault: true,
   examples: ['agent-relay runs', 'agent-relay runs status run_01kabc --json'],
   run: runStatus,
 }
 
-async function runStatus(context: Context): Promise<void> {
+async function runStatus(context: CommandContext): Promise<void> {
   const { args, print } = context
   await withClient(context, 'agent', async ({ client }) => {
     const whole = print.isJson || args.length > 0
@@ -28,17 +28,17 @@ async function runStatus(context: Context): Promise<void> {
     const unknown = told.runs.filter((each) => 'error' in each)
     const runs = told.runs.filter((each): each is Run => !('error' in each))
     if (print.isJson) await print.json(told)
-    else if (args.length > 0) for (const run of runs) await print.line(block(print, run))
+    else if (args.length > 0) for (const run of runs) await print.line(runBlock(print, run))
     else if (runs.length === 0) print.say('No run yet. To start one: agent-relay runs start --contract "..."')
     else {
-      const { columns, rows } = table(runs)
+      const { columns, rows } = runTable(runs)
       await print.table(columns, rows)
     }
     if (unknown.length > 0)
       throw new CommandError(
         `${unknown.map(({ error }) => error).join('\n')} All runs: agent-relay runs`,
-        exits.refused,
-        { isAnswered: true },
+        exitCodes.refused,
+        { isPrintedAsJson: true },
       )
   })
 }
@@ -46,13 +46,13 @@ async function runStatus(context: Context): Promise<void> {
 const stop: NamedCommand = {
   name: 'stop',
   args: '<id>',
-  takes: 'runs',
+  argumentKind: 'runs',
   text: 'end a run: its model is asked nothing more',
   examples: ['agent-relay runs stop run_01kabc'],
   run: runStop,
 }
 
-async function runStop(context: Context): Promise<void> {
+async function runStop(context: CommandContext): Promise<void> {
   const { args, print } = context
   await withClient(context, 'agent', async ({ client }) => {
     const run = await client.call('run.stop', { run: args[0] as string })
@@ -64,7 +64,7 @@ async function runStop(context: Context): Promise<void> {
 const payload: NamedCommand = {
   name: 'payload',
   args: '<id>',
-  takes: 'runs',
+  argumentKind: 'runs',
   text: 'what a run handed over, as it is',
   examples: ['agent-relay runs payload run_01kabc > report.md'],
   run: runPayload,
@@ -76,7 +76,7 @@ export const runs: CliCommand = {
 }
 
 /** Prints the payload of a run: the bytes as they were handed over, and nothing else. */
-async function runPayload(context: Context): Promise<void> {
+async function runPayload(context: CommandContext): Promise<void> {
   const { args, print } = context
   await withClient(context, 'agent', async ({ client }) => {
     const { gzip } = await client.call('run.payload', { run: args[0] as string })

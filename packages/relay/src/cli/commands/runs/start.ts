@@ -7,12 +7,12 @@ import { runHarnesses } from '@agent-relay/sdk/internal/clis'
 import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import type { HarnessName, OutputOf, Run, Worker } from '@agent-relay/sdk/protocol'
 import { daemonName, limits } from '@agent-relay/sdk/wire'
-import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { withClient } from '../../connection.ts'
-import type { Print } from '../../print.ts'
-import { readNamed } from '../../stdin.ts'
-import { clean, oneLine } from '../../text.ts'
-import { lastLine, why } from './lines.ts'
+import type { Printer } from '../../print.ts'
+import { readFileOrStdin } from '../../stdin.ts'
+import { cleanText, oneLine } from '../../text.ts'
+import { lastPreviewLine, stopReasonText } from './lines.ts'
 
 /** Interval at which a waiting command asks for the status. */
 const statusLookMs = 250
@@ -54,34 +54,34 @@ export const start: NamedCommand<StartOptions> = {
   run: runStart,
 }
 
-async function runStart(context: Context<StartOptions>): Promise<void> {
+async function runStart(context: CommandContext<StartOptions>): Promise<void> {
   const { options, print, cwd } = context
   const contract = await contractOf(context)
   const { harness, model, agent, worktree } = options
   const place = options.cwd === undefined ? cwd : resolve(cwd ?? '/', options.cwd)
   await withClient(context, 'agent', async ({ client }) => {
     const input = { contract, harness: harness as HarnessName | undefined, model, agent, cwd: place, worktree }
-    await seeStart(client, print, await client.call('run.start', input), options.wait)
+    await reportRunStart(client, print, await client.call('run.start', input), options.wait)
   })
 }
 
 /** Says how a run has begun, and with `isAwaited` how it ends. */
-export async function seeStart(
+export async function reportRunStart(
   client: RelayClient,
-  print: Print,
+  print: Printer,
   started: OutputOf<'run.start'>,
   isAwaited = false,
 ): Promise<void> {
   // A loop reports by itself what it lacks, in a moment.
   if (started.note !== undefined && started.harness !== 'loop' && !print.isJson) print.say(started.note)
   print.progress(`starting ${started.agent}`)
-  const run = await begun(client, started).finally(() => print.progress())
-  if (isAwaited || run.status === 'stopped') await seeEnd(client, print, run)
+  const run = await waitForBegin(client, started).finally(() => print.progress())
+  if (isAwaited || run.status === 'stopped') await reportRunEnd(client, print, run)
   else await (print.isJson ? print.json(run) : print.line(print.typed(startedLine(run))))
 }
 
 /** Waits until the run works or has failed at once: its model is not configured, or its program is missing. */
-async function begun(client: RelayClient, run: Run): Promise<Run> {
+async function waitForBegin(client: RelayClient, run: Run): Promise<Run> {
   if (run.harness === 'external') return run
   // Commands are decided in order: when this one is answered, a loop that cannot begin has been stopped.
   await client.call('inbox.read', { messages: [] })
@@ -98,17 +98,17 @@ function isLive({ name, status }: Worker, { agent }: Run): boolean {
   return name === agent && status !== 'wished'
 }
 
-async function seeEnd(client: RelayClient, print: Print, run: Run): Promise<void> {
+async function reportRunEnd(client: RelayClient, print: Printer, run: Run): Promise<void> {
   // Printed first, for a person who does not wait until the end.
   if (!print.isJson && !isOver(run)) print.say(startedLine(run))
-  const ended = await waited(client, print, run)
+  const ended = await waitForEnd(client, print, run)
   const { summary } = ended
-  const text = print.isJson ? print.json(ended) : summary === undefined ? true : print.line(clean(summary))
+  const text = print.isJson ? print.json(ended) : summary === undefined ? true : print.line(cleanText(summary))
   if (await text) await markSeen(client, ended)
   if (!print.isJson && ended.payloadSize !== undefined)
     print.say(`payload: ${sizeText(ended.payloadSize)}. To have it: agent-relay runs payload ${ended.id}`)
   if (ended.status !== 'completed')
-    throw new CommandError(`${ended.id} stopped${why(ended)}`, exits.refused, { isAnswered: true })
+    throw new CommandError(`${ended.id} stopped${stopReasonText(ended)}`, exitCodes.refused, { isPrintedAsJson: true })
 }
 
 const unreadable: Record<string, string> = {
@@ -118,23 +118,23 @@ const unreadable: Record<string, string> = {
   EACCES: 'you may not read it',
 }
 
-async function contractOf({ options }: Context<StartOptions>): Promise<string> {
+async function contractOf({ options }: CommandContext<StartOptions>): Promise<string> {
   const { contract, file } = options
   if (contract !== undefined && file !== undefined)
-    throw new CommandError('--contract and -f both say what it should do: give only one.', exits.usage)
+    throw new CommandError('--contract and -f both say what it should do: give only one.', exitCodes.usage)
   if (contract !== undefined) return contract
-  if (file === undefined) throw new CommandError('Say what it should do: --contract "...", or -f FILE', exits.usage)
+  if (file === undefined) throw new CommandError('Say what it should do: --contract "...", or -f FILE', exitCodes.usage)
   try {
-    return await readNamed(file, 'A contract', limits.contractBytesMax)
+    return await readFileOrStdin(file, 'A contract', limits.contractBytesMax)
   } catch (error) {
     if (error instanceof CommandError) throw error
     const { code = '', message } = error as NodeJS.ErrnoException
     const why = unreadable[code] ?? message
-    throw new CommandError(`-f ${oneLine(file)}: ${why}.`, exits.usage)
+    throw new CommandError(`-f ${oneLine(file)}: ${why}.`, exitCodes.usage)
   }
 }
 
-async function waited(client: RelayClient, print: Print, begun: Run): Promise<Run> {
+async function waitForEnd(client: RelayClient, print: Printer, begun: Run): Promise<Run> {
   const from = performance.now()
   for (let run = begun; ; await sleep(statusLookMs)) {
     run = await statusOf(client, begun.id)
@@ -142,7 +142,7 @@ async function waited(client: RelayClient, print: Print, begun: Run): Promise<Ru
       print.progress()
       return run
     }
-    print.progress(`${run.agent} works, ${Math.round((performance.now() - from) / 1000)} s ${lastLine(run)}`)
+    print.progress(`${run.agent} works, ${Math.round((performance.now() - from) / 1000)} s ${lastPreviewLine(run)}`)
   }
 }
 

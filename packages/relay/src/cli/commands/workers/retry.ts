@@ -1,24 +1,24 @@
 // `retry`: gives a worker that has exited its task again, or a run that has ended its contract.
 
 import type { RelayClient } from '@agent-relay/sdk'
-import type { CliCommand, Context } from '../../command.ts'
+import type { CliCommand, CommandContext } from '../../command.ts'
 import { withClient } from '../../connection.ts'
-import { seeStart } from '../runs/start.ts'
-import { seeHired } from './workers.ts'
+import { reportRunStart } from '../runs/start.ts'
+import { reportSpawned } from './workers.ts'
 
 export const retry: CliCommand = {
-  takes: 'agents',
+  argumentKind: 'agents',
   examples: ['agent-relay retry Fixer', 'agent-relay retry run_01kabc --json'],
   run,
 }
 
-async function run(context: Context): Promise<void> {
+async function run(context: CommandContext): Promise<void> {
   const { args, print } = context
   const name = args[0] as string
   await withClient(context, 'agent', async ({ client }) => {
     const again = await runOf(client, name)
-    if (again === undefined) await seeHired(print, name, client.call('worker.retry', { name }))
-    else await seeStart(client, print, await client.call('run.start', { again }))
+    if (again === undefined) await reportSpawned(print, name, client.call('worker.retry', { name }))
+    else await reportRunStart(client, print, await client.call('run.start', { again }))
   })
 }
 

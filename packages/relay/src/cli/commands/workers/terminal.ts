@@ -2,11 +2,11 @@
 
 import { type RelayClient, RelayError } from '@agent-relay/sdk'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
-import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
-import { withClient, withPerson } from '../../connection.ts'
-import { awaitEnding, ended } from '../../ending.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
+import { withClient, withClientAsPerson } from '../../connection.ts'
+import { endingSignal, untilAborted } from '../../ending.ts'
 import { logLinesDefault } from '../../options.ts'
-import { clean, cleanPart, oneLine } from '../../text.ts'
+import { cleanStreamPart, cleanText, oneLine } from '../../text.ts'
 import { TerminalFilter } from './terminal-filter.ts'
 
 /** Ctrl-] */
@@ -23,7 +23,7 @@ interface LogsOptions {
 }
 
 export const logs: CliCommand<LogsOptions> = {
-  takes: 'agents',
+  argumentKind: 'agents',
   options: {
     lines: { flags: '--lines <n>', text: 'how many lines (100)', number: [1, 10_000] },
     follow: { flags: '--follow', text: 'keep showing what it prints, until Ctrl-C' },
@@ -32,39 +32,39 @@ export const logs: CliCommand<LogsOptions> = {
   run: runLogs,
 }
 
-async function runLogs(context: Context<LogsOptions>): Promise<void> {
+async function runLogs(context: CommandContext<LogsOptions>): Promise<void> {
   const { args, options, print } = context
   const name = args[0] as string
   await withClient(context, 'agent', async ({ client }) => {
     const { text, exited } = await client.call('worker.screen', { name, lines: options.lines ?? logLinesDefault })
     if (print.isJson) await print.json({ name, text, exited })
-    else await print.line(clean(text).trimEnd())
+    else await print.line(cleanText(text).trimEnd())
     if (exited !== undefined) return print.say(oneLine(exited))
     if (!options.follow) return
-    const ending = awaitEnding()
+    const ending = endingSignal()
     const exit = await follow(client, name, ending, ({ data, isPast }) => {
       // Past output is part of the screen that was printed above.
-      if (!isPast) void (print.isJson ? print.json({ name, data }) : process.stdout.write(cleanPart(data)))
+      if (!isPast) void (print.isJson ? print.json({ name, data }) : process.stdout.write(cleanStreamPart(data)))
     })
     if (exit !== undefined) print.say(oneLine(exit))
   })
 }
 
-export const attach: CliCommand = { takes: 'agents', examples: ['agent-relay attach Fixer'], run: runAttach }
+export const attach: CliCommand = { argumentKind: 'agents', examples: ['agent-relay attach Fixer'], run: runAttach }
 
-async function runAttach(context: Context): Promise<void> {
+async function runAttach(context: CommandContext): Promise<void> {
   const { args, print } = context
   const name = args[0] as string
   const { stdin, stdout } = process
   if (!stdin.isTTY || !stdout.isTTY)
-    throw new CommandError(`attach needs a terminal. To read only: agent-relay logs ${name}`, exits.usage)
-  await withPerson(context, async ({ client }) => {
+    throw new CommandError(`attach needs a terminal. To read only: agent-relay logs ${name}`, exitCodes.usage)
+  await withClientAsPerson(context, async ({ client }) => {
     // Asked first, so that a refusal comes before this terminal is changed.
     const { exited: before } = await client.call('worker.screen', { name, lines: 1 })
     if (before !== undefined)
-      throw new CommandError(`${before}. Its last screen: agent-relay logs ${name}`, exits.refused)
+      throw new CommandError(`${before}. Its last screen: agent-relay logs ${name}`, exitCodes.refused)
     const ending = new AbortController()
-    awaitEnding().addEventListener('abort', () => ending.abort())
+    endingSignal().addEventListener('abort', () => ending.abort())
     print.say(`Attached to ${name}. Ctrl-] leaves; it goes on running.`)
     const keys = new Keyboard(client, name, () => ending.abort())
     const resize = () => {
@@ -108,7 +108,7 @@ async function follow(
     })
   })
   try {
-    return await Promise.race([over, ended(ending).then(() => undefined)])
+    return await Promise.race([over, untilAborted(ending).then(() => undefined)])
   } finally {
     stop()
   }

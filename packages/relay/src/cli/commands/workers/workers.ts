@@ -1,17 +1,17 @@
 // `spawn`, `release`, `pause`, `resume`, `workers`: start, end and list the programs that work for agents. Their terminals are in terminal.ts.
 
 import { resolve } from 'node:path'
-import { clisWith, defaultCli, inWords } from '@agent-relay/sdk/internal/clis'
+import { clisWith, defaultCli, listText } from '@agent-relay/sdk/internal/clis'
 import { openQuoteOf, splitCommandLine } from '@agent-relay/sdk/internal/command-words'
 import { spendText } from '@agent-relay/sdk/internal/spend-text'
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import type { OutputOf, Worker } from '@agent-relay/sdk/protocol'
-import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { withClient } from '../../connection.ts'
-import type { Column, Print } from '../../print.ts'
-import { readStdin } from '../../stdin.ts'
-import { ageOf, oneLine, withTilde } from '../../text.ts'
-import { branchText, type Changed, changesOf } from './worktrees.ts'
+import type { Printer, TableColumn } from '../../print.ts'
+import { readMessageFromStdin } from '../../stdin.ts'
+import { ageText, oneLine, withTilde } from '../../text.ts'
+import { branchText, listWorkerChanges, type WorkerChanges } from './worktrees.ts'
 
 const clis = clisWith('worker').map(({ name }) => name)
 
@@ -31,7 +31,7 @@ export const spawn: CliCommand<SpawnOptions> = {
   options: {
     cli: {
       flags: '--cli <name>',
-      text: `${inWords(clis, 'or')} (${defaultCli}); plain is what --command means`,
+      text: `${listText(clis, 'or')} (${defaultCli}); plain is what --command means`,
       words: [...clis, 'plain'],
     },
     task: { flags: '--task <text>', text: 'what it should do; - reads it from stdin' },
@@ -57,14 +57,14 @@ export const spawn: CliCommand<SpawnOptions> = {
   run: runSpawn,
 }
 
-async function runSpawn(context: Context<SpawnOptions>): Promise<void> {
-  const { args, passed, options, print, cwd } = context
+async function runSpawn(context: CommandContext<SpawnOptions>): Promise<void> {
+  const { args, passedArgs: passed, options, print, cwd } = context
   const [name = '', ...words] = args
   const rest = words.splice(Math.max(0, words.length - passed.length))
-  noneMisplaced(words)
+  refuseStrayWords(words)
   const { cli, command, control } = programOf(options)
   const { model } = options
-  const task = options.task === '-' ? await readStdin(print) : options.task
+  const task = options.task === '-' ? await readMessageFromStdin(print) : options.task
   const input = {
     name,
     cli,
@@ -77,19 +77,23 @@ async function runSpawn(context: Context<SpawnOptions>): Promise<void> {
     worktree: options.shared ? false : options.worktree,
   }
   await withClient(context, 'agent', async ({ client }) => {
-    await seeHired(print, name, client.call('worker.spawn', input))
+    await reportSpawned(print, name, client.call('worker.spawn', input))
   })
 }
 
 /** Refuses words that belong to no option: a task without its flag would go to the CLI, which takes it or not. */
-function noneMisplaced([word]: string[]): void {
+function refuseStrayWords([word]: string[]): void {
   if (word === undefined) return
   const text = `"${oneLine(word)}" belongs to no option. The task is --task "…"; what the CLI itself takes stands after --.`
-  throw new CommandError(text, exits.usage)
+  throw new CommandError(text, exitCodes.usage)
 }
 
 /** Reports that a worker has been started. */
-export async function seeHired(print: Print, name: string, hired: Promise<OutputOf<'worker.spawn'>>): Promise<void> {
+export async function reportSpawned(
+  print: Printer,
+  name: string,
+  hired: Promise<OutputOf<'worker.spawn'>>,
+): Promise<void> {
   const answer = await print.during(`starting ${oneLine(name)}`, hired)
   if (print.isJson) return void (await print.json(answer))
   await print.line(print.typed(startedLine(answer)))
@@ -101,22 +105,22 @@ function programOf({ cli, command, acp, terminal }: SpawnOptions) {
   const line = acp ?? command
   const flag = acp === undefined ? '--command' : '--acp'
   if (command !== undefined && acp !== undefined)
-    throw new CommandError('--command or --acp: give only one.', exits.usage)
-  if (acp !== undefined && terminal) throw new CommandError('--acp or --terminal: give only one.', exits.usage)
+    throw new CommandError('--command or --acp: give only one.', exitCodes.usage)
+  if (acp !== undefined && terminal) throw new CommandError('--acp or --terminal: give only one.', exitCodes.usage)
   if (line !== undefined && cli !== undefined && (acp !== undefined || cli !== 'plain'))
-    throw new CommandError(`--cli ${cli} names a program, and ${flag} another: give only one.`, exits.usage)
+    throw new CommandError(`--cli ${cli} names a program, and ${flag} another: give only one.`, exitCodes.usage)
   if (line === undefined && cli === 'plain')
-    throw new CommandError('Which program? For instance: --command "aider --yes-always"', exits.usage)
+    throw new CommandError('Which program? For instance: --command "aider --yes-always"', exitCodes.usage)
   const control = acp === undefined ? (terminal ? ('pty' as const) : undefined) : ('acp' as const)
   if (line === undefined) return { cli: cli ?? defaultCli, control }
-  return { cli: acp === undefined ? 'plain' : 'acp', command: splitWords(line, flag), control }
+  return { cli: acp === undefined ? 'plain' : 'acp', command: splitCommandWords(line, flag), control }
 }
 
 /** Splits the line after --command into words: quotes and backslashes as people write them, and no shell, so that nothing in it is ever run. */
-export function splitWords(line: string, flag = '--command'): string[] {
+export function splitCommandWords(line: string, flag = '--command'): string[] {
   const [words, quote] = [splitCommandLine(line), openQuoteOf(line)]
-  if (quote !== undefined) throw new CommandError(`${flag}: the quote ${quote} is never closed.`, exits.usage)
-  if (words.length === 0) throw new CommandError(`${flag} names no program.`, exits.usage)
+  if (quote !== undefined) throw new CommandError(`${flag}: the quote ${quote} is never closed.`, exitCodes.usage)
+  if (words.length === 0) throw new CommandError(`${flag} names no program.`, exitCodes.usage)
   return words
 }
 
@@ -132,26 +136,26 @@ interface ReleaseOptions {
 }
 
 export const release: CliCommand<ReleaseOptions> = {
-  takes: 'agents',
+  argumentKind: 'agents',
   options: { reason: { flags: '--reason <text>', text: 'why, for the record' } },
   examples: ['agent-relay release Fixer', 'agent-relay release Fixer --reason "tests pass"'],
-  run: (context) => wish(context, 'worker.release', 'released'),
+  run: (context) => requestOfWorker(context, 'worker.release', 'released'),
 }
 
 export const pause: CliCommand = {
-  takes: 'agents',
+  argumentKind: 'agents',
   examples: ['agent-relay pause Fixer'],
-  run: (context) => wish(context, 'worker.pause', 'paused'),
+  run: (context) => requestOfWorker(context, 'worker.pause', 'paused'),
 }
 
 export const resume: CliCommand = {
-  takes: 'agents',
+  argumentKind: 'agents',
   examples: ['agent-relay resume Fixer'],
-  run: (context) => wish(context, 'worker.resume', 'resumed'),
+  run: (context) => requestOfWorker(context, 'worker.resume', 'resumed'),
 }
 
-async function wish(
-  context: Context<ReleaseOptions>,
+async function requestOfWorker(
+  context: CommandContext<ReleaseOptions>,
   op: 'worker.release' | 'worker.pause' | 'worker.resume',
   done: string,
 ): Promise<void> {
@@ -179,14 +183,14 @@ export const workers: CliCommand<WorkersOptions> = {
   run: runList,
 }
 
-async function runList(context: Context<WorkersOptions>): Promise<void> {
+async function runList(context: CommandContext<WorkersOptions>): Promise<void> {
   const { options, print, env } = context
   await withClient(context, 'anyone', async ({ client }) => {
     const listed = (await client.call('worker.list', { all: options.all, whole: print.isJson })).workers
-    const trees = await changesOf(client)
+    const trees = await listWorkerChanges(client)
     // Workers that have exited and left a worktree are listed too: somebody has to look at it.
     const left = [...trees.values()].filter(({ id }) => !listed.some((each) => each.id === id))
-    const workers: Changed[] = [
+    const workers: WorkerChanges[] = [
       ...listed.map((worker) => ({ ...(trees.get(worker.id) ?? worker), task: worker.task })),
       ...left,
     ]
@@ -196,7 +200,7 @@ async function runList(context: Context<WorkersOptions>): Promise<void> {
       return print.say(`No worker runs.${more} To start one: agent-relay spawn NAME --cli claude --task "…"`)
     }
     // A column that few workers need is shown where any needs it.
-    const more: [Column, (worker: Changed) => string][] = [
+    const more: [TableColumn, (worker: WorkerChanges) => string][] = [
       ...(workers.some(({ machine }) => machine !== undefined) ? [machineColumn] : []),
       ...(workers.some(({ spend }) => spend) ? [spentColumn] : []),
       ...(trees.size > 0 ? [branchColumn] : []),
@@ -208,37 +212,37 @@ async function runList(context: Context<WorkersOptions>): Promise<void> {
   })
 }
 
-const machineColumn: [Column, (worker: Worker) => string] = [
+const machineColumn: [TableColumn, (worker: Worker) => string] = [
   { head: 'MACHINE' },
   ({ machine }) => oneLine(machine ?? 'this one'),
 ]
-const branchColumn: [Column, (worker: Changed) => string] = [{ head: 'BRANCH', mayShrink: true }, branchText]
-const spentColumn: [Column, (worker: Worker) => string] = [
-  { head: 'SPENT', spare: 7 },
+const branchColumn: [TableColumn, (worker: WorkerChanges) => string] = [{ head: 'BRANCH', mayShrink: true }, branchText]
+const spentColumn: [TableColumn, (worker: Worker) => string] = [
+  { head: 'SPENT', dropRank: 7 },
   ({ spend }) => (spend ? spendText(spend) : ''),
 ]
 
-const listColumns: Column[] = [
+const listColumns: TableColumn[] = [
   { head: 'NAME' },
-  { head: 'CLI', spare: 1 },
-  { head: 'CONTROL', spare: 6 },
+  { head: 'CLI', dropRank: 1 },
+  { head: 'CONTROL', dropRank: 6 },
   { head: 'STATE', mayShrink: true },
-  { head: 'PARENT', spare: 2 },
-  { head: 'PID', spare: 4 },
-  { head: 'SINCE', spare: 3 },
-  { head: 'DIRECTORY', mayShrink: true, spare: 6 },
-  { head: 'TASK', mayShrink: true, spare: 5 },
+  { head: 'PARENT', dropRank: 2 },
+  { head: 'PID', dropRank: 4 },
+  { head: 'SINCE', dropRank: 3 },
+  { head: 'DIRECTORY', mayShrink: true, dropRank: 6 },
+  { head: 'TASK', mayShrink: true, dropRank: 5 },
 ]
 
 function row(worker: Worker & { task?: string }, home: string | undefined): string[] {
   const { name, cli, control, parent, pid, startedAt, cwd, task = '' } = worker
-  const started = [String(pid ?? '–'), ageOf(startedAt), withTilde(cwd, home)]
-  const cells = [name, cli, control, stateText(worker), parent, ...started, task]
+  const started = [String(pid ?? '–'), ageText(startedAt), withTilde(cwd, home)]
+  const cells = [name, cli, control, workerStateText(worker), parent, ...started, task]
   return cells.map(oneLine)
 }
 
 /** A worker's state in words: `blocked: permission dialog`, `exited: its program ended with code 1`, `idle`. */
-export function stateText({
+export function workerStateText({
   status,
   reason,
   machineSeenAt,

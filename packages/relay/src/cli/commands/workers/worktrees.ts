@@ -5,22 +5,22 @@ import type { RelayClient } from '@agent-relay/sdk'
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { setting } from '@agent-relay/sdk/internal/discover'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
-import { MergeRefused, merge as mergeBranch } from '../../../work/merging.ts'
-import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
+import { MergeRefused, mergeBranch } from '../../../work/merging.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { withClient } from '../../connection.ts'
-import { clean, oneLine } from '../../text.ts'
+import { cleanText, oneLine } from '../../text.ts'
 
 /** A worker, with its changes where it has a worktree. */
-export type Changed = OutputOf<'worker.changes'>['workers'][number]
+export type WorkerChanges = OutputOf<'worker.changes'>['workers'][number]
 
 /** The workers that have a worktree, by their ids. */
-export async function changesOf(client: RelayClient): Promise<Map<string, Changed>> {
+export async function listWorkerChanges(client: RelayClient): Promise<Map<string, WorkerChanges>> {
   const { workers } = await client.call('worker.changes', {})
   return new Map(workers.map((worker) => [worker.id, worker]))
 }
 
 /** A worker's branch: `relay/Fixer +2 -1, 3 files` has the commits ahead and behind, and the number of files that differ. */
-export function branchText({ worktree, changes, error }: Changed): string {
+export function branchText({ worktree, changes, error }: WorkerChanges): string {
   if (!worktree) return '–'
   if (!changes) return oneLine(`${worktree.branch} (${error ?? 'not known'})`)
   const { ahead, behind, filesCount } = changes
@@ -30,12 +30,12 @@ export function branchText({ worktree, changes, error }: Changed): string {
 }
 
 export const diff: CliCommand = {
-  takes: 'agents',
+  argumentKind: 'agents',
   examples: ['agent-relay diff Fixer', 'agent-relay diff Fixer --json'],
   run: runDiff,
 }
 
-async function runDiff(context: Context): Promise<void> {
+async function runDiff(context: CommandContext): Promise<void> {
   const { args, print } = context
   const name = args[0] as string
   await withClient(context, 'agent', async ({ client }) => {
@@ -44,30 +44,30 @@ async function runDiff(context: Context): Promise<void> {
     const { worktree } = answer.worker
     if (answer.text === '')
       return print.say(`${oneLine(name)} has changed nothing on ${oneLine(worktree?.branch ?? '')}.`)
-    await print.line(clean(answer.text.trimEnd()))
+    await print.line(cleanText(answer.text.trimEnd()))
     if (answer.isCut && worktree)
       print.say(`This is the beginning. The rest: git -C ${shellQuote(worktree.path)} diff ${worktree.base}`)
   })
 }
 
 export const merge: CliCommand = {
-  takes: 'agents',
+  argumentKind: 'agents',
   examples: ['agent-relay merge Fixer'],
   run: runMerge,
 }
 
-async function runMerge(context: Context): Promise<void> {
+async function runMerge(context: CommandContext): Promise<void> {
   const { args, print, cwd, env } = context
   const name = args[0] as string
   if (setting(env, 'RELAY_WORKER') !== undefined)
-    throw new CommandError('merge is for people. Tell your parent that your branch is ready.', exits.denied)
-  if (cwd === undefined) throw new CommandError('This directory is gone. Go to a checkout first.', exits.usage)
+    throw new CommandError('merge is for people. Tell your parent that your branch is ready.', exitCodes.denied)
+  if (cwd === undefined) throw new CommandError('This directory is gone. Go to a checkout first.', exitCodes.usage)
   await withClient(context, 'agent', async ({ client }) => {
     const [worker] = (await client.call('worker.changes', { name })).workers
-    if (!worker?.worktree) throw new CommandError(`${oneLine(name)} has no worktree.`, exits.refused)
+    if (!worker?.worktree) throw new CommandError(`${oneLine(name)} has no worktree.`, exitCodes.refused)
     const { branch } = worker.worktree
     const merged = await mergeBranch(env, cwd, worker.worktree).catch((error: unknown) => {
-      throw error instanceof MergeRefused ? new CommandError(clean(error.message), exits.refused) : error
+      throw error instanceof MergeRefused ? new CommandError(cleanText(error.message), exitCodes.refused) : error
     })
     if (merged.conflicts.length > 0) throw conflicting(merged.conflicts, branch)
     const isNew = merged.after !== merged.before
@@ -83,7 +83,7 @@ async function runMerge(context: Context): Promise<void> {
 function conflicting(files: string[], branch: string): CommandError {
   const names = files.map((file) => `  ${oneLine(file)}`).join('\n')
   const next = 'Resolve them, then: git add FILE… && git commit      To undo the merge: git merge --abort'
-  return new CommandError(`${branch} conflicts with this checkout in\n${names}\n${next}`, exits.refused)
+  return new CommandError(`${branch} conflicts with this checkout in\n${names}\n${next}`, exitCodes.refused)
 }
 
 interface SweepOptions {
@@ -91,16 +91,16 @@ interface SweepOptions {
 }
 
 export const sweep: CliCommand<SweepOptions> = {
-  takes: 'agents',
+  argumentKind: 'agents',
   options: { discard: { flags: '--discard', text: 'remove the named one with all the work in it, and its branch' } },
   examples: ['agent-relay sweep', 'agent-relay sweep Fixer --discard'],
   run: runSweep,
 }
 
-async function runSweep(context: Context<SweepOptions>): Promise<void> {
+async function runSweep(context: CommandContext<SweepOptions>): Promise<void> {
   const { args, options, print } = context
   const [name] = args
-  if (options.discard && name === undefined) throw new CommandError('--discard needs a name.', exits.usage)
+  if (options.discard && name === undefined) throw new CommandError('--discard needs a name.', exitCodes.usage)
   await withClient(context, 'agent', async ({ client }) => {
     const answer = await client.call('worker.sweep', { name, discard: options.discard })
     if (print.isJson) return void (await print.json(answer))

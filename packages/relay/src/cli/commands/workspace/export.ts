@@ -7,16 +7,16 @@ import { recordingLine } from '@agent-relay/sdk/internal/client'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import type { Message } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
-import { meantProject } from '../../../machine/config.ts'
+import { configuredProject } from '../../../machine/config.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { addressText } from '../../lines.ts'
 import { safeJson } from '../../print.ts'
-import { local } from '../../shared-name.ts'
-import { clean, counted, oneLine, withTilde } from '../../text.ts'
-import { mustBeOnDisk } from './backup.ts'
-import { givenFile, withPlacer } from './restore.ts'
+import { localOption } from '../../shared-name.ts'
+import { cleanText, countedText, oneLine, withTilde } from '../../text.ts'
+import { refuseMemoryRelay } from './backup.ts'
+import { readableFile, withWorkspacePlacer } from './restore.ts'
 
 interface ExportOptions {
   format?: string
@@ -28,7 +28,7 @@ interface ExportOptions {
   to?: string
 }
 
-export const exporting: NamedCommand<ExportOptions> = {
+export const exportCommand: NamedCommand<ExportOptions> = {
   name: 'export',
   text: 'print what was said in a workspace, for its key holder: all of it, a conversation, a thread or a run',
   options: {
@@ -54,17 +54,17 @@ export const exporting: NamedCommand<ExportOptions> = {
 }
 
 /** Takes text; answers false once nobody wants more. */
-type Take = (text: string) => Promise<boolean>
+type WriteText = (text: string) => Promise<boolean>
 
-async function runExport(context: Context<ExportOptions>): Promise<void> {
+async function runExport(context: CommandContext<ExportOptions>): Promise<void> {
   const { options, print, env } = context
   const { format = 'jsonl', events = false, to } = options
   if (format === 'md' && events)
-    throw new CommandError('--events are for programs: --format jsonl, or without --events', exits.usage)
+    throw new CommandError('--events are for programs: --format jsonl, or without --events', exitCodes.usage)
   await withClient(context, 'holder', async ({ client, welcome }) => {
     const { pruned } = await client.call('event.list', { since: 0, limit: 1 })
     if (pruned !== undefined) print.say(`Up to entry ${pruned}, what was over was pruned: it is not in this export.`)
-    const write = (take: Take) => exportAll(client, options, welcome.workspace, take)
+    const write = (take: WriteText) => exportAll(client, options, welcome.workspace, take)
     if (to === undefined) return void (await write((text) => print.bytes(Buffer.from(text))))
     const { writeNewFile } = await import('../../../machine/new-file.ts')
     const path = resolve(to)
@@ -73,14 +73,14 @@ async function runExport(context: Context<ExportOptions>): Promise<void> {
       writeNewFile(path, (draft) => intoFile(draft, write)),
     )
     if (print.isJson) return void (await print.json({ path, count }))
-    print.say(`${counted(count, events ? 'event' : 'message')} in ${withTilde(path, env.HOME)}`)
+    print.say(`${countedText(count, events ? 'event' : 'message')} in ${withTilde(path, env.HOME)}`)
   })
 }
 
-async function intoFile(path: string, write: (take: Take) => Promise<number>): Promise<number> {
+async function intoFile(path: string, write: (take: WriteText) => Promise<number>): Promise<number> {
   const file = createWriteStream(path, { mode: 0o600, flags: 'wx' })
   const failed = new Promise<never>((_, reject) => file.once('error', reject))
-  const take: Take = (text) =>
+  const take: WriteText = (text) =>
     Promise.race([failed, new Promise<boolean>((done) => file.write(text, (error) => done(!error)))])
   const count = await Promise.race([failed, write(take)])
   await Promise.race([failed, new Promise<void>((done) => file.end(done))])
@@ -88,7 +88,12 @@ async function intoFile(path: string, write: (take: Take) => Promise<number>): P
 }
 
 /** Exports one page of events at a time, from the first to the last that there was at the start. Answers how many were taken. */
-async function exportAll(client: RelayClient, options: ExportOptions, workspace: string, take: Take): Promise<number> {
+async function exportAll(
+  client: RelayClient,
+  options: ExportOptions,
+  workspace: string,
+  take: WriteText,
+): Promise<number> {
   const { events: isAll = false, bodies = true, format } = options
   const types = isAll || options.run !== undefined ? undefined : ['message.created']
   const isWanted = filterOf(options)
@@ -119,7 +124,7 @@ function markdown({ id, ts, from, to, kind, thread, replyTo, body }: Message, ha
   const about = [ts, ...(kind === 'free' ? [] : [kind]), id]
   if (replyTo !== undefined) about.push(`reply to ${replyTo}`)
   else if (thread !== undefined) about.push(`thread ${thread}`)
-  const text = hasBodies ? clean(body).trimEnd() : `(${body.length} characters)`
+  const text = hasBodies ? cleanText(body).trimEnd() : `(${body.length} characters)`
   return `\n**${oneLine(from)} → ${addressText(to)}** ${about.map(oneLine).join(' · ')}\n\n${text.replace(/^/gm, '> ')}\n`
 }
 
@@ -142,31 +147,31 @@ function isOf({ from, to }: Message, agent: string): boolean {
   return from === agent || to === agent || (Array.isArray(to) && to.includes(agent))
 }
 
-export const importing: NamedCommand<{ local?: boolean }> = {
+export const importCommand: NamedCommand<{ local?: boolean }> = {
   name: 'import',
   args: '<file> <name>',
   text: 'make a new workspace of the messages in a file that `workspace export` wrote; all of them count as read',
-  options: { local },
+  options: { local: localOption },
   examples: ['agent-relay workspace import app.jsonl old-app'],
   actsForNoAgent: true,
   run: runImport,
 }
 
-async function runImport({ args, options, env, print }: Context<{ local?: boolean }>): Promise<void> {
+async function runImport({ args, options, env, print }: CommandContext<{ local?: boolean }>): Promise<void> {
   const [file = '', asked = ''] = args
-  mustBeOnDisk(env)
-  const name = meantProject('/', env, asked)
-  const path = givenFile(file)
-  const { importFile } = await import('../../../daemon/importing.ts')
+  refuseMemoryRelay(env)
+  const name = configuredProject('/', env, asked)
+  const path = readableFile(file)
+  const { importWorkspace: importFile } = await import('../../../daemon/importing.ts')
   const directory = new DataDirectory(dataDir(env))
-  await withPlacer(env, directory, options, async (place) => {
-    if (directory.has(name))
-      throw new CommandError(`Workspace ${name} is here already, and nothing is overwritten.`, exits.refused)
+  await withWorkspacePlacer(env, directory, options, async (place) => {
+    if (directory.hasWorkspace(name))
+      throw new CommandError(`Workspace ${name} is here already, and nothing is overwritten.`, exitCodes.refused)
     const { messages, agents, leftOut, ...prepared } = await print.during('reading', importFile(path, name, directory))
     await place(name, prepared)
     if (print.isJson) return void (await print.json({ workspace: name, id: prepared.id, messages, agents, leftOut }))
-    print.say(`Workspace ${name} is made, with ${counted(messages, 'message')} of ${counted(agents, 'agent')}.`)
-    if (leftOut > 0) print.say(`${counted(leftOut, 'line')} told of something else, or of the same message again.`)
+    print.say(`Workspace ${name} is made, with ${countedText(messages, 'message')} of ${countedText(agents, 'agent')}.`)
+    if (leftOut > 0) print.say(`${countedText(leftOut, 'line')} told of something else, or of the same message again.`)
     print.say(`What was said there: agent-relay workspace export --project ${name}`)
   })
 }

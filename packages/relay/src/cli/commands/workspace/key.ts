@@ -4,11 +4,11 @@
 import { realpathSync } from 'node:fs'
 import { credentialsPath, dataDir } from '@agent-relay/sdk/internal/discover'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
-import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
-import { keepFix, meantWorkspace, sayVersion } from '../../connection.ts'
-import { control, knownWorkspace, nextId, reachControl } from '../../control-socket.ts'
+import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { meantWorkspace, missingKeyFix, warnOfOtherVersion } from '../../connection.ts'
+import { connectControl, findListedWorkspace, nextCommandId, tryConnectControl } from '../../control-socket.ts'
 import { requirePerson } from '../../person.ts'
-import { askSecret } from '../../secret.ts'
+import { readSecret } from '../../secret.ts'
 import { withTilde } from '../../text.ts'
 
 interface KeyOptions {
@@ -19,7 +19,7 @@ interface KeyOptions {
 export const key: NamedCommand<KeyOptions> = {
   name: 'key',
   args: '[name]',
-  takes: 'projects',
+  argumentKind: 'projects',
   text: 'print the key of a workspace, by default the one of this directory',
   options: {
     rotate: { flags: '--rotate', text: 'make a new key: the old one stops working, and its connections end' },
@@ -38,7 +38,7 @@ export const key: NamedCommand<KeyOptions> = {
 }
 
 /** Prints the key, alone on stdout. */
-async function run(context: Context<KeyOptions>): Promise<void> {
+async function run(context: CommandContext<KeyOptions>): Promise<void> {
   const { args, options, print } = context
   const named = { cwd: context.cwd, options: { project: args[0] ?? options.project } }
   const workspace = meantWorkspace(named, context.env)
@@ -50,11 +50,11 @@ async function run(context: Context<KeyOptions>): Promise<void> {
   else await print.line(key)
 }
 
-async function rotate({ env, print }: Context, workspace: string): Promise<string> {
-  const link = await control(env)
+async function rotate({ env, print }: CommandContext, workspace: string): Promise<string> {
+  const link = await connectControl(env)
   try {
-    sayVersion(print, link.welcome.version)
-    const { key } = await link.call('workspace.rotate-key', { workspace }, nextId('c'))
+    warnOfOtherVersion(print, link.welcome.version)
+    const { key } = await link.call('workspace.rotate-key', { workspace }, nextCommandId('c'))
     print.say(`This is the new key of workspace ${workspace}, kept for you in the credentials file.`)
     print.say('The old key no longer works, and every connection that used it has ended.')
     return key
@@ -64,16 +64,16 @@ async function rotate({ env, print }: Context, workspace: string): Promise<strin
 }
 
 /** Stores the key of a workspace, which was made on another machine. The daemon knows the key's hash, and says which workspace it opens. */
-async function keep({ env, print }: Context, workspace: string): Promise<void> {
-  const key = await askSecret(
+async function keep({ env, print }: CommandContext, workspace: string): Promise<void> {
+  const key = await readSecret(
     `The key of workspace ${workspace}, as \`agent-relay workspace key\` prints it elsewhere`,
     'A key',
   )
-  const link = await control(env)
+  const link = await connectControl(env)
   try {
-    const found = await link.call('workspace.find', { key }, nextId('c'))
+    const found = await link.call('workspace.find', { key }, nextCommandId('c'))
     if (found.name !== workspace)
-      throw new CommandError(`This is the key of another workspace: ${found.name}`, exits.refused)
+      throw new CommandError(`This is the key of another workspace: ${found.name}`, exitCodes.refused)
     const directory = realpathSync(dataDir(env))
     new CredentialsFile(credentialsPath(env)).put(found.id as string, { name: workspace, key, dataDir: directory })
     if (print.isJson) return void (await print.json({ workspace, kept: true }))
@@ -84,11 +84,11 @@ async function keep({ env, print }: Context, workspace: string): Promise<void> {
 }
 
 /** The key in the credentials file. A running daemon knows the workspace's id; the file alone knows only names, which two data directories may share. */
-async function stored({ env }: Context, workspace: string): Promise<string> {
+async function stored({ env }: CommandContext, workspace: string): Promise<string> {
   const path = credentialsPath(env)
   const file = new CredentialsFile(path)
-  const link = await reachControl(env)
-  const { id } = (link && (await knownWorkspace(link, workspace).finally(() => link.close()))) ?? {}
+  const link = await tryConnectControl(env)
+  const { id } = (link && (await findListedWorkspace(link, workspace).finally(() => link.close()))) ?? {}
   const named = file.keysNamed(workspace)
   const key = (id === undefined ? undefined : file.keyOf(id)) ?? (named.length === 1 ? named[0] : undefined)
   if (key !== undefined) return key
@@ -96,7 +96,7 @@ async function stored({ env }: Context, workspace: string): Promise<string> {
   const lack =
     named.length > 1 ? `${where} has several keys of workspaces named` : `There is no key in ${where} for workspace`
   const fix =
-    (named.length === 0 && keepFix(workspace, env)) ||
+    (named.length === 0 && missingKeyFix(workspace, env)) ||
     ` To make a new one: agent-relay workspace key ${workspace} --rotate`
-  throw new CommandError(`${lack} ${workspace}.${fix}`, exits.refused)
+  throw new CommandError(`${lack} ${workspace}.${fix}`, exitCodes.refused)
 }

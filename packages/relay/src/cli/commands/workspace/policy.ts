@@ -1,11 +1,11 @@
 // `workspace policy`: shows and changes what a workspace allows beyond what every agent may do.
 
 import type { Delegation, OutputOf } from '@agent-relay/sdk/protocol'
-import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
-import { withClient, withPerson } from '../../connection.ts'
-import { durationMs } from '../../duration.ts'
+import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { withClient, withClientAsPerson } from '../../connection.ts'
+import { parseDurationMs } from '../../duration.ts'
 import { requirePerson } from '../../person.ts'
-import type { Print } from '../../print.ts'
+import type { Printer } from '../../print.ts'
 import { oneLine } from '../../text.ts'
 import { delegationLine } from '../approvals.ts'
 
@@ -19,7 +19,7 @@ const get: NamedCommand = {
   run: runGet,
 }
 
-async function runGet(context: Context): Promise<void> {
+async function runGet(context: CommandContext): Promise<void> {
   await withClient(context, 'agent', async ({ client }) => {
     await show(context.print, await client.call('workspace.policy', {}))
   })
@@ -87,19 +87,19 @@ export const policy: NamedCommand = {
   commands: [get, set],
 }
 
-async function runSet(context: Context<SetOptions>): Promise<void> {
+async function runSet(context: CommandContext<SetOptions>): Promise<void> {
   const { options, print } = context
   const { writers, terminal, spawn, worktree, claims, approve } = options
   if ([writers, terminal, spawn, worktree, claims, approve].every((each) => each === undefined))
     throw new CommandError(
       'Say what to change: --writers NAMES, --terminal AGENT=NAMES, --spawn none|clis, --worktree on|off, --claims off|warn|deny|strict, --approve AGENT=WORKER:TOOL:PATTERN',
-      exits.usage,
+      exitCodes.usage,
     )
   const changes = terminal?.map(viewOf)
   const until = Date.now() + durationOf(options.until ?? '1h')
   const delegated = approve?.map((text) => delegationOf(text, until))
   await requirePerson(context.env)
-  await withPerson(context, async ({ client }) => {
+  await withClientAsPerson(context, async ({ client }) => {
     const before = (changes || delegated) && (await client.call('workspace.policy', {}))
     const views = Object.entries({ ...before?.terminal, ...Object.fromEntries(changes ?? []) })
     const policy = await client.call('workspace.set-policy', {
@@ -118,13 +118,13 @@ async function runSet(context: Context<SetOptions>): Promise<void> {
 function viewOf(text: string): [string, string[]] {
   const at = text.indexOf('=')
   if (at < 1)
-    throw new CommandError(`--terminal takes AGENT=NAMES, for instance Lead=Bob,Cyd; not "${text}"`, exits.usage)
+    throw new CommandError(`--terminal takes AGENT=NAMES, for instance Lead=Bob,Cyd; not "${text}"`, exitCodes.usage)
   return [text.slice(0, at), namesOf(text.slice(at + 1))]
 }
 
 function durationOf(text: string): number {
-  const ms = text.endsWith('s') ? undefined : durationMs(text)
-  if (ms === undefined) throw new CommandError(`--until takes 30m, 2h or 1d; not "${text}"`, exits.usage)
+  const ms = text.endsWith('s') ? undefined : parseDurationMs(text)
+  if (ms === undefined) throw new CommandError(`--until takes 30m, 2h or 1d; not "${text}"`, exitCodes.usage)
   return ms
 }
 
@@ -133,7 +133,7 @@ function delegationOf(text: string, until: number): { agent: string; made?: Dele
   const at = text.indexOf('=')
   const [agent, rest] = [text.slice(0, Math.max(0, at)), text.slice(at + 1)]
   if (agent === '' || rest === '')
-    throw new CommandError(`--approve takes AGENT=WORKER:TOOL:PATTERN, or AGENT=none; not "${text}"`, exits.usage)
+    throw new CommandError(`--approve takes AGENT=WORKER:TOOL:PATTERN, or AGENT=none; not "${text}"`, exitCodes.usage)
   if (rest === 'none') return { agent }
   const [whom = '*', tool = '*', ...pattern] = rest.split(':')
   const made = { agent, for: whom, tools: tool.split(','), until }
@@ -166,7 +166,7 @@ const claimTexts: Record<ShownPolicy['claims'], string> = {
     'an edit of a file that another agent is editing is denied, and so is a git command that sweeps over such files',
 }
 
-async function show(print: Print, policy: ShownPolicy): Promise<void> {
+async function show(print: Printer, policy: ShownPolicy): Promise<void> {
   if (print.isJson) return void (await print.json(policy))
   const { writers, terminal, spawn, worktree, claims, approve } = policy
   const from = writers === '*' ? 'all workspaces of this daemon' : listed(writers)

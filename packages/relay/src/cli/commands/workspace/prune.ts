@@ -1,16 +1,16 @@
 // `workspace prune`: takes what is old and over out of a workspace, into a file of its archive, or for good.
 
 import { join } from 'node:path'
-import { inWords } from '@agent-relay/sdk/internal/clis'
+import { listText } from '@agent-relay/sdk/internal/clis'
 import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
-import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
-import { meantWorkspace, sayVersion } from '../../connection.ts'
-import { control, nextId } from '../../control-socket.ts'
-import { durationMs } from '../../duration.ts'
-import { yes } from '../../options.ts'
-import type { Print } from '../../print.ts'
-import { counted, oneLine, withTilde } from '../../text.ts'
+import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { meantWorkspace, warnOfOtherVersion } from '../../connection.ts'
+import { connectControl, nextCommandId } from '../../control-socket.ts'
+import { parseDurationMs } from '../../duration.ts'
+import { yesOption } from '../../options.ts'
+import type { Printer } from '../../print.ts'
+import { countedText, oneLine, withTilde } from '../../text.ts'
 
 type Pruned = OutputOf<'workspace.prune'>
 
@@ -24,13 +24,13 @@ interface PruneOptions {
 export const prune: NamedCommand<PruneOptions> = {
   name: 'prune',
   args: '[name]',
-  takes: 'projects',
+  argumentKind: 'projects',
   text: 'move what is old and over out of a workspace into a compressed file beside it, while it is in use',
   options: {
     older: { flags: '--older <time>', text: 'what is older than this: 90d, 12h, 30m, 10s' },
     dryRun: { flags: '--dry-run', text: 'only say what would go, and what stays' },
     delete: { flags: '--delete', text: 'keep no file of it: it cannot be had back' },
-    yes,
+    yes: yesOption,
   },
   examples: [
     'agent-relay workspace prune --older 90d --dry-run',
@@ -41,29 +41,29 @@ export const prune: NamedCommand<PruneOptions> = {
   run,
 }
 
-async function run(context: Context<PruneOptions>): Promise<void> {
+async function run(context: CommandContext<PruneOptions>): Promise<void> {
   const { args, options, env, print } = context
   const { dryRun, delete: deletes } = options
   const olderMs = olderOf(options.older)
   const workspace = meantWorkspace({ cwd: context.cwd, options: { project: args[0] ?? options.project } }, env)
   if (deletes && !dryRun && !options.yes) await confirm(workspace, options.older as string)
-  const link = await control(env)
+  const link = await connectControl(env)
   try {
-    sayVersion(print, link.welcome.version)
-    const asked = link.call('workspace.prune', { workspace, olderMs, dryRun, delete: deletes }, nextId('c'))
+    warnOfOtherVersion(print, link.welcome.version)
+    const asked = link.call('workspace.prune', { workspace, olderMs, dryRun, delete: deletes }, nextCommandId('c'))
     const pruned = await print.during(dryRun ? 'looking' : 'pruning', asked)
     if (print.isJson) return void (await print.json(pruned))
-    await told(print, pruned, options, env.HOME)
+    await printPruned(print, pruned, options, env.HOME)
   } finally {
     await link.close()
   }
 }
 
 function olderOf(text: string | undefined): number {
-  const ms = durationMs(text ?? '')
+  const ms = parseDurationMs(text ?? '')
   if (ms !== undefined) return ms
   const what = text === undefined ? 'Say how old' : `--older is "${text}"`
-  throw new CommandError(`${what}: --older 90d, in days (d), hours (h), minutes (m) or seconds (s)`, exits.usage)
+  throw new CommandError(`${what}: --older 90d, in days (d), hours (h), minutes (m) or seconds (s)`, exitCodes.usage)
 }
 
 async function confirm(workspace: string, older: string): Promise<void> {
@@ -71,18 +71,23 @@ async function confirm(workspace: string, older: string): Promise<void> {
   if (!process.stdin.isTTY)
     throw new CommandError(
       `This deletes ${what}, cannot be undone, and nobody can be asked here. To do it: add --yes. To keep it in a file: leave out --delete`,
-      exits.usage,
+      exitCodes.usage,
     )
   const prompts = await import('@clack/prompts')
   const message = `Delete ${what}? This cannot be undone.`
   if ((await prompts.confirm({ message, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. Nothing was changed.', exits.refused)
+    throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
 }
 
-async function told(print: Print, pruned: Pruned, options: PruneOptions, home: string | undefined): Promise<void> {
+async function printPruned(
+  print: Printer,
+  pruned: Pruned,
+  options: PruneOptions,
+  home: string | undefined,
+): Promise<void> {
   const { workspace, path, messages, events, archive, held, before, after } = pruned
-  const what = `${counted(messages, 'message')} with what became of them, ${counted(events, 'event')} in all`
-  for (const each of held) print.say(stays(each))
+  const what = `${countedText(messages, 'message')} with what became of them, ${countedText(events, 'event')} in all`
+  for (const each of held) print.say(staysText(each))
   if (events === 0) return void (await print.line(`Nothing in workspace ${workspace} is that old and over.`))
   if (options.dryRun) return void (await print.line(`Would go: ${what}. Nothing was changed.`))
   if (archive) {
@@ -92,10 +97,10 @@ async function told(print: Print, pruned: Pruned, options: PruneOptions, home: s
   if (before && after) print.say(`The database: ${sizeText(before.database)} before, ${sizeText(after.database)} now.`)
 }
 
-function stays({ conversation, n, messages, unreadBy, isAsked }: Pruned['held'][number]): string {
+function staysText({ conversation, n, messages, unreadBy, isAsked }: Pruned['held'][number]): string {
   const why = [
-    ...(unreadBy.length > 0 ? [`${inWords(unreadBy.map(oneLine))} has not read number ${n}`] : []),
+    ...(unreadBy.length > 0 ? [`${listText(unreadBy.map(oneLine))} has not read number ${n}`] : []),
     ...(isAsked ? [`number ${n} waits for an answer`] : []),
   ]
-  return `${oneLine(conversation)}: ${counted(messages, 'older message')} stay, since ${why.join(', and ')}.`
+  return `${oneLine(conversation)}: ${countedText(messages, 'older message')} stay, since ${why.join(', and ')}.`
 }

@@ -1,18 +1,18 @@
 // `workspace recover`: says what a workspace has lost of its stored entries, and goes on with what is left once a person has agreed.
 
 import { credentialsPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
-import { nearest } from '../../../core/nearest.ts'
+import { nearestNames } from '../../../core/nearest.ts'
 import { RefusalError } from '../../../core/refusal-error.ts'
-import type { Gap } from '../../../daemon/recovering.ts'
-import { meantProject } from '../../../machine/config.ts'
+import type { JournalGap } from '../../../daemon/recovering.ts'
+import { configuredProject } from '../../../machine/config.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
-import { nextId, reachControl } from '../../control-socket.ts'
-import { yes } from '../../options.ts'
+import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { nextCommandId, tryConnectControl } from '../../control-socket.ts'
+import { yesOption } from '../../options.ts'
 import { requirePerson } from '../../person.ts'
-import { counted, dateTimeOf, withTilde } from '../../text.ts'
-import { mustBeOnDisk } from './backup.ts'
+import { countedText, dateTimeText, withTilde } from '../../text.ts'
+import { refuseMemoryRelay } from './backup.ts'
 
 interface RecoverOptions {
   yes?: boolean
@@ -21,17 +21,17 @@ interface RecoverOptions {
 export const recover: NamedCommand<RecoverOptions> = {
   name: 'recover',
   args: '<name>',
-  takes: 'projects',
+  argumentKind: 'projects',
   text: 'go on with what is left of a workspace whose database was cut: says what is gone, and keeps a copy of the files',
-  options: { yes },
+  options: { yes: yesOption },
   examples: ['agent-relay workspace recover frontend', 'agent-relay workspace recover frontend --yes'],
   actsForNoAgent: true,
   run,
 }
 
-async function run({ args, options, env, print }: Context<RecoverOptions>): Promise<void> {
-  mustBeOnDisk(env)
-  const workspace = meantProject('/', env, args[0])
+async function run({ args, options, env, print }: CommandContext<RecoverOptions>): Promise<void> {
+  refuseMemoryRelay(env)
+  const workspace = configuredProject('/', env, args[0])
   await requirePerson(env)
   const directory = new DataDirectory(dataDir(env))
   const gap = await gapOf(workspace, directory, env)
@@ -41,9 +41,9 @@ async function run({ args, options, env, print }: Context<RecoverOptions>): Prom
   }
   print.say(`Workspace ${workspace}: ${goneText(gap)}`)
   if (!options.yes) await confirm(workspace)
-  const { recover } = await import('../../../daemon/recovering.ts')
+  const { recoverDatabase: recover } = await import('../../../daemon/recovering.ts')
   const kept = recover(directory, workspace)
-  const isOpen = await opened(workspace, env)
+  const isOpen = await openInDaemon(workspace, env)
   const { expected, found, isLocal } = gap
   const told = ({ seq, at }: { seq: number; at: number }) => ({ seq, ts: new Date(at).toISOString() })
   const gone = { after: told(found), through: told(expected), isLocal }
@@ -55,23 +55,23 @@ async function run({ args, options, env, print }: Context<RecoverOptions>): Prom
 }
 
 /** The gap in what was stored. Refused with the fix where recovering cannot help: the database is gone, damaged, or another workspace's. */
-async function gapOf(workspace: string, directory: DataDirectory, env: Env): Promise<Gap | undefined> {
+async function gapOf(workspace: string, directory: DataDirectory, env: Env): Promise<JournalGap | undefined> {
   const { KnownWorkspaces } = await import('../../../daemon/known-workspaces.ts')
   const known = new KnownWorkspaces(new CredentialsFile(credentialsPath(env)), directory)
   if (!known.has(workspace))
-    throw new RefusalError('workspace.unknown', { workspace, nearest: nearest(workspace, known.names()) })
+    throw new RefusalError('workspace.unknown', { workspace, nearest: nearestNames(workspace, known.names()) })
   const fault = known.faultOf(workspace)
   if (fault && fault.refusal.details.lack === undefined) throw fault
-  return fault?.refusal.details.lack as Gap | undefined
+  return fault?.refusal.details.lack as JournalGap | undefined
 }
 
-function goneText({ isLocal, expected, found }: Gap): string {
-  const until = dateTimeOf(expected.at)
-  if (isLocal) return `what this machine has decided by itself is gone from ${dateTimeOf(found.at)} to ${until}.`
+function goneText({ isLocal, expected, found }: JournalGap): string {
+  const until = dateTimeText(expected.at)
+  if (isLocal) return `what this machine has decided by itself is gone from ${dateTimeText(found.at)} to ${until}.`
   if (found.seq >= expected.seq)
     return `entry ${expected.seq}, stored ${until}, is gone, and another has its number: this is another copy of the database.`
-  const gone = counted(expected.seq - found.seq, 'entry').replace('entrys', 'entries')
-  const since = found.seq === 0 ? `stored until ${until}` : `stored between ${dateTimeOf(found.at)} and ${until}`
+  const gone = countedText(expected.seq - found.seq, 'entry').replace('entrys', 'entries')
+  const since = found.seq === 0 ? `stored until ${until}` : `stored between ${dateTimeText(found.at)} and ${until}`
   return `${gone} after number ${found.seq}, ${since}, ${expected.seq - found.seq === 1 ? 'is' : 'are'} gone.`
 }
 
@@ -79,20 +79,20 @@ async function confirm(workspace: string): Promise<void> {
   if (!process.stdin.isTTY)
     throw new CommandError(
       `Nobody can be asked here whether to go on without that. To do it: agent-relay workspace recover ${workspace} --yes`,
-      exits.usage,
+      exitCodes.usage,
     )
   const prompts = await import('@clack/prompts')
   const message = 'Go on without that? A copy of the files as they are is kept.'
   if ((await prompts.confirm({ message, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. Nothing was changed.', exits.refused)
+    throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
 }
 
 /** Opens the workspace in the daemon; false where none runs. */
-async function opened(workspace: string, env: Env): Promise<boolean> {
-  const link = await reachControl(env)
+async function openInDaemon(workspace: string, env: Env): Promise<boolean> {
+  const link = await tryConnectControl(env)
   if (!link) return false
   try {
-    await link.call('workspace.open', { workspace, mustExist: true }, nextId('c'))
+    await link.call('workspace.open', { workspace, mustExist: true }, nextCommandId('c'))
     return true
   } finally {
     await link.close()

@@ -3,21 +3,21 @@
 
 import { accessSync, constants, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { inWords } from '@agent-relay/sdk/internal/clis'
+import { listText } from '@agent-relay/sdk/internal/clis'
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { credentialsPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import type { Link } from '@agent-relay/sdk/wire'
 import { RefusalError } from '../../../core/refusal-error.ts'
-import type { Backup, Placeable, Prepared } from '../../../daemon/backup.ts'
+import type { Backup, PlaceableWorkspace, PreparedRestore } from '../../../daemon/backup.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
-import { nextId, reachControl } from '../../control-socket.ts'
-import { failureOf } from '../../exit.ts'
-import type { Print } from '../../print.ts'
-import { local } from '../../shared-name.ts'
-import { counted, dateTimeOf } from '../../text.ts'
-import { chosen, mustBeOnDisk, sayKept } from './backup.ts'
+import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { nextCommandId, tryConnectControl } from '../../control-socket.ts'
+import { describeFailure } from '../../exit.ts'
+import type { Printer } from '../../print.ts'
+import { localOption } from '../../shared-name.ts'
+import { countedText, dateTimeText } from '../../text.ts'
+import { chooseNames, printBackedUp, refuseMemoryRelay } from './backup.ts'
 
 interface RestoreOptions {
   list?: boolean
@@ -35,7 +35,7 @@ export const restore: NamedCommand<RestoreOptions> = {
       flags: '--keep-keys',
       text: 'keep the keys that are in it, also of workspaces that are new to this machine: only for a file that you made',
     },
-    local,
+    local: localOption,
   },
   examples: [
     'agent-relay workspace restore ~/relay.tar',
@@ -46,13 +46,13 @@ export const restore: NamedCommand<RestoreOptions> = {
   run: runRestore,
 }
 
-async function runRestore({ args, options, env, print }: Context<RestoreOptions>): Promise<void> {
+async function runRestore({ args, options, env, print }: CommandContext<RestoreOptions>): Promise<void> {
   const [file = '', ...wanted] = args
-  mustBeOnDisk(env)
-  const path = givenFile(file)
+  refuseMemoryRelay(env)
+  const path = readableFile(file)
   const { readBackup } = await import('../../../daemon/backup.ts')
   const held = readBackup(path)
-  const names = chosen(
+  const names = chooseNames(
     held.workspaces.map(({ name }) => name),
     wanted,
     'The backup has no workspace',
@@ -60,19 +60,19 @@ async function runRestore({ args, options, env, print }: Context<RestoreOptions>
   const workspaces = held.workspaces.filter(({ name }) => names.includes(name))
   const found = workspaces.map(({ key, start, ...rest }) => ({ ...rest, withKey: key !== undefined }))
   if (!print.isJson) {
-    print.say(`A backup of ${dateTimeOf(held.at)}, made by agent-relay ${held.version}:`)
-    await sayKept(print, found)
+    print.say(`A backup of ${dateTimeText(held.at)}, made by agent-relay ${held.version}:`)
+    await printBackedUp(print, found)
   }
   if (options.list) return print.isJson ? void (await print.json({ path, at: held.at, workspaces: found })) : undefined
   const { restored, stop } = await restoreAll({ ...held, workspaces }, { env, print, options })
-  const failure = stop && (await failureOf(stop.error))
+  const failure = stop && (await describeFailure(stop.error))
   if (print.isJson) {
     const error = failure && { code: failure.code, message: print.typed(failure.text), workspace: stop.name }
     await print.json({ path, at: held.at, workspaces: restored, error })
   } else for (const each of restored) sayRestored(print, each)
   if (stop && failure) {
     const again = `agent-relay workspace restore ${shellQuote(path)} ${stop.missing.join(' ')}${givenFlags(options)}`
-    throw new CommandError(stoppedText(stop, failure.text, again), failure.exit, { isAnswered: true })
+    throw new CommandError(stoppedText(stop, failure.text, again), failure.exit, { isPrintedAsJson: true })
   }
 }
 
@@ -82,7 +82,7 @@ function givenFlags({ keepKeys, local }: RestoreOptions): string {
 }
 
 /** The failure that stopped a restore after its first workspace had taken its place. */
-interface Stop {
+interface RestoreStop {
   name: string
   error: unknown
   /** True if the workspace is there all the same, because a later step failed. */
@@ -91,35 +91,35 @@ interface Stop {
   missing: string[]
 }
 
-interface Outcome {
+interface RestoreOutcome {
   restored: Restored[]
-  stop?: Stop
+  stop?: RestoreStop
 }
 
-function stoppedText({ name, isThere, missing }: Stop, why: string, again: string): string {
+function stoppedText({ name, isThere, missing }: RestoreStop, why: string, again: string): string {
   const what = isThere ? `is in its place, but then this failed` : 'is not restored'
   const rest = missing.length === 0 ? '' : `\nWhat was restored stays. The rest, once this is fixed: ${again}`
   return `Workspace ${name} ${what}: ${why}${rest}`
 }
 
-interface Restored extends Pick<Prepared, 'isKeyNew' | 'reset' | 'worktrees' | 'wasShared'> {
+interface Restored extends Pick<PreparedRestore, 'isKeyNew' | 'reset' | 'worktrees' | 'wasShared'> {
   name: string
   id: string
   messages: number
 }
 
-function sayRestored(print: Print, { name, messages, isKeyNew, reset, worktrees, wasShared }: Restored): void {
+function sayRestored(print: Printer, { name, messages, isKeyNew, reset, worktrees, wasShared }: Restored): void {
   const key = isKeyNew ? ` It has a new key: agent-relay workspace key ${name}` : ''
-  print.say(`Workspace ${name} is restored, with ${counted(messages, 'message')}.${key}`)
+  print.say(`Workspace ${name} is restored, with ${countedText(messages, 'message')}.${key}`)
   const { tokens, policy } = reset
   const revoked =
-    tokens > 0 ? [`${counted(tokens, 'token')} of its agents ${tokens === 1 ? 'was' : 'were'} revoked`] : []
-  const asNew = policy.length > 0 ? [`its policy is that of a new one in ${inWords(policy)}`] : []
+    tokens > 0 ? [`${countedText(tokens, 'token')} of its agents ${tokens === 1 ? 'was' : 'were'} revoked`] : []
+  const asNew = policy.length > 0 ? [`its policy is that of a new one in ${listText(policy)}`] : []
   const lost = [...revoked, ...asNew].join(', and ')
   if (lost !== '') print.say(`  No key of yours opened it, so ${lost}.`)
   if (worktrees > 0)
     print.say(
-      `  It no longer looks after ${counted(worktrees, 'worktree')} of its workers. What is on this disk stays: git worktree list`,
+      `  It no longer looks after ${countedText(worktrees, 'worktree')} of its workers. What is on this disk stays: git worktree list`,
     )
   if (wasShared)
     print.say('  It was shared with other machines. This copy lives on this one alone, and they go on without it.')
@@ -127,20 +127,24 @@ function sayRestored(print: Print, { name, messages, isKeyNew, reset, worktrees,
 
 interface Restoring {
   env: Env
-  print: Print
+  print: Printer
   options: RestoreOptions
 }
 
 /** Prepares all workspaces before the first one takes its place. A prepared folder that is not placed in the end is removed, because it has a key in it. */
-async function restoreAll(held: Backup, { env, print, options }: Restoring): Promise<Outcome> {
-  const { isBlankHome, isPlaced, prepare } = await import('../../../daemon/backup.ts')
+async function restoreAll(held: Backup, { env, print, options }: Restoring): Promise<RestoreOutcome> {
+  const {
+    isUnusedHome: isBlankHome,
+    isWorkspacePlaced: isPlaced,
+    prepareRestore: prepare,
+  } = await import('../../../daemon/backup.ts')
   const directory = new DataDirectory(dataDir(env))
   const keys = new CredentialsFile(credentialsPath(env))
   const keepsKey = options.keepKeys === true
-  return withPlacer(env, directory, { local: options.local }, async (place) => {
-    const taken = held.workspaces.filter(({ name }) => directory.has(name) && !isBlankHome(directory, name))
+  return withWorkspacePlacer(env, directory, { local: options.local }, async (place) => {
+    const taken = held.workspaces.filter(({ name }) => directory.hasWorkspace(name) && !isBlankHome(directory, name))
     if (taken.length > 0) throw areTaken(held, new Set(taken.map(({ name }) => name)), options)
-    const all: (Restored & Prepared)[] = []
+    const all: (Restored & PreparedRestore)[] = []
     try {
       for (const kept of held.workspaces) {
         const { name, messages } = kept
@@ -159,10 +163,10 @@ async function restoreAll(held: Backup, { env, print, options }: Restoring): Pro
 
 /** Places the workspaces in turn. One that is in its place stays, whatever becomes of the next: agents may be in it already. */
 async function placeAll(
-  all: (Restored & Prepared)[],
-  place: Place,
-  isPlaced: (one: Prepared & Restored) => boolean,
-): Promise<Outcome> {
+  all: (Restored & PreparedRestore)[],
+  place: PlaceWorkspace,
+  isPlaced: (one: PreparedRestore & Restored) => boolean,
+): Promise<RestoreOutcome> {
   for (const [i, prepared] of all.entries()) {
     try {
       await place(prepared.name, prepared)
@@ -170,53 +174,53 @@ async function placeAll(
       const isThere = isPlaced(prepared)
       if (i === 0 && !isThere) throw error
       const missing = all.slice(isThere ? i + 1 : i).map(({ name }) => name)
-      return { restored: all.slice(0, i).map(told), stop: { name: prepared.name, error, isThere, missing } }
+      return { restored: all.slice(0, i).map(withoutFolder), stop: { name: prepared.name, error, isThere, missing } }
     }
   }
-  return { restored: all.map(told) }
+  return { restored: all.map(withoutFolder) }
 }
 
 /** A restored workspace without its key, and without the folder that it was prepared in. */
-function told({ folder: _, key: __, ...restored }: Restored & Prepared): Restored {
+function withoutFolder({ folder: _, key: __, ...restored }: Restored & PreparedRestore): Restored {
   return restored
 }
 
-type Place = (name: string, prepared: Placeable) => Promise<void>
+type PlaceWorkspace = (name: string, prepared: PlaceableWorkspace) => Promise<void>
 
 /**
  * Runs `work` with the function that places workspaces: through the daemon that runs, else under the lock that keeps any from starting meanwhile. A
  * workspace that is refused leaves no folder.
  */
-export async function withPlacer<T>(
+export async function withWorkspacePlacer<T>(
   env: Env,
   directory: DataDirectory,
   { local: isLocal }: { local?: boolean },
-  work: (place: Place) => Promise<T>,
+  work: (place: PlaceWorkspace) => Promise<T>,
 ): Promise<T> {
-  const link: Link | undefined = await reachControl(env)
+  const link: Link | undefined = await tryConnectControl(env)
   const cleanly =
-    (place: Place): Place =>
+    (place: PlaceWorkspace): PlaceWorkspace =>
     (name, prepared) =>
       place(name, prepared).catch((error) => {
         rmSync(prepared.folder, { recursive: true, force: true })
         throw error
       })
   if (link) {
-    const place: Place = async (workspace, { folder, key }) => {
-      await link.call('workspace.place', { workspace, from: folder, key, local: isLocal }, nextId('c'))
+    const place: PlaceWorkspace = async (workspace, { folder, key }) => {
+      await link.call('workspace.place', { workspace, from: folder, key, local: isLocal }, nextCommandId('c'))
     }
     return work(cleanly(place)).finally(() => link.close())
   }
-  const { acquireLock } = await import('../../../daemon/inspect.ts')
-  const { placeAtRest } = await import('../../../daemon/backup.ts')
+  const { acquireDaemonLock: acquireLock } = await import('../../../daemon/inspect.ts')
+  const { placeWithoutDaemon: placeAtRest } = await import('../../../daemon/backup.ts')
   const keys = new CredentialsFile(credentialsPath(env))
   const lock = await acquireLock(directory.path)
-  if (!lock) throw new CommandError('The daemon is starting or stopping. Try again in a moment.', exits.busy)
+  if (!lock) throw new CommandError('The daemon is starting or stopping. Try again in a moment.', exitCodes.busy)
   try {
     return await work(
       cleanly(async (name, prepared) => {
         // Checked by the names that were shared last, because only the daemon asks the cluster.
-        if (!isLocal && directory.lastShared().includes(name))
+        if (!isLocal && directory.lastSharedNames().includes(name))
           throw new RefusalError('workspace.name-shared', { workspace: name, placing: true, unchecked: true })
         placeAtRest(directory, keys, name, prepared)
       }),
@@ -234,22 +238,25 @@ function areTaken({ path, workspaces }: Backup, taken: Set<string>, options: Res
       : ''
   const [first] = taken
   return new CommandError(
-    `${inWords([...taken])} ${taken.size === 1 ? 'is' : 'are'} here already, and nothing is overwritten. ` +
+    `${listText([...taken])} ${taken.size === 1 ? 'is' : 'are'} here already, and nothing is overwritten. ` +
       `To replace one: agent-relay workspace remove ${first}${others}`,
-    exits.refused,
+    exitCodes.refused,
   )
 }
 
 /** The path of a readable regular file: a fifo or a device would be read for ever. */
-export function givenFile(name: string): string {
+export function readableFile(name: string): string {
   const path = resolve(name)
   const found = statSync(path, { throwIfNoEntry: false })
-  if (found?.isDirectory()) throw new CommandError(`${path} is a directory. Name a file in it.`, exits.refused)
-  if (found?.isFile() !== true) throw new CommandError(`There is no file ${path}.`, exits.refused)
+  if (found?.isDirectory()) throw new CommandError(`${path} is a directory. Name a file in it.`, exitCodes.refused)
+  if (found?.isFile() !== true) throw new CommandError(`There is no file ${path}.`, exitCodes.refused)
   try {
     accessSync(path, constants.R_OK)
   } catch {
-    throw new CommandError(`You may not read ${path}. It is for its owner alone: ask them, or chown it.`, exits.denied)
+    throw new CommandError(
+      `You may not read ${path}. It is for its owner alone: ask them, or chown it.`,
+      exitCodes.denied,
+    )
   }
   return path
 }

@@ -2,17 +2,17 @@
 // to another machine of the cluster.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
-import { ClusterFile, placeText } from '../../../machine/cluster-file.ts'
+import { ClusterFile, clusterAddressText } from '../../../machine/cluster-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import type { Context, NamedCommand } from '../../command.ts'
-import { sayVersion } from '../../connection.ts'
-import { control, knownWorkspace, nextId } from '../../control-socket.ts'
+import type { CommandContext, NamedCommand } from '../../command.ts'
+import { warnOfOtherVersion } from '../../connection.ts'
+import { connectControl, findListedWorkspace, nextCommandId } from '../../control-socket.ts'
 import { requirePerson } from '../../person.ts'
-import { counted } from '../../text.ts'
-import { takePlace } from '../cluster/init.ts'
-import { at, invite } from '../cluster/invitation.ts'
-import { ownServer } from '../cluster/own-server.ts'
-import { adminOf } from '../cluster/server.ts'
+import { countedText } from '../../text.ts'
+import { setUpCluster } from '../cluster/init.ts'
+import { atOption, printInvitation } from '../cluster/invitation.ts'
+import { findLocalPostgres } from '../cluster/own-server.ts'
+import { adminAddress } from '../cluster/server.ts'
 
 interface MoveOptions {
   force?: boolean
@@ -33,7 +33,7 @@ interface ShareOptions extends MoveOptions {
 export const share: NamedCommand<ShareOptions> = {
   name: 'share',
   args: '<name>',
-  takes: 'projects',
+  argumentKind: 'projects',
   text: 'move a workspace into the cluster, so that other machines can open it too; no number changes',
   options: {
     ...options,
@@ -41,7 +41,7 @@ export const share: NamedCommand<ShareOptions> = {
       flags: '--invite <machine>',
       text: 'end with the line with which that machine joins, opens it and has its key',
     },
-    at,
+    at: atOption,
   },
   examples: [
     'agent-relay workspace share frontend --invite ci-box',
@@ -55,7 +55,7 @@ export const share: NamedCommand<ShareOptions> = {
 export const unshare: NamedCommand<MoveOptions> = {
   name: 'unshare',
   args: '<name>',
-  takes: 'projects',
+  argumentKind: 'projects',
   text: 'take a shared workspace back: it lives on this machine alone again, and the others keep what they have',
   options,
   examples: ['agent-relay workspace unshare frontend'],
@@ -66,20 +66,20 @@ export const unshare: NamedCommand<MoveOptions> = {
 export const handOver: NamedCommand = {
   name: 'hand-over',
   args: '<name> <machine>',
-  takes: 'projects',
+  argumentKind: 'projects',
   text: 'give a shared workspace that this machine owns to another machine, which alone takes it back and sets its policy from then on',
   examples: ['agent-relay workspace hand-over frontend ci-box'],
   actsForNoAgent: true,
   run: runHandOver,
 }
 
-async function runHandOver({ args, env, print }: Context): Promise<void> {
+async function runHandOver({ args, env, print }: CommandContext): Promise<void> {
   const [workspace, machine] = args as [string, string]
   await requirePerson(env)
-  const link = await control(env)
+  const link = await connectControl(env)
   try {
-    sayVersion(print, link.welcome.version)
-    const done = await link.call('workspace.hand-over', { workspace, machine }, nextId('c'))
+    warnOfOtherVersion(print, link.welcome.version)
+    const done = await link.call('workspace.hand-over', { workspace, machine }, nextCommandId('c'))
     if (print.isJson) return void (await print.json(done))
     await print.line(`${workspace} belongs to ${machine} now.`)
   } finally {
@@ -88,7 +88,7 @@ async function runHandOver({ args, env, print }: Context): Promise<void> {
 }
 
 /** Shares a workspace. Without a cluster, one is made on the PostgreSQL of this machine. */
-async function runShare(context: Context<ShareOptions>): Promise<void> {
+async function runShare(context: CommandContext<ShareOptions>): Promise<void> {
   const { args, options, env, print } = context
   const workspace = args[0] as string
   await requirePerson(env)
@@ -96,41 +96,41 @@ async function runShare(context: Context<ShareOptions>): Promise<void> {
   if (!file.read()) {
     const invite = options.invite === undefined ? '' : ` --invite ${options.invite}`
     const at = options.at === undefined ? '' : ` --at ${options.at}`
-    const server = await ownServer(env, `agent-relay workspace share ${workspace}${invite}${at}`)
-    print.say(`Making a cluster in the PostgreSQL of this machine, at ${placeText(server)} …`)
-    const { machine } = await takePlace(context, server)
+    const server = await findLocalPostgres(env, `agent-relay workspace share ${workspace}${invite}${at}`)
+    print.say(`Making a cluster in the PostgreSQL of this machine, at ${clusterAddressText(server)} …`)
+    const { machine } = await setUpCluster(context, server)
     print.say(`This machine is ${machine} there.`)
   }
   const isShared = await isSharedAlready(env, workspace)
   if (!isShared || options.invite === undefined) await move(context, 'workspace.share')
   if (options.invite === undefined) return
-  const server = adminOf({ args: [options.invite], env }, 'machine invite')
-  await invite(context, server, options.invite, { workspace, at: options.at })
+  const server = adminAddress({ args: [options.invite], env }, 'machine invite')
+  await printInvitation(context, server, options.invite, { workspace, at: options.at })
 }
 
-async function isSharedAlready(env: Context['env'], workspace: string): Promise<boolean> {
-  const link = await control(env)
+async function isSharedAlready(env: CommandContext['env'], workspace: string): Promise<boolean> {
+  const link = await connectControl(env)
   try {
-    return (await knownWorkspace(link, workspace)).shared === true
+    return (await findListedWorkspace(link, workspace)).shared === true
   } finally {
     await link.close()
   }
 }
 
 async function move(
-  { args, options, env, print }: Context<ShareOptions>,
+  { args, options, env, print }: CommandContext<ShareOptions>,
   op: 'workspace.share' | 'workspace.unshare',
 ): Promise<void> {
   const workspace = args[0] as string
   await requirePerson(env)
-  const link = await control(env)
+  const link = await connectControl(env)
   try {
-    sayVersion(print, link.welcome.version)
-    const asked = link.call(op, { workspace, force: options.force }, nextId('c'))
+    warnOfOtherVersion(print, link.welcome.version)
+    const asked = link.call(op, { workspace, force: options.force }, nextCommandId('c'))
     const moved = await print.during(op === 'workspace.share' ? 'copying' : 'taking it back', asked)
     // With `--invite`, the invitation is all that is printed as JSON.
     if (print.isJson && options.invite === undefined) return void (await print.json(moved))
-    const entries = counted(moved.entries, 'entry').replace('entrys', 'entries')
+    const entries = countedText(moved.entries, 'entry').replace('entrys', 'entries')
     if (op === 'workspace.unshare')
       return void (await print.line(`Workspace ${workspace} lives on this machine alone again, with its ${entries}.`))
     const done = `Workspace ${workspace} is shared, with its ${entries}. No number has changed.`

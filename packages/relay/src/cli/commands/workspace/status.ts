@@ -1,16 +1,16 @@
 // `status`: one workspace and the daemon that serves it, on a few lines.
 
 import { uptimeText } from '@agent-relay/sdk/internal/client'
-import type { CliCommand, Context } from '../../command.ts'
+import type { CliCommand, CommandContext } from '../../command.ts'
 import { withClient } from '../../connection.ts'
-import { counted, oneLine, withTilde } from '../../text.ts'
+import { countedText, oneLine, withTilde } from '../../text.ts'
 
 export const status: CliCommand = {
   examples: ['agent-relay status', 'agent-relay status --project frontend --json'],
   run,
 }
 
-async function run(context: Context): Promise<void> {
+async function run(context: CommandContext): Promise<void> {
   const { env, print } = context
   await withClient(context, 'anyone', async ({ client }) => {
     const status = await client.call('workspace.status', {})
@@ -24,11 +24,11 @@ async function run(context: Context): Promise<void> {
         ['daemon', `agent-relay ${oneLine(daemonVersion)}, up ${uptimeText(uptimeMs)}`],
         ['load', `${residentMb} MB, event loop late by ${lagMs.p50} ms (p50), ${lagMs.p99} ms (p99)`],
         // This connection is not counted.
-        ['agents', `${agents} known, ${counted(sessions - 1, 'other connection')}`],
-        ['messages', `${messages}, ${counted(seq, 'entry').replace('entrys', 'entries')} in the journal`],
+        ['agents', `${agents} known, ${countedText(sessions - 1, 'other connection')}`],
+        ['messages', `${messages}, ${countedText(seq, 'entry').replace('entrys', 'entries')} in the journal`],
         ...(status.queued === undefined
           ? []
-          : [['outbox', `${counted(status.queued, 'message')} not sent yet: agent-relay outbox`]]),
+          : [['outbox', `${countedText(status.queued, 'message')} not sent yet: agent-relay outbox`]]),
         ['socket', withTilde(oneLine(socketPath), env.HOME)],
         ...(status.agent === undefined ? [] : [['you', oneLine(status.agent)]]),
       ],

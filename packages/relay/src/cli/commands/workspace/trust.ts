@@ -1,11 +1,11 @@
 // `trust`: allows what this project's .relay/config.json sets, as it stands now, or takes that back.
 
-import { unseen } from '@agent-relay/sdk/internal/clean'
+import { unseenCharacters } from '@agent-relay/sdk/internal/clean'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import type { McpServerSettings, ProjectSettings } from '../../../machine/trust.ts'
-import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
-import { yes } from '../../options.ts'
-import { escaped } from '../../print.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
+import { yesOption } from '../../options.ts'
+import { escapeCharacters } from '../../print.ts'
 import { withTilde } from '../../text.ts'
 
 interface TrustOptions {
@@ -14,18 +14,18 @@ interface TrustOptions {
 }
 
 export const trust: CliCommand<TrustOptions> = {
-  options: { yes, revoke: { flags: '--revoke', text: 'no longer trust it' } },
+  options: { yes: yesOption, revoke: { flags: '--revoke', text: 'no longer trust it' } },
   examples: ['agent-relay trust', 'agent-relay trust --yes', 'agent-relay trust --revoke'],
   actsForNoAgent: true,
   run,
 }
 
-async function run({ options, print, env, cwd }: Context<TrustOptions>): Promise<void> {
+async function run({ options, print, env, cwd }: CommandContext<TrustOptions>): Promise<void> {
   // Imported here, to keep the completion script quick.
-  const { withdrawTrust, isEmpty, projectConfig, trust: trustConfig } = await import('../../../machine/trust.ts')
+  const { withdrawTrust, needsNoTrust: isEmpty, projectConfig, trustConfig } = await import('../../../machine/trust.ts')
   const directory = dataDir(env)
   const config = cwd === undefined ? undefined : projectConfig(cwd, directory)
-  if (!config) throw new CommandError('There is no .relay/config.json here or above.', exits.refused)
+  if (!config) throw new CommandError('There is no .relay/config.json here or above.', exitCodes.refused)
   const { path, sha256, settings } = config
   const name = withTilde(path, env.HOME)
   if (options.revoke) {
@@ -34,28 +34,28 @@ async function run({ options, print, env, cwd }: Context<TrustOptions>): Promise
     else await print.line(was ? `${name} is no longer trusted.` : `${name} was not trusted.`)
     return
   }
-  for (const line of whatItSets(settings)) print.say(`  ${line}`)
-  if (!options.yes && !isEmpty(settings)) await mustAgree(name, print.isJson)
+  for (const line of settingLines(settings)) print.say(`  ${line}`)
+  if (!options.yes && !isEmpty(settings)) await requireAgreement(name, print.isJson)
   trustConfig(config, directory)
   if (print.isJson) return void (await print.json({ path, trusted: true, sha256 }))
   const what = isEmpty(settings) ? ' It sets nothing yet that needs trust.' : ''
   await print.line(`${name} is trusted as it stands now. When it changes, ask again.${what}`)
 }
 
-async function mustAgree(name: string, isJson: boolean): Promise<void> {
+async function requireAgreement(name: string, isJson: boolean): Promise<void> {
   if (isJson || !process.stdin.isTTY)
     throw new CommandError(
       `${name} is not trusted yet, and nobody can be asked here. If all of this may be used: agent-relay trust --yes`,
-      exits.usage,
+      exitCodes.usage,
     )
   const prompts = await import('@clack/prompts')
   const message = 'May runs and workers use all of this?'
   if ((await prompts.confirm({ message, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. Nothing new is trusted.', exits.refused)
+    throw new CommandError('Cancelled. Nothing new is trusted.', exitCodes.refused)
 }
 
 /** Lists everything that a person agrees to. The file may have come with a repository, so nothing is left out or hidden. */
-function whatItSets({ llm, mcpServers = {}, harness = {}, worktree = {} }: ProjectSettings): string[] {
+function settingLines({ llm, mcpServers = {}, harness = {}, worktree = {} }: ProjectSettings): string[] {
   const model = [llm?.provider, llm?.model, llm?.baseUrl].filter((each) => each !== undefined).map(word)
   const key = llm?.apiKey === undefined ? [] : ['with an API key of its own']
   return [
@@ -97,5 +97,5 @@ function serverLines(name: string, server: McpServerSettings): string[] {
 
 /** A word, quoted and with invisible characters escaped unless it is plain: two words cannot look like one, nor one like another. */
 function word(text: string): string {
-  return /^[\w@%+=:,./~-]+$/.test(text) ? text : JSON.stringify(text).replace(unseen, escaped)
+  return /^[\w@%+=:,./~-]+$/.test(text) ? text : JSON.stringify(text).replace(unseenCharacters, escapeCharacters)
 }

@@ -4,14 +4,14 @@ import { homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { troubleTexts } from '../../../core/shared-trouble.ts'
-import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
-import { sayFaults, sayVersion } from '../../connection.ts'
-import { control, nextId } from '../../control-socket.ts'
-import { yes } from '../../options.ts'
-import { chooseLocalOrShared, local, shadowText } from '../../shared-name.ts'
-import { counted, oneLine, withTilde } from '../../text.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { printWorkspaceFaults, warnOfOtherVersion } from '../../connection.ts'
+import { connectControl, nextCommandId } from '../../control-socket.ts'
+import { yesOption } from '../../options.ts'
+import { chooseLocalOrShared, localOption, shadowText } from '../../shared-name.ts'
+import { countedText, oneLine, withTilde } from '../../text.ts'
 import { backup } from './backup.ts'
-import { exporting, importing } from './export.ts'
+import { exportCommand, importCommand } from './export.ts'
 import { key } from './key.ts'
 import { policy } from './policy.ts'
 import { prune } from './prune.ts'
@@ -27,23 +27,23 @@ const create: NamedCommand<CreateOptions> = {
   name: 'create',
   args: '<name>',
   text: 'make a workspace and print its key, this once',
-  options: { local },
+  options: { local: localOption },
   examples: ['agent-relay workspace create frontend', 'agent-relay workspace create team --local'],
   actsForNoAgent: true,
   run: runCreate,
 }
 
 /** Makes a workspace. Its key goes to stdout alone, this once. */
-async function runCreate({ args, options, env, print }: Context<CreateOptions>): Promise<void> {
+async function runCreate({ args, options, env, print }: CommandContext<CreateOptions>): Promise<void> {
   const workspace = args[0] as string
-  const link = await control(env)
+  const link = await connectControl(env)
   try {
-    sayVersion(print, link.welcome.version)
+    warnOfOtherVersion(print, link.welcome.version)
     const make = (isLocal?: boolean) =>
-      link.call('workspace.create', { workspace, ...(isLocal ? { local: true } : {}) }, nextId('c'))
+      link.call('workspace.create', { workspace, ...(isLocal ? { local: true } : {}) }, nextCommandId('c'))
     const made = await chooseLocalOrShared<Partial<Awaited<ReturnType<typeof make>>>>(print, workspace, {
       make: () => make(options.local),
-      open: () => link.call('workspace.open', { workspace, mustExist: true }, nextId('c')),
+      open: () => link.call('workspace.open', { workspace, mustExist: true }, nextCommandId('c')),
       makeLocal: () => make(true),
     })
     if (made.key === undefined) return print.say(openText(workspace))
@@ -65,11 +65,11 @@ const list: NamedCommand = {
   run: runList,
 }
 
-async function runList({ env, print }: Context): Promise<void> {
-  const link = await control(env)
+async function runList({ env, print }: CommandContext): Promise<void> {
+  const link = await connectControl(env)
   try {
-    sayVersion(print, link.welcome.version)
-    const { workspaces, clusterFault } = await link.call('workspace.list', {}, nextId('c'))
+    warnOfOtherVersion(print, link.welcome.version)
+    const { workspaces, clusterFault } = await link.call('workspace.list', {}, nextCommandId('c'))
     if (print.isJson) return void (await print.json({ workspaces, clusterFault }))
     if (clusterFault !== undefined) print.say(`Those that are only in the cluster are not shown. ${clusterFault}`)
     if (workspaces.length === 0)
@@ -87,7 +87,7 @@ async function runList({ env, print }: Context): Promise<void> {
         roomOf(entry),
       ]),
     )
-    sayFaults(print, workspaces)
+    printWorkspaceFaults(print, workspaces)
     for (const text of workspaces.flatMap(troubleTexts)) print.say(oneLine(text))
     const shadowed = workspaces.flatMap(({ name, shadows }) => (shadows ? [name] : []))
     for (const name of shadowed) print.say(shadowText(name))
@@ -120,25 +120,25 @@ function whyOf({ name, open, directory, users = [], fault }: WorkspaceEntry, hom
   if (!open) return 'nobody has opened it'
   const project = directory === undefined ? 'opened by its name' : `project of ${oneLine(withTilde(directory, home))}`
   const why = name === homeWorkspace ? 'agents outside a project meet here' : project
-  return users.length === 0 ? why : `${why}; ${counted(users.length, 'agent')}`
+  return users.length === 0 ? why : `${why}; ${countedText(users.length, 'agent')}`
 }
 
 const open: NamedCommand = {
   name: 'open',
   args: '<name>',
-  takes: 'projects',
+  argumentKind: 'projects',
   text: 'open a workspace that is there; it stays open, also after a restart',
   examples: ['agent-relay workspace open frontend'],
   actsForNoAgent: true,
   run: runOpen,
 }
 
-async function runOpen({ args, env, print }: Context): Promise<void> {
-  const link = await control(env)
+async function runOpen({ args, env, print }: CommandContext): Promise<void> {
+  const link = await connectControl(env)
   try {
-    sayVersion(print, link.welcome.version)
+    warnOfOtherVersion(print, link.welcome.version)
     const input = { workspace: args[0] as string, mustExist: true }
-    const opened = await link.call('workspace.open', input, nextId('c'))
+    const opened = await link.call('workspace.open', input, nextCommandId('c'))
     if (print.isJson) return void (await print.json(opened))
     print.say(openText(opened.name))
   } finally {
@@ -157,7 +157,7 @@ interface CloseOptions {
 const close: NamedCommand<CloseOptions> = {
   name: 'close',
   args: '<name>',
-  takes: 'projects',
+  argumentKind: 'projects',
   text: 'close a workspace until somebody opens it again; nothing in it is lost',
   options: { force: { flags: '--force', text: 'even while agents are connected: their sessions and workers end' } },
   examples: ['agent-relay workspace close frontend'],
@@ -165,12 +165,12 @@ const close: NamedCommand<CloseOptions> = {
   run: runClose,
 }
 
-async function runClose({ args, options, env, print }: Context<CloseOptions>): Promise<void> {
-  const link = await control(env)
+async function runClose({ args, options, env, print }: CommandContext<CloseOptions>): Promise<void> {
+  const link = await connectControl(env)
   try {
-    sayVersion(print, link.welcome.version)
+    warnOfOtherVersion(print, link.welcome.version)
     const input = { workspace: args[0] as string, force: options.force }
-    const closed = await link.call('workspace.close', input, nextId('c'))
+    const closed = await link.call('workspace.close', input, nextCommandId('c'))
     if (print.isJson) return void (await print.json(closed))
     print.say(`Workspace ${closed.name} is closed. To open it again: agent-relay workspace open ${closed.name}`)
   } finally {
@@ -186,11 +186,11 @@ interface RemoveOptions {
 const remove: NamedCommand<RemoveOptions> = {
   name: 'remove',
   args: '<name>',
-  takes: 'projects',
+  argumentKind: 'projects',
   text: 'remove a workspace with its messages and its key, for good',
   options: {
     force: { flags: '--force', text: 'even while agents are connected: their sessions and workers end' },
-    yes,
+    yes: yesOption,
   },
   examples: ['agent-relay workspace remove demo-1a2b', 'agent-relay workspace remove frontend --force --yes'],
   actsForNoAgent: true,
@@ -200,17 +200,17 @@ const remove: NamedCommand<RemoveOptions> = {
 export const workspace: CliCommand = {
   commands: [
     ...[create, list, open, close, key, remove, policy, share, unshare, handOver],
-    ...[backup, restore, recover, exporting, importing, prune],
+    ...[backup, restore, recover, exportCommand, importCommand, prune],
   ],
 }
 
-async function runRemove({ args, options, env, print }: Context<RemoveOptions>): Promise<void> {
+async function runRemove({ args, options, env, print }: CommandContext<RemoveOptions>): Promise<void> {
   const workspace = args[0] as string
-  const link = await control(env)
+  const link = await connectControl(env)
   try {
-    sayVersion(print, link.welcome.version)
+    warnOfOtherVersion(print, link.welcome.version)
     if (!options.yes) await confirmRemoval(workspace)
-    const removed = await link.call('workspace.remove', { workspace, force: options.force }, nextId('c'))
+    const removed = await link.call('workspace.remove', { workspace, force: options.force }, nextCommandId('c'))
     if (print.isJson) return void (await print.json(removed))
     const again = workspace === homeWorkspace ? ' A new, empty one is open: agents outside a project meet there.' : ''
     print.say(`Workspace ${workspace} is removed, with its messages and its key.${again}`)
@@ -223,10 +223,10 @@ async function confirmRemoval(workspace: string): Promise<void> {
   if (!process.stdin.isTTY)
     throw new CommandError(
       `This cannot be undone, and nobody can be asked here. To do it: agent-relay workspace remove ${workspace} --yes`,
-      exits.usage,
+      exitCodes.usage,
     )
   const prompts = await import('@clack/prompts')
   const message = `Remove workspace ${workspace} with all its messages? This cannot be undone.`
   if ((await prompts.confirm({ message, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. Nothing was changed.', exits.refused)
+    throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
 }

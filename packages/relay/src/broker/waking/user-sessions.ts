@@ -2,25 +2,25 @@
 // wake a session of each CLI are in supervisor/.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
-import type { Parts } from '../call.ts'
+import type { WorkspaceParts } from '../call.ts'
 import type { WorkerStates } from '../presence/availability.ts'
 import type { Session } from '../sessions/session.ts'
-import type { OwnWord } from '../sessions/sessions.ts'
+import type { ProgramState } from '../sessions/sessions.ts'
 import type { Briefs } from './briefs.ts'
 import { holdMail } from './held-mail.ts'
-import type { OpenedMail, OwnSession } from './own-session-runtime.ts'
 import type { Reach } from './reach.ts'
+import type { MailWithBrief, UserSession } from './user-session-runtime.ts'
 
 /** Maximum number of messages in one wake-up, which is one text for the model; further messages come with the next wake-up. */
 const batchMax = 32
 
-export class OwnSessions {
-  readonly #parts: Parts
+export class UserSessions {
+  readonly #parts: WorkspaceParts
   readonly #workers: WorkerStates
   readonly #reach: Reach
   readonly #briefs: Briefs
 
-  constructor(parts: Parts, workers: WorkerStates, reach: Reach, briefs: Briefs) {
+  constructor(parts: WorkspaceParts, workers: WorkerStates, reach: Reach, briefs: Briefs) {
     this.#parts = parts
     this.#workers = workers
     this.#reach = reach
@@ -28,8 +28,8 @@ export class OwnSessions {
   }
 
   /** Lists the sessions of this CLI, without those of workers. */
-  sessionsOf(cli: string): OwnSession[] {
-    const sessions: OwnSession[] = []
+  sessionsOf(cli: string): UserSession[] {
+    const sessions: UserSession[] = []
     for (const { id, agent, host, directory, calledThread, mailTools } of this.#parts.sessions.ofCli(cli))
       if (agent !== undefined && !this.#workers.stateOf(agent))
         sessions.push({ id, agent, host, directory, calledThread, sendTool: mailTools?.send })
@@ -48,37 +48,37 @@ export class OwnSessions {
   }
 
   /** Holds the messages that wait for the session's agent. Undefined: no message waits that the agent was not shown already. */
-  async hold({ id, agent }: OwnSession, limit = batchMax): Promise<OpenedMail | undefined> {
-    const session = this.#parts.sessions.live(id)
+  async holdMail({ id, agent }: UserSession, limit = batchMax): Promise<MailWithBrief | undefined> {
+    const session = this.#parts.sessions.liveById(id)
     const held = session?.agent === agent ? await holdMail(this.#parts, session, { limit }) : undefined
     if (!session || !held || held === 'young') return undefined
     // A brief names the relay's tools, so only a session that has them gets one.
-    const opening = session.isInitialized ? await this.#opening(session, agent) : ''
+    const opening = session.isInitialized ? await this.#briefText(session, agent) : ''
     const release = () => {
-      if (opening !== '') this.#briefs.isNowDue(agent, 'compact')
+      if (opening !== '') this.#briefs.markDue(agent, 'compact')
       held.release()
     }
-    return { messages: held.messages, opening, offered: (route) => held.offered(route), release }
+    return { messages: held.messages, briefText: opening, markOffered: (route) => held.markOffered(route), release }
   }
 
   /** Records that the session's memory was cut: its agent gets a brief with the next messages. */
-  wasCompacted({ agent }: OwnSession): void {
-    this.#briefs.isNowDue(agent, 'compact')
+  recordCompaction({ agent }: UserSession): void {
+    this.#briefs.markDue(agent, 'compact')
   }
 
-  async #opening(session: Session, agent: string): Promise<string> {
+  async #briefText(session: Session, agent: string): Promise<string> {
     const asking = { session, by: agent, id: this.#parts.ids('d'), abandoned: session.ended }
-    return (await this.#briefs.tell(asking, {})).text
+    return (await this.#briefs.giveBrief(asking, {})).text
   }
 
   /** Sets the session's state for lists of agents: the activity of its program, and why the program's own interface takes no messages. */
-  shows({ id, agent }: OwnSession, word: OwnWord): void {
+  setProgramState({ id, agent }: UserSession, word: ProgramState): void {
     const { sessions } = this.#parts
-    if (sessions.live(id)?.agent === agent) sessions.shows(agent, word)
+    if (sessions.liveById(id)?.agent === agent) sessions.setProgramState(agent, word)
   }
 
   /** Records that messages wake the agent from now on, until the returned function is called. */
-  wakes(agent: string): () => void {
-    return this.#reach.wakes(agent)
+  recordWaking(agent: string): () => void {
+    return this.#reach.recordWaking(agent)
   }
 }

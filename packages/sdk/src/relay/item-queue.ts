@@ -7,7 +7,7 @@ interface Waiting<T> {
   reject(error: RelayError): void
 }
 
-export class Feed<T> {
+export class ItemQueue<T> {
   readonly #items: T[] = []
   readonly #waiting: Waiting<T>[] = []
   #failure?: RelayError
@@ -52,21 +52,21 @@ export class Feed<T> {
 }
 
 /** A `for await` loop of the program that the relay can end. */
-export interface Stream {
+export interface EndableLoop {
   /** Ends the loop; resolves when the read marks that the loop has not sent yet are stored by the daemon. */
   finish(): Promise<void>
   fail(error: RelayError): void
 }
 
 /** The running loops of a relay, which end when the relay closes or is refused. */
-export class Streams {
-  readonly #open = new Set<Stream>()
+export class RunningLoops {
+  readonly #open = new Set<EndableLoop>()
 
-  add(stream: Stream): void {
+  add(stream: EndableLoop): void {
     this.#open.add(stream)
   }
 
-  drop(stream: Stream): void {
+  drop(stream: EndableLoop): void {
     this.#open.delete(stream)
   }
 

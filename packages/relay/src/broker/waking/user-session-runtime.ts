@@ -3,7 +3,7 @@
 import type { InboxMessage, Route } from '@agent-relay/sdk/protocol'
 
 /** An MCP session of a CLI that a person started, on the owner's own socket. */
-export interface OwnSession {
+export interface UserSession {
   readonly id: string
   readonly agent: string
   /** The id of the process that started the session's MCP server, and that process's working directory. */
@@ -16,7 +16,7 @@ export interface OwnSession {
 }
 
 /** Limits of the messages that one text for a model contains. */
-export interface MailRoom {
+export interface MailLimits {
   /** Maximum number of bytes of all message bodies together. */
   bytesMax?: number
   limit?: number
@@ -28,12 +28,12 @@ export interface MailRoom {
 export interface HeldMail {
   readonly messages: readonly InboxMessage[]
   /** Reports that the program has taken the messages: they are offered by this route now, and read at the agent's next call. */
-  offered(route: Route): Promise<void>
+  markOffered(route: Route): Promise<void>
   /** Reports that the program has not taken the messages: they go by another route. */
   release(): void
 }
 
-export interface OpenedMail extends HeldMail {
+export interface MailWithBrief extends HeldMail {
   /** The text of the brief that goes before the messages; empty if none is due. */
-  readonly opening: string
+  readonly briefText: string
 }

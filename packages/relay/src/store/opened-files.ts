@@ -4,7 +4,7 @@
 import { type Stats, statSync } from 'node:fs'
 import { basename } from 'node:path'
 
-interface Known {
+interface KnownFile {
   path: string
   dev: number
   ino: number
@@ -14,7 +14,7 @@ interface Known {
   isSolid: boolean
 }
 
-interface Change {
+interface FileChange {
   path: string
   reason: string
   /** Whether the file was cut, so that SQLite would not read back what was written. */
@@ -26,8 +26,8 @@ interface Change {
  * SQLite's locks. No other file can get the inode of a file that SQLite has open, so device and inode tell. A file that was cut may have its length
  * again, once SQLite has written beyond the cut: then there is a hole in it, which takes no space on the disk.
  */
-export class SameFiles {
-  readonly #known: Known[]
+export class OpenedFiles {
+  readonly #known: KnownFile[]
   readonly #isWhole: (path: string) => boolean
 
   /**
@@ -43,7 +43,7 @@ export class SameFiles {
   }
 
   /** Returns the first file that has changed; undefined if none has. */
-  look(): Change | undefined {
+  findChanged(): FileChange | undefined {
     for (const known of this.#known) {
       const { path, dev, ino, size } = known
       const found = statSync(path, { throwIfNoEntry: false })
@@ -60,7 +60,7 @@ export class SameFiles {
   }
 }
 
-function changed(path: string, reason: string, isCut = false): Change {
+function changed(path: string, reason: string, isCut = false): FileChange {
   return { path, reason: `${basename(path)} ${reason}`, isCut }
 }
 
