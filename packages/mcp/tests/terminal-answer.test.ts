@@ -14,8 +14,8 @@ interface Call {
   transcript: string | undefined
   host: number
 }
-const { TerminalWatch } = createRequire(import.meta.url)('../dist/hooks/permission.cjs') as {
-  TerminalWatch: new (call: Call) => { answered(): 'allow' | 'deny' | undefined }
+const { ClaudeTerminalWatch } = createRequire(import.meta.url)('../dist/hooks/permission.cjs') as {
+  ClaudeTerminalWatch: new (call: Call) => { terminalAnswer(): 'allow' | 'deny' | undefined }
 }
 
 let work: string
@@ -39,16 +39,16 @@ async function child(...words: string[]): Promise<void> {
   await once(started.stdout, 'data')
 }
 const watch = (command: string, transcript?: string) =>
-  new TerminalWatch({ tool: 'Bash', input: { command }, transcript, host: process.pid })
+  new ClaudeTerminalWatch({ tool: 'Bash', input: { command }, transcript, host: process.pid })
 
 test.skipIf(process.platform !== 'linux')('a child that was there before is not what was asked for', async () => {
   await child('node', 'touch made')
   const [plain, quoted] = [watch('touch made'), watch('node "server.js"')]
-  expect([plain.answered(), quoted.answered()]).toEqual([undefined, undefined])
+  expect([plain.terminalAnswer(), quoted.terminalAnswer()]).toEqual([undefined, undefined])
   // Nor is a new one with the beginning of it, or with more than it.
   await child('node', 'other.js')
   await child("eval 'touch made too'")
-  expect([plain.answered(), quoted.answered()]).toEqual([undefined, undefined])
+  expect([plain.terminalAnswer(), quoted.terminalAnswer()]).toEqual([undefined, undefined])
 })
 
 test.skipIf(process.platform !== 'linux').each([
@@ -57,17 +57,17 @@ test.skipIf(process.platform !== 'linux').each([
   ['alone', 'touch made', 'touch made'],
 ])('a new child with the whole command runs it: %s', async (_, command, argument) => {
   const watched = watch(command)
-  expect(watched.answered()).toBeUndefined()
+  expect(watched.terminalAnswer()).toBeUndefined()
   await child(argument)
-  expect(watched.answered()).toBe('allow')
+  expect(watched.terminalAnswer()).toBe('allow')
 })
 
 test('a transcript that comes after the question tells its result', () => {
   const transcript = join(work, 'later.jsonl')
   const watched = watch('echo "x"', transcript)
-  expect(watched.answered()).toBeUndefined()
+  expect(watched.terminalAnswer()).toBeUndefined()
   const line = (content: object) => `${JSON.stringify({ message: { content: [content] } })}\n`
   const use = { type: 'tool_use', id: 't1', name: 'Bash', input: { command: 'echo "x"' } }
   writeFileSync(transcript, line(use) + line({ type: 'tool_result', tool_use_id: 't1', content: '' }))
-  expect(watched.answered()).toBe('allow')
+  expect(watched.terminalAnswer()).toBe('allow')
 })

@@ -7,8 +7,8 @@ import { expect, test } from 'vitest'
 
 test('a task that failed is told, and the process goes on; an exception ends it', async () => {
   const script = `
-    const { outliveTasks } = await import(${JSON.stringify(join(import.meta.dirname, '../../dist/cli/ending.js'))})
-    outliveTasks((error) => console.log(error.message))
+    const { reportFailedTasks } = await import(${JSON.stringify(join(import.meta.dirname, '../../dist/cli/ending.js'))})
+    reportFailedTasks((error) => console.log(error.message))
     void Promise.reject(new Error('a task'))
     void Promise.reject('a word')
     setTimeout(() => { console.log('goes on'); throw new Error('an exception') }, 50)
