@@ -200,13 +200,13 @@ function buildCommand(
 async function run(
   command: Command,
   named: NamedCommand,
-  { stdout, stderr, env, cwd, passedArgs: passed }: CommandShell & Pick<CommandContext, 'passedArgs'>,
+  { stdout, stderr, env, cwd, passedArgs }: CommandShell & Pick<CommandContext, 'passedArgs'>,
   repeated: Repeated,
 ): Promise<number> {
   // The options of the parent command are included: `lift --port 7400 prompt pm`.
   const options: CommandContext['options'] = command.optsWithGlobals()
   const print = new Printer(stdout, stderr, env, options.json, repeated)
-  return (await named.run?.({ args: command.args, passedArgs: passed, options, print, env, cwd })) ?? 0
+  return (await named.run?.({ args: command.args, passedArgs, options, print, env, cwd })) ?? 0
 }
 
 function optionOf({ flags, text, number, choices, isList, isHidden }: CliOption): Option {

@@ -152,10 +152,10 @@ export class HttpWire {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { login, mcpLimits, apiLimits, isLift, playDemo, onFault } = this.#options
-    this.#app ??= import('./http-app.ts').then(({ createHttpApp: createApp }) => {
+    this.#app ??= import('./http-app.ts').then(({ createHttpApp }) => {
       const connections = this.#connections
       const page = { callers: this.#callers, connections, login, playDemo }
-      this.#made = createApp({ ...page, mcpLimits, apiLimits, isLift, onFault })
+      this.#made = createHttpApp({ ...page, mcpLimits, apiLimits, isLift, onFault })
       return this.#made
     })
     try {

@@ -182,11 +182,11 @@ export class Sessions implements World {
 
   /** Returns and forgets the messages that the session has received, as its next call shows. */
   takeReceived(session: Session): string[] {
-    const { agent, handedMessages: handed } = session
+    const { agent, handedMessages } = session
     const pasted = agent === undefined ? undefined : this.#pasted.get(agent)
-    if (handed.size === 0 && pasted === undefined) return []
-    const received = [...handed, ...(pasted ?? [])]
-    handed.clear()
+    if (handedMessages.size === 0 && pasted === undefined) return []
+    const received = [...handedMessages, ...(pasted ?? [])]
+    handedMessages.clear()
     if (pasted) this.#pasted.delete(agent as string)
     return received
   }

@@ -61,7 +61,7 @@ async function run(context: CommandContext<DemoOptions>): Promise<void> {
   const { name, key, socketPath, path } = stage
   const ending = endingSignal()
   // Imported here because it loads zod, which completion does not need.
-  const { runDemoScript: play } = await import('../../daemon/demo-script.ts')
+  const { runDemoScript } = await import('../../daemon/demo-script.ts')
   try {
     if (!print.isJson) {
       const where = path === undefined ? 'a relay of its own, in memory' : 'the relay that runs here'
@@ -72,7 +72,7 @@ async function run(context: CommandContext<DemoOptions>): Promise<void> {
     const watcher = await connectRelay({ socketPath, key, name: options.here ? loginName() : 'you', type: 'human' })
     try {
       const { seq: since } = await watcher.client.call('workspace.status', {})
-      const playing = play({ socketPath, cast: stage.cast, paceMs, signal: ending })
+      const playing = runDemoScript({ socketPath, cast: stage.cast, paceMs, signal: ending })
       await showAll(watcher, print, playing, { since, isOurs: (name) => isInCast(stage, name), ending })
       if (ending.aborted) return
       const listed = await watcher.events.list({ since: options.here ? since : 0, limit: 500 })

@@ -115,8 +115,8 @@ export async function reachOrSpawnDaemon(
 async function mayStartAnother(env: Env, child: SpawnedDaemon): Promise<boolean> {
   if (child.lookAgainAt === undefined || performance.now() < child.lookAgainAt) return false
   // Imported here because it loads the store.
-  const { isDaemonRunning: isRunning } = await import('../../../daemon/inspect.ts')
-  if (!isRunning(dataDir(env))) return true
+  const { isDaemonRunning } = await import('../../../daemon/inspect.ts')
+  if (!isDaemonRunning(dataDir(env))) return true
   child.lookAgainAt = performance.now() + raceLookMs
   return false
 }

@@ -28,8 +28,12 @@ export async function stopDaemon(env: Env): Promise<number> {
   await link.call('daemon.stop', {}, nextCommandId('c'))
   void link.close()
   // Imported here because it loads the store.
-  const { isDaemonRunning: isRunning } = await import('../../../daemon/inspect.ts')
-  for (const until = performance.now() + waitLimitMs('stop'); isRunning(dataDir(env)); await sleep(daemonPollMs)) {
+  const { isDaemonRunning } = await import('../../../daemon/inspect.ts')
+  for (
+    const until = performance.now() + waitLimitMs('stop');
+    isDaemonRunning(dataDir(env));
+    await sleep(daemonPollMs)
+  ) {
     if (performance.now() > until)
       throw new CommandError(`The daemon (pid ${pid}) was asked to stop and still runs.`, exitCodes.busy)
   }

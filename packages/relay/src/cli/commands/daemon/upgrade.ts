@@ -46,8 +46,8 @@ async function run({ options, env, print }: CommandContext<UpgradeOptions>): Pro
 
 /** Refuses databases that this version cannot open: its daemon must not take the place of one that has them open. */
 async function checkDatabaseVersions(directory: DataDirectory): Promise<void> {
-  const { assertKnownVersion: mustBeKnown } = await import('../../../daemon/inspect.ts')
-  for (const name of directory.workspaces()) mustBeKnown(directory.databasePath(name))
+  const { assertKnownVersion } = await import('../../../daemon/inspect.ts')
+  for (const name of directory.workspaces()) assertKnownVersion(directory.databasePath(name))
 }
 
 /** The running workers, as `app: Bob`. */

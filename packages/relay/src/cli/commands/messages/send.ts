@@ -107,10 +107,10 @@ function recipients(text: string): string | string[] {
 }
 
 /** Asks to be told when the recipient is idle. A refusal is only reported, because the message is sent. */
-async function askForNotice(client: RelayClient, { id: message, to }: Sent): Promise<string> {
+async function askForNotice(client: RelayClient, { id, to }: Sent): Promise<string> {
   const agent = String(to)
   try {
-    const { already } = await client.call('notice.ask', { agent, when: 'idle', message })
+    const { already } = await client.call('notice.ask', { agent, when: 'idle', message: id })
     return oneLine(noticeText(agent, 'idle', already))
   } catch (error) {
     return `It is sent, but you are not told when ${oneLine(agent)} is idle: ${oneLine((error as Error).message)}`
