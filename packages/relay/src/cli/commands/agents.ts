@@ -151,9 +151,10 @@ const revoke: NamedCommand = {
 const list: NamedCommand<WhoOptions> = {
   ...who,
   name: 'list',
-  text: 'the agents that are connected, and what they do: the same as who',
+  text: 'the agents that are connected, and what they do: the older spelling of who',
   isDefault: true,
-  examples: ['agent-relay agents', 'agent-relay agents list --all --json'],
+  isHidden: true,
+  examples: ['agent-relay agents'],
 }
 
 const retire: NamedCommand = {

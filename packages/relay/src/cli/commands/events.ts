@@ -22,12 +22,16 @@ const type = {
 } satisfies CliOption
 
 interface TailOptions {
+  since?: string
   type?: string[]
 }
 
 export const tail: CliCommand<TailOptions> = {
-  options: { type },
-  examples: ['agent-relay tail', 'agent-relay tail --type message.created --json'],
+  options: {
+    since: { flags: '--since <when>', text: 'first all after this number, or since then: 10m, 2h, 1d, or a time' },
+    type,
+  },
+  examples: ['agent-relay tail', 'agent-relay tail --since 10m', 'agent-relay tail --type message.created --json'],
   run: runTail,
 }
 
@@ -38,9 +42,10 @@ async function runTail(context: CommandContext<TailOptions>): Promise<void> {
   await withClient(context, 'anyone', async ({ client, welcome }) => {
     announceDisconnects(client, print, ending)
     if (!print.isJson) print.say(`Following ${welcome.workspace}; Ctrl-C ends.`)
+    const since = options.since === undefined ? undefined : await numberSince(client, options.since)
     // A person reads a terminal; piped output goes to a program, which gets every event.
-    if (print.isForPerson) return followForPerson(client, options.type, print, ending)
-    await followEvents(client, { types: options.type }, (event) => show(print, event, false), ending)
+    if (print.isForPerson && since === undefined) return followForPerson(client, options.type, print, ending)
+    await followEvents(client, { since, types: options.type }, (event) => show(print, event, false), ending)
   })
 }
 
@@ -67,13 +72,11 @@ export const events: CliCommand<EventsOptions> = {
     type,
     limit: { ...limitOption, text: 'show at most this many (100)' },
     archive: { flags: '--archive', text: 'those that were pruned, for the key holder' },
-    follow: { flags: '--follow', text: 'then go on with what comes, until Ctrl-C; with --since all after that' },
+    follow: { flags: '--follow', text: 'then go on as tail does, with the numbers of the events', isHidden: true },
   },
   examples: [
     'agent-relay events --limit 20',
-    'agent-relay events --type "channel.*" --follow',
-    'agent-relay events --since 10m',
-    'agent-relay events --since 120 --follow --json',
+    'agent-relay events --type "channel.*" --since 10m',
     'agent-relay events --archive --since 0',
   ],
   run: runEvents,

@@ -48,6 +48,8 @@ export const send: CliCommand<SendOptions> = {
     'agent-relay send Bob "Can you take the parser?"',
     'agent-relay send Bob "Which branch?" --kind question --wait --timeout 60000',
     'agent-relay send Ann,Bob "Lunch" --as kim',
+    'agent-relay send "*" "The build is broken"',
+    'agent-relay send docs:Ann "The API has changed"',
     'agent-relay send Bob "Can you look at the parser?" --queue',
     'agent-relay send Bob "Can you take the parser?" --when-idle',
     'git diff | agent-relay send "#review" -',
