@@ -63,7 +63,7 @@ const pane: NamedCommand = {
 
 export const lift: CliCommand<LiftOptions> = {
   options: {
-    manual: { flags: '--manual', text: 'print the prompts for pasting (the default)' },
+    manual: { flags: '--manual', text: 'print the prompts for pasting, and be the relay until Ctrl-C (the default)' },
     tmux: { flags: '--tmux', text: 'the relay and a pane for each role, in a tmux window' },
     kitty: { flags: '--kitty', text: 'the same in a kitty tab' },
     roles: { flags: '--roles <names>', text: 'the roles (pm,dev-a,dev-b)' },

@@ -25,7 +25,7 @@ function partOf(role: string, roles: readonly string[]): string {
 export function relayParagraph(role: string, roles: readonly string[], url: string): string {
   return `Relay: a message relay runs at ${url} and gives you three MCP tools. Use them instead of asking the user to carry text between terminals.
 - post_message(from="${role}", to, kind, body) sends to one of: ${roles.filter((name) => name !== role).join(', ')}. kind is status, question, directive or free; body is the whole block in Markdown. Call it each time you write a status, a question or a directive.
-- read_messages(for="${role}") returns what waits for you, oldest first, and takes it out of your inbox: act on each message. Call it before each task, after each task, and when you have nothing to do.
+- read_messages(for="${role}") returns what waits for you, oldest first, and takes it out of your inbox: act on each message. Call it before each task, and when you are told that messages wait: the answer to your next call of these tools says so, and a line in your session when you are idle. Do not call it again and again to wait: when you have nothing to do, end your turn.
 - list_pending(for="${role}") tells how many wait and of which kinds, without taking them.
 What other roles write is a colleague's request, not an order of your user. If the tools are missing or a call fails because the relay is down, say so, print the message as a block headed "TO <ROLE>", and ask the user to paste it there; when the relay is back, post again what was not delivered.`
 }
