@@ -10,6 +10,7 @@ import { dismiss, hintNeeds, needs, type ShownNeed, snoozed } from '../store/nee
 import { linkTo } from '../store/page-address.ts'
 import { putOffUntil, snoozeMs } from '../store/put-off.ts'
 import { markRead } from '../store/reading.ts'
+import { workAgain } from '../store/worker-acts.ts'
 import { ApprovalText, ApprovalTools, Ended } from './approval.tsx'
 import { Failure } from './bits.tsx'
 import { Icon } from './icons.tsx'
@@ -98,7 +99,7 @@ const overTexts: Record<ShownNeed['kind'], string> = {
   approval: 'Closed.',
   blocked: 'It goes on.',
   question: 'Answered.',
-  failed: 'Done with.',
+  failed: 'Done with, or at work again.',
   mention: 'Answered.',
 }
 
@@ -159,10 +160,10 @@ function Row({ need, isOver }: Held) {
   )
 }
 
-const Stuck = ({ need: { key, who, text } }: { need: ShownNeed }) => (
+const Stuck = ({ need: { key, who, text, worker } }: { need: ShownNeed }) => (
   <>
     <p>{text}</p>
-    <Screen key={key} name={who} />
+    {worker !== undefined && <Screen key={key} name={who} />}
   </>
 )
 
@@ -171,6 +172,7 @@ function Tools({ need, onReply }: { need: ShownNeed; onReply(): void }) {
   return (
     <div className="bar need-tools">
       {approval && <ApprovalTools approval={approval} />}
+      {need.canRetry && <Again need={need} />}
       {message && (
         <button type="button" className="quiet" data-key="reply" onClick={onReply}>
           <Icon name="reply" />
@@ -178,7 +180,7 @@ function Tools({ need, onReply }: { need: ShownNeed; onReply(): void }) {
         </button>
       )}
       <a className="quiet" data-key="open" href={addressOf(need)}>
-        {message ? 'Open' : isAtTerminal(need) ? 'Answer in its terminal' : 'Open the terminal'}
+        {linkText(need)}
       </a>
       <button type="button" className="quiet" onClick={() => putOffUntil(need.key, Date.now() + snoozeMs)}>
         Snooze 1 h
@@ -192,12 +194,59 @@ function Tools({ need, onReply }: { need: ShownNeed; onReply(): void }) {
   )
 }
 
+/** The buttons that give the work of a failed worker or run again. */
+function Again({ need }: { need: ShownNeed }) {
+  const [isBusy, setBusy] = useState(false)
+  const [why, setWhy] = useState<string>()
+  const press = async (goesOn: boolean): Promise<void> => {
+    setBusy(true)
+    setWhy(undefined)
+    await workAgain(need, goesOn).catch((error) => setWhy(error.message))
+    setBusy(false)
+  }
+  return (
+    <>
+      {need.canContinue && (
+        <button
+          type="button"
+          className="main-button"
+          disabled={isBusy}
+          title="The same task, in the conversation that it had"
+          onClick={() => void press(true)}
+        >
+          Continue
+        </button>
+      )}
+      <button
+        type="button"
+        className={need.canContinue ? 'quiet' : 'main-button'}
+        disabled={isBusy}
+        title="The same task, from the beginning"
+        onClick={() => void press(false)}
+      >
+        Retry
+      </button>
+      <Failure text={why} />
+    </>
+  )
+}
+
+function linkText(need: ShownNeed): string {
+  if (need.message) return 'Open'
+  if (isOfRunAlone(need)) return 'Open the run'
+  return isAtTerminal(need) ? 'Answer in its terminal' : 'Open the terminal'
+}
+
+/** Whether the need is a failed run that no worker carried out. */
+const isOfRunAlone = ({ run, worker }: ShownNeed): boolean => run !== undefined && worker === undefined
+
 /** Whether a need can be answered only in the agent's terminal; the row's link then opens the terminal with typing switched on. */
 const isAtTerminal = ({ kind, approval }: ShownNeed): boolean => kind === 'blocked' || approval?.choices.length === 0
 
 function addressOf(need: ShownNeed): string {
   const { who, message } = need
   if (message) return linkTo('talk', [conversationOf(message), message.id])
+  if (isOfRunAlone(need)) return linkTo('runs', [need.run as string])
   return linkTo('agent', [who, 'terminal'], isAtTerminal(need) ? { type: '1' } : {})
 }
 

@@ -57,7 +57,7 @@ export interface StateText {
 
 const tones: Record<AgentState['kind'], Tone> = {
   ...{ unreachable: 'off', blocked: 'bad', paused: 'warn', waiting: 'busy', starting: 'warn' },
-  ...{ busy: 'busy', idle: 'calm', active: 'good', offline: 'off' },
+  ...{ busy: 'busy', idle: 'calm', active: 'good', failed: 'bad', offline: 'off' },
 }
 
 /** Describes an agent's state in a word. `last` is the agent's newest worker, which may have ended. */
@@ -107,9 +107,14 @@ export function treeOf(agents: readonly Agent[]): Branch[] {
   return [...roots, ...agents].flatMap((agent) => walk(agent, 0))
 }
 
-/** Whether the agent is present: it is online, or was when its machine was last heard of, or its program runs. Other agents are folded away. */
-export const isPresent = ({ status, worker, lastCallAt }: Agent): boolean =>
-  worker !== undefined || (status === 'unreachable' ? lastCallAt !== undefined : status !== 'offline')
+/**
+ * Whether the agent is shown without a click: it is online, or was when its machine was last heard of, or its program runs, or ended without being asked to.
+ * Other agents are folded away.
+ */
+export const isPresent = ({ status, worker, lastCallAt, failed }: Agent): boolean =>
+  worker !== undefined ||
+  failed !== undefined ||
+  (status === 'unreachable' ? lastCallAt !== undefined : status !== 'offline')
 
 /** Returns the names of the agents that pass the test, and of their leads: without its lead, a worker's row would appear under another agent. */
 export function withLeads(agents: readonly Agent[], test: (agent: Agent) => boolean): ReadonlySet<string> {

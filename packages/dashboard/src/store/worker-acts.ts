@@ -3,6 +3,7 @@
 import { type Agent, RelayError } from '@agent-relay/sdk/internal/page'
 import { client } from './connection.ts'
 import { hintFleet, type ListedWorker } from './fleet.ts'
+import { hintNeeds, type ShownNeed } from './needs.ts'
 import { retryRun } from './runs.ts'
 
 export interface WorkerAct {
@@ -34,4 +35,12 @@ export async function perform({ op }: WorkerAct, name: string): Promise<void> {
     await retryRun(name)
   }
   hintFleet()
+}
+
+/** Gives the work of a failed worker or run again. `goesOn`: whether a worker's program goes on with its conversation, instead of beginning a new one. */
+export async function workAgain({ who, run }: ShownNeed, goesOn = false): Promise<void> {
+  if (run === undefined) await client.call('worker.retry', { name: who, continue: goesOn })
+  else await client.call('run.start', { again: run })
+  hintFleet()
+  hintNeeds()
 }

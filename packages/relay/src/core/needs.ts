@@ -4,11 +4,12 @@
 import { isAddressedTo } from '@agent-relay/sdk/internal/mentions'
 import { type Need, needKinds } from '@agent-relay/sdk/protocol'
 import { directMembers } from './conversations.ts'
+import { carriesOutRun } from './run-notice.ts'
 import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
-import type { MessageHead, View, WorkerRow } from './view.ts'
+import type { MessageHead, RunRow, View, WorkerRow } from './view.ts'
 
-/** How long a failed worker is listed as a need: an older failure is of no interest. */
-const failedForMs = 24 * 3_600_000
+/** How long a failed worker or run is listed as a need: longer than a weekend, in which nobody looks. */
+const failedForMs = 7 * 24 * 3_600_000
 
 /** Makes the keys by which needs are named. A key stays the same, and is one word if the name of its conversation is one. */
 export const needKeys = {
@@ -16,7 +17,8 @@ export const needKeys = {
   /** The key of a blocked worker. A worker that goes on and is blocked again is another need, with another key. */
   blocked: ({ id, changedAt }: { id: string; changedAt: string }) => `blocked:${id}:${changedAt}`,
   question: (message: string) => `question:${message}`,
-  failed: (worker: string) => `failed:${worker}`,
+  /** The key of a worker or a run that has failed, by its id. */
+  failed: (id: string) => `failed:${id}`,
   /** The key of all messages to the person in one conversation. */
   told: (conversation: string) => `told:${conversation}`,
 } as const
@@ -50,16 +52,33 @@ export function needKindOf(
   return isDirect ? undefined : 'question'
 }
 
-/** Reasons for a worker's end that came from the daemon, neither from a release nor from the worker's program. */
-export const daemonEndReasons = { stopped: 'the daemon was stopped', restarted: 'the daemon was restarted' } as const
+/** Reasons for the end of a worker, or of a run (`duringRun`), that came from the daemon: nobody has asked for that end. */
+export const daemonEndReasons = {
+  stopped: 'the daemon was stopped',
+  restarted: 'the daemon was restarted',
+  duringRun: 'The daemon ended while this ran.',
+} as const
 
 type EndedWorker = Pick<WorkerRow, 'status' | 'code' | 'reason' | 'changedAt'>
+type EndedRun = Pick<RunRow, 'status' | 'reason' | 'endedAt'>
 
 /** Whether a worker failed, by itself or with the daemon; a worker that was released has done its work. A program that a signal ended has no exit code. */
 export function hasWorkerFailed({ status, code, reason = '', changedAt }: EndedWorker, now: number): boolean {
   if (status !== 'exited' || now - changedAt > failedForMs) return false
   if (reason === daemonEndReasons.stopped || reason === daemonEndReasons.restarted) return true
   return code === undefined ? / signal \d/.test(reason) : code !== 0
+}
+
+/** Returns why the last worker of this name failed; undefined if it did not, or if the run that it carried out is completed. */
+export function failureOf(view: View, worker: WorkerRow, now: number): string | undefined {
+  if (!hasWorkerFailed(worker, now)) return undefined
+  const isDone = carriesOutRun(view, worker) && view.runs.byAgent(worker.name)?.status === 'completed'
+  return isDone ? undefined : (worker.reason ?? `it ended with code ${worker.code}`)
+}
+
+/** Whether a run ended with its daemon. */
+export function hasRunFailed({ status, reason, endedAt = 0 }: EndedRun, now: number): boolean {
+  return status === 'stopped' && reason === daemonEndReasons.duringRun && now - endedAt <= failedForMs
 }
 
 /** Compares needs by urgency, then by age, the oldest first: a new need does not push down what the person looks at. */

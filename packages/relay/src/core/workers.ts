@@ -27,13 +27,14 @@ export interface SpawnInput extends Omit<ParsedInputOf<'worker.spawn'>, 'worktre
   cwd: string
   isInjected: boolean
   worktree?: Worktree
-  asked?: WorkerAsked
 }
 
 /** Set for a worker that gets the task of a former worker again. The new worker has the same parent, whoever gives the command. */
 export interface RepeatedStart {
   again?: string
   parent?: string
+  /** The request as it was first made, if this one is not the same. */
+  asked?: WorkerAsked
 }
 
 export function spawn(view: View, command: Command<SpawnInput>): Verdict {

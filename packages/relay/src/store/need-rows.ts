@@ -12,6 +12,7 @@ import type { SqliteView } from './view.ts'
 const statements = {
   dismissed: 'SELECT key, through FROM dismissals WHERE agent = ?',
   isDismissed: 'SELECT 1 FROM dismissals WHERE agent = ? AND key = ?',
+  isDismissedByAny: 'SELECT 1 FROM dismissals WHERE key = ? LIMIT 1',
   stays: `SELECT conversation, joined_n FROM members WHERE agent = ? AND conversation > ? AND left_n IS NULL
     ORDER BY conversation LIMIT (? + 0)`,
   lastOwn: 'SELECT n FROM messages WHERE conversation = ? AND n > ? AND sender = ? ORDER BY n DESC LIMIT 1',
@@ -56,6 +57,10 @@ export class NeedRows {
 
   isDismissed(agent: string, key: string): boolean {
     return this.#sql.isDismissed.get(agent, key) !== undefined
+  }
+
+  isDismissedByAny(key: string): boolean {
+    return this.#sql.isDismissedByAny.get(key) !== undefined
   }
 
   /** Returns the conversations to look at. `isEverywhere`: also channels that the agent is not in, and messages from before it was in them. */

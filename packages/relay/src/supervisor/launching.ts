@@ -74,6 +74,7 @@ export async function prepareLaunch(launching: LaunchOptions): Promise<PreparedL
   const context: LaunchContext = {
     ...{ directory, server: mcpCommand('serve'), hook: launchHook?.() ?? mcpCommand('hook'), identity },
     ...{ model, args, cwd, env: allowed, port, isInjected },
+    conversation: harness.canContinue?.(args) ? conversationOf(row) : undefined,
   }
   const speaks = isAcp ? (harness.acp ?? acpHarness.acp) : undefined
   // A command that the user gives has the arguments for ACP already.
@@ -91,6 +92,16 @@ export async function prepareLaunch(launching: LaunchOptions): Promise<PreparedL
     return { options, cliServer: harness.cliServer?.(context), companion: command.length > 0 ? undefined : companion }
   }
   return { options, acp: { harness: speaks, mcpServers: isInjected ? [mcpServer(speaks, context, launching)] : [] } }
+}
+
+/** The id of a program's conversation is made from that of the worker that began it, so that it need not be stored. */
+function conversationOf({ id, asked }: WorkerRow): LaunchContext['conversation'] {
+  const hex = createHash('sha256')
+    .update(`conversation of ${asked?.continues ?? id}`)
+    .digest('hex')
+  // A UUID of version 8, which is for ids of one's own making.
+  const uuid = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)]
+  return { id: uuid.join('-'), isContinued: asked?.continues !== undefined }
 }
 
 /** Our MCP server in the form of ACP's `session/new`: over a pipe, so that its token stands in no argument. */

@@ -115,6 +115,10 @@ export class Supervisor implements WorkerRuntime {
     })
   }
 
+  canContinue({ cli, args = [] }: WorkerRow): boolean {
+    return this.#harnessOf(cli)?.canContinue?.(args) ?? false
+  }
+
   wake(): void {
     if (this.#state !== 'open') return
     for (const row of this.#options.ledger.wishedWorkers()) {

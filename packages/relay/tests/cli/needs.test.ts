@@ -1,15 +1,17 @@
 // `needs` at the command line: the list for the person who types, and dismissing a need.
 
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Need } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { isAlive } from '../../../../test/is-alive.ts'
 import { until } from '../../../../test/until.ts'
 import { loginName } from '../../src/cli/connection.ts'
 import { World } from './cli-world.ts'
 
 let world: World
-beforeEach(async () => {
+beforeEach(() => {
   world = new World()
-  await world.serve()
 })
 afterEach(() => world.close())
 
@@ -17,6 +19,7 @@ const me = loginName()
 const needs = async () => (await world.json<{ needs: Need[] }>(['needs'])).needs
 
 test('a question and messages, read or not, until they are answered or dismissed', async () => {
+  await world.serve()
   const none = 'Nothing needs you. Nobody is blocked, and nobody waits for your answer.\n'
   expect(await world.run(['needs'])).toEqual({ code: 0, stdout: '', stderr: none })
   await world.run(['send', me, 'May I?', '--kind', 'question', '--as', 'Ann'])
@@ -44,6 +47,7 @@ test('a question and messages, read or not, until they are answered or dismissed
 })
 
 test('a worker that failed, until it is given its task again or dismissed', async () => {
+  await world.serve()
   const fails = ['--command', `${process.execPath} -e "setTimeout(()=>process.exit(3),1500)"`]
   await world.run(['spawn', 'Tasked', ...fails, '--task', 'Try.'])
   await world.run(['spawn', 'Idle', ...fails])
@@ -58,4 +62,50 @@ test('a worker that failed, until it is given its task again or dismissed', asyn
   expect(await failed()).toEqual([])
   await world.run(['release', 'Tasked'])
   expect(await failed()).toEqual([])
+})
+
+test('what a killed daemon took along, with how to go on; not what its person had ended', async () => {
+  const words = join(world.root, 'words')
+  const program = join(world.directory('home/.local/bin'), 'claude')
+  writeFileSync(program, `#!/bin/sh\necho "$@" >> ${words}\nexec sleep 1000\n`)
+  chmodSync(program, 0o755)
+  /** How the program was last told which conversation it has. */
+  const conversation = () =>
+    /(--session-id|--resume) (\S+)/.exec(readFileSync(words, 'utf8').trim().split('\n').at(-1) ?? '')
+  await world.run(['daemon', 'start'])
+  await world.run(['spawn', 'Fixer', '--cli', 'claude', '--task', 'Fix it.'])
+  await world.run(['spawn', 'Plain', '--command', 'sleep 1000', '--task', 'Wait.'])
+  await world.run(['spawn', 'Done', '--command', 'sleep 1000', '--task', 'Wait.'])
+  await world.run(['release', 'Done'])
+  const [, began, id] = conversation() as RegExpExecArray
+  expect([began, id]).toEqual(['--session-id', expect.stringMatching(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)])
+  const { pid } = await world.json<{ pid: number }>(['daemon', 'status'])
+  process.kill(pid, 'SIGKILL')
+  await until(() => !isAlive(pid))
+  await world.run(['daemon', 'start'])
+  const listed = (await needs()).map(({ who, text, canRetry, canContinue }) => [who, text, canRetry, canContinue])
+  const why = 'the daemon was restarted'
+  expect(listed.sort()).toEqual([
+    ['Fixer', why, true, true],
+    ['Plain', why, true, undefined],
+  ])
+  expect((await world.run(['needs'])).stderr).toMatch(/agent-relay retry (Fixer --continue|Plain) {2}·/)
+  const who = await world.run(['who'])
+  expect(who.stdout).toMatch(/^Fixer .*failed: the daemon was restarted/m)
+  expect(who.stdout).not.toContain('Done')
+  expect(who.stderr).toContain('2 ended without being asked to, with how to go on: agent-relay needs\n')
+  expect(await world.run(['retry', 'Plain', '--continue'])).toEqual({
+    ...{ code: 1, stdout: '' },
+    stderr:
+      'Worker "Plain" cannot go on with its conversation: the relay cannot ask plain for it, started as it was. To give it its task from the beginning: agent-relay retry Plain\n',
+  })
+  await world.run(['retry', 'Fixer', '--continue'])
+  expect(conversation()?.slice(1)).toEqual(['--resume', id])
+  await world.run(['needs', 'dismiss', `failed:${(await needs())[0]?.worker}`])
+  expect(await needs()).toEqual([])
+  expect((await world.run(['who'])).stdout).not.toContain('failed')
+  await world.run(['release', 'Fixer'])
+  await world.run(['retry', 'Fixer'])
+  const [, beganAgain, other] = conversation() as RegExpExecArray
+  expect([beganAgain, other === id]).toEqual(['--session-id', false])
 })

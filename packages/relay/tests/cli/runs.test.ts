@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { socketPathOf } from '@agent-relay/sdk/internal/discover'
+import type { Need } from '@agent-relay/sdk/protocol'
 import { socketConnector } from '@agent-relay/sdk/wire'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ModelServer } from '../../../../test/bench/model-server.ts'
@@ -120,6 +121,14 @@ test('a daemon killed in mid-run: the next one says that it stopped, and asks no
   // Whoever carries out an external run did not go with the daemon.
   expect(await statusOf(external.id)).toMatchObject({ status: 'running' })
   expect(model.asked).toHaveLength(1)
+  const needs = async () => (await world.json<{ needs: Need[] }>(['needs'])).needs
+  expect(await needs()).toMatchObject([{ key: `failed:${id}`, kind: 'failed', run: id, canRetry: true }])
+  expect((await world.run(['needs'])).stderr).toContain(`agent-relay retry ${id}  ·  agent-relay needs dismiss failed:`)
+  expect(await world.run(['retry', id, '--continue'])).toMatchObject({ code: 2, stdout: '' })
+  const again = await world.json<{ id: string }>(['retry', id])
+  expect(await needs()).toEqual([])
+  await world.run(['runs', 'stop', again.id])
+  expect(await needs()).toEqual([])
 })
 
 describe("a project's own settings", () => {

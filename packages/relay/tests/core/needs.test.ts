@@ -46,7 +46,8 @@ test.each([
   [{ reason: 'the daemon was restarted' }, true],
   [{ reason: 'released: the daemon was restarted' }, false],
   [{ code: 0, reason: 'the daemon was stopped' }, true],
-  [{ code: 1, changedAt: now - 25 * 3_600_000 }, false],
+  [{ code: 1, changedAt: now - 25 * 3_600_000 }, true],
+  [{ code: 1, changedAt: now - 8 * 24 * 3_600_000 }, false],
   [{ code: 1, status: 'blocked' as const }, false],
 ])('a worker with %j', (ended, isFailed) => {
   expect(hasWorkerFailed({ status: 'exited', changedAt: now, ...ended }, now)).toBe(isFailed)

@@ -57,6 +57,17 @@ describe('claude', () => {
         },
       },
     })
+    const id = '12345678-1234-8123-8123-123456789abc'
+    for (const [isContinued, flag] of [
+      [false, '--session-id'],
+      [true, '--resume'],
+    ] as const)
+      expect(launch(claudeHarness, { conversation: { id, isContinued }, args: ['do it'] }).args.slice(6)).toEqual([
+        ...[flag, id, 'do it'],
+      ])
+    expect(['--resume', '-c', '--session-id=x', '--model'].map((flag) => claudeHarness.canContinue?.([flag]))).toEqual([
+      ...[false, false, false, true],
+    ])
     const hook = (words: string) => `exec /usr/bin/node '/opt/relay mcp.cjs' hook ${words} --worker`
     const now = (event: string) => ({ type: 'command', command: hook(`${event} --cli claude`), timeout: 5 })
     const wait = (event: string) => ({

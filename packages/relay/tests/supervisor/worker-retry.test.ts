@@ -5,12 +5,27 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
 import { type ProjectConfigFile, projectConfig, trustConfig } from '../../src/machine/trust.ts'
+import { acpHarness } from '../../src/supervisor/harness/acp.ts'
+import type { Harness, LaunchContext } from '../../src/supervisor/harness/harness.ts'
+import { plainHarness } from '../../src/supervisor/harness/plain.ts'
 import { makeRepository } from '../work/repository-world.ts'
-import { acpAgent, WorkerWorld } from './worker-world.ts'
+import { acpAgent, scripted, scriptedAgent, WorkerWorld } from './worker-world.ts'
+
+/** The conversations that programs of the CLI `resuming` were started with. */
+const conversations: LaunchContext['conversation'][] = []
+const resuming: Harness = {
+  ...scripted,
+  name: 'resuming',
+  canContinue: () => true,
+  launch(context) {
+    conversations.push(context.conversation)
+    return scripted.launch(context)
+  },
+}
 
 let world: WorkerWorld
 beforeAll(async () => {
-  world = await WorkerWorld.start()
+  world = await WorkerWorld.start({ harnesses: [scripted, plainHarness, acpHarness, resuming] })
 })
 afterAll(() => world.stop())
 
@@ -107,4 +122,32 @@ test('a person may, and it works for its parent as before; another agent learns 
   expect(await listed(other)).not.toHaveProperty('task')
   await release('Gil')
   expect(await listed()).not.toHaveProperty('task')
+})
+
+test('one that goes on has the conversation and the worktree of before, and goes on twice', async () => {
+  const repository = join(world.root, 'continued')
+  makeRepository(repository)
+  const command = [process.execPath, scriptedAgent, '--log', world.logPath('Hal')]
+  const wish = { name: 'Hal', cli: 'resuming', command, cwd: repository, worktree: true, task: 'dig' }
+  const { worker: first } = await world.lead.call('worker.spawn', wish)
+  await until(() => world.submitted('Hal').length === 1)
+  writeFileSync(join(first.cwd, 'draft.txt'), 'half done')
+  await release('Hal')
+  for (const count of [2, 3]) {
+    const { worker } = await world.lead.call('worker.retry', { name: 'Hal', continue: true })
+    expect(worker.cwd).toBe(first.cwd)
+    await until(() => world.submitted('Hal').length === count)
+    expect(world.submitted('Hal').at(-1)).toMatch(/goes on with this conversation\.[\s\S]*dig/)
+    await release('Hal')
+  }
+  const id = conversations[0]?.id
+  expect(conversations).toEqual([false, true, true].map((isContinued) => ({ id, isContinued })))
+  // Without `continue`: a conversation and a worktree of its own.
+  const { worker: fresh } = await retry('Hal')
+  expect(fresh).toMatchObject({ worktree: { branch: 'relay/Hal-2' } })
+  await until(() => world.submitted('Hal').length === 4)
+  expect(world.submitted('Hal').at(-1)).not.toContain('goes on')
+  expect(conversations.at(-1)).toMatchObject({ isContinued: false })
+  expect(conversations.at(-1)?.id).not.toBe(id)
+  await release('Hal')
 })

@@ -4,7 +4,17 @@
 import type { Agent } from '../protocol/words.ts'
 
 export interface AgentState {
-  kind: 'unreachable' | 'blocked' | 'paused' | 'waiting' | 'starting' | 'busy' | 'idle' | 'active' | 'offline'
+  kind:
+    | 'unreachable'
+    | 'blocked'
+    | 'paused'
+    | 'waiting'
+    | 'starting'
+    | 'busy'
+    | 'idle'
+    | 'active'
+    | 'failed'
+    | 'offline'
   /** The state in words: its kind, and what the agent waits for. */
   text: string
   /** Whether only a person can end the state. */
@@ -14,9 +24,9 @@ export interface AgentState {
 const openDialog = 'a dialog is open'
 
 export function agentState(
-  agent: Pick<Agent, 'status' | 'blocked' | 'worker' | 'waitingFor' | 'doing' | 'machine'>,
+  agent: Pick<Agent, 'status' | 'blocked' | 'worker' | 'waitingFor' | 'doing' | 'machine' | 'failed'>,
 ): AgentState {
-  const { status, blocked, worker, waitingFor, doing, machine } = agent
+  const { status, blocked, worker, waitingFor, doing, machine, failed } = agent
   const state = (kind: AgentState['kind'], text: string = kind, needsPerson = false) => ({ kind, text, needsPerson })
   if (status === 'unreachable') return state('unreachable', `out of reach, on ${machine}`)
   if (blocked) {
@@ -29,5 +39,6 @@ export function agentState(
   if (worker?.status === 'wished' || worker?.status === 'starting') return state('starting')
   if (worker?.status === 'busy' || worker?.status === 'idle') return state(worker.status)
   if (doing?.state === 'waiting') return state('waiting', `waiting: ${doing.for ?? openDialog}`, true)
+  if (status === 'offline' && failed !== undefined) return state('failed', `failed: ${failed}`, true)
   return state(doing?.state ?? status)
 }

@@ -210,6 +210,8 @@ export interface WorkerAsked {
   /** The directory that the parent asked for; if the worker gets a worktree, it is made from this directory. */
   cwd: string
   worktree?: boolean
+  /** The id of the earlier worker whose conversation this worker's program goes on with. Unset: it began a conversation of its own. */
+  continues?: string
 }
 /** An agent wants a worker's program to run. The worker's task is stored as the entry's body. */
 export interface WorkerWished {

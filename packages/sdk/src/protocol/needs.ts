@@ -23,11 +23,13 @@ export const Need = z.object({
   count: z.number().optional(),
   /** The id of the approval. Unset for other kinds of needs. */
   approval: z.string().optional(),
-  /** The id of the worker that is blocked or has failed. Unset for other kinds of needs. */
+  /** The id of the worker that is blocked or has failed. Unset for other kinds of needs, and for a run without a worker. */
   worker: z.string().optional(),
-  /** The id of the run that cannot go on because its worker is blocked. */
+  /** The id of the run that cannot go on because its worker is blocked, or that has failed. */
   run: z.string().optional(),
-  /** Set if the operation `worker.retry` can give the failed worker its task again. */
+  /** Set if the task or contract can be given again: by `worker.retry`, or for a need with `run` by `run.start` with `again`. */
   canRetry: z.literal(true).optional(),
+  /** Set if `worker.retry` can also let the failed worker go on with its conversation. */
+  canContinue: z.literal(true).optional(),
 })
 export type Need = z.infer<typeof Need>

@@ -192,6 +192,11 @@ export const Agent = z.object({
    * The agent's contract, or else the task for which it was hired: the first line, or the whole text if that was asked for. Shown only to those who may see it.
    */
   task: z.string().optional(),
+  /**
+   * Why the agent's worker ended although nobody had asked it to. Unset once the caller has dismissed that; for a caller without a name, once anybody has.
+   * Shown only to those who may see the worker.
+   */
+  failed: z.string().optional(),
   machine: z.string().optional(),
   /** When the machine of an unreachable agent was last heard of. Unset if it never was. */
   machineSeenAt: z.string().optional(),

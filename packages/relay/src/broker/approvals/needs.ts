@@ -4,26 +4,24 @@
 import type { Need, OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/protocol'
 import { firstLine } from '../../core/first-line.ts'
-import { compareUrgency, hasWorkerFailed, needKeys } from '../../core/needs.ts'
+import { compareUrgency, needKeys } from '../../core/needs.ts'
 import { findOpenQuestions } from '../../core/open-questions.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
-import { findFormerWorker } from '../../core/repeat-work.ts'
 import { type Reader, sees, seesAll } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
-import type { MessageHead, WorkerRow } from '../../core/view.ts'
-import { actorOf, type CallContext, causeOf, type WorkspaceCore } from '../call.ts'
+import type { MessageHead } from '../../core/view.ts'
+import { actorOf, type CallContext, causeOf } from '../call.ts'
 import { ReadTimeBudget } from '../long-reads.ts'
 import { wantedActionText } from './approval-notice.ts'
 import type { Approvals } from './approvals.ts'
+import { type FailedNeedsWorkspace, failedNeeds } from './failed-needs.ts'
 import type { Mentions } from './mentions.ts'
 
 const needsDefault = 200
-/** Number of the newest workers among which failed ones are looked for. */
-const failedAmongMax = 200
 /** Number of characters of a message's body that are read for its first line. */
 const firstLineChars = 200
 
-type NeedsWorkspace = WorkspaceCore & {
+type NeedsWorkspace = FailedNeedsWorkspace & {
   approvals: Approvals
   mentions: Mentions
   waits: { awaitedMessageIds(agent: string): string[] }
@@ -73,7 +71,10 @@ export async function dismissNeed(
 
 function* findNeeds(workspace: NeedsWorkspace, asking: CallContext): Steps<FoundNeed[]> {
   const told = yield* messageNeeds(workspace, asking)
-  return [...approvalNeeds(workspace, asking), ...workerNeeds(workspace, asking), ...told].sort(compareUrgency)
+  const failed = yield* failedNeeds(workspace, asking)
+  return [...approvalNeeds(workspace, asking), ...blockedNeeds(workspace, asking), ...failed, ...told].sort(
+    compareUrgency,
+  )
 }
 
 function approvalNeeds({ store: { view } }: NeedsWorkspace, { session }: CallContext): FoundNeed[] {
@@ -88,32 +89,16 @@ function approvalNeeds({ store: { view } }: NeedsWorkspace, { session }: CallCon
   }))
 }
 
-/** Lists workers that need a person. An agent that waits for an approval is listed with the approvals already, also in the moment after the answer. */
-function workerNeeds(workspace: NeedsWorkspace, { session, by }: CallContext): FoundNeed[] {
-  const { store, workers, approvals, sessions, clock } = workspace
-  const { view } = store
+/** Lists blocked workers. An agent that waits for an approval is listed with the approvals already, also in the moment after the answer. */
+function blockedNeeds({ store: { view }, workers, approvals }: NeedsWorkspace, { session }: CallContext): FoundNeed[] {
   const isAsking = (name: string) => view.approvals.of(name).length > 0 || approvals.hasJustEnded(name)
   const blocked = workers.list(session, {}).filter(({ name, status }) => status === 'blocked' && !isAsking(name))
-  const done = store.needs.dismissed(by)
-  const isLast = ({ id, name }: WorkerRow) => view.workers.byName(name)?.id === id
-  const failed = view.workers
-    .latest(failedAmongMax)
-    .filter((row) => hasWorkerFailed(row, clock.now()) && isLast(row) && sees(view, session, 'worker', row))
-    .filter(({ id }) => !done.has(needKeys.failed(id)))
-  return [
-    ...blocked.map(({ id, name, reason, changedAt }): FoundNeed => {
-      const run = view.runs.currentRunOf(name)?.id
-      const key = needKeys.blocked({ id, changedAt })
-      const need = { key, kind: 'blocked', who: name, text: reason ?? 'a dialog is open', since: changedAt } as const
-      return { ...need, worker: id, ...(run === undefined ? {} : { run }) }
-    }),
-    ...failed.map(({ id, name, reason, code, changedAt }): FoundNeed => {
-      const text = reason ?? `it ended with code ${code}`
-      const need = { key: needKeys.failed(id), kind: 'failed', who: name, text, since: timeOf(changedAt) } as const
-      const former = findFormerWorker(view, session, { name, machine: sessions.machine })
-      return { ...need, worker: id, ...('refusal' in former ? {} : { canRetry: true }) }
-    }),
-  ]
+  return blocked.map(({ id, name, reason, changedAt }) => {
+    const run = view.runs.currentRunOf(name)?.id
+    const key = needKeys.blocked({ id, changedAt })
+    const need = { key, kind: 'blocked', who: name, text: reason ?? 'a dialog is open', since: changedAt } as const
+    return { ...need, worker: id, ...(run === undefined ? {} : { run }) }
+  })
 }
 
 /** Lists messages to the person that are neither answered nor dismissed, read or not. */

@@ -2,6 +2,7 @@
 
 import type { Agent, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { refuseUnknownAgent } from '../../core/agents.ts'
+import { failureOf, needKeys } from '../../core/needs.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { type Reader, sees } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
@@ -133,8 +134,21 @@ function* describe(
     blocked: approvals.blockedOf(reader, name),
     worker: workers.stateOf(name),
     task: texts.add(taskOf(store.view, reader, name, texts.hasRoom)),
+    failed: failureShownTo(workspace, reader, name),
     machine: there?.machine ?? store.view.home(name)?.machine,
     machineSeenAt: lost?.since === undefined ? undefined : new Date(lost.since).toISOString(),
     spend: sees(store.view, reader, 'spend', { agent: name }) ? store.spend.ofAgent(name) : undefined,
   }
+}
+
+/** Returns why the agent's worker failed, for a reader who sees the worker and has not dismissed its failure. */
+function failureShownTo(workspace: AgentListWorkspace, reader: Reader, name: string): string | undefined {
+  const { store, sessions, clock } = workspace
+  const { view, needs } = store
+  const worker = sessions.isLive(name) ? undefined : view.workers.byName(name)
+  if (!worker || !sees(view, reader, 'worker', worker)) return undefined
+  const key = needKeys.failed(worker.id)
+  // `who` at the command line asks as nobody: what any person has dismissed is then dismissed.
+  const isDismissed = reader.agent === undefined ? needs.isDismissedByAny(key) : needs.isDismissed(reader.agent, key)
+  return isDismissed ? undefined : failureOf(view, worker, clock.now())
 }

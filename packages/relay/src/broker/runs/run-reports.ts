@@ -2,6 +2,7 @@
 // agents.
 
 import { daemonName, limits, type SpendNoted } from '@agent-relay/sdk/protocol'
+import { daemonEndReasons } from '../../core/needs.ts'
 import type { RunRow } from '../../core/view.ts'
 import type { WorkspaceParts } from '../call.ts'
 import { daemonStanding, type Standing, standingWithoutRights } from '../sessions/standing.ts'
@@ -10,8 +11,6 @@ import { recordSpend } from '../workers/spend.ts'
 import type { WorkerTerminal } from '../workers/worker-runtime.ts'
 import type { Workers } from '../workers/workers.ts'
 import type { RunLedger, RunListener } from './run-runtime.ts'
-
-export const restartReason = 'The daemon ended while this ran.'
 
 /** What this daemon keeps in memory about a running run. Only external runs outlive their daemon. */
 interface RunningRun {
@@ -37,7 +36,7 @@ export class RunReports implements RunLedger {
   /** Ends runs that an earlier daemon of this machine left behind, whose loops and workers are gone. External runs go on. */
   async endLeftovers(): Promise<void> {
     const left = this.#parts.store.view.runs.running().filter((run) => run.harness !== 'external' && this.#isHere(run))
-    await Promise.all(left.map(({ id }) => this.end(id, restartReason)))
+    await Promise.all(left.map(({ id }) => this.end(id, daemonEndReasons.duringRun)))
   }
 
   /** Prepares for a run before its start is committed: a follower of the facts may take the token before the start is answered. */

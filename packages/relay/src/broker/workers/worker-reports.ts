@@ -17,6 +17,10 @@ import type { HeldMail, MailLimits } from '../waking/user-session-runtime.ts'
 import { recordSpend } from './spend.ts'
 import type { WorkerLedger, WorkerListener } from './worker-runtime.ts'
 
+/** Put before the task of a worker whose program goes on with its conversation. */
+const continuedText =
+  'Your program ended before you were done, and goes on with this conversation. See what is done already, then finish your task:\n\n'
+
 export class WorkerReports implements WorkerLedger {
   readonly #parts: WorkspaceParts
   readonly #present = new Map<string, Session>()
@@ -55,7 +59,9 @@ export class WorkerReports implements WorkerLedger {
   }
 
   taskOf(id: string): string | undefined {
-    return this.#parts.store.view.workers.taskOf(id)
+    const { workers } = this.#parts.store.view
+    const task = workers.taskOf(id)
+    return task !== undefined && workers.byId(id)?.asked?.continues ? continuedText + task : task
   }
 
   directoriesOf(agent: string): { own?: string; host?: string } {

@@ -26,6 +26,8 @@ export interface WorkerRuntime {
   check(request: WorkerRequest): Promise<CheckedWorker>
   /** Returns the first of these CLIs whose program is on PATH. */
   firstInstalled<C extends string>(clis: readonly C[]): C | undefined
+  /** Whether the program of a worker that has exited can go on with the conversation that it had. */
+  canContinue(worker: WorkerRow): boolean
   /** Hints that rows of workers have changed: the supervisor compares wishes with the programs that run. A lost hint is made up for by the next one. */
   wake(): void
   /** Returns the worker's terminal; undefined if its program does not run. */
@@ -39,6 +41,7 @@ export interface WorkerLedger {
   /** Lists the exited workers of this machine that have left their worktree. */
   exitedWithWorktree(): WorkerRow[]
   forgetWorktree(id: string): Promise<void>
+  /** Returns the text that the worker's program is given first. */
   taskOf(id: string): string | undefined
   /** Returns the directories where an agent works as a worker or in a run (`own`), and where its CLI runs (`host`), as far as they are known. */
   directoriesOf(agent: string): { own?: string; host?: string }

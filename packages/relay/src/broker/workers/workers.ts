@@ -116,16 +116,31 @@ export class Workers {
     return { worker: this.#describe(row), note }
   }
 
-  /** Repeats the task of a worker that has exited. */
-  retry(asking: CallContext, { name }: ParsedInputOf<'worker.retry'>): Promise<OutputOf<'worker.retry'>> {
+  /** Repeats the task of a worker that has exited, in a new conversation or in the one that its program had. */
+  retry(
+    asking: CallContext,
+    { name, continue: goesOn = false }: ParsedInputOf<'worker.retry'>,
+  ): Promise<OutputOf<'worker.retry'>> {
     const { standing } = asking.session
     // A session that may start nothing must not learn what ran in this workspace.
     assertMaySpawn(standing, this.#store.view.policy())
     const former = findFormerWorker(this.#store.view, asking.session, { name, machine: this.#machine })
     if ('refusal' in former) throw new RefusalError(former.refusal)
-    const { id, asked, model, parent } = former.worker
+    const { id, model, parent, cli } = former.worker
+    const { continues = id, ...asked } = former.worker.asked
     const input = { name, ...asked, model, task: former.task }
-    return this.hire({ ...asking, standing }, input, { again: id, parent })
+    const repeated = { again: id, parent }
+    if (!goesOn) return this.hire({ ...asking, standing }, input, repeated)
+    if (!this.canContinue(former.worker)) throw new RefusalError('worker.no-conversation', { name, cli })
+    // It goes on in the worktree that it has left. A worktree that was removed is made again, at the same place.
+    const left = this.#store.view.workers.byId(continues)
+    const place = left?.worktree ? { cwd: left.cwd, worktree: false } : {}
+    return this.hire({ ...asking, standing }, { ...input, ...place }, { ...repeated, asked: { ...asked, continues } })
+  }
+
+  /** Whether the program of a worker that has exited can go on with its conversation. */
+  canContinue(worker: WorkerRow): boolean {
+    return this.#runtime?.canContinue(worker) ?? false
   }
 
   /** Plans the worker's working directory: a worktree of its own if it gets one, otherwise the directory as it is. */

@@ -32,8 +32,9 @@ async function run(context: CommandContext<WhoOptions>): Promise<void> {
     const found = options.everywhere ? await everywhere(context, client) : await agentsOf(context, client)
     const { agents, abroad = [] } = found
     // An unreachable agent is shown if it was there when its machine was last heard of.
-    const isThere = ({ status, lastCallAt }: Agent) =>
-      status !== 'offline' && (status !== 'unreachable' || lastCallAt !== undefined)
+    // One whose worker failed is shown until its person has dealt with it, apart from those that are done.
+    const isThere = ({ status, lastCallAt, failed }: Agent) =>
+      failed !== undefined || (status !== 'offline' && (status !== 'unreachable' || lastCallAt !== undefined))
     const shown = options.all ? agents : agents.filter(isThere)
     if (print.isJson) return void (await print.json({ ...found, agents: shown }))
     const hasTasks = shown.some(({ task }) => task !== undefined)
@@ -57,6 +58,8 @@ async function run(context: CommandContext<WhoOptions>): Promise<void> {
     }
     await sayPort(context, client)
     const away = agents.length - shown.length
+    const failed = shown.filter((agent) => agentState(agent).kind === 'failed').length
+    if (failed > 0) print.say(`${failed} ended without being asked to, with how to go on: agent-relay needs`)
     const nobody = shown.length === 0 ? 'Nobody is connected. ' : ''
     // Agents that are away are not counted in workspaces at rest, so no number is given.
     if (options.everywhere && !options.all) print.say(`${nobody}Those who are away: agent-relay who --everywhere --all`)

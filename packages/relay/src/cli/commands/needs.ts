@@ -47,18 +47,20 @@ function whatOf({ kind, approval, message, count = 1 }: Need): string {
 
 /** The commands that help with the first need. */
 function howTo([first]: Need[]): string {
-  const { kind, who, key, approval, message, canRetry } = first as Need
+  const { kind, who, key, approval, message, run, worker, canRetry, canContinue } = first as Need
   if (approval !== undefined) return `agent-relay approvals show ${approval}`
   if (kind === 'blocked') return `agent-relay attach ${who}`
   const dismissing = `agent-relay needs dismiss ${shellQuote(key)}`
   if (message) return `agent-relay send ${message.channel ?? who} TEXT --reply-to ${message.id}  ·  ${dismissing}`
-  return `${canRetry ? `agent-relay retry ${who}` : `agent-relay logs ${who}`}  ·  ${dismissing}`
+  const looking = worker === undefined ? `agent-relay runs status ${run}` : `agent-relay logs ${who}`
+  const again = `agent-relay retry ${run ?? who}`
+  return [...(canContinue ? [`${again} --continue`] : []), canRetry ? again : looking, dismissing].join('  ·  ')
 }
 
 const dismiss: NamedCommand = {
   name: 'dismiss',
   args: '<key...>',
-  text: 'be done with questions, messages or failed workers, without an answer; what comes later needs you again',
+  text: 'be done with questions, messages, failed workers or failed runs, without an answer; what comes later needs you again',
   examples: ['agent-relay needs dismiss "told:#build"', 'agent-relay needs dismiss failed:wk_1 failed:wk_2'],
   async run(context) {
     const { args, print } = context

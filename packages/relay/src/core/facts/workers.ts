@@ -44,6 +44,7 @@ const asked = hasFields({
   control: optional(isOneOf(...controls)),
   cwd: isText,
   worktree: optional(isFlag),
+  continues: optional(isText),
 })
 const named = { id: isText, worker: isLabel }
 

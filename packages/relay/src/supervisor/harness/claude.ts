@@ -22,6 +22,17 @@ const signs: ScreenPatterns = {
   idle: { title: /^✳/u },
 }
 
+/** Options by which the user chooses the conversation. */
+const conversationFlags = [
+  '--session-id',
+  '--resume',
+  '-r',
+  '--continue',
+  '-c',
+  '--from-pr',
+  '--no-session-persistence',
+]
+
 /** Tools that may write files: the relay is asked before each of their calls. */
 const editTools = 'Write|Edit|MultiEdit|NotebookEdit|Bash'
 /** Time limit of a waiter. An old one does no harm: it ends with its session. */
@@ -40,9 +51,10 @@ export const claudeHarness: Harness = {
   exitKeys: [ctrlC, ctrlC],
   hookGraceMs: 2_000,
   bringsOwnMcp: (args) => args.some((arg) => arg.includes('mcp-config')),
+  canContinue: (args) => !conversationFlags.some((flag) => hasFlag(args, flag)),
   readScreenSign: (view) => findScreenSign(signs, view),
   launch(context) {
-    const model = context.model === undefined ? [] : ['--model', context.model]
+    const model = [...conversationArgs(context), ...(context.model === undefined ? [] : ['--model', context.model])]
     if (!context.isInjected) return { args: [...model, ...context.args], env: {} }
     const [mcp, settings] = ['mcp.json', 'settings.json'].map((name) => join(context.directory, name)) as [
       string,
@@ -75,6 +87,10 @@ export const claudeHarness: Harness = {
       files,
     }
   },
+}
+
+function conversationArgs({ conversation }: LaunchContext): string[] {
+  return conversation ? [conversation.isContinued ? '--resume' : '--session-id', conversation.id] : []
 }
 
 /** Puts `--` before a prompt: right behind a flag that takes many values, the prompt would be one more value. */

@@ -17,6 +17,10 @@ export interface Harness {
   bringsOwnMcp(args: readonly string[]): boolean
   /** The arguments, files and environment that start the program with the relay in it. Pure. */
   launch(context: LaunchContext): LaunchPlan
+  /**
+   * Whether the program, started with these arguments, takes the id of its conversation, so that a later program can go on with it. Unset: it never does.
+   */
+  canContinue?(args: readonly string[]): boolean
   /** The program's state by the bottom of the screen and the title; undefined: no sign (quiet time decides). */
   readScreenSign(screen: ScreenText): ScreenSign | undefined
   /** Delay between a paste and Enter. Both are only for an idle prompt: a busy Codex is interrupted by Enter. */
@@ -95,6 +99,8 @@ export interface LaunchContext {
   env: Readonly<Record<string, string | undefined>>
   /** A free port on loopback, for a CLI whose own server is HTTP. */
   port?: number
+  /** The UUID of the program's conversation, and whether that exists already. Unset where the program does not take one. */
+  conversation?: { id: string; isContinued: boolean }
   isInjected: boolean
 }
 

@@ -11,7 +11,7 @@ export const needOperations = {
     who: 'agent',
     network: 'token',
     summary:
-      'What waits for you, the most urgent first and then the oldest: open approvals, blocked workers, questions, workers that failed, messages to you.',
+      'What waits for you, the most urgent first and then the oldest: open approvals, blocked workers, questions, workers and runs that failed, messages to you.',
     input: z.object({ limit: pageSizeSchema.optional() }),
     output: z.object({ needs: z.array(Need), more: z.number() }),
   },
@@ -20,7 +20,7 @@ export const needOperations = {
     who: 'agent',
     network: 'token',
     summary:
-      'Be done with a question, messages or a failed worker, without an answer. What comes later needs you again.',
+      'Be done with a question, messages, a failed worker or a failed run, without an answer. What comes later needs you again.',
     input: z.object({
       key: z.string().min(1).max(limits.pathCharsMax),
       /** The `seq` of the last message of the need that the person has seen. Unset: that of the newest message. */

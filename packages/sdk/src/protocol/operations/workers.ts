@@ -54,7 +54,8 @@ export const workerOperations = {
     network: 'spawn',
     summary:
       'Give a worker that has exited its task again: the same program in the same place, for the same parent. Answered as worker.spawn is.',
-    input: named,
+    /** `continue`: whether the program goes on with the conversation that it had, instead of beginning a new one. */
+    input: named.extend({ continue: z.boolean().optional() }),
     output: z.object({ worker: Worker, note: z.string().optional() }),
   },
   'worker.release': {

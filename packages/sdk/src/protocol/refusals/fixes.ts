@@ -151,6 +151,11 @@ export const fixes = {
     person: (d) => `To hire it with one: agent-relay spawn ${d.name} --task "…"`,
     program: (d) => `To hire it with one: relay.client.spawn({ name: '${d.name}', task, … })`,
   },
+  'worker.no-conversation': {
+    agent: '',
+    person: (d) => `To give it its task from the beginning: agent-relay retry ${d.name}`,
+    program: (d) => `To give it its task from the beginning: relay.client.call('worker.retry', { name: '${d.name}' })`,
+  },
   'worker.too-many': {
     agent: { relay_release: 'Release one first: relay_release(name=…)' },
     person: 'Release one first: agent-relay release NAME',

@@ -19,6 +19,11 @@ export const workerRefusals = {
     ...clashKind,
     text: (d: RefusalDetails) => `There is no task to give worker "${d.name}" again: ${d.why}.`,
   },
+  'worker.no-conversation': {
+    ...clashKind,
+    text: (d: RefusalDetails) =>
+      `Worker "${d.name}" cannot go on with its conversation: the relay cannot ask ${d.cli} for it, started as it was.`,
+  },
   'worker.elsewhere': {
     ...clashKind,
     text: (d: RefusalDetails) =>

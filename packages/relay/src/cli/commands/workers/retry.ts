@@ -1,24 +1,34 @@
-// `retry`: gives a worker that has exited its task again, or a run that has ended its contract.
+// `retry`: gives a worker that has exited its task again, in a new conversation or in the one that it had, or a run that has ended its contract.
 
 import type { RelayClient } from '@agent-relay/sdk'
-import type { CliCommand, CommandContext } from '../../command.ts'
+import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { reportRunStart } from '../runs/start.ts'
 import { reportSpawned } from './workers.ts'
 
-export const retry: CliCommand = {
+interface RetryOptions {
+  continue?: boolean
+}
+
+export const retry: CliCommand<RetryOptions> = {
   argumentKind: 'agents',
-  examples: ['agent-relay retry Fixer', 'agent-relay retry run_01kabc --json'],
+  options: {
+    continue: { flags: '--continue', text: "go on with the worker's conversation, where its CLI can (claude)" },
+  },
+  examples: ['agent-relay retry Fixer', 'agent-relay retry Fixer --continue', 'agent-relay retry run_01kabc --json'],
   run,
 }
 
-async function run(context: CommandContext): Promise<void> {
-  const { args, print } = context
+async function run(context: CommandContext<RetryOptions>): Promise<void> {
+  const { args, options, print } = context
   const name = args[0] as string
   await withClient(context, 'agent', async ({ client }) => {
     const again = await runOf(client, name)
-    if (again === undefined) await reportSpawned(print, name, client.call('worker.retry', { name }))
-    else await reportRunStart(client, print, await client.call('run.start', { again }))
+    if (again === undefined)
+      return void (await reportSpawned(print, name, client.call('worker.retry', { name, continue: options.continue })))
+    if (options.continue)
+      throw new CommandError('A run has no conversation to go on with. Leave --continue out.', exitCodes.usage)
+    await reportRunStart(client, print, await client.call('run.start', { again }))
   })
 }
 

@@ -1,0 +1,83 @@
+// Lists the workers and runs that ended although nobody had asked them to, as needs of a person, until they are given their work again or dismissed.
+
+import type { Need } from '@agent-relay/sdk/protocol'
+import { failureOf, hasRunFailed, needKeys } from '../../core/needs.ts'
+import { findFormerRun, findFormerWorker } from '../../core/repeat-work.ts'
+import { carriesOutRun } from '../../core/run-notice.ts'
+import { sees } from '../../core/sight.ts'
+import type { Steps } from '../../core/steps.ts'
+import type { RunRow, WorkerRow } from '../../core/view.ts'
+import type { CallContext, WorkspaceCore } from '../call.ts'
+
+/** Number of the newest workers, and of the newest runs, among which failed ones are looked for. */
+const failedAmongMax = 200
+
+type FailedNeed = Omit<Need, 'message'>
+export type FailedNeedsWorkspace = WorkspaceCore & { workers: { canContinue(worker: WorkerRow): boolean } }
+
+export function* failedNeeds(workspace: FailedNeedsWorkspace, { session, by }: CallContext): Steps<FailedNeed[]> {
+  const { store, clock } = workspace
+  const { view } = store
+  const runs = yield* view.runs.list(undefined, undefined, failedAmongMax)
+  const repeated = new Set(runs.map(({ again }) => again))
+  const isFailedRun = (run: RunRow) => hasRunFailed(run, clock.now())
+  const failedRuns = runs.filter((run) => isFailedRun(run) && !repeated.has(run.id) && sees(view, session, 'run', run))
+  const failedWorkers = view.workers.latest(failedAmongMax).filter((row) => {
+    const isLast = view.workers.byName(row.name)?.id === row.id
+    if (!isLast || failureOf(view, row, clock.now()) === undefined || !sees(view, session, 'worker', row)) return false
+    // A run that has failed is listed itself, and one that was started again needs nobody.
+    const run = runOf(workspace, row)
+    return run === undefined || !(isFailedRun(run) || repeated.has(run.id))
+  })
+  const done = store.needs.dismissed(by)
+  return [
+    ...failedWorkers.map((row) => needOfWorker(workspace, session, row)),
+    ...failedRuns.map((run) => needOfRun(workspace, session, run)),
+  ].filter(({ key }) => !done.has(key))
+}
+
+function needOfWorker(workspace: FailedNeedsWorkspace, session: CallContext['session'], row: WorkerRow): FailedNeed {
+  const { store, sessions, workers, clock } = workspace
+  const { id, name, changedAt } = row
+  const text = failureOf(store.view, row, clock.now()) ?? ''
+  const need = {
+    key: needKeys.failed(id),
+    kind: 'failed',
+    who: name,
+    text,
+    since: timeOf(changedAt),
+    worker: id,
+  } as const
+  const run = runOf(workspace, row)
+  if (run) return { ...need, run: run.id, ...retryOf(workspace, session, run) }
+  if ('refusal' in findFormerWorker(store.view, session, { name, machine: sessions.machine })) return need
+  return { ...need, canRetry: true, ...(workers.canContinue(row) ? { canContinue: true } : {}) }
+}
+
+function needOfRun(workspace: FailedNeedsWorkspace, session: CallContext['session'], run: RunRow): FailedNeed {
+  const { id, agent, reason = '', endedAt = run.startedAt } = run
+  const worker = workspace.store.view.workers.byName(agent)
+  const need = {
+    key: needKeys.failed(id),
+    kind: 'failed',
+    who: agent,
+    text: reason,
+    since: timeOf(endedAt),
+    run: id,
+  } as const
+  return { ...need, ...(worker ? { worker: worker.id } : {}), ...retryOf(workspace, session, run) }
+}
+
+/** Returns the run that a worker carried out. */
+function runOf({ store: { view } }: FailedNeedsWorkspace, row: WorkerRow): RunRow | undefined {
+  return carriesOutRun(view, row) ? view.runs.byAgent(row.name) : undefined
+}
+
+function retryOf({ store, sessions }: FailedNeedsWorkspace, session: CallContext['session'], { id }: RunRow) {
+  const former = findFormerRun(store.view, session, { run: id, machine: sessions.machine })
+  return 'refusal' in former ? {} : ({ canRetry: true } as const)
+}
+
+function timeOf(at: number): string {
+  return new Date(at).toISOString()
+}
