@@ -1,5 +1,8 @@
 // Retry on the page: a worker's task again from its row, its view and the palette, and a run's contract again, each as it was given.
 
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { plainHarness } from '../../packages/relay/src/supervisor/harness/plain.ts'
 import { until } from '../until.ts'
@@ -9,7 +12,10 @@ import { PageWorld } from './page-world.ts'
 describe.skipIf(found.path === undefined)(`retry, ${inChromium}`, () => {
   let world: PageWorld
   beforeAll(async () => {
-    world = await PageWorld.start({ harnesses: [plainHarness, { ...plainHarness, name: 'claude', program: 'cat' }] })
+    const going = { ...plainHarness, name: 'going', canContinue: () => true }
+    world = await PageWorld.start({
+      harnesses: [plainHarness, { ...plainHarness, name: 'claude', program: 'cat' }, going],
+    })
   })
   afterAll(async () => {
     await world?.stop()
@@ -122,6 +128,35 @@ describe.skipIf(found.path === undefined)(`retry, ${inChromium}`, () => {
     expect(second?.agent).not.toBe(first.agent)
     await isRunning(second?.agent as string, 1)
     await client.call('run.stop', { run: second?.id as string })
+  })
+
+  it.each([
+    [1280, 'light', 'Continue'],
+    [390, 'dark', 'Retry'],
+  ] as const)('at %i pixels, %s, what ended unasked has its way on where it is listed: %s', async (...row) => {
+    const [width, colorScheme, button] = row
+    const { page } = world
+    await page.setViewportSize({ width, height: 860 })
+    await page.emulateMedia({ colorScheme })
+    const name = `Digger${width}`
+    const cwd = mkdtempSync(join(tmpdir(), 'page-retry-'))
+    // It fails once.
+    const command = ['sh', '-c', 'test -e again && exec sleep 1000; touch again; echo no spade; sleep 1.5; exit 3']
+    await (await ann()).call('worker.spawn', { name, cli: 'going', cwd, command, task: 'Dig' })
+    await world.show('now')
+    const need = page.locator('.need', { hasText: name })
+    await need.getByText('has failed').waitFor()
+    // Its agent is not among those that are done.
+    await page.locator('.agent-row-item', { hasText: name }).getByText('failed: its program ended').waitFor()
+    const buttons = await need.locator('.need-tools').getByRole('button').allTextContents()
+    expect(buttons).toEqual(['Continue', 'Retry', 'Snooze 1 h', 'Dismiss'])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+    await need.getByRole('button', { name: button }).click()
+    await isRunning(name, 2)
+    await page.mouse.move(0, 0)
+    await need.waitFor({ state: 'detached' })
+    await release(name)
+    rmSync(cwd, { recursive: true })
   })
 
   it('had nothing to complain about', () => {
