@@ -131,8 +131,8 @@ export const agentCommands: CatalogRow[] = [
   },
   {
     name: 'retry',
-    args: '<name>',
-    text: 'give a worker that has exited its task again, or the contract of a run that has ended',
+    args: '<name...>',
+    text: 'give workers that have exited their tasks again, or the contracts of runs that have ended',
     load: async () => (await import('./commands/workers/retry.ts')).retry,
   },
 ]

@@ -82,7 +82,8 @@ test('what a killed daemon took along, with how to go on; not what its person ha
   const { pid } = await world.json<{ pid: number }>(['daemon', 'status'])
   process.kill(pid, 'SIGKILL')
   await until(() => !isAlive(pid))
-  await world.run(['daemon', 'start'])
+  const saysFailed = '2 ended without being asked to, with how to go on: agent-relay needs\n'
+  await world.start(['up']).says(new RegExp(`^${saysFailed}`, 'm'))
   const listed = (await needs()).map(({ who, text, canRetry, canContinue }) => [who, text, canRetry, canContinue])
   const why = 'the daemon was restarted'
   expect(listed.sort()).toEqual([
@@ -93,7 +94,7 @@ test('what a killed daemon took along, with how to go on; not what its person ha
   const who = await world.run(['who'])
   expect(who.stdout).toMatch(/^Fixer .*failed: the daemon was restarted/m)
   expect(who.stdout).not.toContain('Done')
-  expect(who.stderr).toContain('2 ended without being asked to, with how to go on: agent-relay needs\n')
+  expect(who.stderr).toContain(saysFailed)
   expect(await world.run(['retry', 'Plain', '--continue'])).toEqual({
     ...{ code: 1, stdout: '' },
     stderr:
@@ -105,7 +106,7 @@ test('what a killed daemon took along, with how to go on; not what its person ha
   expect(await needs()).toEqual([])
   expect((await world.run(['who'])).stdout).not.toContain('failed')
   await world.run(['release', 'Fixer'])
-  await world.run(['retry', 'Fixer'])
+  expect((await world.run(['retry', 'Fixer', 'Plain'])).stdout).toMatch(/^Fixer started .*\nPlain started /)
   const [, beganAgain, other] = conversation() as RegExpExecArray
   expect([beganAgain, other === id]).toEqual(['--session-id', false])
 })

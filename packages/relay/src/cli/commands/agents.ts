@@ -10,6 +10,7 @@ import { httpPortDefault, usualPort } from '../../machine/http-port.ts'
 import type { CliCommand, CommandContext, NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
 import { connectControl, nextCommandId } from '../control-socket.ts'
+import type { Printer } from '../print.ts'
 import { ageText, oneLine } from '../text.ts'
 
 interface WhoOptions {
@@ -58,8 +59,7 @@ async function run(context: CommandContext<WhoOptions>): Promise<void> {
     }
     await sayPort(context, client)
     const away = agents.length - shown.length
-    const failed = shown.filter((agent) => agentState(agent).kind === 'failed').length
-    if (failed > 0) print.say(`${failed} ended without being asked to, with how to go on: agent-relay needs`)
+    sayFailed(print, shown)
     const nobody = shown.length === 0 ? 'Nobody is connected. ' : ''
     // Agents that are away are not counted in workspaces at rest, so no number is given.
     if (options.everywhere && !options.all) print.say(`${nobody}Those who are away: agent-relay who --everywhere --all`)
@@ -69,6 +69,12 @@ async function run(context: CommandContext<WhoOptions>): Promise<void> {
     if (abroad.length > 0)
       print.say(`In other workspaces: ${abroad.join(', ')}. All of them: agent-relay who --everywhere`)
   })
+}
+
+/** Says how many agents' workers ended although nobody had asked them to, and where to go on with them. */
+export function sayFailed(print: Printer, agents: readonly Agent[]): void {
+  const failed = agents.filter((agent) => agentState(agent).kind === 'failed').length
+  if (failed > 0) print.say(`${failed} ended without being asked to, with how to go on: agent-relay needs`)
 }
 
 /** Prints the HTTP address if the daemon had to take another port than the usual one. */

@@ -12,6 +12,7 @@ import { ownName } from '../../own-name.ts'
 import { controlAsPerson } from '../../person.ts'
 import type { Printer } from '../../print.ts'
 import { withTilde } from '../../text.ts'
+import { sayFailed } from '../agents.ts'
 import { runInForeground, type ServedWorkspace, type UpOptions, upOptions } from './foreground.ts'
 import { newMemoryEnv, shellExportLine } from './starting.ts'
 
@@ -70,7 +71,10 @@ async function show(
       dataDir: dataDir(env),
       isDaemon: isOwn,
     })
-  } else if (!options.quiet) void print.line(banner(print, env, opened, isOwn, options.memory === true))
+  } else if (!options.quiet) {
+    void print.line(banner(print, env, opened, isOwn, options.memory === true))
+    sayFailed(print, (await client.call('agent.list', { includeOffline: true })).agents)
+  }
   try {
     await (options.quiet ? untilAborted(end) : showMessageFeed(client, print, end))
   } finally {

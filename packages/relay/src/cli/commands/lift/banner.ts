@@ -24,7 +24,7 @@ export function liftBanner(
     line('data', isKept ? dataDir : 'in memory: gone when this ends'),
     // The command is left out in a pane, where it would be too long to copy.
     ...(isInPane ? [] : [line('look in', print.typed(`RELAY_SOCKET=${shellQuote(socketPath)} agent-relay who`))]),
-    `ready. Messages appear below. ${isInPane ? 'This pane' : 'This terminal'} is the relay until Ctrl-C, which ends the lift.`,
+    `ready. Messages appear below until Ctrl-C in this ${isInPane ? 'pane' : 'terminal'} ends the lift.`,
     '',
   ].join('\n')
 }

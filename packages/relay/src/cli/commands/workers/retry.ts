@@ -15,21 +15,27 @@ export const retry: CliCommand<RetryOptions> = {
   options: {
     continue: { flags: '--continue', text: "go on with the worker's conversation, where its CLI can (claude)" },
   },
-  examples: ['agent-relay retry Fixer', 'agent-relay retry Fixer --continue', 'agent-relay retry run_01kabc --json'],
+  examples: [
+    'agent-relay retry Fixer',
+    'agent-relay retry Fixer Tester --continue',
+    'agent-relay retry run_01kabc --json',
+  ],
   run,
 }
 
 async function run(context: CommandContext<RetryOptions>): Promise<void> {
-  const { args, options, print } = context
-  const name = args[0] as string
   await withClient(context, 'agent', async ({ client }) => {
-    const again = await runOf(client, name)
-    if (again === undefined)
-      return void (await reportSpawned(print, name, client.call('worker.retry', { name, continue: options.continue })))
-    if (options.continue)
-      throw new CommandError('A run has no conversation to go on with. Leave --continue out.', exitCodes.usage)
-    await reportRunStart(client, print, await client.call('run.start', { again }))
+    for (const name of context.args) await retryOne(context, client, name)
   })
+}
+
+async function retryOne({ options, print }: CommandContext<RetryOptions>, client: RelayClient, name: string) {
+  const again = await runOf(client, name)
+  if (again === undefined)
+    return reportSpawned(print, name, client.call('worker.retry', { name, continue: options.continue }))
+  if (options.continue)
+    throw new CommandError('A run has no conversation to go on with. Leave --continue out.', exitCodes.usage)
+  await reportRunStart(client, print, await client.call('run.start', { again }))
 }
 
 /** The run that `name` means, by its id or its agent's name; undefined if a worker is meant, or nothing that is known. */
