@@ -146,6 +146,7 @@ describe.skipIf(found.path === undefined)(`retry, ${inChromium}`, () => {
     await world.show('now')
     const need = page.locator('.need', { hasText: name })
     await need.getByText('has failed').waitFor()
+    await need.getByText('Dig', { exact: true }).waitFor()
     // Its agent is not among those that are done.
     await page.locator('.agent-row-item', { hasText: name }).getByText('failed: its program ended').waitFor()
     const buttons = await need.locator('.need-tools').getByRole('button').allTextContents()

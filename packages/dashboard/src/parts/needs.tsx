@@ -1,6 +1,6 @@
 // The list "Needs you": one row for each thing that waits for the person, with its subject and its buttons.
 
-import { permissionPhrase } from '@agent-relay/sdk/internal/page'
+import { cleanLine, permissionPhrase } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
@@ -160,9 +160,10 @@ function Row({ need, isOver }: Held) {
   )
 }
 
-const Stuck = ({ need: { key, who, text, worker } }: { need: ShownNeed }) => (
+const Stuck = ({ need: { key, who, text, task, worker } }: { need: ShownNeed }) => (
   <>
-    <p>{text}</p>
+    {task !== undefined && <p>{cleanLine(task)}</p>}
+    <p className={task === undefined ? '' : 'muted'}>{text}</p>
     {worker !== undefined && <Screen key={key} name={who} />}
   </>
 )

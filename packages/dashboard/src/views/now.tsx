@@ -60,14 +60,16 @@ function Agents() {
   }, [agents])
   const shown = isAll ? [...here, ...away] : here
   const lost = agents.filter(({ status }) => status === 'unreachable').length
-  const gone = agents.filter(({ status }) => status === 'offline').length
+  const failed = agents.filter((agent) => agent.failed !== undefined).length
+  const gone = agents.filter(({ status }) => status === 'offline').length - failed
   return (
     <section aria-labelledby="agents">
       <div className="bar section-head">
         <h2 id="agents">Agents</h2>
         {others.length > 0 && (
           <span className="muted num small">
-            {agents.length - lost - gone} here, {gone} away{lost > 0 && `, ${lost} out of reach`}
+            {agents.length - lost - gone - failed} here{failed > 0 && `, ${failed} failed`}, {gone} away
+            {lost > 0 && `, ${lost} out of reach`}
           </span>
         )}
         <a className="quiet" href={linkTo('agent', [], { spawn: '1' })}>

@@ -90,7 +90,9 @@ test('what a killed daemon took along, with how to go on; not what its person ha
     ['Fixer', why, true, true],
     ['Plain', why, true, undefined],
   ])
-  expect((await world.run(['needs'])).stderr).toMatch(/agent-relay retry (Fixer --continue|Plain) {2}·/)
+  const shown = await world.run(['needs'])
+  expect(shown.stdout).toMatch(/ Fixer +has failed +Fix it\. · the daemon was restarted +failed:wk_/)
+  expect(shown.stderr).toMatch(/agent-relay retry (Fixer --continue|Plain) {2}·/)
   const who = await world.run(['who'])
   expect(who.stdout).toMatch(/^Fixer .*failed: the daemon was restarted/m)
   expect(who.stdout).not.toContain('Done')

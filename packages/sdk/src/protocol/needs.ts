@@ -27,6 +27,8 @@ export const Need = z.object({
   worker: z.string().optional(),
   /** The id of the run that cannot go on because its worker is blocked, or that has failed. */
   run: z.string().optional(),
+  /** The first line of what the failed worker or run had to do. */
+  task: z.string().optional(),
   /** Set if the task or contract can be given again: by `worker.retry`, or for a need with `run` by `run.start` with `again`. */
   canRetry: z.literal(true).optional(),
   /** Set if `worker.retry` can also let the failed worker go on with its conversation. */

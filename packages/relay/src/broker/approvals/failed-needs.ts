@@ -1,11 +1,13 @@
 // Lists the workers and runs that ended although nobody had asked them to, as needs of a person, until they are given their work again or dismissed.
 
 import type { Need } from '@agent-relay/sdk/protocol'
+import { firstLine } from '../../core/first-line.ts'
 import { failureOf, hasRunFailed, needKeys } from '../../core/needs.ts'
 import { findFormerRun, findFormerWorker } from '../../core/repeat-work.ts'
 import { carriesOutRun } from '../../core/run-notice.ts'
 import { sees } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
+import { taskOfWorker } from '../../core/tasks.ts'
 import type { RunRow, WorkerRow } from '../../core/view.ts'
 import type { CallContext, WorkspaceCore } from '../call.ts'
 
@@ -47,6 +49,7 @@ function needOfWorker(workspace: FailedNeedsWorkspace, session: CallContext['ses
     text,
     since: timeOf(changedAt),
     worker: id,
+    task: taskOfWorker(store.view, row, false),
   } as const
   const run = runOf(workspace, row)
   if (run) return { ...need, run: run.id, ...retryOf(workspace, session, run) }
@@ -56,7 +59,8 @@ function needOfWorker(workspace: FailedNeedsWorkspace, session: CallContext['ses
 
 function needOfRun(workspace: FailedNeedsWorkspace, session: CallContext['session'], run: RunRow): FailedNeed {
   const { id, agent, reason = '', endedAt = run.startedAt } = run
-  const worker = workspace.store.view.workers.byName(agent)
+  const { view } = workspace.store
+  const worker = view.workers.byName(agent)
   const need = {
     key: needKeys.failed(id),
     kind: 'failed',
@@ -64,6 +68,7 @@ function needOfRun(workspace: FailedNeedsWorkspace, session: CallContext['sessio
     text: reason,
     since: timeOf(endedAt),
     run: id,
+    task: firstLine(view.runs.contractHead(id)),
   } as const
   return { ...need, ...(worker ? { worker: worker.id } : {}), ...retryOf(workspace, session, run) }
 }

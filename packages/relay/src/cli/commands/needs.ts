@@ -30,7 +30,7 @@ async function runList(context: CommandContext): Promise<void> {
     if (needs.length === 0) return print.say('Nothing needs you. Nobody is blocked, and nobody waits for your answer.')
     await print.table(
       [{ head: 'SINCE' }, { head: 'WHO' }, { head: 'WHAT' }, { head: 'TEXT', mayShrink: true }, { head: 'KEY' }],
-      needs.map((need) => [ageText(need.since), need.who, whatOf(need), need.text, need.key].map(oneLine)),
+      needs.map((need) => [ageText(need.since), need.who, whatOf(need), textOf(need), need.key].map(oneLine)),
     )
     const hidden = more > 0 ? ` ${more} more are not shown.` : ''
     print.say(
@@ -43,6 +43,11 @@ function whatOf({ kind, approval, message, count = 1 }: Need): string {
   const where = message?.channel === undefined ? '' : ` in ${message.channel}`
   const many = count > 1 ? ` (${count})` : ''
   return `${approval === undefined ? saying[kind] : approval}${where}${many}`
+}
+
+/** What a need is about: of failed work, what it was, and then why it ended. */
+function textOf({ task, text }: Need): string {
+  return task === undefined ? text : `${task} · ${text}`
 }
 
 /** The commands that help with the first need. */
