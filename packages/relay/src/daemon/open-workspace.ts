@@ -16,9 +16,10 @@ export interface OpenWorkspace {
   wire: SocketWire
 }
 
-/** Returns the names of the workers that should run. */
-export function workerNamesOf({ workers }: Workspace): string[] {
-  return workers.reports.wishedWorkers().map(({ name }) => name)
+/** Returns the names of the workers that should run, and of the agents of the built-in loop: their work ends with the daemon. */
+export function workerNamesOf({ workers, store }: Workspace): string[] {
+  const loops = store.view.runs.running().filter(({ harness }) => harness === 'loop')
+  return [...new Set([...workers.reports.wishedWorkers().map(({ name }) => name), ...loops.map(({ agent }) => agent)])]
 }
 
 /** Returns the agents that would lose something if the workspace were closed: connected agents, and workers that should run. */
