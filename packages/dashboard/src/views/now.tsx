@@ -3,6 +3,7 @@
 import { type Conversation, cleanLine } from '@agent-relay/sdk/internal/page'
 import { memo, useMemo, useState } from 'react'
 import { Count, Empty, Face, Failure, Kind, State } from '../parts/bits.tsx'
+import { Elsewhere } from '../parts/elsewhere.tsx'
 import { Faults } from '../parts/faults.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { InHand } from '../parts/in-hand.tsx'
@@ -36,6 +37,7 @@ export default function Now() {
         <h1 className="title">Now</h1>
         <Faults />
         <Needs />
+        <Elsewhere />
         <Agents />
         <Machines />
         <InHand />

@@ -16,6 +16,14 @@ export interface OpenWorkspace {
   wire: SocketWire
 }
 
+/** What is remembered of a workspace at rest. */
+export interface LastGlance {
+  /** The number of its last entry. */
+  seq: number
+  /** How many things waited for the person. */
+  needs: number
+}
+
 /** Returns the names of the workers that should run. */
 export function workerNamesOf({ workers }: Workspace): string[] {
   return workers.reports.wishedWorkers().map(({ name }) => name)

@@ -10,6 +10,7 @@ import { type CliCommand, type CliOption, type CommandContext, CommandError, exi
 import { withClient } from '../connection.ts'
 import { parseDurationMs } from '../duration.ts'
 import { endingSignal } from '../ending.ts'
+import { followOtherWorkspaces, hereOption, showsEverything } from '../everywhere.ts'
 import { announceDisconnects, followEvents, followForPerson } from '../feed.ts'
 import { eventLine } from '../lines.ts'
 import { limitOption } from '../options.ts'
@@ -23,11 +24,12 @@ const type = {
 
 interface TailOptions {
   type?: string[]
+  here?: boolean
 }
 
 export const tail: CliCommand<TailOptions> = {
-  options: { type },
-  examples: ['agent-relay tail', 'agent-relay tail --type message.created --json'],
+  options: { type, here: hereOption },
+  examples: ['agent-relay tail', 'agent-relay tail --here', 'agent-relay tail --type message.created --json'],
   run: runTail,
 }
 
@@ -37,9 +39,13 @@ async function runTail(context: CommandContext<TailOptions>): Promise<void> {
   const ending = endingSignal()
   await withClient(context, 'anyone', async ({ client, welcome }) => {
     announceDisconnects(client, print, ending)
-    if (!print.isJson) print.say(`Following ${welcome.workspace}; Ctrl-C ends.`)
+    const { workspace } = welcome
+    const isAll = showsEverything(context)
+    if (!print.isJson) print.say(`Following ${isAll ? 'all workspaces' : workspace}; Ctrl-C ends.`)
+    if (isAll) void followOtherWorkspaces(context, workspace, options.type, ending)
     // A person reads a terminal; piped output goes to a program, which gets every event.
-    if (print.isForPerson) return followForPerson(client, options.type, print, ending)
+    const { type: types } = options
+    if (print.isForPerson) return followForPerson(client, { types }, print, ending, isAll ? workspace : undefined)
     await followEvents(client, { types: options.type }, (event) => show(print, event, false), ending)
   })
 }
