@@ -18,7 +18,8 @@ import './everywhere.css'
 
 export default function Everywhere() {
   useEffect(() => followEverywhere(), [])
-  const all = useCell(overview)
+  // First those in which something waits, then those in use: many workspaces are calm most of the time.
+  const all = useCell(overview).toSorted((a, b) => rankOf(a) - rankOf(b))
   return (
     <div className="everywhere">
       <h1 className="title">All workspaces</h1>
@@ -29,6 +30,8 @@ export default function Everywhere() {
     </div>
   )
 }
+
+const rankOf = ({ needs, agents }: WorkspaceGlance): number => (needs > 0 ? 0 : agents.length > 0 ? 1 : 2)
 
 function One({ workspace: { name, atRest, agents, needs: count } }: { workspace: WorkspaceGlance }) {
   const { needs = [], more = 0, why } = useCell(needsElsewhere).get(name) ?? {}

@@ -1,7 +1,7 @@
 // Rules for handles and the role `lead`: what an agent may be called besides its name. Neither lets an agent pass for another.
 
 import { daemonName } from '@agent-relay/sdk/protocol'
-import { homeElsewhere } from './homes.ts'
+import { homeKeepingName } from './homes.ts'
 import { nameOnMachine } from './name-family.ts'
 import { type Refused, refuse } from './verdict.ts'
 import type { AgentRow, View } from './view.ts'
@@ -55,7 +55,7 @@ export function unmetPerson(view: View, world: World): string | undefined {
   const { person, machine } = world
   if (person === undefined) return undefined
   const isSecond =
-    machine !== undefined && view.agent(person)?.type === 'human' && homeElsewhere(view, world, person) !== undefined
+    machine !== undefined && view.agent(person)?.type === 'human' && homeKeepingName(view, world, person) !== undefined
   const name = isSecond ? nameOnMachine(person, machine) : person
   const isTaken = view.agent(name) !== undefined || view.isRetired(name) || findHandleOwner(view, world, name, true)
   return isTaken ? undefined : name
