@@ -117,6 +117,7 @@ export interface WorkspaceGlance {
 
 /** Requests what happens in all workspaces of this login; undefined while the daemon does not answer. */
 export async function findOverview(): Promise<readonly WorkspaceGlance[] | undefined> {
+  if (connection.value.phase !== 'up') return undefined
   const answer = await fetch(`/overview${inWorkspace('?')}`, { headers }).catch(() => undefined)
   return answer?.ok ? (await answer.json()).workspaces : undefined
 }

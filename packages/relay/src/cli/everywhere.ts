@@ -27,6 +27,15 @@ export function showsEverything({ print, options, env }: CommandContext<{ here?:
   return print.isForPerson && !options.here && !isNamed
 }
 
+/** The same for a feed, which also asks the daemon whether a person reads it. */
+export async function followsEverything(context: CommandContext<{ here?: boolean }>): Promise<boolean> {
+  if (!showsEverything(context)) return false
+  return requirePerson(context.env, { script: true }).then(
+    () => true,
+    () => false,
+  )
+}
+
 /** Asks what happens in the other workspaces. Empty where an agent asks, and where the daemon is of a version that cannot say. */
 export async function otherWorkspaces({ env }: Pick<CommandContext, 'env'>, own: string): Promise<Overview> {
   try {
@@ -64,7 +73,6 @@ export async function followOtherWorkspaces(
   types: string[] | undefined,
   ending: AbortSignal,
 ): Promise<void> {
-  if (!(await isPerson(context))) return
   const followed = new Map<string, Followed>()
   let shown: Map<string, number> | undefined
   while (!ending.aborted) {
@@ -124,13 +132,6 @@ async function followOne(
   } finally {
     await client.disconnect()
   }
-}
-
-async function isPerson({ env }: CommandContext): Promise<boolean> {
-  return requirePerson(env, { script: true }).then(
-    () => true,
-    () => false,
-  )
 }
 
 /** The workspaces of the daemon; undefined while it cannot be reached. */

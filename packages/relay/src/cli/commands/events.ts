@@ -10,7 +10,7 @@ import { type CliCommand, type CliOption, type CommandContext, CommandError, exi
 import { withClient } from '../connection.ts'
 import { parseDurationMs } from '../duration.ts'
 import { endingSignal } from '../ending.ts'
-import { followOtherWorkspaces, hereOption, showsEverything } from '../everywhere.ts'
+import { followOtherWorkspaces, followsEverything, hereOption } from '../everywhere.ts'
 import { announceDisconnects, followEvents, followForPerson } from '../feed.ts'
 import { eventLine } from '../lines.ts'
 import { limitOption } from '../options.ts'
@@ -40,7 +40,7 @@ async function runTail(context: CommandContext<TailOptions>): Promise<void> {
   await withClient(context, 'anyone', async ({ client, welcome }) => {
     announceDisconnects(client, print, ending)
     const { workspace } = welcome
-    const isAll = showsEverything(context)
+    const isAll = await followsEverything(context)
     if (!print.isJson) print.say(`Following ${isAll ? 'all workspaces' : workspace}; Ctrl-C ends.`)
     if (isAll) void followOtherWorkspaces(context, workspace, options.type, ending)
     // A person reads a terminal; piped output goes to a program, which gets every event.

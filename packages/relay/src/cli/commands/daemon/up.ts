@@ -7,7 +7,7 @@ import type { CliCommand, CommandContext } from '../../command.ts'
 import { ownerConnector, workspaceKeyOf } from '../../connection.ts'
 import { nextCommandId } from '../../control-socket.ts'
 import { untilAborted } from '../../ending.ts'
-import { followOtherWorkspaces, hereOption, showsEverything } from '../../everywhere.ts'
+import { followOtherWorkspaces, followsEverything, hereOption } from '../../everywhere.ts'
 import { announceDisconnects, showMessageFeed } from '../../feed.ts'
 import { ownName } from '../../own-name.ts'
 import { controlAsPerson } from '../../person.ts'
@@ -76,7 +76,7 @@ async function show(
       isDaemon: isOwn,
     })
   } else if (!options.quiet) void print.line(banner(print, env, opened, isOwn, options.memory === true))
-  const isAll = !options.quiet && !options.memory && showsEverything(context)
+  const isAll = !options.quiet && !options.memory && (await followsEverything(context))
   if (isAll) void followOtherWorkspaces(context, opened.name, ['message.created'], end)
   try {
     await (options.quiet ? untilAborted(end) : showMessageFeed(client, print, end, isAll ? opened.name : undefined))
