@@ -3,7 +3,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { McpHttpLimits } from '@agent-relay/mcp/http'
-import { limits, type Refusal, refusals } from '@agent-relay/sdk/protocol'
+import { limits, type OutputOf, type Refusal, refusals } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
 import { lacksIpv6, loopbackAddresses } from '../machine/http-port.ts'
 import { isLoopback } from '../machine/loopback.ts'
@@ -48,6 +48,8 @@ export interface HttpOptions {
   isReady(): Promise<boolean>
   /** Plays the demo in a workspace of its own, and returns that workspace's name. Unset on the port of `agent-relay lift`, which has no demo. */
   playDemo?(): Promise<string>
+  /** What happens in each workspace, for the person on the page. */
+  overview(): Promise<OutputOf<'workspace.overview'>>
   onFault(error: Error): void
 }
 
@@ -151,10 +153,10 @@ export class HttpWire {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { login, mcpLimits, apiLimits, isLift, playDemo, onFault } = this.#options
+    const { login, mcpLimits, apiLimits, isLift, playDemo, overview, onFault } = this.#options
     this.#app ??= import('./http-app.ts').then(({ createHttpApp }) => {
       const connections = this.#connections
-      const page = { callers: this.#callers, connections, login, playDemo }
+      const page = { callers: this.#callers, connections, login, playDemo, overview }
       this.#made = createHttpApp({ ...page, mcpLimits, apiLimits, isLift, onFault })
       return this.#made
     })
