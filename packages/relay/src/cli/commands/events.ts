@@ -2,7 +2,7 @@
 
 import type { RelayClient, RelayEvent } from '@agent-relay/sdk'
 import { listEvents } from '@agent-relay/sdk/internal/client'
-import { unknownTypesText } from '@agent-relay/sdk/internal/event-text'
+import { mainEventTypes, unknownTypesText } from '@agent-relay/sdk/internal/event-text'
 import type { InputOf, OutputOf } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
 import { readArchive } from '../archive.ts'
@@ -21,12 +21,23 @@ const type = {
   isList: true,
 } satisfies CliOption
 
+const all = {
+  flags: '--all',
+  text: "on a terminal, also the machinery's events, such as deliveries and connections; a program gets them without asking",
+} satisfies CliOption
+
 interface TailOptions {
   type?: string[]
+  all?: boolean
+}
+
+/** The types to ask for. A person at a terminal gets what was done, and not how the machinery did it. */
+function typesFor({ type, all }: TailOptions, print: Printer): string[] | undefined {
+  return type ?? (all || !print.isForPerson ? undefined : mainEventTypes())
 }
 
 export const tail: CliCommand<TailOptions> = {
-  options: { type },
+  options: { type, all },
   examples: ['agent-relay tail', 'agent-relay tail --type message.created --json'],
   run: runTail,
 }
@@ -39,15 +50,14 @@ async function runTail(context: CommandContext<TailOptions>): Promise<void> {
     announceDisconnects(client, print, ending)
     if (!print.isJson) print.say(`Following ${welcome.workspace}; Ctrl-C ends.`)
     // A person reads a terminal; piped output goes to a program, which gets every event.
-    if (print.isForPerson) return followForPerson(client, options.type, print, ending)
+    if (print.isForPerson) return followForPerson(client, typesFor(options, print), print, ending)
     await followEvents(client, { types: options.type }, (event) => show(print, event, false), ending)
   })
 }
 
-interface EventsOptions {
+interface EventsOptions extends TailOptions {
   since?: string
   before?: number
-  type?: string[]
   limit?: number
   follow?: boolean
   archive?: boolean
@@ -66,6 +76,7 @@ export const events: CliCommand<EventsOptions> = {
     },
     type,
     limit: { ...limitOption, text: 'show at most this many (100)' },
+    all,
     archive: { flags: '--archive', text: 'those that were pruned, for the key holder' },
     follow: { flags: '--follow', text: 'then go on with what comes, until Ctrl-C; with --since all after that' },
   },
@@ -85,7 +96,8 @@ async function runEvents(context: CommandContext<EventsOptions>): Promise<void> 
   if (options.archive) return showArchived(context)
   const ending = options.follow ? endingSignal() : undefined
   await withClient(context, 'anyone', async ({ client }) => {
-    const { before, type: types } = options
+    const { before } = options
+    const types = typesFor(options, print)
     const since = options.since === undefined ? undefined : await numberSince(client, options.since)
     const limit = options.limit ?? limits.eventsPageDefault
     if (ending) {
@@ -101,10 +113,12 @@ async function runEvents(context: CommandContext<EventsOptions>): Promise<void> 
       print.say(
         `Up to ${page.pruned}, what was over was pruned: it is not among these. To see it: agent-relay events --archive`,
       )
+    if (types !== options.type)
+      print.say("Without the machinery's events, such as deliveries. With them: agent-relay events --all")
     const [filter, first] = [filterWords(options), page.events[0]?.seq]
     if (page.cut !== undefined)
       print.say(
-        `All of ${first}: agent-relay events --since ${Number(first) - 1}${filterWords({ type: types, limit: limit + page.cut })}`,
+        `All of ${first}: agent-relay events --since ${Number(first) - 1}${filterWords({ ...options, limit: limit + page.cut })}`,
       )
     if (page.earlier !== undefined) print.say(`Earlier ones: agent-relay events --before ${page.earlier}${filter}`)
     else if (since !== undefined && page.more) print.say(`To go on: agent-relay events --since ${page.next}${filter}`)
@@ -119,7 +133,8 @@ function warnOfUnknownTypes(print: Printer, types: readonly string[] | undefined
 
 async function showArchived(context: CommandContext<EventsOptions>): Promise<void> {
   const { options, print, env } = context
-  const { since, before = Number.MAX_SAFE_INTEGER, type, limit = limits.eventsPageDefault } = options
+  const { since, before = Number.MAX_SAFE_INTEGER, limit = limits.eventsPageDefault } = options
+  const types = typesFor(options, print)
   if (options.follow || (since !== undefined && !/^\d{1,15}$/.test(since)))
     throw new CommandError(
       'With --archive, --since takes the number of an event, and --follow nothing.',
@@ -129,7 +144,7 @@ async function showArchived(context: CommandContext<EventsOptions>): Promise<voi
     const isWanted = (event: RelayEvent) =>
       event.seq > Number(since ?? 0) &&
       event.seq < before &&
-      (type ?? ['*']).some((each) => matchesType(each, event.type))
+      (types ?? ['*']).some((each) => matchesType(each, event.type))
     const found = await readArchive(env, welcome.workspace, { limit, keepsOldest: since !== undefined, isWanted })
     if (print.isJson) return void (await print.json(found))
     for (const event of found.events) void show(print, event, true)
@@ -191,8 +206,8 @@ function cutPage(limit: number, page: OutputOf<'event.list'>, isUpward: boolean)
 }
 
 /** The filter as options of the command for the next page. Quoted, because a shell would expand `*`. */
-function filterWords({ type, limit }: EventsOptions): string {
-  const types = (type ?? []).map((each) => ` --type "${each}"`).join('')
+function filterWords({ type, limit, all }: EventsOptions): string {
+  const types = `${(type ?? []).map((each) => ` --type "${each}"`).join('')}${all ? ' --all' : ''}`
   return limit === undefined ? types : `${types} --limit ${limit}`
 }
 
