@@ -13,7 +13,7 @@ import {
 } from '../store/approvals.ts'
 import { useCell } from '../store/cell.ts'
 import { armed } from '../store/keys.ts'
-import { useWorkplace } from '../store/workplace.ts'
+import { useWorkplace } from '../store/shown-workplace.ts'
 import { Failure } from './bits.tsx'
 import { Choice } from './choice.tsx'
 import { diffLines } from './code.tsx'

@@ -31,7 +31,7 @@ function guessPx(history: History, n: number, { lines: linesMax, chars }: PaneLi
 /** The sides of a message beside its text, the widest text, and the usual width of a letter (`message-row.css`). */
 const [sidePx, textMaxPx, letterPx] = [82, 860, 7.5]
 
-/** Measures how many lines of text the pane shows. Rounded, so that not every pixel of a resize folds all messages anew. */
+/** Measures how many lines of text the pane shows. Rounded, so that not every pixel of a resize folds all messages again. */
 function usePane(scroller: { current: HTMLDivElement | null }): PaneLines {
   const [pane, setPane] = useState(usualPane)
   useLayoutEffect(() => {

@@ -2,7 +2,7 @@
 
 import { clean } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
-import { useWorkplace } from '../store/workplace.ts'
+import { useWorkplace } from '../store/shown-workplace.ts'
 import './screen.css'
 
 const screenLines = 12

@@ -84,7 +84,7 @@ function Fields({ cli, onCli }: { cli: string; onCli(cli: string): void }) {
         Task
         <textarea name="task" rows={4} placeholder="Fix the failing test in parser.test.ts" />
       </label>
-      <DirectoryField />
+      <DirectoryField isNeeded />
       <WorktreeField />
       <label>
         Model <span className="muted">if not its own</span>

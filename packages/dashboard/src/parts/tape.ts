@@ -44,9 +44,6 @@ interface Loaded {
 
 export function useTape(seq: number | undefined, filter: Filter): Tape {
   const [tape, setTape] = useState<Loaded>({ events: [], current: 0, hasMore: false, isKnown: false })
-  const [isPlaying, setPlaying] = useState(false)
-  const [speed, setSpeed] = useState(1)
-  const [stretch, setStretch] = useState<Stretch>()
   const [why, setWhy] = useState<string>()
   const fail = useCallback((error: Error) => setWhy(error.message), [])
   const { agent, conversation, types } = filter
@@ -88,36 +85,17 @@ export function useTape(seq: number | undefined, filter: Filter): Tape {
     },
     [agent, conversation, types],
   )
-  // The selected range is given as indexes of the events, so other events end the selection.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the events is the reason to run
-  useEffect(() => setStretch(undefined), [tape.events])
-  const step = useCallback(
-    (by: number) => {
-      const { current } = held.current
-      const isAtEdge = stretch !== undefined && current === stretch[by > 0 ? 1 : 0]
-      if (!isAtEdge) move(held.current, by, wanted, setTape, choose).catch(fail)
-    },
-    [stretch, wanted, choose, fail],
+  const move = useCallback(
+    (by: number) => void moveHead(held.current, by, wanted, setTape, choose).catch(fail),
+    [wanted, choose, fail],
   )
-  const stop = useCallback(() => setPlaying(false), [])
-  usePlaying({ isPlaying, speed, loaded: tape, last: stretch?.[1], step, stop })
-  const toggle = useCallback(() => {
-    const { current } = held.current
-    if (stretch && !isPlaying && (current < stretch[0] || current >= stretch[1])) choose(stretch[0])
-    setPlaying(!isPlaying)
-  }, [stretch, isPlaying, choose])
+  const playback = usePlayback(tape, move, choose)
   return {
     ...tape,
-    isPlaying,
-    speed,
-    stretch,
+    ...playback,
     why,
-    setStretch,
-    step,
     choose,
-    setSpeed,
     jump: (to) => refine('recorder', [to], { agent, in: conversation, types }),
-    toggle,
   }
 }
 
@@ -136,7 +114,7 @@ async function windowAround(around: number, seq: number | undefined, filter: Fil
 }
 
 /** Moves the head one event forward or back. At an edge of the window the next events are loaded, and events at the opposite edge dropped. */
-async function move(
+async function moveHead(
   { events, current, hasMore }: Loaded,
   by: number,
   filter: Filter,
@@ -162,6 +140,31 @@ async function move(
     if (more.length === 0) return
     setTape({ events: [...more, ...events].slice(0, windowMax), current: more.length - 1, hasMore, isKnown: true })
   }
+}
+
+/** The selected range, and stepping and playing within it. */
+function usePlayback(loaded: Loaded, move: (by: number) => void, choose: (index: number) => void) {
+  const { events, current } = loaded
+  const [isPlaying, setPlaying] = useState(false)
+  const [speed, setSpeed] = useState(1)
+  const [stretch, setStretch] = useState<Stretch>()
+  const [first, last] = stretch ?? []
+  // The selected range is given as indexes of the events, so other events end the selection.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the events is the reason to run
+  useEffect(() => setStretch(undefined), [events])
+  const step = useCallback(
+    (by: number) => {
+      if (current !== (by > 0 ? last : first)) move(by)
+    },
+    [current, first, last, move],
+  )
+  const stop = useCallback(() => setPlaying(false), [])
+  usePlaying({ isPlaying, speed, loaded, last, step, stop })
+  const toggle = (): void => {
+    if (first !== undefined && last !== undefined && !isPlaying && (current < first || current >= last)) choose(first)
+    setPlaying(!isPlaying)
+  }
+  return { isPlaying, speed, stretch, setSpeed, setStretch, step, toggle }
 }
 
 interface Playing {

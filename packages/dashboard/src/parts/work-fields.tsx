@@ -6,8 +6,8 @@ import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
 import { fleet } from '../store/fleet.ts'
 
-/** A field for a directory, which offers the directories where workers of this workspace have worked. */
-export function DirectoryField() {
+/** A field for a directory, which offers the directories where workers of this workspace have worked. `isNeeded`: without the project's, one has to be named. */
+export function DirectoryField({ isNeeded = false }: { isNeeded?: boolean }) {
   const id = useId()
   const { directory } = useCell(connection)
   const { workers } = useCell(fleet)
@@ -19,7 +19,7 @@ export function DirectoryField() {
         name="cwd"
         list={id}
         autoComplete="off"
-        required={directory === undefined}
+        required={isNeeded && directory === undefined}
         placeholder={directory ?? '/home/you/project'}
       />
       <datalist id={id}>
@@ -38,7 +38,7 @@ export function WorktreeField() {
       <select name="worktree">
         <option value="">as this workspace does it</option>
         <option value="own">its own, on a branch of its own</option>
-        <option value="none">none: it works in the directory itself</option>
+        <option value="none">none: it works in place</option>
       </select>
     </label>
   )

@@ -4,8 +4,8 @@
 import type { Agent } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
 import type { ListedWorker } from '../store/fleet.ts'
+import { useWorkplace } from '../store/shown-workplace.ts'
 import { actsOn, perform, type WorkerAct } from '../store/worker-acts.ts'
-import { useWorkplace } from '../store/workplace.ts'
 import './worker-tools.css'
 
 /** How long the question "really?" is shown, so that a later click does not count as an answer to it. */

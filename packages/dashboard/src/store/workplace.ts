@@ -1,11 +1,6 @@
-// The workspace that a part of the page shows: the page's own, or, in the view of all workspaces, another one, so that the same rows and buttons serve both.
+// What a row and its buttons need to know of the workspace that they belong to.
 
 import type { WorkspaceClient } from '@agent-relay/sdk/internal/page'
-import { createContext, useContext, useMemo } from 'react'
-import { useCell } from './cell.ts'
-import { client, connection } from './connection.ts'
-import { hintFleet } from './fleet.ts'
-import { hintNeeds } from './needs.ts'
 
 export interface Workplace {
   client: Pick<WorkspaceClient, 'call'>
@@ -17,18 +12,4 @@ export interface Workplace {
   name: string
   /** Requests that workspace's lists again, after the person has changed something. */
   hint(): void
-}
-
-/** Set around the rows of another workspace. */
-export const OtherWorkplace = createContext<Workplace | undefined>(undefined)
-
-export function useWorkplace(): Workplace {
-  const other = useContext(OtherWorkplace)
-  const { agent: me, workspace: name } = useCell(connection)
-  return useMemo(() => other ?? { client, me, path: '', name, hint: hintOwn }, [other, me, name])
-}
-
-function hintOwn(): void {
-  hintFleet()
-  hintNeeds()
 }

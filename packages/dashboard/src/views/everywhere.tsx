@@ -11,7 +11,7 @@ import { everywhere, followEverywhere, type OtherWorkspace, workspacesStep } fro
 import { shownAgents } from '../store/fleet.ts'
 import { pathOf } from '../store/own-place.ts'
 import { linkTo } from '../store/page-address.ts'
-import { OtherWorkplace } from '../store/workplace.ts'
+import { OtherWorkplace } from '../store/shown-workplace.ts'
 import './everywhere.css'
 
 export default function Everywhere() {

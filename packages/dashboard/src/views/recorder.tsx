@@ -241,7 +241,11 @@ function Filters({ filter, seq }: { filter: Filter; seq: number | undefined }) {
           </option>
         ))}
       </select>
-      <select aria-label="Events" value={filter.types} onChange={(event) => change({ types: event.target.value })}>
+      <select
+        aria-label="Kinds of events"
+        value={filter.types}
+        onChange={(event) => change({ types: event.target.value })}
+      >
         <option value="">what was done</option>
         <option value="*">all events</option>
         {Object.entries(eventFamilies).map(([family, text]) => (
