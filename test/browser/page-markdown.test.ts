@@ -67,7 +67,7 @@ describe.skipIf(found.path === undefined)(`Markdown on the page, ${inChromium}`,
     await page.setViewportSize({ width, height: 860 })
     await page.emulateMedia({ colorScheme })
     const { id } = await ann.messages.send('#review', review)
-    await world.show('talk', '#review', id)
+    await world.show('talk', '#review')
     const row = page.locator(`.message[data-message="${id}"]`)
     const unfold = row.getByRole('button', { name: /^Show all/ })
     // Folded at the end of a block: the whole code, and nothing of what follows it.

@@ -10,9 +10,12 @@ import './markdown.css'
 interface MarkdownProps {
   text: string
   className?: string
-  /** Whether the text is never folded, because something in it was looked for. */
+  /** Whether the text is not folded, because something in it was looked for. */
   isWhole?: boolean
 }
+
+/** The longest text that is shown in full because something in it was looked for: drawing more would block the page. */
+const wholeCharsMax = 8_000
 
 /** The size of the pane in which texts are shown. */
 export const PaneSize = createContext(usualPane)
@@ -26,7 +29,8 @@ export function Markdown({ text: given, className = '', isWhole = false }: Markd
     [given],
   )
   const pane = useContext(PaneSize)
-  const folded = useMemo(() => (isWhole ? undefined : foldedOf(text, pane)), [text, pane, isWhole])
+  const isUnfolded = isWhole && text.length <= wholeCharsMax
+  const folded = useMemo(() => (isUnfolded ? undefined : foldedOf(text, pane)), [text, pane, isUnfolded])
   const [isOpen, setOpen] = useState(false)
   const shown = isOpen || folded === undefined ? text : folded
   const nodes = useMemo(() => markdownOf(shown), [shown])

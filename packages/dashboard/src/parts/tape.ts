@@ -104,10 +104,10 @@ async function windowAround(around: number, seq: number | undefined, filter: Fil
   const [upTo, after, named] = await Promise.all([
     eventsUpTo(around, filter, windowBefore),
     eventsAfter(around, filter, windowAfter),
-    // The default filter leaves out many events; a link to a certain event shows that event even if the filter leaves it out.
+    // The default filter leaves out many events; a link to a certain entry shows all its events.
     seq === undefined || filter.types !== '' ? [] : eventsAt(seq),
   ])
-  const before = upTo.some((event) => event.seq === seq) ? upTo : [...upTo, ...named]
+  const before = named.length === 0 ? upTo : [...upTo.filter((event) => event.seq !== seq), ...named]
   const exact = seq === undefined ? -1 : before.findIndex((event) => event.seq === seq)
   const current = Math.max(0, exact < 0 ? before.length - 1 : exact)
   return { events: [...before, ...after.events], current, hasMore: after.next !== undefined, isKnown: true }

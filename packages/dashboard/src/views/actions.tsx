@@ -57,7 +57,7 @@ export default function Actions() {
             A program offers one with relay.actions.register of @agent-relay/sdk. This command shows one that does.
           </Empty>
         )}
-        <Calls key={name} name={name} />
+        <Calls key={`calls of ${name}`} name={name} />
       </section>
     </div>
   )
