@@ -18,6 +18,10 @@ export interface ConnectionState {
   agent: string
   version: string
   isOpen: boolean
+  /** The agent CLIs that the daemon can start. */
+  clis: readonly string[]
+  /** The directory where a worker starts if none is named. Unset if the workspace has none. */
+  directory?: string
   /** Whether this login may start the demo. */
   hasDemo: boolean
   /** When the connection was lost. Unset while connected. */
@@ -35,6 +39,7 @@ export const connection = new Cell<ConnectionState>({
   agent: '',
   version: '',
   isOpen: false,
+  clis: [],
   hasDemo: false,
   linkCommand: 'agent-relay dashboard',
 })
@@ -96,12 +101,12 @@ async function onlyOther(): Promise<string | undefined> {
   return `This login opens ${location.origin}${pathOf(workspace)}, and not ${chosenWorkspace}.`
 }
 
-/** Requests the list of workspaces again, because a workspace may have been created meanwhile. */
-export async function findWorkspaces(): Promise<void> {
+/** Requests what the login was told again: since then a workspace may have been created, or a CLI installed. */
+export async function learnAgain(): Promise<void> {
   const answer = await session()
   if (!answer?.ok) return
-  const { workspaces, faults = [] } = await answer.json()
-  change({ workspaces, faults })
+  const { workspaces, faults = [], clis = [], directory } = await answer.json()
+  change({ workspaces, faults, clis, directory })
 }
 
 /** What happens in a workspace, without its contents. */
@@ -130,10 +135,12 @@ async function open(after?: RelayError): Promise<void> {
       return change({ phase: 'locked', why: (await onlyOther()) ?? after?.message })
     }
     if (answer?.ok) {
-      const { workspace, workspaces, faults = [], agent = '', isOpen = false, hasDemo = false } = await answer.json()
+      const told = await answer.json()
+      const { workspace, workspaces, faults = [], agent = '', isOpen = false, hasDemo = false } = told
+      const { clis = [], directory } = told
       // The browser stores values by the page's path, so the page is loaded again at the path of the workspace.
       if (chosenWorkspace === undefined) return location.replace(`${pathOf(workspace)}${location.hash}`)
-      change({ workspace, workspaces, faults, agent, isOpen, hasDemo })
+      change({ workspace, workspaces, faults, agent, isOpen, hasDemo, clis, directory })
       try {
         await client.connect()
         return

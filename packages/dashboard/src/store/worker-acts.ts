@@ -4,6 +4,7 @@ import { type Agent, RelayError } from '@agent-relay/sdk/internal/page'
 import { client } from './connection.ts'
 import { hintFleet, type ListedWorker } from './fleet.ts'
 import { retryRun } from './runs.ts'
+import type { Workplace } from './workplace.ts'
 
 export interface WorkerAct {
   name: string
@@ -25,13 +26,21 @@ export function actsOn({ status }: Pick<Agent, 'status'>, worker: ListedWorker |
   return status === 'offline' ? [...(worker?.task === undefined ? [] : [retry]), archive] : []
 }
 
-export async function perform({ op }: WorkerAct, name: string): Promise<void> {
+type ActingPlace = Pick<Workplace, 'client' | 'path' | 'hint'>
+
+const here: ActingPlace = { client, path: '', hint: hintFleet }
+
+export async function perform(
+  { op }: WorkerAct,
+  name: string,
+  { client, path, hint }: ActingPlace = here,
+): Promise<void> {
   try {
     await client.call(op, { name })
   } catch (error) {
     // The worker was started for a run, so the run is started again instead.
     if (!(error instanceof RelayError) || error.code !== 'worker.of-run') throw error
-    await retryRun(name)
+    await retryRun(name, { client, path })
   }
-  hintFleet()
+  hint()
 }

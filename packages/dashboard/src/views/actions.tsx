@@ -10,6 +10,7 @@ import { type ActionCall, actions, calls, followActions } from '../store/actions
 import { useCell } from '../store/cell.ts'
 import { client } from '../store/connection.ts'
 import type { StateText } from '../store/fleet.ts'
+import { useOpening } from '../store/opening.ts'
 import { linkTo, usePageAddress } from '../store/page-address.ts'
 import '../parts/form.css'
 import '../parts/split.css'
@@ -21,17 +22,15 @@ export default function Actions() {
   const list = useCell(actions)
   const [name = ''] = parts
   const action = list?.find((each) => each.name === name)
+  const called = useCell(calls).find((call) => list?.some((each) => each.name === call.action))
+  useOpening('actions', name !== '', called?.action ?? list?.[0]?.name)
   return (
     <div className={`split ${name === '' ? '' : 'is-chosen'}`}>
       <nav className="split-list" aria-label="Actions">
         <div className="bar split-head">
           <h1 className="title">Actions</h1>
         </div>
-        {list?.length === 0 && (
-          <Empty title="No action is offered">
-            A program offers one with relay.actions.register of @agent-relay/sdk.
-          </Empty>
-        )}
+        {list?.length === 0 && <p className="muted split-none">No action is offered</p>}
         <ul>
           {list?.map((each) => (
             <li key={each.name}>
@@ -50,10 +49,15 @@ export default function Actions() {
           ))}
         </ul>
       </nav>
-      <section className="split-main" aria-label={name || 'Calls'}>
+      <section className="split-main" aria-label={name || undefined}>
         {action && <Call key={action.name} action={action} />}
         {!action && name !== '' && list && <Empty title={`${name} is not offered any more`} />}
-        <Calls name={name} />
+        {name === '' && list?.length === 0 && (
+          <Empty title="No action is offered" command="agent-relay demo">
+            A program offers one with relay.actions.register of @agent-relay/sdk. This command shows one that does.
+          </Empty>
+        )}
+        <Calls key={`calls of ${name}`} name={name} />
       </section>
     </div>
   )
@@ -106,11 +110,20 @@ function Call({ action }: { action: ActionInfo }) {
   )
 }
 
-function Calls({ name }: { name: string }) {
+function Calls({ name: chosen }: { name: string }) {
+  const [isAll, setAll] = useState(false)
+  const name = isAll ? '' : chosen
   const list = useCell(calls).filter(({ action }) => name === '' || action === name)
   return (
     <section className="audit" aria-labelledby="audit">
-      <h2 id="audit">Calls</h2>
+      <div className="bar section-head">
+        <h2 id="audit">Calls</h2>
+        {chosen !== '' && (
+          <button type="button" className="link" aria-pressed={isAll} onClick={() => setAll(!isAll)}>
+            {isAll ? `Only of ${chosen}` : 'Of all actions'}
+          </button>
+        )}
+      </div>
       {list.length === 0 ? (
         <p className="muted">{name === '' ? 'No action was called lately.' : 'Nobody has called it lately.'}</p>
       ) : (

@@ -48,6 +48,8 @@ const guards = {
 
 /** The paths that show one workspace. The page reads the name from its path, so that several tabs can show several workspaces. */
 const pagePath = /^\/w\/[^/]+\/?$/
+/** The address of the page's list of workspaces: `/w/` without a name leads there. */
+const allWorkspaces = '/#/everywhere'
 /** Maximum size of a login request's body: enough for a code, and little, since the caller has shown no credential yet. */
 const codeBytesMax = 16 * 1024
 
@@ -78,7 +80,8 @@ export function mountPage(app: Hono<never>, { login, callers, connections, playD
     return answerFile(c, file)
   }
   page.get('/', serve)
-  page.get('/w/*', serve)
+  page.get('/w', (c) => c.redirect(allWorkspaces))
+  page.get('/w/*', async (c) => (c.req.path === '/w/' ? c.redirect(allWorkspaces) : serve(c)))
   page.get('/assets/*', serve)
   page.get('/session', async (c) => {
     const access = await login.find(c.env.incoming, c.req.query('workspace'))
@@ -89,7 +92,8 @@ export function mountPage(app: Hono<never>, { login, callers, connections, playD
     const { name: workspace } = dispatch.workspace
     const hasDemo = isAll && playDemo !== undefined
     const own = { workspace, workspaces, agent: human, isOpen: callers.isOpen, hasDemo }
-    return c.json({ ...own, faults: isAll ? callers.faults() : [] }, 200, guards)
+    const { clis, directory } = dispatch.workspace.workers.choicesFor(human)
+    return c.json({ ...own, clis, directory, faults: isAll ? callers.faults() : [] }, 200, guards)
   })
   page.get('/overview', async (c) => {
     const access = await login.find(c.env.incoming, c.req.query('workspace'))
