@@ -11,7 +11,7 @@ export async function joinLibraries(root) {
   const mark = `// Joined by scripts/join-libraries.mjs from ${libraries.map((name) => versionOf(root, name)).join(', ')}.`
   if (readFileSync(bundle, 'utf8').startsWith(mark)) return false
   // Imported here and not at the top: setup loads this file before anything is installed.
-  const { build } = await import('esbuild')
+  const { build, stop } = await import('esbuild')
   const joined = `${bundle}.joined`
   const { metafile } = await build({
     entryPoints: [bundle],
@@ -31,6 +31,8 @@ export async function joinLibraries(root) {
     absWorkingDir: root,
     logLevel: 'error',
   })
+  // esbuild's process would go on for as long as this one, which becomes the daemon.
+  await stop()
   writeFileSync(
     join(root, 'packages/relay/dist/runs/libraries.licenses.txt'),
     licensesOf(root, Object.keys(metafile.inputs)),

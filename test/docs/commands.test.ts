@@ -25,7 +25,7 @@ test.concurrent.for(pages.filter((page) => stepsOf(page).length > 0))(
   async (page, { expect, onTestFinished }) => {
     const reader = new Reader()
     onTestFinished(() => reader.leave())
-    // Nothing is installed there yet: commands go through npx.
+    // Nothing is installed there yet: the command is the link in the checkout.
     if (page === 'README.md') reader.env.PATH = process.env.PATH as string
     for (const step of stepsOf(page)) {
       const { code, output } = await reader.follow(step)

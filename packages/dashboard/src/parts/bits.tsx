@@ -2,6 +2,7 @@
 
 import { clean } from '@agent-relay/sdk/internal/page'
 import { type ReactNode, useMemo, useState } from 'react'
+import { typed } from '../store/connection.ts'
 import type { StateText } from '../store/fleet.ts'
 import { Icon, type IconName } from './icons.tsx'
 import { Since } from './time.tsx'
@@ -55,15 +56,17 @@ export function Empty(props: { title: string; children?: ReactNode; command?: st
     <div className="empty">
       <p className="empty-title">{title}</p>
       {children && <p className="muted">{children}</p>}
-      {[command, other].map(
-        (line) =>
-          line && (
-            <div key={line} className="bar command-line">
-              <code className="command">{line}</code>
-              <Copy text={line} label="Copy" />
-            </div>
-          ),
-      )}
+      {[command, other]
+        .map((line) => line && typed(line))
+        .map(
+          (line) =>
+            line && (
+              <div key={line} className="bar command-line">
+                <code className="command">{line}</code>
+                <Copy text={line} label="Copy" />
+              </div>
+            ),
+        )}
     </div>
   )
 }
@@ -71,7 +74,7 @@ export function Empty(props: { title: string; children?: ReactNode; command?: st
 export function Failure({ text }: { text: string | undefined }) {
   return text ? (
     <p className="failure" role="alert">
-      {text}
+      {typed(text)}
     </p>
   ) : null
 }

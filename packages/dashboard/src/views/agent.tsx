@@ -73,7 +73,7 @@ export default function Agents() {
         {!isSpawning && !agent && isKnown && (
           <Empty
             title={name === '' ? 'Choose an agent' : `No agent is named ${name}`}
-            command={agents.length <= 1 ? 'npx --no agent-relay mcp install' : undefined}
+            command={agents.length <= 1 ? 'agent-relay mcp install' : undefined}
           />
         )}
       </section>

@@ -60,7 +60,7 @@ test('a code is exchanged once for a cookie that no script can read', async () =
   expect((await login(code)).status).toBe(401)
   expect(await (await whoAmI(cookieOf(first))).json()).toEqual({
     ...{ workspace: 'home', workspaces: ['home'] },
-    ...{ agent: 'human', isOpen: false, hasDemo: true, faults: [] },
+    ...{ agent: 'human', isOpen: false, hasDemo: true, ownName: 'agent-relay', faults: [] },
   })
 })
 
