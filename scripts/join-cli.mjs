@@ -68,7 +68,7 @@ export function isCliJoined(root) {
 export async function joinCli(root) {
   const dist = join(root, 'packages/relay/dist')
   // Imported here and not at the top: setup loads this file before anything is installed.
-  const { build, stop } = await import('esbuild')
+  const { build } = await import('esbuild')
   const fresh = mkdtempSync(join(dist, 'joined-'))
   try {
     await build({
@@ -94,8 +94,5 @@ export async function joinCli(root) {
   } catch (error) {
     rmSync(fresh, { recursive: true, force: true })
     throw error
-  } finally {
-    // esbuild's process would go on for as long as this one, which becomes the daemon.
-    await stop()
   }
 }

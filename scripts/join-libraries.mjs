@@ -4,14 +4,21 @@ import { join } from 'node:path'
 
 const libraries = ['ai', '@ai-sdk/anthropic', '@ai-sdk/openai-compatible', '@modelcontextprotocol/client']
 
-/** Joins the libraries, unless the file is joined already from these versions. Tells whether it wrote. */
+const bundleOf = (root) => join(root, 'packages/relay/dist/runs/libraries.js')
+const markOf = (root) =>
+  `// Joined by scripts/join-libraries.mjs from ${libraries.map((name) => versionOf(root, name)).join(', ')}.`
+
+/** Whether the file is joined already, from these versions. */
+export function areLibrariesJoined(root) {
+  const bundle = bundleOf(root)
+  return !existsSync(bundle) || readFileSync(bundle, 'utf8').startsWith(markOf(root))
+}
+
+/** Joins the libraries into the file that names them. */
 export async function joinLibraries(root) {
-  const bundle = join(root, 'packages/relay/dist/runs/libraries.js')
-  if (!existsSync(bundle)) return false
-  const mark = `// Joined by scripts/join-libraries.mjs from ${libraries.map((name) => versionOf(root, name)).join(', ')}.`
-  if (readFileSync(bundle, 'utf8').startsWith(mark)) return false
+  const [bundle, mark] = [bundleOf(root), markOf(root)]
   // Imported here and not at the top: setup loads this file before anything is installed.
-  const { build, stop } = await import('esbuild')
+  const { build } = await import('esbuild')
   const joined = `${bundle}.joined`
   const { metafile } = await build({
     entryPoints: [bundle],
@@ -31,15 +38,12 @@ export async function joinLibraries(root) {
     absWorkingDir: root,
     logLevel: 'error',
   })
-  // esbuild's process would go on for as long as this one, which becomes the daemon.
-  await stop()
   writeFileSync(
     join(root, 'packages/relay/dist/runs/libraries.licenses.txt'),
     licensesOf(root, Object.keys(metafile.inputs)),
   )
   renameSync(joined, bundle)
   rmSync(`${bundle}.map`, { force: true })
-  return true
 }
 
 function versionOf(root, name) {

@@ -16,8 +16,8 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { isCliJoined, joinCli } from './join-cli.mjs'
-import { joinLibraries } from './join-libraries.mjs'
+import { isCliJoined } from './join-cli.mjs'
+import { areLibrariesJoined } from './join-libraries.mjs'
 import { joinPipe } from './join-pipe.mjs'
 import { removeLeftovers } from './remove-leftovers.mjs'
 
@@ -75,12 +75,12 @@ function npm(...args) {
 
 /**
  * Shows one line for a step: at once if it is known to do something, else as soon as it takes a second. On a terminal the line is written anew each second, with
- * what `work` tells of itself by the function that it is given.
+ * what `work` tells of itself by the function that it is given. Returns whether the step did something.
  */
 async function step(label, known, work) {
   const start = Date.now()
   const { isTTY, columns = 80 } = process.stderr
-  const line = (text) => `setup: ${label} … ${text}`
+  const line = (text) => `setup: ${known ? label : 'looking for changes'} … ${text}`
   let isShown = false
   let doing = ''
   const show = (text) => {
@@ -93,8 +93,11 @@ async function step(label, known, work) {
   const tell = (text) => (doing = text)
   const { ok, output, worked } = await work(tell)
   clearInterval(ticker)
-  if (ok && !worked && !isShown) return false
-  show(ok ? `${seconds(start)} s` : 'failed')
+  if (ok && !worked) {
+    if (isShown) say(isTTY ? '\r\u001b[K' : 'none\n')
+    return false
+  }
+  show(ok ? `${known ? '' : 'built in '}${seconds(start)} s` : 'failed')
   say('\n')
   if (ok) return true
   say(`${output.trimEnd().split('\n').slice(-30).join('\n')}\n`)
@@ -125,20 +128,36 @@ async function install(tell) {
 async function build(tell) {
   tell('code')
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  const result = await run(process.execPath, [tsc, '-b', '--listEmittedFiles', '--pretty', 'false'])
+  const { ok, output } = await run(process.execPath, [tsc, '-b', '--listEmittedFiles', '--pretty', 'false'])
+  if (!ok) return { ok, output: output.replace(/^TSFILE:.*\n/gm, ''), worked: true }
+  const isEmitted = output.includes('TSFILE:')
+  if (isEmitted) removeLeftovers(root)
   tell('bundles')
-  const joined = result.ok && [joinPipe(root), await joinLibraries(root)].includes(true)
-  const isEmitted = result.output.includes('TSFILE:')
-  if (result.ok && isEmitted) removeLeftovers(root)
-  const isCliOld = result.ok && !isCliJoined(root)
-  if (isCliOld) await joinCli(root)
-  if (result.ok && (isEmitted || !existsSync(completions))) await writeCompletions()
+  const joined = await joinStale()
+  if (joined.ok && (isEmitted || !existsSync(completions))) await writeCompletions()
   tell('')
-  return {
-    ok: result.ok,
-    output: result.output.replace(/^TSFILE:.*\n/gm, ''),
-    worked: joined || isEmitted || isCliOld,
+  return { ...joined, worked: isEmitted || joined.worked }
+}
+
+/** Joins the files that are not joined since they were built. */
+async function joinStale() {
+  let worked = joinPipe(root)
+  const steps = [
+    ['join-libraries.mjs', 'joinLibraries', areLibrariesJoined],
+    ['join-cli.mjs', 'joinCli', isCliJoined],
+  ]
+  for (const [file, name, isDone] of steps) {
+    if (isDone(root)) continue
+    worked = true
+    // In a process of its own: esbuild leaves one of its own running, and this process becomes the daemon.
+    const url = JSON.stringify(new URL(file, import.meta.url))
+    const { ok, output } = await run(process.execPath, [
+      '-e',
+      `import(${url}).then((script) => script.${name}(${JSON.stringify(root)}))`,
+    ])
+    if (!ok) return { ok, output, worked }
   }
+  return { ok: true, output: '', worked }
 }
 
 /** Writes the scripts that shells load at their start: making one takes all commands, which a shell must not wait for. */

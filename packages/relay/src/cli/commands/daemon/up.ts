@@ -88,7 +88,7 @@ function banner(
   const own = ownName(env)
   const where = (text: string) => withTilde(text, env.HOME)
   const line = (label: string, text: string) => `  ${print.paint('dim', label.padEnd(9))} ${text}`
-  const step = (what: string, how: string) => `  ${what.padEnd(29)} ${how}`
+  const step = (what: string, how: string) => `  ${what.padEnd(31)}${how}`
   const lines = [
     `${print.paint('bold', `agent-relay ${version}`)} · workspace ${print.paint('bold', name)}${isOwn ? '' : ', open in the daemon that is already running'}`,
     line('agents', `${own} mcp serve${url === undefined ? '' : `      (or ${url}/mcp)`}`),
