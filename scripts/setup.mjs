@@ -74,7 +74,7 @@ function npm(...args) {
 }
 
 /**
- * Shows one line for a step: at once if it is known to do something, else as soon as it takes a second. On a terminal the line is written anew each second, with
+ * Shows one line for a step: at once if it is known to do something, else as soon as it takes a second. On a terminal the line is replaced each second, with
  * what `work` tells of itself by the function that it is given. Returns whether the step did something.
  */
 async function step(label, known, work) {
