@@ -56,6 +56,9 @@ describe.skipIf(found.path === undefined)(`the page for a newcomer, ${inChromium
     await page.locator('.agent-row', { hasText: 'tester' }).waitFor()
     await page.locator('.agent-row', { hasText: 'builder' }).waitFor()
     await page.getByRole('button', { name: 'Allow once' }).first().click()
+    // Until then the answer can be taken back.
+    await page.getByText('Take it back').waitFor()
+    await page.getByText('Take it back').waitFor({ state: 'detached' })
     await world.show('talk', '#build')
     await page.locator('.message', { hasText: 'Tested and approved: 1.4 is out.' }).waitFor()
     await page.goto(`${world.http.url}/w/home/`)
