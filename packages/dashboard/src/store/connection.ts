@@ -47,6 +47,14 @@ export function typed(text: string): string {
   return withOwnName(text, connection.value.ownName)
 }
 
+/** The commands of the CLI that are for no workspace in particular. */
+const workspaceless = /^agent-relay (?:mcp|demo)\b/
+
+/** A CLI command as the person can type it in any directory, for the workspace of this page. */
+export function typedHere(command: string): string {
+  return typed(workspaceless.test(command) ? command : `${command} --project ${connection.value.workspace}`)
+}
+
 function inWorkspace(sign: '?' | '&'): string {
   return chosenWorkspace === undefined ? '' : `${sign}workspace=${encodeURIComponent(chosenWorkspace)}`
 }
