@@ -48,16 +48,21 @@ describe.skipIf(found.path === undefined)(`the page for a newcomer, ${inChromium
       await page.locator('.command').first().waitFor()
     }
     await world.show('now')
-    await page.getByText('npx --no agent-relay mcp install').waitFor()
+    await page.getByText('agent-relay mcp install').waitFor()
     await until(() => page.getByRole('link', { name: 'Spawn a first worker' }).isVisible())
   })
 
-  it('plays the demo where it is asked for, in a workspace of its own', async () => {
+  it('plays the demo in a workspace of its own, with an approval to answer and a worker to watch', async () => {
     const { page } = world
     await world.show('now')
-    await page.getByRole('button', { name: 'Play the demo here' }).click()
+    await page.getByRole('button', { name: 'Play the demo' }).click()
     await page.waitForURL(/\/w\/demo-[0-9a-f]{4}\//)
     await page.locator('.agent-row', { hasText: 'tester' }).waitFor()
+    await page.locator('.agent-row', { hasText: 'builder' }).waitFor()
+    await page.getByRole('button', { name: 'Allow once' }).first().click()
+    // Until then the answer can be taken back.
+    await page.getByText('Take it back').waitFor()
+    await page.getByText('Take it back').waitFor({ state: 'detached' })
     await world.show('talk', '#build')
     await page.locator('.message', { hasText: 'Tested and approved: 1.4 is out.' }).waitFor()
     await page.goto(`${world.http.url}/w/home/`)

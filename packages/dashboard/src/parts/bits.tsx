@@ -3,6 +3,7 @@
 import { clean } from '@agent-relay/sdk/internal/page'
 import { type ReactNode, useMemo, useState } from 'react'
 import { useCell } from '../store/cell.ts'
+import { typed, typedHere } from '../store/connection.ts'
 import { initialsOf } from '../store/faces.ts'
 import { faces, type StateText } from '../store/fleet.ts'
 import { Icon, type IconName } from './icons.tsx'
@@ -52,19 +53,17 @@ export function Count({ value, label, isQuiet = false }: { value: number; label:
 /** The placeholder of an empty list: what the list usually shows, and commands to try next, ready to be copied. */
 export function Empty(props: { title: string; children?: ReactNode; command?: string; other?: string }) {
   const { title, children, command, other } = props
+  const lines = [command, other].flatMap((line) => (line ? [typedHere(line)] : []))
   return (
     <div className="empty">
       <p className="empty-title">{title}</p>
       {children && <p className="muted">{children}</p>}
-      {[command, other].map(
-        (line) =>
-          line && (
-            <div key={line} className="bar command-line">
-              <code className="command">{line}</code>
-              <Copy text={line} label="Copy" />
-            </div>
-          ),
-      )}
+      {lines.map((line) => (
+        <div key={line} className="bar command-line">
+          <code className="command">{line}</code>
+          <Copy text={line} label="Copy" />
+        </div>
+      ))}
     </div>
   )
 }
@@ -72,7 +71,7 @@ export function Empty(props: { title: string; children?: ReactNode; command?: st
 export function Failure({ text }: { text: string | undefined }) {
   return text ? (
     <p className="failure" role="alert">
-      {text}
+      {typed(text)}
     </p>
   ) : null
 }

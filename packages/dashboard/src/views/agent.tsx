@@ -82,7 +82,7 @@ export default function Agents() {
 function Nobody({ name, isAlone }: { name: string; isAlone: boolean }) {
   if (isAlone)
     return (
-      <Empty title="No agent has come yet" command="npx --no agent-relay mcp install">
+      <Empty title="No agent has come yet" command="agent-relay mcp install">
         This command connects your editors and CLIs. Or start a worker with “Spawn”.
       </Empty>
     )

@@ -75,16 +75,16 @@ function Welcome() {
     <>
       <Empty
         title={isBusyElsewhere ? `No agent has come to ${workspace} yet` : 'No agent has come yet'}
-        command="npx --no agent-relay mcp install"
-        other={hasDemo ? undefined : 'npx --no agent-relay demo'}
+        command="agent-relay mcp install"
+        other={hasDemo ? undefined : 'agent-relay demo'}
       >
         {isBusyElsewhere && 'Agents are in other workspaces, listed above. '}This command connects your editors and
         CLIs. {!hasDemo && 'The second shows the relay at work without any.'}
       </Empty>
       <div className="bar welcome-tools">
         {hasDemo && (
-          <button type="button" className="main-button" onClick={demo}>
-            Play the demo here
+          <button type="button" className="main-button" onClick={demo} title="In a workspace of its own">
+            Play the demo
           </button>
         )}
         <a className="quiet" href={linkTo('agent', [], { spawn: '1' })}>

@@ -241,10 +241,10 @@ export class Daemon {
       secretPath: join(this.#directory.path, 'page-secret'),
       keyOf: (id) => this.#known.keyOf(id),
       human: this.#person,
-      linkCommand: http.linkCommand,
+      linkCommand: http.linkCommand ?? (http.ownName && `${http.ownName} dashboard`),
     })
     const isReady = () => this.#isReady(http.home)
-    const playDemo = roles ? undefined : () => this.#demo.play()
+    const playDemo = roles ? undefined : (here?: string) => this.#demo.play(here)
     const overview = () => overviewOf(this.#openWorkspaces, this.#person)
     const options = { ...http, isLift: !!roles, login: this.#login, isReady, playDemo, overview, onFault: onTrouble }
     const listen = (port: number) => HttpWire.listen({ ...options, port }, served)

@@ -65,12 +65,15 @@ export interface PageOptions {
   login: PageLogin
   callers: Callers
   connections: PortConnections
-  playDemo?(): Promise<string>
+  playDemo?(here?: string): Promise<string>
   overview(): Promise<OutputOf<'workspace.overview'>>
+  /** The name under which a person types our commands in any directory. Unset if that is `agent-relay`. */
+  ownName?: string
 }
 
 /** Mounts `/` and `/w/NAME/`, which are the page itself, `/assets/*`, `/session`, `/overview`, and, if the daemon has a demo, `/demo`. */
-export function mountPage(app: Hono<never>, { login, callers, connections, playDemo, overview }: PageOptions): void {
+export function mountPage(app: Hono<never>, options: PageOptions): void {
+  const { login, callers, connections, playDemo, overview, ownName = 'agent-relay' } = options
   const page = app as unknown as Hono<{ Bindings: HttpBindings }>
   let files: Map<string, PageFile> | undefined
   const serve = async (c: PageContext) => {
@@ -91,7 +94,7 @@ export function mountPage(app: Hono<never>, { login, callers, connections, playD
     const { dispatch, human, workspaces, isAll } = access
     const { name: workspace } = dispatch.workspace
     const hasDemo = isAll && playDemo !== undefined
-    const own = { workspace, workspaces, agent: human, isOpen: callers.isOpen, hasDemo }
+    const own = { workspace, workspaces, agent: human, isOpen: callers.isOpen, hasDemo, ownName }
     const { clis, directory } = dispatch.workspace.workers.choicesFor(human)
     return c.json({ ...own, clis, directory, faults: isAll ? callers.faults() : [] }, 200, guards)
   })
@@ -113,11 +116,13 @@ export function mountPage(app: Hono<never>, { login, callers, connections, playD
   if (playDemo)
     page.post('/demo', async (c) => {
       mustBePage(c)
-      const access = await login.find(c.env.incoming)
+      const { here } = ((await jsonBody(c, 'demo', codeBytesMax)) ?? {}) as { here?: unknown }
+      const access = await login.find(c.env.incoming, typeof here === 'string' ? here : undefined)
       access?.release()
-      // The demo makes a new workspace, at which a login for a single other workspace could not even look.
+      // Elsewhere the demo makes a new workspace, at which a login for a single other workspace could not even look.
       if (!access?.isAll) throw login.loginRefusal()
-      return c.json({ workspace: await playDemo() }, 200, guards)
+      const own = typeof here === 'string' ? access.dispatch.workspace.name : undefined
+      return c.json({ workspace: await playDemo(own) }, 200, guards)
     })
   page.delete('/session', (c) => {
     mustBePage(c)

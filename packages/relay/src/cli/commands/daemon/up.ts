@@ -95,15 +95,18 @@ function banner(
   const own = ownName(env)
   const where = (text: string) => withTilde(text, env.HOME)
   const line = (label: string, text: string) => `  ${print.paint('dim', label.padEnd(9))} ${text}`
+  const step = (what: string, how: string) => `  ${what.padEnd(31)}${how}`
   const lines = [
     `${print.paint('bold', `agent-relay ${version}`)} · workspace ${print.paint('bold', name)}${isOwn ? '' : ', open in the daemon that is already running'}`,
     line('agents', `${own} mcp serve${url === undefined ? '' : `      (or ${url}/mcp)`}`),
-    ...(page === undefined ? [] : [line('page', `${page}      once, within five minutes`)]),
     line('data', isMemory ? `${where(path)} (in memory: gone when this ends)` : where(path)),
   ]
   if (isMemory) lines.push(line('use it', shellExportLine({ RELAY_DATA_DIR: dataDir(env), RELAY_SOCKET: socketPath })))
   lines.push(
-    `Connect your editor:  ${own} mcp install      See it work without one:  ${own} demo`,
+    'Next, in a second terminal:',
+    step('connect your editors and CLIs', `${own} mcp install`),
+    step('see it work without any', `${own} demo`),
+    ...(page === undefined ? [] : [step('watch in the browser', `${page}      once, within five minutes`)]),
     isOwn
       ? 'ready. Messages appear below, Ctrl-C stops.'
       : 'ready. Messages appear below. Ctrl-C ends this view; the workspace stays open.',
