@@ -10,7 +10,7 @@ import { Witness } from '@agent-relay/prove/harness/witness'
 import { fillDisk, howToMount } from '@agent-relay/prove/scenarios/full-disk'
 import { hostileFrames } from '@agent-relay/prove/scenarios/fuzz'
 import { stalledReaders, stallReaders } from '@agent-relay/prove/scenarios/stalls'
-import { ownRelay } from 'agent-relay/dist/cli/own-relay.js'
+import { installedRelay } from 'agent-relay/dist/cli/own-relay.js'
 import { Child, temporaryFolder } from './child.ts'
 import { median } from './figures.ts'
 import { withSource } from './sources.ts'
@@ -120,8 +120,8 @@ export function measureFlood(megabytes: number): Promise<Measure[]> {
 }
 
 export async function measureFrames(mutated: number): Promise<Measure[]> {
-  const calm = await inTrial({ relay: ownRelay }, calmly)
-  const { witness, rssMb } = await hostileFrames(Random.withNewSeed(), { mutated }, { relay: ownRelay })
+  const calm = await inTrial({ relay: installedRelay }, calmly)
+  const { witness, rssMb } = await hostileFrames(Random.withNewSeed(), { mutated }, { relay: installedRelay })
   const what = `${mutated.toLocaleString('en')} hostile frames`
   return [
     against(`another session's call during ${what}, p99`, {
@@ -142,7 +142,9 @@ async function calmly(scene: Trial): Promise<number> {
 }
 
 export async function measureStalls(megabytes: number): Promise<Measure[]> {
-  const { quiet, busy, rssMbMax, rssMbBefore } = await stallReaders(megabytes, stalledReaders, { relay: ownRelay })
+  const { quiet, busy, rssMbMax, rssMbBefore } = await stallReaders(megabytes, stalledReaders, {
+    relay: installedRelay,
+  })
   const what = `readers that do not read ${megabytes} MB`
   return [
     against(`another session's call beside ${what}, p99`, {
@@ -156,8 +158,8 @@ export async function measureStalls(megabytes: number): Promise<Measure[]> {
 export async function measureDisk(): Promise<Measure[]> {
   const how = howToMount()
   if ('reason' in how) return [{ measure: 'a full disk', value: how.reason, lagMs: 0 }]
-  const floor = await inTrial({ relay: ownRelay }, storedMs)
-  const { refusalMs, resumedMs = Number.NaN } = await fillDisk(how.unshare, 6, { relay: ownRelay })
+  const floor = await inTrial({ relay: installedRelay }, storedMs)
+  const { refusalMs, resumedMs = Number.NaN } = await fillDisk(how.unshare, 6, { relay: installedRelay })
   return [
     against('a send refused by a full disk', { value: refusalMs, floor, unit: 'ms', max: 20 }),
     against('space freed to the next send stored', { value: resumedMs, floor, unit: 'ms', max: 100 }),
@@ -183,7 +185,7 @@ interface Loris {
 
 export function measurePort(connections: number): Promise<Measure[]> {
   return withSource('test/crash/scenarios/loris.ts', ({ slowLoris }: Loris) =>
-    inTrial({ relay: ownRelay }, async (scene) => {
+    inTrial({ relay: installedRelay }, async (scene) => {
       const daemon = await scene.startDaemon({ hasHttp: true })
       // What the first call loads is not counted.
       await slowLoris(scene, daemon, 0, false)

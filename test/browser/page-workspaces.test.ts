@@ -103,6 +103,29 @@ describe.skipIf(found.path === undefined)(`every workspace, ${inChromium}`, () =
     await asker.close()
   })
 
+  it.each([1280, 390])(
+    'that are in use stand on the page of another one, one click away, at %i pixels',
+    async (width) => {
+      const { page } = world
+      await page.setViewportSize({ width, height: 860 })
+      await world.http.daemon.open('empty')
+      await page.goto(`${world.http.url}/w/empty/#/now`)
+      await page.getByText('No agent has come yet').waitFor()
+      const ann = await connectRelay({ name: 'Ann-shop', key: shopKey, url: world.http.url })
+      const others = page.getByRole('region', { name: 'In other workspaces' })
+      await page.getByText('No agent has come to empty yet').waitFor()
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+      expect(await others.getByRole('link', { name: /home/ }).count()).toBe(0)
+      await others.getByRole('link', { name: /^shop.*Ann-shop/ }).click()
+      await page.waitForURL('**/w/shop/**')
+      await page
+        .getByRole('link', { name: /Ann-shop/ })
+        .first()
+        .waitFor()
+      await ann.close()
+    },
+  )
+
   it('stand in several tabs at once', async () => {
     const { page } = world
     await page.goto(`${world.http.url}/w/home/#/talk/%23general`)

@@ -7,7 +7,7 @@ import { connectClient } from '@agent-relay/prove/harness/clients'
 import { environmentWithoutRelay, inTrial, sleep, type Trial, trialProject } from '@agent-relay/prove/harness/processes'
 import type { Approval } from '@agent-relay/sdk/protocol'
 import { expect, test } from 'vitest'
-import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { openPty } from '../../packages/relay/src/supervisor/pty.ts'
 import { launcher, pipeLauncher } from '../../packages/relay/tests/cli/cli-world.ts'
 import { guardMs } from '../guard.ts'
@@ -54,7 +54,7 @@ async function answer(scene: Trial, ...args: string[]): Promise<boolean> {
 }
 
 test(`hooks wait while the daemon is killed ${kills} times`, async () => {
-  await inTrial({ relay: ownRelay }, async (scene) => {
+  await inTrial({ relay: installedRelay }, async (scene) => {
     const random = seeded('approvals and kills')
     let daemon = await scene.startDaemon()
     const client = await connectClient(scene, 'Hooked', { limits })

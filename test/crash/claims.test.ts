@@ -9,7 +9,7 @@ import { inTrial, sleep } from '@agent-relay/prove/harness/processes'
 import type { Random } from '@agent-relay/prove/harness/random'
 import type { RelayClient } from '@agent-relay/sdk'
 import { expect, test } from 'vitest'
-import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { git } from '../../packages/relay/tests/work/repository-world.ts'
 import { guardMs } from '../guard.ts'
 import { sized } from '../size.ts'
@@ -104,7 +104,7 @@ class Editor {
 }
 
 test(`${agents} agents edit ${files} files for ${runMs / 1_000} s, and the daemon is killed`, async () => {
-  await inTrial({ relay: ownRelay }, async (scene) => {
+  await inTrial({ relay: installedRelay }, async (scene) => {
     const random = seeded('eight agents, forty files')
     const cwd = mkdtempSync(join(tmpdir(), 'relay-checkout-'))
     scene.onDispose(() => rmSync(cwd, { recursive: true, force: true }))

@@ -2,7 +2,7 @@
 
 import { hostileFrames } from '@agent-relay/prove/scenarios/fuzz'
 import { expect, test } from 'vitest'
-import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { expectNoLeak } from '../guard.ts'
 import { sized } from '../size.ts'
 import { seeded } from './harness/seeded.ts'
@@ -10,7 +10,7 @@ import { seeded } from './harness/seeded.ts'
 const count = sized(20_000, 1_000_000)
 
 test(`${count.toLocaleString('en')} mutated frames`, async () => {
-  const report = await hostileFrames(seeded('mutated frames'), { mutated: count }, { relay: ownRelay })
+  const report = await hostileFrames(seeded('mutated frames'), { mutated: count }, { relay: installedRelay })
   const { wrong, faults, witness, daemonErrors, ...figures } = report
   process.stdout.write(`frames: ${JSON.stringify({ ...figures, witness })}\n`)
   expect([...wrong, ...faults]).toEqual([])

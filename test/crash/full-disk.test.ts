@@ -2,7 +2,7 @@
 
 import { fillDisk, howToMount } from '@agent-relay/prove/scenarios/full-disk'
 import { expect, test } from 'vitest'
-import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { sized } from '../size.ts'
 
 const how = howToMount()
@@ -10,7 +10,7 @@ if ('reason' in how) process.stdout.write(`full disk: skipped, ${how.reason}\n`)
 
 test.skipIf('reason' in how).for(sized([6], [6, 12, 32]))('a disk of %i MB is full', async (sizeMb) => {
   if ('reason' in how) return
-  const { faults, failedReads, ...figures } = await fillDisk(how.unshare, sizeMb, { relay: ownRelay })
+  const { faults, failedReads, ...figures } = await fillDisk(how.unshare, sizeMb, { relay: installedRelay })
   process.stdout.write(`full disk: ${JSON.stringify(figures)}\n`)
   expect([...faults, ...failedReads]).toEqual([])
   expect(figures).toMatchObject({ refusedWhileFull: 20, integrity: 'ok', daemonErrors: '' })

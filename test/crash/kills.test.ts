@@ -2,7 +2,7 @@
 
 import { killUnderLoad } from '@agent-relay/prove/scenarios/kills'
 import { expect, test } from 'vitest'
-import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { sized } from '../size.ts'
 import { seeded } from './harness/seeded.ts'
 
@@ -10,7 +10,7 @@ const kills = sized(5, 200)
 
 test(`${kills} kills under load`, async () => {
   const random = seeded(`${kills} kills under load`)
-  const report = await killUnderLoad(random, { cycles: kills }, { relay: ownRelay })
+  const report = await killUnderLoad(random, { cycles: kills }, { relay: installedRelay })
   const { faults, integrity, clientErrors, ...figures } = report
   process.stdout.write(`kills: ${JSON.stringify(figures)}\n`)
   expect(faults).toEqual([])

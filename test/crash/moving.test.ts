@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { inTrial, sleep, type Trial, trialProject } from '@agent-relay/prove/harness/processes'
 import { callOnce, type Frame } from '@agent-relay/prove/harness/raw'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { PostgresCluster } from '../../packages/relay/src/cluster/postgres/postgres-cluster.ts'
 import { ClusterFile, SharedFile } from '../../packages/relay/src/machine/cluster-file.ts'
 import { Store } from '../../packages/relay/src/store/store.ts'
@@ -53,7 +53,7 @@ test('a workspace that is shared and taken back, with kills in between, loses no
   timeout: sized(4, 40) * guardMs,
 }, async () => {
   const random = seeded('moving')
-  await inTrial({ relay: ownRelay }, async (scene) => {
+  await inTrial({ relay: installedRelay }, async (scene) => {
     await (await scene.startDaemon()).end('SIGTERM')
     fill(scene.databasePath, messages, 20)
     const address = await world.join('one')

@@ -4,7 +4,7 @@
 import { inTrial, sleep, trialProject } from '@agent-relay/prove/harness/processes'
 import { callOnce, RawConnection } from '@agent-relay/prove/harness/raw'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { ClusterFile } from '../../packages/relay/src/machine/cluster-file.ts'
 import { PostgresServer } from '../../packages/relay/tests/cluster/postgres-server.ts'
 import { guardMs } from '../guard.ts'
@@ -32,7 +32,7 @@ test.runIf(isFull)(
     const random = seeded('outbox')
     const world = await server.cluster('outbox')
     const way = new Way(server.folder)
-    await inTrial({ relay: ownRelay }, async (scene) => {
+    await inTrial({ relay: installedRelay }, async (scene) => {
       scene.onDispose(() => way.end())
       let daemon = await scene.startDaemon()
       const { password = '', ...address } = await world.join('one')

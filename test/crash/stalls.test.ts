@@ -2,7 +2,7 @@
 
 import { stalledReaders, stallReaders } from '@agent-relay/prove/scenarios/stalls'
 import { expect, test } from 'vitest'
-import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { expectNoLeak } from '../guard.ts'
 import { isFull, sized } from '../size.ts'
 
@@ -12,7 +12,7 @@ const why = 'session.stalled'
 test(`stalled readers of ${megabytes} MB`, async () => {
   // The reader that stays away does so for 7 s.
   const readers = isFull ? stalledReaders : stalledReaders.filter((reader) => reader !== 'away')
-  const report = await stallReaders(megabytes, readers, { relay: ownRelay })
+  const report = await stallReaders(megabytes, readers, { relay: installedRelay })
   process.stdout.write(`stalls: ${JSON.stringify(report)}\n`)
   expect(report.missed).toEqual({})
   expect(report.goodbyes).toEqual({ inbox: why, events: why, calls: why, pings: why })

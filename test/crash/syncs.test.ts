@@ -3,7 +3,7 @@
 import { whyNoStrace } from '@agent-relay/prove/harness/strace'
 import { traceAcks } from '@agent-relay/prove/scenarios/syncs'
 import { describe, expect, test } from 'vitest'
-import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { isFull, sized } from '../size.ts'
 import { type FailedSyncReport, failSync } from './scenarios/failed-syncs.ts'
 
@@ -14,7 +14,7 @@ const acks = sized(50, 1_000)
 
 describe.skipIf(reason)('the disk', () => {
   test(`${acks} acknowledgements leave after the sync of their entry`, async () => {
-    const { faults, ...figures } = await traceAcks(acks, { relay: ownRelay })
+    const { faults, ...figures } = await traceAcks(acks, { relay: installedRelay })
     process.stdout.write(`syncs: ${JSON.stringify(figures)}\n`)
     expect(faults).toEqual([])
     expect(figures.acks).toBeGreaterThanOrEqual(acks)

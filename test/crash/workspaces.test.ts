@@ -5,7 +5,7 @@ import { RelayClient } from '@agent-relay/sdk'
 import { socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { type Link, makeIds, socketConnector } from '@agent-relay/sdk/wire'
 import { expect, it } from 'vitest'
-import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { expectNoLeak, guardMs } from '../guard.ts'
 import { sized } from '../size.ts'
 import { until } from '../until.ts'
@@ -55,7 +55,7 @@ async function expectLight(house: House, bareMb: number, when: string): Promise<
 }
 
 it(`${count} workspaces that nobody uses cost a socket each`, { timeout: 7 * guardMs }, () =>
-  inTrial({ relay: ownRelay }, async (scene) => {
+  inTrial({ relay: installedRelay }, async (scene) => {
     const house = await start(scene)
     const none = weight(house)
     console.log(`without workspaces: ${none.descriptors} descriptors, ${none.mb} MB`)
@@ -87,7 +87,7 @@ it(`${count} workspaces that nobody uses cost a socket each`, { timeout: 7 * gua
 )
 
 it('at the limit of descriptors the refusal says so, and what is open goes on', () =>
-  inTrial({ relay: ownRelay }, async (scene) => {
+  inTrial({ relay: installedRelay }, async (scene) => {
     // Node opens many files at once while it loads a program: with fewer the daemon may not come up at all.
     const limit = sized('200', '260')
     const house = await start(scene, limit)
@@ -113,7 +113,7 @@ it('at the limit of descriptors the refusal says so, and what is open goes on', 
   }))
 
 it('killed while some close and others open, nothing acknowledged is lost', { timeout: 3 * guardMs }, () =>
-  inTrial({ relay: ownRelay }, async (scene) => {
+  inTrial({ relay: installedRelay }, async (scene) => {
     const [others, rounds] = [20, sized(1, 3)]
     const acknowledged = new Map<string, number>()
     for (let round = 0; round < rounds; round++) {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { connectClient } from '@agent-relay/prove/harness/clients'
 import { inTrial, sleep } from '@agent-relay/prove/harness/processes'
 import { expect, test } from 'vitest'
-import { ownRelay } from '../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { leaveWork, makeRepository, oursIn, personsWork } from '../../packages/relay/tests/work/repository-world.ts'
 import { guardMs } from '../guard.ts'
 import { sized } from '../size.ts'
@@ -17,7 +17,7 @@ import { seeded } from './harness/seeded.ts'
 const rounds = sized(1, 10)
 
 test(`${rounds} kills under workers in worktrees, and the sweep after each`, async () => {
-  await inTrial({ relay: ownRelay }, async (scene) => {
+  await inTrial({ relay: installedRelay }, async (scene) => {
     const random = seeded('workers in worktrees')
     const repository = realpathSync(mkdtempSync(join(tmpdir(), 'relay-swept-')))
     scene.onDispose(() => rmSync(repository, { recursive: true, force: true }))

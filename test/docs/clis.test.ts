@@ -26,7 +26,7 @@ test.each([
   ],
   [
     'docs/how-to/give-a-contract.md',
-    `With \`--harness\` ${listText(quoted(clisWith('run').map(({ name }) => name)), 'or')} a worker does it`,
+    `With \`--cli\` ${listText(quoted(clisWith('run').map(({ name }) => name)), 'or')} a worker does it`,
   ],
 ])('%s', (path, sentence) => {
   expect(page(path)).toContain(sentence)

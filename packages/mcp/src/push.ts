@@ -27,11 +27,11 @@ export class ResourceSubscriptions {
   add(uri: string): void {
     const resource = resources.find(({ listing }) => listing.uri === uri)
     if (this.#watches.has(uri) || !resource) return
-    const { changedBy: types, concernsAgent = () => true } = resource
+    const { changedBy, concernsAgent = () => true } = resource
     const changed = (event: RelayEvent) => {
       if (concernsAgent(event, this.#client.agentName)) this.#announcer.resourceUpdated(uri)
     }
-    this.#watches.set(uri, types.length === 0 ? { stop() {} } : this.#client.watch({ types }, changed))
+    this.#watches.set(uri, changedBy.length === 0 ? { stop() {} } : this.#client.watch({ types: changedBy }, changed))
   }
 
   remove(uri: string): void {

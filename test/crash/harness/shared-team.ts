@@ -5,7 +5,7 @@ import { type DaemonProcess, Trial, trialProject } from '@agent-relay/prove/harn
 import type { InputOf, OperationName, OutputOf } from '@agent-relay/sdk/protocol'
 import { socketConnector } from '@agent-relay/sdk/wire'
 import { expect } from 'vitest'
-import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { withClient } from '../../../packages/relay/src/cluster/postgres/connection.ts'
 import { ClusterFile } from '../../../packages/relay/src/machine/cluster-file.ts'
 import type { PostgresServer, PostgresWorld } from '../../../packages/relay/tests/cluster/postgres-server.ts'
@@ -35,7 +35,7 @@ export interface Said {
 export class Member {
   readonly name: string
   readonly agent: string
-  readonly scene = new Trial({ relay: ownRelay })
+  readonly scene = new Trial({ relay: installedRelay })
   readonly actor: Actor
   readonly #ground: Ground
   #daemon: DaemonProcess | undefined

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type PromiseName, type Proof, type ProveSize, prove } from '@agent-relay/prove'
 import { environmentWithoutRelay } from '@agent-relay/prove/harness/processes'
-import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 
 export interface Fault {
   /** Below dist/. */
@@ -36,7 +36,7 @@ export class Variant {
 
   /** As the command does it, in a size of the test's own. */
   prove(only: PromiseName[], size: ProveSize, stuckMs: number): Promise<Proof[]> {
-    return prove({ relay: { ...ownRelay, launcher: this.#launcher }, only, size, stuckMs })
+    return prove({ relay: { ...installedRelay, launcher: this.#launcher }, only, size, stuckMs })
   }
 
   /** The command itself. */

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { environmentWithoutRelay, inTrial, sleep, type Trial, trialProject } from '@agent-relay/prove/harness/processes'
 import { callOnce, RawConnection } from '@agent-relay/prove/harness/raw'
-import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { type Backup, readBackup } from '../../../packages/relay/src/daemon/backup.ts'
 import { readBackupDatabase } from '../../../packages/relay/src/daemon/backup-file.ts'
 import { CredentialsFile } from '../../../packages/relay/src/machine/credentials-file.ts'
@@ -35,7 +35,7 @@ export interface CutReport {
 async function command(dataDir: string, args: string[], killMs?: number): Promise<{ code: number | null; ms: number }> {
   const from = performance.now()
   const env = { ...environmentWithoutRelay(), RELAY_DATA_DIR: dataDir, HOME: dataDir }
-  const child = spawn(process.execPath, [ownRelay.launcher, ...args], { env, cwd: dataDir, stdio: 'ignore' })
+  const child = spawn(process.execPath, [installedRelay.launcher, ...args], { env, cwd: dataDir, stdio: 'ignore' })
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   const timer = killMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killMs)
   const code = await ended
@@ -45,7 +45,7 @@ async function command(dataDir: string, args: string[], killMs?: number): Promis
 
 /** Each kill comes at a moment of its own, most of them while it works and not while Node starts. */
 export function killWhileWorking(kills: number, messages: number): Promise<Record<Cut, CutReport>> {
-  return inTrial({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: installedRelay }, async (scene) => {
     const at = await prepared(scene, messages)
     // At once: each works in places of its own.
     const reports = await Promise.all(cuts.map(async (cut) => [cut, await killWhile(cut, kills, scene, at)] as const))
@@ -164,7 +164,7 @@ interface BusyRound {
 
 /** A backup while somebody sends 200 messages a second: it holds all that was acknowledged before it began, and nobody waits for it. */
 export function backUpUnderLoad(messages: number, rounds: number): Promise<BusyReport> {
-  return inTrial({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: installedRelay }, async (scene) => {
     await (await scene.startDaemon()).end('SIGTERM')
     fill(scene.databasePath, messages, 20)
     await scene.startDaemon()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type DaemonProcess, inTrial, sleep, type Trial } from '@agent-relay/prove/harness/processes'
 import { type Frame, RawConnection } from '@agent-relay/prove/harness/raw'
 import { databasesCheck } from '../../../packages/relay/src/cli/commands/doctor/data-directory.ts'
-import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 
 export interface BeginningsReport {
   /** Those that were killed before they answered. */
@@ -16,7 +16,7 @@ export interface BeginningsReport {
 
 /** Each kill comes at a moment of its own, from the start of a beginning to well after its end. */
 export function killWhileBeginning(kills: number): Promise<BeginningsReport> {
-  return inTrial({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: installedRelay }, async (scene) => {
     const faults: string[] = []
     let answered = 0
     let daemon = await scene.startDaemon()
@@ -61,7 +61,7 @@ export interface FullBeginningsReport {
 const sparesKb = [0, 4, 8, 16, 32, 64, 128, 256, 512, 1_024]
 
 export function beginOnFullDisk(through: (dataDir: string) => string[]): Promise<FullBeginningsReport> {
-  return inTrial({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: installedRelay }, async (scene) => {
     const daemon = await scene.startDaemon({ wrapper: through(scene.dataDir), hasOwnFileSystem: true })
     const inside = `/proc/${daemon.pid}/root`
     const faults: string[] = []

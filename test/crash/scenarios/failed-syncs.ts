@@ -13,7 +13,7 @@ import {
   straceArgs,
 } from '@agent-relay/prove/harness/strace'
 import { senderCount, sendUnderLoad } from '@agent-relay/prove/scenarios/syncs'
-import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { guardMs } from '../../guard.ts'
 import { isWithin } from '../../until.ts'
 
@@ -33,7 +33,7 @@ export interface FailedSyncReport {
  * folder of a new log, and goes on if that fails: the log's own syncs do not depend on it.
  */
 export function failSync(failing: number): Promise<FailedSyncReport> {
-  return inTrial({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: installedRelay }, async (scene) => {
     await (await scene.startDaemon()).end('SIGTERM')
     const trace = join(scene.dataDir, 'trace')
     // Which of the two a driver calls depends on how it was compiled.

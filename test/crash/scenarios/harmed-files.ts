@@ -19,7 +19,7 @@ import { fileURLToPath } from 'node:url'
 import { inTrial, sleep, type Trial } from '@agent-relay/prove/harness/processes'
 import type { Random } from '@agent-relay/prove/harness/random'
 import { callOnce, RawConnection } from '@agent-relay/prove/harness/raw'
-import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { readDatabaseFile } from '../../../packages/relay/src/store/database.ts'
 import { checkJournalEnd } from '../../../packages/relay/src/store/journal-end.ts'
 
@@ -67,7 +67,7 @@ export interface HarmReport {
 }
 
 export function harmAfterKills(random: Random, rounds: number): Promise<HarmReport> {
-  return inTrial({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: installedRelay }, async (scene) => {
     const folder = join(scene.dataDir, 'copies')
     const report: HarmReport = { acked: 0, told: 0, whole: 0, faults: [] }
     const acked: string[] = []

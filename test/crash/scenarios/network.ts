@@ -6,7 +6,7 @@ import { inTrial, sleep } from '@agent-relay/prove/harness/processes'
 import { RawConnection } from '@agent-relay/prove/harness/raw'
 import { Witness, type WitnessReport } from '@agent-relay/prove/harness/witness'
 import { sendMutatedFrames } from '@agent-relay/prove/scenarios/fuzz'
-import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { until } from '../../until.ts'
 import { seeded } from '../harness/seeded.ts'
 import { type Abandoned, abandonSessions } from './abandoned.ts'
@@ -44,7 +44,7 @@ export const descriptorsMoreMax = 80
 const keptMax = 1_200
 
 export function hostileNetwork(sizes: NetworkSizes): Promise<NetworkReport> {
-  return inTrial({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: installedRelay }, async (scene) => {
     const random = seeded('hostile network')
     const daemon = await scene.startDaemon({ hasHttp: true })
     const witness = await Witness.start(scene)

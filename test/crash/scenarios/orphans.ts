@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connectClient } from '@agent-relay/prove/harness/clients'
 import { inTrial } from '@agent-relay/prove/harness/processes'
-import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { isAlive } from '../../is-alive.ts'
 import { until } from '../../until.ts'
 
@@ -20,7 +20,7 @@ export interface OrphanFigures {
 }
 
 export function killWithWorkers(parents: string[], each: number): Promise<OrphanFigures> {
-  return inTrial({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: installedRelay }, async (scene) => {
     const first = await scene.startDaemon()
     const log = join(scene.dataDir, 'pids')
     const pids = () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').map(Number) : [])

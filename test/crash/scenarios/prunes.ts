@@ -7,7 +7,7 @@ import { inTrial, sleep, type Trial, trialProject } from '@agent-relay/prove/har
 import { RawConnection } from '@agent-relay/prove/harness/raw'
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { makeIds } from '@agent-relay/sdk/wire'
-import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { freeClosedFiles } from '../../../packages/relay/src/store/database.ts'
 import { copyDatabase } from '../../../packages/relay/src/store/snapshot.ts'
 import { checkSoundness } from '../../../packages/relay/src/store/soundness.ts'
@@ -126,7 +126,7 @@ export interface KillReport {
 }
 
 export function killWhilePruning(kills: number, messages: number): Promise<KillReport> {
-  return inTrial({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: installedRelay }, async (scene) => {
     const kept = await prepared(scene, messages)
     const before = allOf(scene.databasePath)
     const report: KillReport = { kills, cutOff: 0, inTheMidst: 0, faults: [] }
@@ -204,7 +204,7 @@ export interface BusyPrune {
 
 /** A pruning while somebody sends 200 messages a second, and somebody else asks. */
 export function pruneUnderLoad(messages: number, rounds: number): Promise<BusyPrune> {
-  return inTrial({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: installedRelay }, async (scene) => {
     const kept = await prepared(scene, messages)
     const report: BusyPrune = { events: 0, pruneMs: 0, sent: 0, rounds: [] }
     for (let round = 0; round < rounds; round++) {

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { type DaemonProcess, inTrial, sleep, type Trial } from '@agent-relay/prove/harness/processes'
 import { type Frame, RawConnection } from '@agent-relay/prove/harness/raw'
-import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { fill, overseer, recluse, roomOf, smallRoom } from '../harness/million.ts'
 
 /** From one call of another session to the next; how soon somebody leaves, and how long the daemon is watched then. */
@@ -49,7 +49,7 @@ const asked: Record<string, Ask> = {
 }
 
 export function reads(messages: number, conversations: number, ms: number): Promise<ReadReport> {
-  return inTrial({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: installedRelay }, async (scene) => {
     await (await scene.startDaemon()).end('SIGTERM')
     const from = performance.now()
     fill(scene.databasePath, messages, conversations)

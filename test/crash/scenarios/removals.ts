@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { MessageHistory, readStored } from '@agent-relay/prove/harness/history'
 import { inTrial, sleep, type Trial } from '@agent-relay/prove/harness/processes'
 import { senderCount, sendUnderLoad } from '@agent-relay/prove/scenarios/syncs'
-import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { guardMs } from '../../guard.ts'
 import { isWithin, until } from '../../until.ts'
 
@@ -26,7 +26,7 @@ export interface RemovalReport {
 const logBytes = 1_000 * 4_096
 
 export function takeAway(removal: Removal, afterMs: number): Promise<RemovalReport> {
-  return inTrial({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: installedRelay }, async (scene) => {
     const daemon = await scene.startDaemon()
     const history = new MessageHistory()
     const kept = keep(scene)

@@ -2,7 +2,7 @@
 
 import { connect } from 'node:net'
 import { type DaemonProcess, inTrial, type Trial } from '@agent-relay/prove/harness/processes'
-import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { RawHttp } from '../harness/raw-http.ts'
 
 export interface SoakReport {
@@ -31,7 +31,7 @@ const rpc = (id: number | undefined, method: string, params: object = {}) =>
   JSON.stringify({ jsonrpc: '2.0', id, method, params })
 
 export function soak(count: number): Promise<SoakReport> {
-  return inTrial({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: installedRelay }, async (scene) => {
     const daemon = await scene.startDaemon({ hasHttp: true })
     const failures: string[] = []
     const looks: { rssMb: number; descriptors: number }[] = []

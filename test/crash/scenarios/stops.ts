@@ -5,7 +5,7 @@ import { MessageHistory, messageBody, readStored } from '@agent-relay/prove/harn
 import { inTrial } from '@agent-relay/prove/harness/processes'
 import { RawConnection } from '@agent-relay/prove/harness/raw'
 import { limits } from '@agent-relay/sdk/wire'
-import { ownRelay } from '../../../packages/relay/src/cli/own-relay.ts'
+import { installedRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { guardMs } from '../../guard.ts'
 
 export interface StopReport {
@@ -26,7 +26,7 @@ const connections = 10
 
 /** `waiting` of the requests wait for a reply that never comes: they must not hold up the end. */
 export function stopWithCallsInFlight(inFlight: number, waiting: number): Promise<StopReport> {
-  return inTrial({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: installedRelay }, async (scene) => {
     const daemon = await scene.startDaemon()
     const history = new MessageHistory()
     const receiver = await RawConnection.connectAs(scene.socketPath, 'to')
@@ -76,7 +76,7 @@ export interface SessionsReport {
 }
 
 export function connectAtOnce(sessions: number): Promise<SessionsReport> {
-  return inTrial({ relay: ownRelay }, async (scene) => {
+  return inTrial({ relay: installedRelay }, async (scene) => {
     const daemon = await scene.startDaemon()
     const from = performance.now()
     const raws = await Promise.all(

@@ -120,6 +120,24 @@ export async function findWorkspaces(): Promise<void> {
   change({ workspaces, faults })
 }
 
+/** What happens in a workspace, without its contents. */
+export interface WorkspaceGlance {
+  name: string
+  /** Whether nobody uses the workspace, so that the daemon has closed its database. */
+  atRest?: boolean
+  /** The agents that are connected, without people. */
+  agents: readonly string[]
+  /** How many things wait for the person. */
+  needs: number
+}
+
+/** Requests what happens in all workspaces of this login; undefined while the daemon does not answer. */
+export async function findOverview(): Promise<readonly WorkspaceGlance[] | undefined> {
+  if (connection.value.phase !== 'up') return undefined
+  const answer = await fetch(`/overview${inWorkspace('?')}`, { headers }).catch(() => undefined)
+  return answer?.ok ? (await answer.json()).workspaces : undefined
+}
+
 async function open(after?: RelayError): Promise<void> {
   for (;;) {
     const answer = await session()

@@ -9,15 +9,17 @@ import { previewOf } from '../parts/markdown-tree.ts'
 import { saying } from '../parts/needs.tsx'
 import { Ago } from '../parts/time.tsx'
 import { useCell } from '../store/cell.ts'
+import type { WorkspaceGlance } from '../store/connection.ts'
 import { conversationOf } from '../store/conversations.ts'
-import { everywhere, followEverywhere, type OtherWorkspace } from '../store/everywhere.ts'
+import { followEverywhere, needsElsewhere, overview } from '../store/everywhere.ts'
 import { pathOf } from '../store/own-place.ts'
 import { linkTo } from '../store/page-address.ts'
 import './everywhere.css'
 
 export default function Everywhere() {
   useEffect(() => followEverywhere(), [])
-  const all = useCell(everywhere)
+  // First those in which something waits, then those in use: many workspaces are calm most of the time.
+  const all = useCell(overview).toSorted((a, b) => rankOf(a) - rankOf(b))
   return (
     <div className="everywhere">
       <h1 className="title">All workspaces</h1>
@@ -29,31 +31,37 @@ export default function Everywhere() {
   )
 }
 
-function One({ workspace: { name, present, needs, more, why } }: { workspace: OtherWorkspace }) {
-  const count = needs.length + more
-  const isCalm = present !== undefined && count === 0
+const rankOf = ({ needs, agents }: WorkspaceGlance): number => (needs > 0 ? 0 : agents.length > 0 ? 1 : 2)
+
+function One({ workspace: { name, atRest, agents, needs: count } }: { workspace: WorkspaceGlance }) {
+  const { needs = [], more = 0, why } = useCell(needsElsewhere).get(name) ?? {}
+  const unlisted = atRest ? count : more
+  const address = `${pathOf(name)}${linkTo('now')}`
   return (
     <section aria-label={name}>
       <div className="bar section-head">
         <h2>
-          <a data-item href={`${pathOf(name)}${linkTo('now')}`}>
+          <a data-item href={address}>
             {name}
           </a>
         </h2>
         <Count value={count} label="need you" />
-        {present !== undefined && (
-          <span className="muted small num">
-            {present} agent{present === 1 ? '' : 's'} here
-          </span>
-        )}
+        <span className="muted small num">
+          {atRest ? 'at rest' : `${agents.length} agent${agents.length === 1 ? '' : 's'} here`}
+        </span>
       </div>
       <Failure text={why} />
-      {isCalm && <p className="calm-note muted">Nothing waits for you.</p>}
+      {count === 0 && <p className="calm-note muted">Nothing waits for you.</p>}
       <ul className="needs">
         {needs.map((need) => (
           <Row key={need.key} workspace={name} need={need} />
         ))}
       </ul>
+      {unlisted > 0 && (
+        <a data-item className="link" href={address}>
+          {unlisted} {atRest ? (unlisted === 1 ? 'thing waits' : 'things wait') : 'more'} for you in {name}
+        </a>
+      )}
     </section>
   )
 }

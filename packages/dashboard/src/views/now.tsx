@@ -3,6 +3,7 @@
 import { type Conversation, cleanLine } from '@agent-relay/sdk/internal/page'
 import { memo, useMemo, useState } from 'react'
 import { Count, Empty, Face, Failure, Kind, State } from '../parts/bits.tsx'
+import { Elsewhere } from '../parts/elsewhere.tsx'
 import { Faults } from '../parts/faults.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { InHand } from '../parts/in-hand.tsx'
@@ -16,6 +17,7 @@ import { WorkerTools } from '../parts/worker-tools.tsx'
 import { useCell } from '../store/cell.ts'
 import { connection, playDemo } from '../store/connection.ts'
 import { conversations, titleOf } from '../store/conversations.ts'
+import { busyElsewhere, overview } from '../store/everywhere.ts'
 import {
   type Branch,
   fleet,
@@ -36,6 +38,7 @@ export default function Now() {
         <h1 className="title">Now</h1>
         <Faults />
         <Needs />
+        <Elsewhere />
         <Agents />
         <Machines />
         <InHand />
@@ -104,17 +107,19 @@ function Agents() {
 
 /** First steps for a newcomer, shown while the workspace has no agents. */
 function Welcome() {
-  const { hasDemo } = useCell(connection)
+  const { hasDemo, workspace } = useCell(connection)
+  const isBusyElsewhere = busyElsewhere(useCell(overview)).some(({ agents }) => agents.length > 0)
   const [why, setWhy] = useState<string>()
   const demo = (): void => void playDemo().catch((error) => setWhy(error.message))
   return (
     <>
       <Empty
-        title="No agent has come yet"
+        title={isBusyElsewhere ? `No agent has come to ${workspace} yet` : 'No agent has come yet'}
         command="agent-relay mcp install"
         other={hasDemo ? undefined : 'agent-relay demo'}
       >
-        This command connects your editors and CLIs. {!hasDemo && 'The second shows the relay at work without any.'}
+        {isBusyElsewhere && 'Agents are in other workspaces, listed above. '}This command connects your editors and
+        CLIs. {!hasDemo && 'The second shows the relay at work without any.'}
       </Empty>
       <div className="bar welcome-tools">
         {hasDemo && (

@@ -221,7 +221,7 @@ export function AgentRuns({ agent }: { agent: string }) {
   if (!list) return null
   if (!current)
     return (
-      <Empty title={`${agent} has no contract`} command="agent-relay runs start --contract TEXT --harness external">
+      <Empty title={`${agent} has no contract`} command="agent-relay runs start --contract TEXT --cli external">
         A run gives it one.
       </Empty>
     )

@@ -14,8 +14,8 @@ export class DryRunPlan {
   }
 
   /** Adds an edit. `file` is the path as the caller named it. */
-  addEdit(file: string, { path, text: before }: FileSnapshot, after: string | undefined): void {
-    this.#files.set(path, { before, ...this.#files.get(path), file, after })
+  addEdit(file: string, { path, text }: FileSnapshot, after: string | undefined): void {
+    this.#files.set(path, { before: text, ...this.#files.get(path), file, after })
   }
 
   /** Returns all changes of a file as one diff; empty if nothing changes, or if the diff was taken before. */

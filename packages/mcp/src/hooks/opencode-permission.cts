@@ -102,8 +102,8 @@ function shownInput(text: string): object {
 }
 
 /** The request to opencode's own server. */
-function opencodeReply(asks: string, id: string, { choice, words: message, answers = [] }: ApprovalOutcome): object {
-  if (asks === 'permission') return { url: `/permission/${id}/reply`, body: { reply: choice, message } }
+function opencodeReply(asks: string, id: string, { choice, words, answers = [] }: ApprovalOutcome): object {
+  if (asks === 'permission') return { url: `/permission/${id}/reply`, body: { reply: choice, message: words } }
   if (choice === 'reject') return { url: `/question/${id}/reject`, body: {} }
   return { url: `/question/${id}/reply`, body: { answers: answers.map((each) => [each]) } }
 }

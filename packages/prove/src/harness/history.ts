@@ -10,7 +10,7 @@ export interface RecordedSend {
   outcome: 'unknown' | 'acked' | 'refused'
 }
 
-export interface RecordedShow {
+export interface RecordedDelivery {
   by: string
   from: string
   n: number
@@ -28,7 +28,7 @@ export function parseBody(body: string): { from: string; to: string; n: number }
 
 export class MessageHistory {
   readonly sends: RecordedSend[] = []
-  readonly shown: RecordedShow[] = []
+  readonly shown: RecordedDelivery[] = []
   readonly #numbers = new Map<string, number>()
 
   /** Records a send before the message is sent; the outcome is `unknown` until the caller sets it. */

@@ -93,15 +93,15 @@ class Load {
 
   static async start(scene: Trial, history: MessageHistory, random: Random): Promise<Load> {
     const load = new Load(scene, history, random)
-    const { errors: faults } = load
+    const { errors } = load
     for (let i = 0; i < pairs; i++) {
-      const client = await connectClient(scene, `to-${i}`, { limits: quickReconnect, faults })
+      const client = await connectClient(scene, `to-${i}`, { limits: quickReconnect, faults: errors })
       load.#receivers.push(new Receiver(client, history))
     }
     for (let i = 0; i < pairs; i++) {
       const client = await connectClient(scene, `from-${i}`, {
         limits: i % 4 === 0 ? withoutRepeats : quickReconnect,
-        faults,
+        faults: errors,
       })
       load.#senders.push({ client, done: load.#send(client) })
     }

@@ -166,7 +166,7 @@ export async function register(
   workspace: WorkspaceCore,
   session: Session,
   { token, ...profile }: ParsedInputOf<'agent.register'>,
-  { proof, tokenUntil, isNameGiven: isGiven = false }: Registration = {},
+  { proof, tokenUntil, isNameGiven = false }: Registration = {},
 ): Promise<OutputOf<'agent.register'>> {
   const { engine, sessions } = workspace
   const isAnother = session.agent !== undefined && session.agent !== profile.name
@@ -212,9 +212,9 @@ export async function register(
     refuseRevoked(session)
     const { agent, id, issued, because } = reply.outcome as RegisterOutcome
     // The session may have chosen a name while the name that it was given was being stored: its own choice stays.
-    if (isGiven && session.agent !== profile.name) return { agent, id }
+    if (isNameGiven && session.agent !== profile.name) return { agent, id }
     sessions.bind(session, agent)
-    if (isGiven) sessions.markNameGiven(session)
+    if (isNameGiven) sessions.markNameGiven(session)
     if (session.standing.kind === 'model' && session.isResumed) await restoreHeldMessages(workspace, session, agent)
     return { agent, id, ...(issued ? { token: fresh } : {}), ...(because === undefined ? {} : { because }) }
   })
@@ -266,16 +266,16 @@ export function refuseRevoked({ ended }: Session): void {
  * Runs registrations of one name family (`Ada`, `Ada-2`, …) one after another: the second is decided when the first is bound to its session and counts as live.
  */
 async function afterSameFamily<T>(
-  { sessions: { registrations: registering } }: WorkspaceCore,
+  { sessions: { registrations } }: WorkspaceCore,
   name: string,
   work: () => Promise<T>,
 ): Promise<T> {
   const family = name.replace(/-\d+$/, '')
-  const mine = (registering.get(family) ?? Promise.resolve()).then(work, work)
-  registering.set(family, mine)
+  const mine = (registrations.get(family) ?? Promise.resolve()).then(work, work)
+  registrations.set(family, mine)
   try {
     return await mine
   } finally {
-    if (registering.get(family) === mine) registering.delete(family)
+    if (registrations.get(family) === mine) registrations.delete(family)
   }
 }

@@ -19,8 +19,8 @@ export const singleMachineSharing: Sharing = {
   machine: undefined,
   allows: async () => false,
   machines: async () => [],
-  open: ({ localWorld: here, ...parts }) => ({
-    engine: new LocalEngine({ ...parts, world: here }),
+  open: ({ localWorld, ...parts }) => ({
+    engine: new LocalEngine({ ...parts, world: localWorld }),
     otherMachines: noOtherMachines,
     serve: () => {},
   }),

@@ -6,7 +6,7 @@ export const talkCommands: CatalogRow[] = [
   {
     name: 'send',
     args: '<to> <message>',
-    text: 'send a message to an agent, several (Ann,Bob), #channel, * or workspace:name; - reads it from stdin',
+    text: 'send a message to an agent, a channel or everyone',
     load: async () => (await import('./commands/messages/send.ts')).send,
   },
   {
@@ -35,7 +35,7 @@ export const talkCommands: CatalogRow[] = [
   {
     name: 'events',
     alias: 'event',
-    text: 'what has happened: the newest events, or those after a number; --follow goes on',
+    text: 'what has happened: the newest events, or those after a number',
     load: async () => (await import('./commands/events.ts')).events,
   },
   {
@@ -75,7 +75,7 @@ export const agentCommands: CatalogRow[] = [
   {
     name: 'agents',
     alias: 'agent',
-    text: 'list agents; for the holder of the workspace key: revoke, retire',
+    text: 'for the holder of the workspace key: revoke, retire; alone, the same as who',
     isGroup: true,
     load: async () => (await import('./commands/agents.ts')).agents,
   },
@@ -89,7 +89,7 @@ export const agentCommands: CatalogRow[] = [
   {
     name: 'spawn',
     args: '<name> [args...]',
-    text: 'start an agent CLI as a worker; arguments after -- are passed to it',
+    text: 'start an agent CLI as a worker',
     load: async () => (await import('./commands/workers/workers.ts')).spawn,
   },
   {
@@ -101,7 +101,7 @@ export const agentCommands: CatalogRow[] = [
   {
     name: 'attach',
     args: '<name>',
-    text: "see a worker's terminal and type into it; Ctrl-] leaves it running",
+    text: "see a worker's terminal and type into it",
     load: async () => (await import('./commands/workers/terminal.ts')).attach,
   },
   {
@@ -173,7 +173,7 @@ export const workCommands: CatalogRow[] = [
   {
     name: 'needs',
     alias: 'need',
-    text: 'what waits for you: approvals, questions, messages, blocked and failed workers: list, dismiss',
+    text: 'what waits for you: approvals, questions, failures',
     isGroup: true,
     load: async () => (await import('./commands/needs.ts')).needs,
   },

@@ -7,7 +7,7 @@ import type { CatalogRow, NamedCommand } from './command.ts'
 const workspaceCommands: CatalogRow[] = [
   {
     name: 'up',
-    text: 'run the relay here, in the foreground, and show each message',
+    text: 'run the relay in this terminal, and show each message',
     load: async () => (await import('./commands/daemon/up.ts')).up,
   },
   {
@@ -37,7 +37,7 @@ const workspaceCommands: CatalogRow[] = [
   },
   {
     name: 'dashboard',
-    text: 'open the page that shows every agent, message and terminal',
+    text: 'open the page: every agent, message and terminal',
     load: async () => (await import('./commands/dashboard.ts')).dashboard,
   },
   {
@@ -50,7 +50,7 @@ const workspaceCommands: CatalogRow[] = [
 const setUpCommands: CatalogRow[] = [
   {
     name: 'setup',
-    text: 'make this directory a workspace and connect your editors and CLIs',
+    text: 'make this directory a workspace and connect your CLIs',
     load: async () => (await import('./commands/mcp/setup.ts')).setup,
   },
   {
@@ -88,7 +88,7 @@ const careCommands: CatalogRow[] = [
   },
   {
     name: 'doctor',
-    text: 'look for what is wrong with this installation, and say how to fix it',
+    text: 'look for what is wrong here, and say how to fix it',
     load: async () => (await import('./commands/doctor/doctor.ts')).doctor,
   },
   {
@@ -97,6 +97,9 @@ const careCommands: CatalogRow[] = [
     load: async () => (await import('./commands/prove.ts')).prove,
   },
 ]
+
+/** The ten commands that `agent-relay --help` shows, in this order: they make up a person's day. `help all` shows every command. */
+export const dailyCommands = ['setup', 'up', 'dashboard', 'spawn', 'attach', 'who', 'send', 'tail', 'needs', 'doctor']
 
 /** All groups in the order of the help. Every noun works in singular and plural, and lists what there is when it stands alone. */
 export const commandGroups: { title: string; rows: CatalogRow[]; isForAgents?: boolean }[] = [

@@ -1,10 +1,10 @@
 // The entry point: builds commander's commands from the catalog, runs the one that was asked for, and turns a failure into a text and an exit code.
 
 import { type Env, workingDirectory } from '@agent-relay/sdk/internal/discover'
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander'
 import { nearestNames } from '../core/nearest.ts'
 import { version } from '../machine/version.ts'
-import { commandCatalog, commandGroups, loadCommand } from './catalog.ts'
+import { commandCatalog, commandGroups, dailyCommands, loadCommand } from './catalog.ts'
 import { type CliOption, type CommandContext, type CommandSummary, exitCodes, type NamedCommand } from './command.ts'
 import { endWithReader } from './ending.ts'
 import type { CommandFailure } from './exit.ts'
@@ -110,6 +110,8 @@ async function buildProgram(
   say: (text: string) => void,
   act: RunNamed,
 ): Promise<Command> {
+  const [first, second] = argv.slice(2).filter((word) => !word.startsWith('-'))
+  const showsAll = first === 'help' && second === 'all'
   const root = new Command('agent-relay')
     .description('AI coding agents on one machine talk to each other.')
     .version(version, '-V, --version', 'print the version')
@@ -120,34 +122,50 @@ async function buildProgram(
       writeOut: (text) => stdout.write(asTyped(text, env)),
       writeErr: say,
     })
-    .showHelpAfterError('(see: agent-relay --help)')
+    .showHelpAfterError('(see: agent-relay help all)')
     .addHelpText(
       'after',
-      examplesText(['agent-relay up', 'agent-relay send Bob "Can you take the parser?"', 'agent-relay inbox']),
+      examplesText([
+        'agent-relay setup',
+        'agent-relay spawn Fixer --task "Fix the failing test"',
+        'agent-relay send Fixer "Look at the parser, too"',
+      ]),
     )
-  const [first, second] = argv.slice(2).filter((word) => !word.startsWith('-'))
+    .addHelpText('after', '\nEvery command: agent-relay help all\nOne command:   agent-relay help send')
+  root.configureHelp({ formatHelp: (command, help) => formatHelp(command, help, command === root && !showsAll) })
   const asked = first === 'help' ? second : first
   for (const { title, rows } of commandGroups) {
     for (const row of rows) {
       const command = row.name === asked ? buildCommand(await loadCommand(row), root, act) : summaryCommand(row, root)
-      root.addCommand(command.helpGroup(`${title}:`), { hidden: row.isHidden })
+      root.addCommand(command.helpGroup(showsAll ? `${title}:` : 'The commands of a day:'), { hidden: row.isHidden })
     }
   }
   return root.addCommand(helpCommand(root).helpGroup('Care:'))
+}
+
+/** The help of a command as commander formats it. The first help lists ten commands; all others run, and are suggested, but stand in `help all`. */
+function formatHelp(command: Command, help: Help, isDaily: boolean): string {
+  const findDaily = (name: string) => command.commands.find((each) => each.name() === name) ?? []
+  if (isDaily) help.visibleCommands = () => dailyCommands.flatMap(findDaily)
+  help.subcommandTerm = (each) => Help.prototype.subcommandTerm.call(help, each).replace(' [options]', '')
+  return Help.prototype.formatHelp.call(help, command, help)
 }
 
 /** The `help` command. Commander's own takes only one word: `help mcp install` would show the help of `mcp`. */
 function helpCommand(root: Command): Command {
   return root
     .createCommand('help')
-    .description('show the help of a command')
+    .description('show the help of a command, or with the word all every command')
     .argument('[command...]')
     .copyInheritedSettings(root)
     .helpOption('-h, --help', 'show this help')
-    .addHelpText('after', examplesText(['agent-relay help send', 'agent-relay help mcp install']))
+    .addHelpText(
+      'after',
+      examplesText(['agent-relay help all', 'agent-relay help send', 'agent-relay help mcp install']),
+    )
     .action((words: string[]) => {
       let command = root
-      for (const word of words) {
+      for (const word of words[0] === 'all' ? [] : words) {
         const next = command.commands.find((each) => each.name() === word)
         if (!next) command.error(`error: unknown command '${word}'`)
         else command = next
@@ -200,13 +218,13 @@ function buildCommand(
 async function run(
   command: Command,
   named: NamedCommand,
-  { stdout, stderr, env, cwd, passedArgs: passed }: CommandShell & Pick<CommandContext, 'passedArgs'>,
+  { stdout, stderr, env, cwd, passedArgs }: CommandShell & Pick<CommandContext, 'passedArgs'>,
   repeated: Repeated,
 ): Promise<number> {
   // The options of the parent command are included: `lift --port 7400 prompt pm`.
   const options: CommandContext['options'] = command.optsWithGlobals()
   const print = new Printer(stdout, stderr, env, options.json, repeated)
-  return (await named.run?.({ args: command.args, passedArgs: passed, options, print, env, cwd })) ?? 0
+  return (await named.run?.({ args: command.args, passedArgs, options, print, env, cwd })) ?? 0
 }
 
 function optionOf({ flags, text, number, choices, isList, isHidden }: CliOption): Option {

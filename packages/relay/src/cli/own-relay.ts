@@ -3,7 +3,7 @@
 import { Database } from '../store/database.ts'
 import { launcher } from './own-name.ts'
 
-export const ownRelay = { launcher, read }
+export const installedRelay = { launcher, read }
 
 function read(databasePath: string): { bodies: string[]; integrity: string } {
   const database = new Database(databasePath)

@@ -111,15 +111,15 @@ class DecisionsSoFar {
     return draft
   }
 
-  toBatch({ position: known }: Replica): DecidedBatch {
-    return { append: { position: known, reads: this.#reads.keys, drafts: this.drafts }, commands: this.#commands }
+  toBatch({ position }: Replica): DecidedBatch {
+    return { append: { position, reads: this.#reads.keys, drafts: this.drafts }, commands: this.#commands }
   }
 }
 
 /** Whether the draft is a single message, with a fresh id, in a conversation that exists already (its number is above 1). */
-function isPlain({ facts }: EntryDraft, { newId: mint }: Submission<RuleName>): boolean {
+function isPlain({ facts }: EntryDraft, { newId }: Submission<RuleName>): boolean {
   const [fact] = facts
-  return facts.length === 1 && fact?.type === 'message.created' && fact.n > 1 && mint === undefined
+  return facts.length === 1 && fact?.type === 'message.created' && fact.n > 1 && newId === undefined
 }
 
 /** Answers a command whose rule threw an error. The append reads everything, so the fault stands only if the replica was not too old. */
@@ -156,7 +156,7 @@ export function registerFromReplica(
 }
 
 function decideOne(
-  { rule, input, by, cause, session, digest, newId: mint }: Submission<RuleName>,
+  { rule, input, by, cause, session, digest, newId }: Submission<RuleName>,
   { workspace, replica, clock, ids, world }: DecisionContext,
   reads: ReadKeys,
 ): Decision {
@@ -165,7 +165,7 @@ function decideOne(
     input: input as never,
     by,
     at,
-    mint: mint ?? ids(newIdPrefixes[rule] ?? 'a'),
+    mint: newId ?? ids(newIdPrefixes[rule] ?? 'a'),
     session,
     world,
   }

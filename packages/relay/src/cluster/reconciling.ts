@@ -133,14 +133,10 @@ function removeDatabase(path: string): void {
 }
 
 /** Whether the cluster has lost entries that it had acknowledged. */
-export async function isDiverged(
-  workspace: string,
-  journal: ClusterJournal,
-  { position: known }: Replica,
-): Promise<boolean> {
-  const followed = await journal.follow(known, 1)
+export async function isDiverged(workspace: string, journal: ClusterJournal, { position }: Replica): Promise<boolean> {
+  const followed = await journal.follow(position, 1)
   if (followed.kind === 'diverged') return true
-  if (isStopped(followed)) throw new RefusalError(stopRefusal(followed, { workspace, known: known.seq }))
+  if (isStopped(followed)) throw new RefusalError(stopRefusal(followed, { workspace, known: position.seq }))
   return false
 }
 

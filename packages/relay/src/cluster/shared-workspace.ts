@@ -54,8 +54,8 @@ export class SharedWorkspace implements Engine {
     this.#parts = parts
     this.#machine = machine
     this.#otherMachines = otherMachines
-    const { store, hub, clock, ids, localWorld: here, onTrouble } = parts
-    const world = worldWithOtherMachines(here, otherMachines)
+    const { store, hub, clock, ids, localWorld, onTrouble } = parts
+    const world = worldWithOtherMachines(localWorld, otherMachines)
     this.#replica = new Replica(store, hub, ({ seq, machine: other, why }) =>
       onTrouble(new Error(`entry ${seq} of the machine ${other} in "${parts.name}" counts for nothing: ${why}`)),
     )

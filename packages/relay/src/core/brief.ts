@@ -5,7 +5,7 @@
 // nothing sent since as an answer. Nobody in particular owes an answer to a question in a channel or to everybody; needs.ts has those that name a person.
 
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
-import { type AgentBriefed, isWithinBytes, limits, outsideRoutes } from '@agent-relay/sdk/protocol'
+import { type AgentBriefed, isWithinBytes, limits, routesOutsideTools } from '@agent-relay/sdk/protocol'
 import { ago } from './ago.ts'
 import { addressOf, directMembers, isChannel } from './conversations.ts'
 import { isHeldBySession } from './inbox.ts'
@@ -109,7 +109,7 @@ function isJustShown({ at }: BriefReader, receipt: ReceiptRow | undefined): bool
   const { route, offeredAt = 0 } = receipt ?? {}
   // A time in the future was stamped before the clock was set back, and does not count as recent.
   const isJustNow = offeredAt <= at && at - offeredAt < justNowMs
-  return route !== undefined && outsideRoutes.includes(route) && isJustNow
+  return route !== undefined && routesOutsideTools.includes(route) && isJustNow
 }
 
 /** Returns the line about the git worktree in which the agent works; empty for an agent without a worktree of its own. */

@@ -8,7 +8,14 @@
 // hook may be killed between taking a message and showing it. A hook therefore holds the message, by a lease without an offer, until it reports by an
 // offer that it has shown the message.
 
-import { type Fact, heldRoutes, limits, outsideRoutes, type ParsedInputOf, type Route } from '@agent-relay/sdk/protocol'
+import {
+  type Fact,
+  heldRoutes,
+  limits,
+  type ParsedInputOf,
+  type Route,
+  routesOutsideTools,
+} from '@agent-relay/sdk/protocol'
 import { enterChannelFacts, refuseUnknownChannel } from './channels.ts'
 import { isPartyTo } from './sight.ts'
 import type { Steps } from './steps.ts'
@@ -130,7 +137,7 @@ function runBounded<T>(progress: ScanProgress, steps: Steps<T>): T | undefined {
 
 /** Whether the message was shown to the agent outside a tool's answer, as by a hook. Once is enough: otherwise each end of a turn would show it again. */
 function wasShownOutsideTool(receipt: ReceiptRow | undefined): boolean {
-  return receipt?.route !== undefined && outsideRoutes.includes(receipt.route)
+  return receipt?.route !== undefined && routesOutsideTools.includes(receipt.route)
 }
 
 /**

@@ -336,13 +336,13 @@ class ClaudeProgram implements UserProgram {
   }
 
   async give(held: MailWithBrief, { hasOurTools, sendTool }: AnswerPath): Promise<void> {
-    const { messages, briefText: opening } = held
+    const { messages, briefText } = held
     const senders = [...new Set(messages.map(({ from }) => from))]
     this.answerRecipient = senders.length === 1 ? senders[0] : undefined
     const name = senders.length === 1 ? (senders[0] as string) : daemonSenderName
     const way = hasOurTools ? { sendTool } : { peer: this.delivery?.replyAddress }
     const { toolPrefix } = cliOf('claude')
-    const text = injectionText(messages, { toolPrefix, ...way, isBare: true, opening })
+    const text = injectionText(messages, { toolPrefix, ...way, isBare: true, opening: briefText })
     const offered = (route: Route) => {
       this.#options.onTaken()
       return held.markOffered(route)

@@ -78,9 +78,9 @@ class PruneWork {
     this.#workspace = workspace
     this.#finished = finished
     this.#wish = wish
-    const { horizon, throughSeq: through } = finished
+    const { horizon, throughSeq } = finished
     const id = (workspace.store.pruning.pruneRecords().at(-1)?.id ?? 0) + 1
-    this.#prune = { id, at, horizon, through, bytes: 0, messages: 0, events: 0 }
+    this.#prune = { id, at, horizon, through: throughSeq, bytes: 0, messages: 0, events: 0 }
   }
 
   get done(): Omit<PruneResult, 'held'> {

@@ -17,8 +17,8 @@ export interface WantedDirectory {
 }
 
 /** Returns the real path of the program's working directory, or throws a refusal that says the fix. */
-export function allowedDirectory({ dataDir, wanted, defaults: known, within }: WantedDirectory): string {
-  const base = known.find((directory) => directory !== undefined && isAbsolute(directory))
+export function allowedDirectory({ dataDir, wanted, defaults, within }: WantedDirectory): string {
+  const base = defaults.find((directory) => directory !== undefined && isAbsolute(directory))
   if (base === undefined && (wanted === undefined || !isAbsolute(wanted))) throw new RefusalError('directory.required')
   const path = resolve(base ?? '/', wanted ?? '.')
   const directory = realDirectory(path)

@@ -85,12 +85,12 @@ class LoopThread {
   }
 
   async #loop(task: LoopTask, over: AbortSignal, notes: Notes): Promise<string | undefined> {
-    const { run, contract, limits, overFlag: flag } = task
+    const { run, contract, limits, overFlag } = task
     const agent = this.#agentOf(run.id)
     const closing = this.#closing.signal
     // The last check before a request to the model leaves: no request may leave once the run is over.
     const model = await openModel(task.model, (input, init) => {
-      if (Atomics.load(flag, 0) === 1) throw new Error('the run is over')
+      if (Atomics.load(overFlag, 0) === 1) throw new Error('the run is over')
       return fetch(input, init)
     })
     const servers = await openProjectServers(task.servers, limits.serverStartMs)

@@ -121,7 +121,7 @@ export interface LoopRunOptions {
 
 /** Carries out one run with the built-in loop. Resolves when the run is over, with a reason if the loop ended by itself. */
 export async function runLoop(options: LoopRunOptions): Promise<string | undefined> {
-  const { ledger, run, env, config, dataDir, openSession: dial, loops, limits, over } = options
+  const { ledger, run, env, config, dataDir, openSession, loops, limits, over } = options
   const model = modelSettings(env, run.model, config)
   if (typeof model === 'string') return model
   const note = (text: string) => ledger.recordOutput(run.id, text)
@@ -129,7 +129,7 @@ export async function runLoop(options: LoopRunOptions): Promise<string | undefin
   const trusted = config?.isTrusted ? config : undefined
   if (config?.settings.mcpServers !== undefined && !trusted)
     note(`${config.path} names MCP servers, but is not trusted: agent-relay trust\n`)
-  const agent = await RunAgent.open(run.id, ledger, dial)
+  const agent = await RunAgent.open(run.id, ledger, openSession)
   if (!agent) return undefined
   try {
     const tools = await relayTools(() => agent.openTurn(), mayStart)

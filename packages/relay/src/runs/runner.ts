@@ -78,7 +78,7 @@ export class Runner {
 
   /** Resolves when the run is no longer carried out, with the reason if nobody asked it to end. */
   async #carryOut(run: RunRow, over: AbortSignal): Promise<string | undefined> {
-    const { ledger, openSession: dial, env, dataDir, settings } = this.#options
+    const { ledger, openSession, env, dataDir, settings } = this.#options
     if (run.harness !== 'loop') return runByWorker(ledger, run, over)
     const config = settings.configFor(run.cwd)
     return runLoop({
@@ -87,7 +87,7 @@ export class Runner {
       env,
       config,
       dataDir,
-      openSession: dial,
+      openSession,
       loops: this.#loops,
       limits: this.#limits,
       over,

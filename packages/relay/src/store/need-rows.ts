@@ -86,8 +86,8 @@ export class NeedRows {
   }
 
   /** Returns messages of others in a pair or group, newest first. */
-  directMessages({ key, afterNumber: above }: ConversationToSearch, agent: string): MessageHead[] {
-    return this.#sql.direct.all(key, above, agent, directMax).map((row) => this.#view.messageHead(row))
+  directMessages({ key, afterNumber }: ConversationToSearch, agent: string): MessageHead[] {
+    return this.#sql.direct.all(key, afterNumber, agent, directMax).map((row) => this.#view.messageHead(row))
   }
 
   /** Returns messages of others above `low` and up to `high` that have the agent's name in them. Reads all bodies in that range. */

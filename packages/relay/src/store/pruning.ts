@@ -173,12 +173,12 @@ export class Pruning {
   }
 
   /** Deletes a slice, inside a transaction, once all of it is kept in an archive or may be lost. */
-  deleteSlice({ prunedFacts: gone, keptFacts: left }: PruningSlice, prune: PruneRecord): void {
-    const stubs = [...left.keys()].map((seq) => [seq, ...(this.#sql.stub.get(seq) as Row)])
+  deleteSlice({ prunedFacts, keptFacts }: PruningSlice, prune: PruneRecord): void {
+    const stubs = [...keptFacts.keys()].map((seq) => [seq, ...(this.#sql.stub.get(seq) as Row)])
     // All entries are deleted before the first is written again, so that emptied pages become free.
-    for (const seq of left.keys()) this.#sql.entryGone.run(seq)
-    for (const stub of stubs) this.#sql.entryLeft.run(...stub, JSON.stringify(left.get(stub[0] as number)))
-    for (const { entry, fact, message, body, payload } of gone) {
+    for (const seq of keptFacts.keys()) this.#sql.entryGone.run(seq)
+    for (const stub of stubs) this.#sql.entryLeft.run(...stub, JSON.stringify(keptFacts.get(stub[0] as number)))
+    for (const { entry, fact, message, body, payload } of prunedFacts) {
       if (message) this.#messageGone(message.seq)
       if (body !== undefined) this.#sql.bodyGone.run(entry.seq)
       if (payload) this.#sql.payloadGone.run(entry.seq)

@@ -126,10 +126,10 @@ async function answerCall(dispatch: Dispatch, session: Session, call: ApiCall): 
       why: `an id is 1 to ${limits.idCharsMax} characters`,
     })
   const signal = AbortSignal.any([session.ended, abandoned])
-  const { output, handedMessages: handed } = await dispatch.call(session, operation, input, id, signal)
-  if (handed)
+  const { output, handedMessages } = await dispatch.call(session, operation, input, id, signal)
+  if (handedMessages)
     void left.then((hasLeft) =>
-      hasLeft ? dispatch.markReceived(session, handed) : dispatch.releaseLost(session, handed),
+      hasLeft ? dispatch.markReceived(session, handedMessages) : dispatch.releaseLost(session, handedMessages),
     )
   return { status: 200, body: output as object }
 }

@@ -207,8 +207,9 @@ export class Connection {
     const waiting = mayTakeLong(op, input) ? { id, abort: new AbortController() } : undefined
     if (waiting) this.#waiting.add(waiting)
     try {
-      const { output, handedMessages: handed } = await service.call(op, input, id, waiting?.abort.signal)
-      if (!this.#isOver) this.#write('ACK', id, wording.done(output), handed && (() => service.markReceived?.(handed)))
+      const { output, handedMessages } = await service.call(op, input, id, waiting?.abort.signal)
+      if (!this.#isOver)
+        this.#write('ACK', id, wording.done(output), handedMessages && (() => service.markReceived?.(handedMessages)))
     } catch (error) {
       if (!this.#isOver) this.#refuse(id, toRefusal(error), wording)
     }

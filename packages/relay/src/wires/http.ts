@@ -3,7 +3,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { McpHttpLimits } from '@agent-relay/mcp/http'
-import { limits, type Refusal, refusals } from '@agent-relay/sdk/protocol'
+import { limits, type OutputOf, type Refusal, refusals } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
 import { lacksIpv6, loopbackAddresses } from '../machine/http-port.ts'
 import { isLoopback } from '../machine/loopback.ts'
@@ -50,6 +50,8 @@ export interface HttpOptions {
   isReady(): Promise<boolean>
   /** Plays the demo, in the workspace `here` or in one of its own, and returns the workspace's name. Unset on the port of `agent-relay lift`, which has no demo. */
   playDemo?(here?: string): Promise<string>
+  /** What happens in each workspace, for the person on the page. */
+  overview(): Promise<OutputOf<'workspace.overview'>>
   onFault(error: Error): void
 }
 
@@ -153,11 +155,11 @@ export class HttpWire {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { login, mcpLimits, apiLimits, isLift, playDemo, ownName, onFault } = this.#options
-    this.#app ??= import('./http-app.ts').then(({ createHttpApp: createApp }) => {
+    const { login, mcpLimits, apiLimits, isLift, playDemo, ownName, overview, onFault } = this.#options
+    this.#app ??= import('./http-app.ts').then(({ createHttpApp }) => {
       const connections = this.#connections
-      const page = { callers: this.#callers, connections, login, playDemo, ownName }
-      this.#made = createApp({ ...page, mcpLimits, apiLimits, isLift, onFault })
+      const page = { callers: this.#callers, connections, login, playDemo, ownName, overview }
+      this.#made = createHttpApp({ ...page, mcpLimits, apiLimits, isLift, onFault })
       return this.#made
     })
     try {

@@ -48,8 +48,8 @@ export class InProcessLink implements Link {
     const call = new AbortController()
     this.#calls.set(id, call)
     try {
-      const { output, handedMessages: handed } = await this.#call(op, input, id, call.signal)
-      this.#dispatch.markReceived(this.#session, handed)
+      const { output, handedMessages } = await this.#call(op, input, id, call.signal)
+      this.#dispatch.markReceived(this.#session, handedMessages)
       return output
     } finally {
       this.#calls.delete(id)

@@ -69,7 +69,7 @@ export function defaultToolset({ daemon }: Dispatch): string | undefined {
  */
 export async function openMcpSession(
   dispatch: Dispatch,
-  { isProvisional = false, givenName: given, ...origin }: McpOrigin,
+  { isProvisional = false, givenName, ...origin }: McpOrigin,
   hello: Hello,
   onAgent: (agent: Pick<Welcome, 'agent' | 'token'> & { given?: string }) => void = () => {},
 ): Promise<McpSession> {
@@ -85,7 +85,7 @@ export async function openMcpSession(
     const wanted = agentNameFrom(info?.name)
     const former = takeOverName(workspace, session)
     if (isProvisional && former === undefined) {
-      const name = given ?? wanted.name
+      const name = givenName ?? wanted.name
       const named = giveProvisionalName(workspace, session, { ...wanted, name }, onAgent)
       onAgent({ given: named })
       return client.actsAs({ agent: named })

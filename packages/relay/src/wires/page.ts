@@ -5,6 +5,7 @@ import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import type { OutputOf } from '@agent-relay/sdk/protocol'
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, Hono } from 'hono'
 import { RefusalError } from '../core/refusal-error.ts'
@@ -63,13 +64,14 @@ export interface PageOptions {
   callers: Callers
   connections: PortConnections
   playDemo?(here?: string): Promise<string>
+  overview(): Promise<OutputOf<'workspace.overview'>>
   /** The name under which a person types our commands in any directory. Unset if that is `agent-relay`. */
   ownName?: string
 }
 
-/** Mounts `/` and `/w/NAME/`, which are the page itself, `/assets/*`, `/session`, and, if the daemon has a demo, `/demo`. */
+/** Mounts `/` and `/w/NAME/`, which are the page itself, `/assets/*`, `/session`, `/overview`, and, if the daemon has a demo, `/demo`. */
 export function mountPage(app: Hono<never>, options: PageOptions): void {
-  const { login, callers, connections, playDemo, ownName = 'agent-relay' } = options
+  const { login, callers, connections, playDemo, overview, ownName = 'agent-relay' } = options
   const page = app as unknown as Hono<{ Bindings: HttpBindings }>
   let files: Map<string, PageFile> | undefined
   const serve = async (c: PageContext) => {
@@ -91,6 +93,13 @@ export function mountPage(app: Hono<never>, options: PageOptions): void {
     const hasDemo = isAll && playDemo !== undefined
     const own = { workspace, workspaces, agent: human, isOpen: callers.isOpen, hasDemo, ownName }
     return c.json({ ...own, faults: isAll ? callers.faults() : [] }, 200, guards)
+  })
+  page.get('/overview', async (c) => {
+    const access = await login.find(c.env.incoming, c.req.query('workspace'))
+    if (!access) throw login.loginRefusal()
+    access.release()
+    const { workspaces } = await overview()
+    return c.json({ workspaces: workspaces.filter(({ name }) => access.workspaces.includes(name)) }, 200, guards)
   })
   page.post('/session', async (c) => {
     mustBePage(c)

@@ -58,11 +58,11 @@ export class WebSocketWire {
 
   /** Upgrades a request of the owner's page to WebSocket: the person acts with the rights of the workspace's key, whatever the page says of itself. */
   upgradePage(request: IncomingMessage, socket: Duplex, head: Buffer, access: PageAccess): void {
-    const { dispatch, key, human, isValid: isGood } = access
+    const { dispatch, key, human, isValid } = access
     const handler: ConnectionHandler = {
       hello: async ({ session, calls }: Hello) => {
         // The cookie may have ended after it was checked, and before this page was registered in `#pages`.
-        if (!isGood()) throw new RefusalError('auth.revoked', { why: loggedOut })
+        if (!isValid()) throw new RefusalError('auth.revoked', { why: loggedOut })
         const hello: Hello = { name: human, type: 'human', key, session, calls }
         return wordedForPerson(await dispatch.serve({ door: 'network', kind: 'program', isPage: true }, hello))
       },
@@ -76,7 +76,7 @@ export class WebSocketWire {
 
   /** Closes the connections of pages whose cookie is no longer good, whichever workspace they show. */
   closeLoggedOutPages(): number {
-    const ended = [...this.#pages].filter(([, { isValid: isGood }]) => !isGood())
+    const ended = [...this.#pages].filter(([, { isValid }]) => !isValid())
     for (const [ws] of ended) this.#open.get(ws)?.close('auth.revoked', { why: loggedOut })
     return ended.length
   }

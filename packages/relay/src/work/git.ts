@@ -94,8 +94,8 @@ export class Git {
   /** Names the filters in the repository's own configuration that would give checked-out files other content. */
   async repositoryFilters(directory: string): Promise<string[]> {
     const changing = (await this.#settings(directory)).filter(
-      ({ key, value, userValue: users }) =>
-        /^filter\..*\.(?:smudge|process)$/s.test(key) && !['', 'cat', users].includes(value),
+      ({ key, value, userValue }) =>
+        /^filter\..*\.(?:smudge|process)$/s.test(key) && !['', 'cat', userValue].includes(value),
     )
     return [...new Set(changing.map(({ key }) => key.slice('filter.'.length, key.lastIndexOf('.'))))]
   }
@@ -117,9 +117,9 @@ export class Git {
   /** Returns environment variables that put the user's own filters, or none, in place of the repository's, and switch off hooks that a configuration names. */
   async #guardVariables(directory: string, options: GitOptions): Promise<Record<string, string>> {
     const over = new Map<string, string>()
-    for (const { key, userValue: users } of await this.#settings(directory, options)) {
+    for (const { key, userValue } of await this.#settings(directory, options)) {
       if (key.startsWith('hook.')) over.set(`${key.slice(0, key.lastIndexOf('.'))}.enabled`, 'false')
-      else if (!this.#runsFilters) over.set(key, users)
+      else if (!this.#runsFilters) over.set(key, userValue)
     }
     // GIT_CONFIG_KEY_n and GIT_CONFIG_VALUE_n work like `-c`, except that a name may contain any character.
     const pairs = [...over].flatMap(([key, value], n) => [

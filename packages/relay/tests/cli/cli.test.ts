@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { allCommands } from '../../src/cli/catalog.ts'
+import { allCommands, commandCatalog, dailyCommands } from '../../src/cli/catalog.ts'
 import { ownNameAnywhere } from '../../src/cli/own-name.ts'
 import { World } from './cli-world.ts'
 
@@ -322,10 +322,41 @@ describe('looking', () => {
       stdout: '',
       stderr: "error: unknown command 'lst'\n(Did you mean list?)\n(see: agent-relay channels --help)\n",
     })
-    const help = (await world.run(['--help'])).stdout
-    expect(help.match(/^[A-Z][a-z-]+:$/gm)).toEqual(
+  })
+
+  it('lists the ten commands of a day on one screen, and every command when all are asked for', async () => {
+    const [help, all] = await Promise.all([world.run(['--help']), world.run(['help', 'all'])])
+    expect(help.stdout.match(/^ {2}[a-z]+(?= )/gm)).toEqual(dailyCommands.map((name) => `  ${name}`))
+    const lines = help.stdout.split('\n')
+    expect(lines.length).toBeLessThan(30)
+    expect(lines.filter((line) => line.length > 80)).toEqual([])
+    expect(help.stdout).toContain('Every command: agent-relay help all\n')
+    expect(all.stdout.match(/^[A-Z][a-z-]+:$/gm)).toEqual(
       ['Options', 'Talk', 'Agents', 'Work', 'Workspace', 'Set-up', 'Care', 'Examples'].map((title) => `${title}:`),
     )
+    const shown = commandCatalog.filter(({ isHidden }) => !isHidden)
+    expect(shown.filter(({ name }) => !all.stdout.includes(`\n  ${name} `))).toEqual([])
+  })
+
+  it('older spellings work as before and stand in no help', async () => {
+    const [agents, list, start, events] = await Promise.all([
+      world.run(['agents', 'list']),
+      world.run(['agents', '--help']),
+      world.run(['runs', 'start', '--help']),
+      world.run(['events', '--help']),
+    ])
+    expect(agents).toEqual(await world.run(['who']))
+    expect(list.stdout).not.toMatch(/^ {2}list/m)
+    expect(start.stdout).not.toContain('--harness')
+    expect(events.stdout).not.toContain('--follow')
+  })
+
+  it('tail begins with what has happened since a number', async () => {
+    await send('Bob', 'said before the tail', '--as', 'Alice')
+    const tail = world.start(['tail', '--since', '0', '--type', 'message.created'])
+    await tail.says(/said before the tail/)
+    tail.child.kill('SIGINT')
+    expect(await tail.ended).toMatchObject({ code: 0 })
   })
 
   it('ends quietly when nobody reads any more', async () => {

@@ -102,7 +102,7 @@ test('a daemon killed in mid-run: the next one says that it stopped, and asks no
   await spawnDaemon()
   model.script(() => new Promise(() => {}))
   const { id } = await world.json<{ id: string }>(['runs', 'start', '--contract', 'Take long.'])
-  const external = await world.json<{ id: string }>(['runs', 'start', '--contract', 'x', '--harness', 'external'])
+  const external = await world.json<{ id: string }>(['runs', 'start', '--contract', 'x', '--cli', 'external'])
   await until(() => model.asked.length === 1)
   const { pid } = await world.json<{ pid: number }>(['daemon', 'status'])
   process.kill(pid, 'SIGKILL')

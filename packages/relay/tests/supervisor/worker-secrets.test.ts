@@ -6,7 +6,7 @@ import { connectClient } from '@agent-relay/prove/harness/clients'
 import { inTrial } from '@agent-relay/prove/harness/processes'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { ownRelay } from '../../src/cli/own-relay.ts'
+import { installedRelay } from '../../src/cli/own-relay.ts'
 import { allowedEnvironment, workerEnvironment } from '../../src/supervisor/launching.ts'
 import { scriptedAgent, WorkerWorld } from './worker-world.ts'
 
@@ -92,7 +92,7 @@ test('a canary in the environment, the key and the token are nowhere but where t
 test('no secret is in the log of a daemon', async () => {
   process.env.SOME_SECRET = canary
   try {
-    await inTrial({ relay: ownRelay }, async (scene) => {
+    await inTrial({ relay: installedRelay }, async (scene) => {
       const daemon = await scene.startDaemon()
       const lead = await connectClient(scene, 'Lead')
       const log = join(scene.dataDir, 'agent.log')

@@ -18,7 +18,7 @@ const spawn = (input: object) =>
   world.lead.call('worker.spawn', { name: 'Gus', cli: 'plain', cwd: world.root, ...input } as never)
 
 test('a program that cannot be started is refused, and its name stays free', async () => {
-  await expect(spawn({ cli: 'nope' })).rejects.toThrow('There is no harness "nope". There are scripted, plain')
+  await expect(spawn({ cli: 'nope' })).rejects.toThrow('There is no CLI named "nope" here. There are scripted, plain')
   await expect(spawn({})).rejects.toThrow('plain needs a command to run')
   await expect(spawn({ command: ['no-such-program'] })).rejects.toThrow(
     'no-such-program is not on PATH, as the daemon has it. Give the path of its file',

@@ -3,7 +3,7 @@
 // file.
 
 interface Cli {
-  /** The name that `--cli`, `--editor` and `--harness` take. */
+  /** The name that `--cli` and `--editor` take. */
   readonly name: string
   /** The name that people use. */
   readonly title: string

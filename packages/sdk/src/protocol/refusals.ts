@@ -128,7 +128,7 @@ export const refusals = {
         : `${to} has been away for ${away}; it waits in their inbox.`,
   },
   'wait.cancelled': { ...clashKind, text: () => 'The wait was given up by its caller. The message is stored.' },
-  'cli.unknown': { ...usageKind, text: (d) => `There is no harness "${d.cli}". There are ${list(d.clis)}.` },
+  'cli.unknown': { ...usageKind, text: (d) => `There is no CLI named "${d.cli}" here. There are ${list(d.clis)}.` },
   'cli.not-installed': { ...absentKind, text: (d) => notInstalledText(`${d.program}`, `${d.install}`) },
   'directory.unknown': { ...usageKind, text: (d) => `There is no directory ${d.path}.` },
   'directory.required': { ...usageKind, text: () => 'It is not known where the program should work.' },

@@ -1,7 +1,7 @@
 // Routes, the ways in which a message is put before its reader: their names, what each kind of route means, and how an agent can be reached.
 
 /**
- * All routes. In an answer: of a `tool`, to a program (`take`, `deliver`), or as the reply to a `wait`. Outside of any answer: see `outsideRoutes`. A `hint`
+ * All routes. In an answer: of a `tool`, to a program (`take`, `deliver`), or as the reply to a `wait`. Outside of any answer: see `routesOutsideTools`. A `hint`
  * only told the agent that there is a message.
  */
 export const routes = [
@@ -17,7 +17,7 @@ export const hostRoutes = ['hook', 'rewake', 'http'] as const satisfies readonly
  * Routes that put a message before the agent outside of any answer: by its CLI's hook, by waking its session, by an interface of its CLI (`peer`: as Claude
  * Code's sessions write to each other), or by keystrokes.
  */
-export const outsideRoutes: readonly Route[] = [...hostRoutes, 'app-server', 'acp', 'paste', 'push', 'peer']
+export const routesOutsideTools: readonly Route[] = [...hostRoutes, 'app-server', 'acp', 'paste', 'push', 'peer']
 
 /** How soon a connected agent sees a message: the message wakes it, or waits for its next turn, for its next call, or until it can be reached at all. */
 export const reaches = ['wakes', 'at next turn', 'at next call', 'not now'] as const

@@ -11,8 +11,8 @@ export interface ConnectOptions extends Omit<ClientOptions, 'agentName' | 'agent
   type?: ClientOptions['agentType']
 }
 
-export function toClientOptions<T extends ConnectOptions>({ name: agentName, type: agentType, ...rest }: T) {
-  return { ...rest, agentName, agentType, autoConnect: false }
+export function toClientOptions<T extends ConnectOptions>({ name, type, ...rest }: T) {
+  return { ...rest, agentName: name, agentType: type, autoConnect: false }
 }
 
 /** Connects a client and returns it as a Relay; rejects if no daemon listens, or if the daemon refuses. Afterwards the relay reconnects by itself. */

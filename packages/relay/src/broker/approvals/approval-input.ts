@@ -56,9 +56,9 @@ function cleanLabel(text: string): string {
 }
 
 /** Makes the form of an approval that lists show. */
-export function listedApproval({ isExact, hiddenChars: chars = 0, hiddenLines: lines, ...row }: ApprovalRow): Approval {
+export function listedApproval({ isExact, hiddenChars = 0, hiddenLines, ...row }: ApprovalRow): Approval {
   const { id, agent, vendor, tool, input, directory, machine, choices, questions, at, digest } = row
-  const hidden = isExact ? {} : { hidden: { chars, ...(lines ? { lines } : {}) } }
+  const hidden = isExact ? {} : { hidden: { chars: hiddenChars, ...(hiddenLines ? { lines: hiddenLines } : {}) } }
   const where = { ...(directory === undefined ? {} : { directory }), ...(machine === undefined ? {} : { machine }) }
   return {
     id,

@@ -93,7 +93,7 @@ export class Approvals implements ApprovalQueue {
     let end: (end: ApprovalEnd) => void = () => {}
     const over = new Promise<ApprovalEnd>((resolve) => (end = resolve))
     const isFirst = !this.hasOpen(agent)
-    const live: OpenApproval = { asked, end: end }
+    const live: OpenApproval = { asked, end }
     this.#bySource.set(source, live)
     try {
       const before = this.#findEarlier(input)
@@ -139,13 +139,13 @@ export class Approvals implements ApprovalQueue {
   /** Stops the queue because the workspace is being closed: open approvals stay unanswered, and the next daemon closes them. */
   stop(): void {
     this.#leftoversAlarm?.cancel()
-    for (const { end: over } of this.#bySource.values()) over({ how: 'restart' })
+    for (const { end } of this.#bySource.values()) end({ how: 'restart' })
   }
 
   /** Tells waiting hooks that the daemon stops: they come back to the next daemon, where their approvals are still open. */
   releaseHooks(): void {
     this.#isStopping = true
-    for (const { asked, end: over } of this.#bySource.values()) if (asked.mark !== undefined) over({ how: 'restart' })
+    for (const { asked, end } of this.#bySource.values()) if (asked.mark !== undefined) end({ how: 'restart' })
   }
 
   /** Opens an approval for a hook of the agent's own CLI; when the hook's connection ends, nobody waits for the answer any more. */

@@ -55,7 +55,7 @@ export class Mentions {
 
   *#inChannel(place: ConversationToSearch, reader: string): Steps<MessageNeed[]> {
     const looked = this.#searchedPart(place, reader)
-    const { afterNumber: above, lastN } = place
+    const { afterNumber, lastN } = place
     // Each step stores its progress before another session of the reader may go on.
     while (looked.through < lastN) {
       const high = Math.min(lastN, looked.through + channelMessagesPerStep)
@@ -63,13 +63,13 @@ export class Mentions {
       looked.through = high
       yield
     }
-    while (looked.above > above) {
-      const low = Math.max(above, looked.above - channelMessagesPerStep)
+    while (looked.above > afterNumber) {
+      const low = Math.max(afterNumber, looked.above - channelMessagesPerStep)
       this.#searchPart(place, reader, looked, low, looked.above)
       looked.above = low
       yield
     }
-    const since = [...looked.needsByNumber].filter(([n]) => n > above).sort(([a], [b]) => b - a)
+    const since = [...looked.needsByNumber].filter(([n]) => n > afterNumber).sort(([a], [b]) => b - a)
     return since.flatMap(([n, kind]) => {
       // The message may have been pruned since it was found.
       const head = this.#store.needs.messageAt(place, n)
@@ -80,12 +80,12 @@ export class Mentions {
   #searchPart(
     place: ConversationToSearch,
     reader: string,
-    { needsByNumber: asking }: SearchedPart,
+    { needsByNumber }: SearchedPart,
     low: number,
     high: number,
   ): void {
     for (const named of this.#store.needs.messagesNaming(place, reader, low, high))
-      for (const { head, kind } of this.#needOf(reader, named)) asking.set(head.n, kind)
+      for (const { head, kind } of this.#needOf(reader, named)) needsByNumber.set(head.n, kind)
   }
 
   #needOf(reader: string, head: MessageHead): MessageNeed[] {
@@ -93,7 +93,7 @@ export class Mentions {
     return kind === undefined ? [] : [{ head, kind }]
   }
 
-  #searchedPart({ key, searchedAfter: first, lastN }: ConversationToSearch, reader: string): SearchedPart {
+  #searchedPart({ key, searchedAfter, lastN }: ConversationToSearch, reader: string): SearchedPart {
     const channels = this.#searchedParts.get(reader) ?? new Map<number, SearchedPart>()
     this.#searchedParts.delete(reader)
     this.#searchedParts.set(reader, channels)
@@ -101,10 +101,10 @@ export class Mentions {
     if (this.#searchedParts.size > readersMax) this.#searchedParts.delete(oldest as string)
     const looked = channels.get(key) ?? { above: lastN, through: lastN, needsByNumber: new Map() }
     channels.set(key, looked)
-    if (looked.above < first) {
-      looked.above = first
-      looked.through = Math.max(looked.through, first)
-      for (const n of looked.needsByNumber.keys()) if (n <= first) looked.needsByNumber.delete(n)
+    if (looked.above < searchedAfter) {
+      looked.above = searchedAfter
+      looked.through = Math.max(looked.through, searchedAfter)
+      for (const n of looked.needsByNumber.keys()) if (n <= searchedAfter) looked.needsByNumber.delete(n)
     }
     return looked
   }

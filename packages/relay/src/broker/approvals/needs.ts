@@ -13,6 +13,7 @@ import type { Steps } from '../../core/steps.ts'
 import type { MessageHead, WorkerRow } from '../../core/view.ts'
 import { actorOf, type CallContext, causeOf, type WorkspaceCore } from '../call.ts'
 import { ReadTimeBudget } from '../long-reads.ts'
+import { daemonStanding } from '../sessions/standing.ts'
 import { wantedActionText } from './approval-notice.ts'
 import type { Approvals } from './approvals.ts'
 import type { Mentions } from './mentions.ts'
@@ -51,6 +52,12 @@ export function* listNeeds(
   return { needs: shown, more: found.length - shown.length }
 }
 
+/** Counts what waits for a person, as the person's own session on the page would list it. */
+export function* countNeeds(workspace: NeedsWorkspace, person: string): Steps<number> {
+  const session = { agent: person, standing: daemonStanding }
+  return (yield* findNeeds(workspace, { session, by: person })).length
+}
+
 /**
  * Dismisses needs (things that wait for a person). Accepts only keys of the list, so that the table of dismissed keys does not grow by names that mean nothing.
  * Idempotent.
@@ -71,12 +78,18 @@ export async function dismissNeed(
   return {}
 }
 
-function* findNeeds(workspace: NeedsWorkspace, asking: CallContext): Steps<FoundNeed[]> {
+/** The person who asks, with the rights of the person's session. */
+interface Asker {
+  session: Reader
+  by: string
+}
+
+function* findNeeds(workspace: NeedsWorkspace, asking: Asker): Steps<FoundNeed[]> {
   const told = yield* messageNeeds(workspace, asking)
   return [...approvalNeeds(workspace, asking), ...workerNeeds(workspace, asking), ...told].sort(compareUrgency)
 }
 
-function approvalNeeds({ store: { view } }: NeedsWorkspace, { session }: CallContext): FoundNeed[] {
+function approvalNeeds({ store: { view } }: NeedsWorkspace, { session }: Asker): FoundNeed[] {
   const open = view.approvals.open().filter((row) => sees(view, session, 'approval', row))
   return open.map((row) => ({
     key: needKeys.approval(row.id),
@@ -89,7 +102,7 @@ function approvalNeeds({ store: { view } }: NeedsWorkspace, { session }: CallCon
 }
 
 /** Lists workers that need a person. An agent that waits for an approval is listed with the approvals already, also in the moment after the answer. */
-function workerNeeds(workspace: NeedsWorkspace, { session, by }: CallContext): FoundNeed[] {
+function workerNeeds(workspace: NeedsWorkspace, { session, by }: Asker): FoundNeed[] {
   const { store, workers, approvals, sessions, clock } = workspace
   const { view } = store
   const isAsking = (name: string) => view.approvals.of(name).length > 0 || approvals.hasJustEnded(name)
@@ -117,7 +130,7 @@ function workerNeeds(workspace: NeedsWorkspace, { session, by }: CallContext): F
 }
 
 /** Lists messages to the person that are neither answered nor dismissed, read or not. */
-function* messageNeeds({ store, waits, mentions }: NeedsWorkspace, { session, by }: CallContext): Steps<FoundNeed[]> {
+function* messageNeeds({ store, waits, mentions }: NeedsWorkspace, { session, by }: Asker): Steps<FoundNeed[]> {
   const { view, needs: rows } = store
   const done = rows.dismissed(by)
   const open = yield* findOpenQuestions(view, by, waits.awaitedMessageIds(by))

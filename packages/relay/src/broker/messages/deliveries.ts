@@ -124,19 +124,21 @@ class InboxFollower {
 
   async #take(): Promise<void> {
     this.#isTaking = true
-    const { agent: by, since: after } = this.#inbox
+    const { agent, since } = this.#inbox
     const { ids, store } = this.#parts
     while (this.#isRunning && this.#mustTakeAgain && this.#sink.isReady()) {
       this.#mustTakeAgain = false
-      const input = { route: 'deliver', limit: deliveryBatchMax, uncounted: true, after } as const
-      const submission = { rule: 'inbox.take', input, by, cause: ids('d'), session: this.#inbox.hold } as const
+      const input = { route: 'deliver', limit: deliveryBatchMax, uncounted: true, after: since } as const
+      const submission = { rule: 'inbox.take', input, by: agent, cause: ids('d'), session: this.#inbox.hold } as const
       const reply = await submitTake(this.#parts, submission, this.#stopped.signal)
       // On a full disk the messages wait, and the next attempt tries again. A damaged file stays damaged, so the follower is ended with the reason.
       if ('refusal' in reply && !reply.refusal.retry) throw new RefusalError(reply.refusal)
       if ('refusal' in reply || !this.#isRunning) break
       const { messages, more } = reply.outcome as { messages: string[]; more: number }
       const { queries } = store
-      const found = reply.found ? queries.offeredMessages(reply.found, 'deliver') : queries.inboxMessages(by, messages)
+      const found = reply.found
+        ? queries.offeredMessages(reply.found, 'deliver')
+        : queries.inboxMessages(agent, messages)
       for (const message of found) this.#sink.item(message)
       if (more > 0) this.#mustTakeAgain = true
     }

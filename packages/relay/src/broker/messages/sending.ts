@@ -90,12 +90,13 @@ async function watchAbsence(
   workspace: SendingWorkspace,
   neighbours: SendScope['neighbours'],
   { by, on }: Wait,
-  { conversation, afterN: n }: AwaitedReply,
+  { conversation, afterN }: AwaitedReply,
 ): Promise<WaitLimits['absence']> {
   const address = on === undefined ? undefined : workspaceAddress(on)
   if (!address) {
     const { queries } = workspace.store
-    return () => absenceOfAll(workspace, on === undefined ? queries.recipients({ conversation, n, from: by }) : [on])
+    return () =>
+      absenceOfAll(workspace, on === undefined ? queries.recipients({ conversation, n: afterN, from: by }) : [on])
   }
   const found = await neighbours.visit(address.workspace, (other) => absenceOf(other, address.rest))
   return () => found

@@ -97,8 +97,8 @@ export function describeUnreachable(name: string, { machine, since }: Unreachabl
 
 /** Tells why the agent's program takes no messages now. An agent that has the relay's tools finds the messages at its next call, and is left out. */
 export function findNotReached({ sessions }: Pick<PresenceParts, 'sessions'>, name: string): NotReached[] {
-  const { note: why, isOnlyWay } = sessions.programState(name) ?? {}
-  return why === undefined || !isOnlyWay ? [] : [{ name, why }]
+  const { note, isOnlyWay } = sessions.programState(name) ?? {}
+  return note === undefined || !isOnlyWay ? [] : [{ name, why: note }]
 }
 
 export interface Absence {

@@ -187,10 +187,10 @@ export class Waits {
   }
 
   /** Returns the absence that ends a wait. A sender that expects the agent back waits until the agent has been connected once. */
-  #absence({ since }: Wait, { waitsForReturn: expectsBack, absence }: WaitLimits): Absence | undefined {
+  #absence({ since }: Wait, { waitsForReturn, absence }: WaitLimits): Absence | undefined {
     const found = absence()
     const isSince = found !== undefined && !found.isAtLeast && found.ms <= this.#clock.steady() - since.steady
-    return expectsBack && !isSince ? undefined : found
+    return waitsForReturn && !isSince ? undefined : found
   }
 
   /** Finds the awaited answer as core/answers.ts defines it. The next direct message counts only if one agent alone was asked. */

@@ -25,9 +25,10 @@ function isRevocation({ facts }: Entry): boolean {
   return facts.some(({ type }) => type === 'workspace.key-issued' || type === 'agent.tokens-revoked')
 }
 
-function whyRevoked(store: Store, { shownCredentials: shown }: Session): string | undefined {
-  if (shown.keyHash !== undefined && shown.keyHash !== store.meta('key')) return 'the workspace key was replaced.'
+function whyRevoked(store: Store, { shownCredentials }: Session): string | undefined {
+  if (shownCredentials.keyHash !== undefined && shownCredentials.keyHash !== store.meta('key'))
+    return 'the workspace key was replaced.'
   // Whether a token has expired is not checked here: the next call that shows the token finds out.
   const isKnown = (hash: string) => store.queries.tokenOwner(hash) !== undefined
-  return [...shown.tokenHashes].every(isKnown) ? undefined : "the agent's tokens were revoked."
+  return [...shownCredentials.tokenHashes].every(isKnown) ? undefined : "the agent's tokens were revoked."
 }

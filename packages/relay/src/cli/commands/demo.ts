@@ -66,7 +66,7 @@ async function run(context: CommandContext<DemoOptions>): Promise<void> {
   // Only a person who watches can answer.
   const answerMs = print.isForPerson ? demoAnswerMs : paceMs
   // Imported here because it loads zod, which completion does not need.
-  const { runDemoScript: play } = await import('../../daemon/demo-script.ts')
+  const { runDemoScript } = await import('../../daemon/demo-script.ts')
   try {
     if (!print.isJson) {
       const where = path === undefined ? 'a relay of its own, in memory' : 'the relay that runs here'
@@ -77,7 +77,7 @@ async function run(context: CommandContext<DemoOptions>): Promise<void> {
     const watcher = await connectRelay({ socketPath, key, name: options.here ? loginName() : 'you', type: 'human' })
     try {
       const { seq: since } = await watcher.client.call('workspace.status', {})
-      const playing = play({ socketPath, cast: stage.cast, paceMs, answerMs, signal: ending })
+      const playing = runDemoScript({ socketPath, cast: stage.cast, paceMs, answerMs, signal: ending })
       await showAll(watcher, print, playing, { since, stage, ending })
       if (ending.aborted) return
       const listed = await watcher.events.list({ since: options.here ? since : 0, limit: 500 })

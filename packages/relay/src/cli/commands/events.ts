@@ -10,6 +10,7 @@ import { type CliCommand, type CliOption, type CommandContext, CommandError, exi
 import { withClient } from '../connection.ts'
 import { parseDurationMs } from '../duration.ts'
 import { endingSignal } from '../ending.ts'
+import { followOtherWorkspaces, followsEverything, hereOption } from '../everywhere.ts'
 import { announceDisconnects, followEvents, followForPerson } from '../feed.ts'
 import { eventLine } from '../lines.ts'
 import { limitOption } from '../options.ts'
@@ -22,12 +23,22 @@ const type = {
 } satisfies CliOption
 
 interface TailOptions {
+  since?: string
   type?: string[]
+  here?: boolean
 }
 
 export const tail: CliCommand<TailOptions> = {
-  options: { type },
-  examples: ['agent-relay tail', 'agent-relay tail --type message.created --json'],
+  options: {
+    since: { flags: '--since <when>', text: 'first all after this number, or since then: 10m, 2h, 1d, or a time' },
+    type,
+    here: hereOption,
+  },
+  examples: [
+    'agent-relay tail',
+    'agent-relay tail --here --since 10m',
+    'agent-relay tail --type message.created --json',
+  ],
   run: runTail,
 }
 
@@ -37,10 +48,17 @@ async function runTail(context: CommandContext<TailOptions>): Promise<void> {
   const ending = endingSignal()
   await withClient(context, 'anyone', async ({ client, welcome }) => {
     announceDisconnects(client, print, ending)
-    if (!print.isJson) print.say(`Following ${welcome.workspace}; Ctrl-C ends.`)
+    const { workspace } = welcome
+    const { type: types } = options
+    const since = options.since === undefined ? undefined : await numberSince(client, options.since)
+    // Numbers and times of the past are looked up in one workspace.
+    const isAll = since === undefined && (await followsEverything(context))
+    if (!print.isJson) print.say(`Following ${isAll ? 'all workspaces' : workspace}; Ctrl-C ends.`)
+    if (isAll) void followOtherWorkspaces(context, workspace, types, ending)
     // A person reads a terminal; piped output goes to a program, which gets every event.
-    if (print.isForPerson) return followForPerson(client, options.type, print, ending)
-    await followEvents(client, { types: options.type }, (event) => show(print, event, false), ending)
+    if (print.isForPerson && since === undefined)
+      return followForPerson(client, { types }, print, ending, isAll ? workspace : undefined)
+    await followEvents(client, { since, types }, (event) => show(print, event, false), ending)
   })
 }
 
@@ -67,13 +85,11 @@ export const events: CliCommand<EventsOptions> = {
     type,
     limit: { ...limitOption, text: 'show at most this many (100)' },
     archive: { flags: '--archive', text: 'those that were pruned, for the key holder' },
-    follow: { flags: '--follow', text: 'then go on with what comes, until Ctrl-C; with --since all after that' },
+    follow: { flags: '--follow', text: 'then go on as tail does, with the numbers of the events', isHidden: true },
   },
   examples: [
     'agent-relay events --limit 20',
-    'agent-relay events --type "channel.*" --follow',
-    'agent-relay events --since 10m',
-    'agent-relay events --since 120 --follow --json',
+    'agent-relay events --type "channel.*" --since 10m',
     'agent-relay events --archive --since 0',
   ],
   run: runEvents,

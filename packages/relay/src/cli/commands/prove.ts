@@ -24,15 +24,15 @@ export const prove: CliCommand<ProveOptions> = {
 
 async function run({ options, print }: CommandContext<ProveOptions>): Promise<number> {
   // Imported here because they load the client and SQLite, which completion does not need.
-  const { promiseNames, promises, prove: tryAll } = await import('@agent-relay/prove')
-  const { ownRelay } = await import('../own-relay.ts')
+  const { promiseNames, promises, prove } = await import('@agent-relay/prove')
+  const { installedRelay } = await import('../own-relay.ts')
   const unknown = options.only?.find((name) => !(promiseNames as string[]).includes(name))
   if (unknown !== undefined)
     throw new CommandError(`There is no promise "${unknown}". There are: ${promiseNames.join(', ')}`, exitCodes.usage)
   const ending = endingSignal()
   let doing = ''
-  const proofs = await tryAll({
-    relay: ownRelay,
+  const proofs = await prove({
+    relay: installedRelay,
     only: options.only && promiseNames.filter((name) => options.only?.includes(name)),
     signal: ending,
     onBegin: (name, n, of) => {

@@ -36,7 +36,7 @@ export const conversationFacts: FactRows<
 > = {
   'channel.created': {
     shape: { channel },
-    mayAppend: ({ channel: name }, { view }) => view.lastNumber(name) === undefined,
+    mayAppend: ({ channel }, { view }) => view.lastNumber(channel) === undefined,
     audience: toEveryone,
     changedKeys: channelKeys,
     prunableWhen: 'never',
@@ -59,8 +59,8 @@ export const conversationFacts: FactRows<
   // A channel can be removed only if nothing was said and nobody else has been in it, which any machine can check.
   'channel.removed': {
     shape: { channel },
-    mayAppend: ({ channel: name }, { view, by }) =>
-      name !== generalChannel && view.lastNumber(name) === 0 && view.otherMember(by, name) === undefined,
+    mayAppend: ({ channel }, { view, by }) =>
+      channel !== generalChannel && view.lastNumber(channel) === 0 && view.otherMember(by, channel) === undefined,
     audience: toEveryone,
     changedKeys: channelKeys,
     prunableWhen: 'never',

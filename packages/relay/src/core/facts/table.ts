@@ -57,16 +57,16 @@ export function factTypesForAudience(to: Audience<Fact>['to']): Fact['type'][] {
 /** Whether a reader sees the fact as an event. */
 export function seesFact(view: View, reader: Reader, fact: Fact): boolean {
   if (seesAll(reader)) return true
-  const { audience: seen } = factRowOf(fact)
-  switch (seen.to) {
+  const { audience } = factRowOf(fact)
+  switch (audience.to) {
     case 'holder':
       return false
     case 'everyone':
-      return seen.if?.(view, reader, fact) ?? true
+      return audience.if?.(view, reader, fact) ?? true
     case 'agents':
-      return reader.agent !== undefined && [...seen.agentNames(fact, view)].includes(reader.agent)
+      return reader.agent !== undefined && [...audience.agentNames(fact, view)].includes(reader.agent)
     case 'readers': {
-      const message = view.message(seen.messageId(fact))
+      const message = view.message(audience.messageId(fact))
       return message !== undefined && sees(view, reader, 'message', message)
     }
   }

@@ -215,9 +215,9 @@ export class ClaudeRegistry {
     const key = readForeignFile(keyPath, { bytesMax: recordBytesMax })
     if (!key || !(this.#isFolderPrivate ? isOwnedByUser(key.stats) : isWritableByUserOnly(key.stats)))
       return { why: 'it has no key' }
-    const { peerToken: token, procStart: ofKey } = SessionKey.parse(parseJson(key.bytes.toString('utf8')))
+    const { peerToken, procStart: ofKey } = SessionKey.parse(parseJson(key.bytes.toString('utf8')))
     if (ofKey !== procStart) return { why: 'its key belongs to an earlier process' }
-    return { session: sessionOf(record, token) }
+    return { session: sessionOf(record, peerToken) }
   }
 }
 

@@ -122,9 +122,9 @@ export class CodexProgram implements UserProgram {
     if (!server) return held.release()
     // The conversation counts as busy from here on, so that nothing else begins a turn before this one has ended.
     this.thread.status = { type: 'active' }
-    const { messages, briefText: opening } = held
+    const { messages, briefText } = held
     const way = hasOurTools ? { sendTool } : { lastWordsTo }
-    const text = injectionText(messages, { toolPrefix: cliOf('codex').toolPrefix, ...way, opening })
+    const text = injectionText(messages, { toolPrefix: cliOf('codex').toolPrefix, ...way, opening: briefText })
     const id = randomUUID()
     onTurn(id)
     this.#unansweredTurn = id

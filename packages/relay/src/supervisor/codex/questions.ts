@@ -73,7 +73,7 @@ export class CodexQuestions {
     const what = first && this.#dialogTextOf(first, cwd)
     if (!what) return undefined
     const { id, reply } = first
-    return { identity: `${thread} ${id}`, ...what, answer: async ({ choice: decision }) => reply.result({ decision }) }
+    return { identity: `${thread} ${id}`, ...what, answer: async ({ choice }) => reply.result({ decision: choice }) }
   }
 
   #firstQuestionOf(thread: string): ServerQuestion | undefined {

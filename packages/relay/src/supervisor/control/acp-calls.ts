@@ -27,16 +27,16 @@ export class AcpToolCalls {
   }
 
   /** Merges a message into the known tool call, and returns the whole call. */
-  merge({ toolCallId: id, title, kind, rawInput, content }: ToolCall): AcpToolCall {
-    const before = this.#calls.get(id)
+  merge({ toolCallId, title, kind, rawInput, content }: ToolCall): AcpToolCall {
+    const before = this.#calls.get(toolCallId)
     const isNews = hasContent(rawInput) || hasContent(content)
     const told = Array.isArray(content) ? content.filter((each) => textOf(each) !== this.#directoryLine) : content
     const shownTitle = title ?? before?.title
     const asked = { title: shownTitle, input: rawInput, content: told }
     const input = isNews || !before ? permissionText(asked) : before.input
-    const call = { id, title: shownTitle ?? '', kind: kind ?? before?.kind ?? '', input }
-    this.#calls.delete(id)
-    this.#calls.set(id, { ...call, input: copyBeginning(input, limits.approvalWholeCharsMax + 1) })
+    const call = { id: toolCallId, title: shownTitle ?? '', kind: kind ?? before?.kind ?? '', input }
+    this.#calls.delete(toolCallId)
+    this.#calls.set(toolCallId, { ...call, input: copyBeginning(input, limits.approvalWholeCharsMax + 1) })
     if (this.#calls.size > knownCallsMax) this.#calls.delete(this.#calls.keys().next().value as string)
     return call
   }

@@ -7,6 +7,7 @@ import type { CliCommand, CommandContext } from '../../command.ts'
 import { ownerConnector, workspaceKeyOf } from '../../connection.ts'
 import { nextCommandId } from '../../control-socket.ts'
 import { untilAborted } from '../../ending.ts'
+import { followOtherWorkspaces, followsEverything, hereOption } from '../../everywhere.ts'
 import { announceDisconnects, showMessageFeed } from '../../feed.ts'
 import { ownName } from '../../own-name.ts'
 import { controlAsPerson } from '../../person.ts'
@@ -15,14 +16,18 @@ import { withTilde } from '../../text.ts'
 import { runInForeground, type ServedWorkspace, type UpOptions, upOptions } from './foreground.ts'
 import { newMemoryEnv, shellExportLine } from './starting.ts'
 
-export const up: CliCommand<UpOptions> = {
-  options: upOptions,
-  examples: ['agent-relay up', 'agent-relay up --project frontend', 'agent-relay up --memory'],
+interface FeedOptions extends UpOptions {
+  here?: boolean
+}
+
+export const up: CliCommand<FeedOptions> = {
+  options: { ...upOptions, here: hereOption },
+  examples: ['agent-relay up', 'agent-relay up --here', 'agent-relay up --project frontend', 'agent-relay up --memory'],
   actsForNoAgent: true,
   run,
 }
 
-async function run(context: CommandContext<UpOptions>): Promise<void> {
+async function run(context: CommandContext<FeedOptions>): Promise<void> {
   const env = context.options.memory ? newMemoryEnv(context.env) : context.env
   await runInForeground(context, env, async (served, isOwn, end) => {
     const page = served.url && (await pageLink(env, served.name))
@@ -44,7 +49,7 @@ async function pageLink(env: Env, workspace: string): Promise<string | undefined
 type ShownWorkspace = ServedWorkspace & { page?: string }
 
 async function show(
-  context: CommandContext<UpOptions>,
+  context: CommandContext<FeedOptions>,
   env: Env,
   opened: ShownWorkspace,
   isOwn: boolean,
@@ -71,8 +76,10 @@ async function show(
       isDaemon: isOwn,
     })
   } else if (!options.quiet) void print.line(banner(print, env, opened, isOwn, options.memory === true))
+  const isAll = !options.quiet && !options.memory && (await followsEverything(context))
+  if (isAll) void followOtherWorkspaces(context, opened.name, ['message.created'], end)
   try {
-    await (options.quiet ? untilAborted(end) : showMessageFeed(client, print, end))
+    await (options.quiet ? untilAborted(end) : showMessageFeed(client, print, end, isAll ? opened.name : undefined))
   } finally {
     await client.disconnect()
   }

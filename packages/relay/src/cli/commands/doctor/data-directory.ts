@@ -95,8 +95,8 @@ function checkPrivacy(check: string, path: string, shown: string, mode: number):
 export const daemonCheck: DoctorCheck = async ({ env }) => {
   const link = await tryConnectControl(env)
   if (!link) {
-    const { isDaemonRunning: isRunning } = await import('../../../daemon/inspect.ts')
-    if (isDirectory(dataDir(env)) && isRunning(dataDir(env)))
+    const { isDaemonRunning } = await import('../../../daemon/inspect.ts')
+    if (isDirectory(dataDir(env)) && isDaemonRunning(dataDir(env)))
       return [
         {
           check: 'daemon',
@@ -142,7 +142,7 @@ export const databasesCheck: DoctorCheck = async ({ env }) => {
   const directory = dataDir(env)
   // Imported here because they load the store.
   const { KnownWorkspaces } = await import('../../../daemon/known-workspaces.ts')
-  const { repairCommands: fixesOf, checkSoundness: soundnessOf } = await import('../../../daemon/inspect.ts')
+  const { repairCommands, checkSoundness } = await import('../../../daemon/inspect.ts')
   const place = isDirectory(directory) ? new DataDirectory(directory) : undefined
   const known = place && new KnownWorkspaces(new CredentialsFile(credentialsPath(env)), place)
   const namesIn = () => {
@@ -159,10 +159,10 @@ export const databasesCheck: DoctorCheck = async ({ env }) => {
     const path = place.databasePath(workspace)
     // The known fault is asked for before a database is opened: opening an empty one would delete its log, and a cut log would be put away.
     const refused = faultIn(known, workspace)
-    const why = refused ? String(refused.details.reason) : soundnessOf(path)
+    const why = refused ? String(refused.details.reason) : checkSoundness(path)
     if (why === 'ok') return []
     const text = `the database of workspace ${workspace} is ${refused?.code === 'workspace.lost' ? 'lost' : 'damaged'}: ${why}`
-    const { copy, startOver } = fixesOf(path)
+    const { copy, startOver } = repairCommands(path)
     const recover = refused?.details.recover === undefined ? '' : `with what is left: ${refused.details.recover}   `
     const fix = `${recover}with a copy: ${copy}   or to start over: ${startOver}`
     return [{ check: 'databases', state: 'fault', text, fix }]

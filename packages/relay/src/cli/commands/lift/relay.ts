@@ -116,7 +116,7 @@ export class LiftRelay {
     print.neverBlock()
     reportFailedTasks(onTrouble)
     collectWhenIdle()
-    const [{ Daemon }, { liftRolesOf: rolesOf }] = await Promise.all([
+    const [{ Daemon }, { liftRolesOf }] = await Promise.all([
       import('../../../daemon/daemon.ts'),
       import('../../../daemon/lift-roles.ts'),
     ])
@@ -140,7 +140,7 @@ export class LiftRelay {
       const connect = ownerConnector(entry.socketPath, entry.id ?? '', env)
       const client = new RelayClient({ connect, key, autoConnect: false })
       await client.connect()
-      return new LiftRelay(daemon, dataDir, await rolesOf(daemon, workspace), client, stopped.signal)
+      return new LiftRelay(daemon, dataDir, await liftRolesOf(daemon, workspace), client, stopped.signal)
     } catch (error) {
       await daemon.stop()
       throw error

@@ -48,6 +48,8 @@ export const send: CliCommand<SendOptions> = {
     'agent-relay send Bob "Can you take the parser?"',
     'agent-relay send Bob "Which branch?" --kind question --wait --timeout 60000',
     'agent-relay send Ann,Bob "Lunch" --as kim',
+    'agent-relay send "*" "The build is broken"',
+    'agent-relay send docs:Ann "The API has changed"',
     'agent-relay send Bob "Can you look at the parser?" --queue',
     'agent-relay send Bob "Can you take the parser?" --when-idle',
     'git diff | agent-relay send "#review" -',
@@ -107,10 +109,10 @@ function recipients(text: string): string | string[] {
 }
 
 /** Asks to be told when the recipient is idle. A refusal is only reported, because the message is sent. */
-async function askForNotice(client: RelayClient, { id: message, to }: Sent): Promise<string> {
+async function askForNotice(client: RelayClient, { id, to }: Sent): Promise<string> {
   const agent = String(to)
   try {
-    const { already } = await client.call('notice.ask', { agent, when: 'idle', message })
+    const { already } = await client.call('notice.ask', { agent, when: 'idle', message: id })
     return oneLine(noticeText(agent, 'idle', already))
   } catch (error) {
     return `It is sent, but you are not told when ${oneLine(agent)} is idle: ${oneLine((error as Error).message)}`

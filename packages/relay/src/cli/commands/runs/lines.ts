@@ -19,7 +19,7 @@ const columns: TableColumn[] = [
   { head: 'ID' },
   { head: 'STATUS' },
   { head: 'AGENT', mayShrink: true },
-  { head: 'HARNESS', dropRank: 2 },
+  { head: 'CLI', dropRank: 2 },
   { head: 'STARTED', dropRank: 1 },
   { head: 'TASK', mayShrink: true, dropRank: 3 },
   { head: 'RESULT', mayShrink: true },

@@ -22,6 +22,7 @@ const beginMs = 2 * limits.spawnLiveMs
 interface StartOptions {
   contract?: string
   file?: string
+  cli?: string
   harness?: string
   agent?: string
   model?: string
@@ -36,10 +37,16 @@ export const start: NamedCommand<StartOptions> = {
   options: {
     contract: { flags: '--contract <text>', text: 'what it should do and hand over' },
     file: { flags: '-f, --file <path>', text: 'read it from a file; - reads it from stdin' },
-    harness: {
-      flags: '--harness <name>',
+    cli: {
+      flags: '--cli <name>',
       text: 'what carries it out (loop; without a model, the first CLI on PATH)',
       choices: runHarnesses,
+    },
+    harness: {
+      flags: '--harness <name>',
+      text: 'the older spelling of --cli',
+      choices: runHarnesses,
+      isHidden: true,
     },
     agent: { flags: '--agent <name>', text: 'the agent that carries out an external one' },
     model: { flags: '--model <name>', text: 'the model (else RELAY_MODEL)' },
@@ -49,7 +56,7 @@ export const start: NamedCommand<StartOptions> = {
   },
   examples: [
     'agent-relay runs start --contract "List the flaky tests" --wait',
-    'agent-relay runs start -f contract.md --harness claude --worktree',
+    'agent-relay runs start -f contract.md --cli claude --worktree',
   ],
   run: runStart,
 }
@@ -57,7 +64,7 @@ export const start: NamedCommand<StartOptions> = {
 async function runStart(context: CommandContext<StartOptions>): Promise<void> {
   const { options, print, cwd } = context
   const contract = await contractOf(context)
-  const { harness, model, agent, worktree } = options
+  const { cli: harness = options.harness, model, agent, worktree } = options
   const place = options.cwd === undefined ? cwd : resolve(cwd ?? '/', options.cwd)
   await withClient(context, 'agent', async ({ client }) => {
     const input = { contract, harness: harness as HarnessName | undefined, model, agent, cwd: place, worktree }

@@ -58,9 +58,9 @@ export const spawn: CliCommand<SpawnOptions> = {
 }
 
 async function runSpawn(context: CommandContext<SpawnOptions>): Promise<void> {
-  const { args, passedArgs: passed, options, print, cwd } = context
+  const { args, passedArgs, options, print, cwd } = context
   const [name = '', ...words] = args
-  const rest = words.splice(Math.max(0, words.length - passed.length))
+  const rest = words.splice(Math.max(0, words.length - passedArgs.length))
   refuseStrayWords(words)
   const { cli, command, control } = programOf(options)
   const { model } = options

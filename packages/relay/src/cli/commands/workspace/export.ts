@@ -162,12 +162,15 @@ async function runImport({ args, options, env, print }: CommandContext<{ local?:
   refuseMemoryRelay(env)
   const name = configuredProject('/', env, asked)
   const path = readableFile(file)
-  const { importWorkspace: importFile } = await import('../../../daemon/importing.ts')
+  const { importWorkspace } = await import('../../../daemon/importing.ts')
   const directory = new DataDirectory(dataDir(env))
   await withWorkspacePlacer(env, directory, options, async (place) => {
     if (directory.hasWorkspace(name))
       throw new CommandError(`Workspace ${name} is here already, and nothing is overwritten.`, exitCodes.refused)
-    const { messages, agents, leftOut, ...prepared } = await print.during('reading', importFile(path, name, directory))
+    const { messages, agents, leftOut, ...prepared } = await print.during(
+      'reading',
+      importWorkspace(path, name, directory),
+    )
     await place(name, prepared)
     if (print.isJson) return void (await print.json({ workspace: name, id: prepared.id, messages, agents, leftOut }))
     print.say(`Workspace ${name} is made, with ${countedText(messages, 'message')} of ${countedText(agents, 'agent')}.`)

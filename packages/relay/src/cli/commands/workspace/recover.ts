@@ -41,8 +41,8 @@ async function run({ args, options, env, print }: CommandContext<RecoverOptions>
   }
   print.say(`Workspace ${workspace}: ${goneText(gap)}`)
   if (!options.yes) await confirm(workspace)
-  const { recoverDatabase: recover } = await import('../../../daemon/recovering.ts')
-  const kept = recover(directory, workspace)
+  const { recoverDatabase } = await import('../../../daemon/recovering.ts')
+  const kept = recoverDatabase(directory, workspace)
   const isOpen = await openInDaemon(workspace, env)
   const { expected, found, isLocal } = gap
   const told = ({ seq, at }: { seq: number; at: number }) => ({ seq, ts: new Date(at).toISOString() })

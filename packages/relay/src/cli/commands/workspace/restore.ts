@@ -133,16 +133,12 @@ interface Restoring {
 
 /** Prepares all workspaces before the first one takes its place. A prepared folder that is not placed in the end is removed, because it has a key in it. */
 async function restoreAll(held: Backup, { env, print, options }: Restoring): Promise<RestoreOutcome> {
-  const {
-    isUnusedHome: isBlankHome,
-    isWorkspacePlaced: isPlaced,
-    prepareRestore: prepare,
-  } = await import('../../../daemon/backup.ts')
+  const { isUnusedHome, isWorkspacePlaced, prepareRestore } = await import('../../../daemon/backup.ts')
   const directory = new DataDirectory(dataDir(env))
   const keys = new CredentialsFile(credentialsPath(env))
   const keepsKey = options.keepKeys === true
   return withWorkspacePlacer(env, directory, { local: options.local }, async (place) => {
-    const taken = held.workspaces.filter(({ name }) => directory.hasWorkspace(name) && !isBlankHome(directory, name))
+    const taken = held.workspaces.filter(({ name }) => directory.hasWorkspace(name) && !isUnusedHome(directory, name))
     if (taken.length > 0) throw areTaken(held, new Set(taken.map(({ name }) => name)), options)
     const all: (Restored & PreparedRestore)[] = []
     try {
@@ -150,10 +146,10 @@ async function restoreAll(held: Backup, { env, print, options }: Restoring): Pro
         const { name, messages } = kept
         print.progress(`restoring ${name}`)
         const trust = { ownersKey: keys.keyOf(kept.id), keepsKey }
-        all.push({ name, messages, ...(await prepare(held, kept, directory, trust)) })
+        all.push({ name, messages, ...(await prepareRestore(held, kept, directory, trust)) })
       }
       print.progress()
-      return await placeAll(all, place, ({ name, id }) => isPlaced(directory, name, id))
+      return await placeAll(all, place, ({ name, id }) => isWorkspacePlaced(directory, name, id))
     } finally {
       // A folder that was placed is not there any more.
       for (const { folder } of all) rmSync(folder, { recursive: true, force: true })
@@ -211,10 +207,10 @@ export async function withWorkspacePlacer<T>(
     }
     return work(cleanly(place)).finally(() => link.close())
   }
-  const { acquireDaemonLock: acquireLock } = await import('../../../daemon/inspect.ts')
-  const { placeWithoutDaemon: placeAtRest } = await import('../../../daemon/backup.ts')
+  const { acquireDaemonLock } = await import('../../../daemon/inspect.ts')
+  const { placeWithoutDaemon } = await import('../../../daemon/backup.ts')
   const keys = new CredentialsFile(credentialsPath(env))
-  const lock = await acquireLock(directory.path)
+  const lock = await acquireDaemonLock(directory.path)
   if (!lock) throw new CommandError('The daemon is starting or stopping. Try again in a moment.', exitCodes.busy)
   try {
     return await work(
@@ -222,7 +218,7 @@ export async function withWorkspacePlacer<T>(
         // Checked by the names that were shared last, because only the daemon asks the cluster.
         if (!isLocal && directory.lastSharedNames().includes(name))
           throw new RefusalError('workspace.name-shared', { workspace: name, placing: true, unchecked: true })
-        placeAtRest(directory, keys, name, prepared)
+        placeWithoutDaemon(directory, keys, name, prepared)
       }),
     )
   } finally {

@@ -22,7 +22,7 @@ export const trust: CliCommand<TrustOptions> = {
 
 async function run({ options, print, env, cwd }: CommandContext<TrustOptions>): Promise<void> {
   // Imported here, to keep the completion script quick.
-  const { withdrawTrust, needsNoTrust: isEmpty, projectConfig, trustConfig } = await import('../../../machine/trust.ts')
+  const { withdrawTrust, needsNoTrust, projectConfig, trustConfig } = await import('../../../machine/trust.ts')
   const directory = dataDir(env)
   const config = cwd === undefined ? undefined : projectConfig(cwd, directory)
   if (!config) throw new CommandError('There is no .relay/config.json here or above.', exitCodes.refused)
@@ -35,10 +35,10 @@ async function run({ options, print, env, cwd }: CommandContext<TrustOptions>): 
     return
   }
   for (const line of settingLines(settings)) print.say(`  ${line}`)
-  if (!options.yes && !isEmpty(settings)) await requireAgreement(name, print.isJson)
+  if (!options.yes && !needsNoTrust(settings)) await requireAgreement(name, print.isJson)
   trustConfig(config, directory)
   if (print.isJson) return void (await print.json({ path, trusted: true, sha256 }))
-  const what = isEmpty(settings) ? ' It sets nothing yet that needs trust.' : ''
+  const what = needsNoTrust(settings) ? ' It sets nothing yet that needs trust.' : ''
   await print.line(`${name} is trusted as it stands now. When it changes, ask again.${what}`)
 }
 
