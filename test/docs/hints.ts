@@ -48,6 +48,7 @@ export function hintFault(line: string, commands: readonly NamedCommand[]): stri
   const words: string[] = line.match(/(?:"[^"]*"|[^\s"])+/g) ?? []
   if (words[0]?.startsWith('[') || words[0] === '--help' || words[0] === '--version') return undefined
   const isHelp = words[0] === 'help'
+  if (isHelp && words[1] === 'all') return undefined
   return nestedFault(isHelp ? words.slice(1) : words, { commands, options: [], isHelp })
 }
 
