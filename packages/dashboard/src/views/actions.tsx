@@ -1,6 +1,13 @@
 // The view "Actions": the actions (typed functions) that programs offer, a form for each, made from its schema, the result of a call, and the latest calls.
 
-import { type ActionEnvelope, type ActionInfo, clean, cleanLine, sizeText } from '@agent-relay/sdk/internal/page'
+import {
+  type ActionEnvelope,
+  type ActionInfo,
+  clean,
+  cleanLine,
+  daemonName,
+  sizeText,
+} from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
 import { Empty, Failure, State } from '../parts/bits.tsx'
 import { Json } from '../parts/json.tsx'
@@ -23,7 +30,9 @@ export default function Actions() {
   const [name = ''] = parts
   const action = list?.find((each) => each.name === name)
   const called = useCell(calls).find((call) => list?.some((each) => each.name === call.action))
-  useOpening('actions', name !== '', called?.action ?? list?.[0]?.name)
+  // What programs of this workspace offer says more than the daemon's own actions.
+  const first = list?.find(({ provider }) => provider !== daemonName) ?? list?.[0]
+  useOpening('actions', name !== '', called?.action ?? first?.name)
   return (
     <div className={`split ${name === '' ? '' : 'is-chosen'}`}>
       <nav className="split-list" aria-label="Actions">
