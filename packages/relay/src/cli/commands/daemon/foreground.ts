@@ -106,17 +106,20 @@ export async function runInForeground(
     if (!daemon && asksForHttpPort(options)) print.say(portStaysText(port?.url))
     if (daemon && process.stdin.isTTY) checkInterrupts((end) => mayInterrupt(env, print, end))
     await show({ ...opened, url: port?.url }, daemon !== undefined, AbortSignal.any([ending, stopped.signal]))
-    if (daemon && !options.quiet) {
-      const work = stopped.signal.aborted ? [] : await workOfDaemon(env)
-      print.say(stopped.signal.aborted ? 'stopping, as asked.' : 'stopping.')
-      if (work.length > 0) print.say(endedText(work))
-    }
+    if (daemon && !options.quiet) await sayStopping(print, env, stopped.signal.aborted)
   } finally {
     await daemon?.stop()
     if (options.memory) removeMemoryDirectory(env)
     print.exitAfterLastLines()
   }
   if (failure) throw new CommandError(`The relay had to stop: ${failure.message}`, exitCodes.refused)
+}
+
+/** Names the work that ends with this relay, unless another command has asked it to stop and named the work. */
+async function sayStopping(print: Printer, env: Env, isAsked: boolean): Promise<void> {
+  const work = isAsked ? [] : await workOfDaemon(env)
+  print.say(isAsked ? 'stopping, as asked.' : 'stopping.')
+  if (work.length > 0) print.say(endedText(work))
 }
 
 /** Time in which a second Ctrl-C ends workers. */
