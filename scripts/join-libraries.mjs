@@ -4,12 +4,19 @@ import { join } from 'node:path'
 
 const libraries = ['ai', '@ai-sdk/anthropic', '@ai-sdk/openai-compatible', '@modelcontextprotocol/client']
 
-/** Joins the libraries, unless the file is joined already from these versions. Tells whether it wrote. */
+const bundleOf = (root) => join(root, 'packages/relay/dist/runs/libraries.js')
+const markOf = (root) =>
+  `// Joined by scripts/join-libraries.mjs from ${libraries.map((name) => versionOf(root, name)).join(', ')}.`
+
+/** Whether the file is joined already, from these versions. */
+export function areLibrariesJoined(root) {
+  const bundle = bundleOf(root)
+  return !existsSync(bundle) || readFileSync(bundle, 'utf8').startsWith(markOf(root))
+}
+
+/** Joins the libraries into the file that names them. */
 export async function joinLibraries(root) {
-  const bundle = join(root, 'packages/relay/dist/runs/libraries.js')
-  if (!existsSync(bundle)) return false
-  const mark = `// Joined by scripts/join-libraries.mjs from ${libraries.map((name) => versionOf(root, name)).join(', ')}.`
-  if (readFileSync(bundle, 'utf8').startsWith(mark)) return false
+  const [bundle, mark] = [bundleOf(root), markOf(root)]
   // Imported here and not at the top: setup loads this file before anything is installed.
   const { build } = await import('esbuild')
   const joined = `${bundle}.joined`
@@ -37,7 +44,6 @@ export async function joinLibraries(root) {
   )
   renameSync(joined, bundle)
   rmSync(`${bundle}.map`, { force: true })
-  return true
 }
 
 function versionOf(root, name) {

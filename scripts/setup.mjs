@@ -2,11 +2,22 @@
 // --quiet-when-fresh: not a word if there was nothing to do. --then FILE ARGS: afterwards run that program in this same process.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { isCliJoined, joinCli } from './join-cli.mjs'
-import { joinLibraries } from './join-libraries.mjs'
+import { isCliJoined } from './join-cli.mjs'
+import { areLibrariesJoined } from './join-libraries.mjs'
 import { joinPipe } from './join-pipe.mjs'
 import { removeLeftovers } from './remove-leftovers.mjs'
 
@@ -62,30 +73,43 @@ function npm(...args) {
   return process.platform === 'win32' ? run('cmd', ['/c', 'npm', ...args]) : run('npm', args)
 }
 
-/** Shows one line for a step: at once if it is known to do something, else as soon as it takes a second. */
+/**
+ * Shows one line for a step: at once if it is known to do something, else as soon as it takes a second. On a terminal the line is replaced each second, with
+ * what `work` tells of itself by the function that it is given. Returns whether the step did something.
+ */
 async function step(label, known, work) {
   const start = Date.now()
-  const { isTTY } = process.stderr
-  let shown = false
+  const { isTTY, columns = 80 } = process.stderr
+  const line = (text) => `setup: ${known ? label : 'looking for changes'} … ${text}`
+  let isShown = false
+  let doing = ''
   const show = (text) => {
-    say(shown && !isTTY ? text : `${isTTY ? '\r' : ''}setup: ${label} … ${text}`)
-    shown = true
+    if (isTTY) say(`\r\u001b[K${line(text).slice(0, columns - 1)}`)
+    else say(isShown ? text : line(text))
+    isShown = true
   }
   if (known) show('')
-  const ticker = setInterval(() => (isTTY || !shown) && show(isTTY ? `${seconds(start)} s` : ''), 1000)
-  const { ok, output, worked } = await work()
+  const ticker = setInterval(() => (isTTY || !isShown) && show(isTTY ? `${seconds(start)} s  ${doing}` : ''), 1000)
+  const tell = (text) => (doing = text)
+  const { ok, output, worked } = await work(tell)
   clearInterval(ticker)
-  if (ok && !worked && !shown) return false
-  show(ok ? `${seconds(start)} s\n` : `failed\n${output.trimEnd().split('\n').slice(-30).join('\n')}\n`)
-  if (!ok) process.exit(1)
-  return true
+  if (ok && !worked) {
+    if (isShown) say(isTTY ? '\r\u001b[K' : 'none\n')
+    return false
+  }
+  show(ok ? `${known ? '' : 'built in '}${seconds(start)} s` : 'failed')
+  say('\n')
+  if (ok) return true
+  say(`${output.trimEnd().split('\n').slice(-30).join('\n')}\n`)
+  process.exit(1)
 }
 
 /**
  * Installs the packages. A registry without some optional platform packages makes `npm ci` end with EUSAGE, because npm leaves those out of the
  * lockfile and then misses them there. `npm install` takes the same lockfile as it is; should it write to it, the bytes are put back.
  */
-async function install() {
+async function install(tell) {
+  tell('npm downloads and unpacks them')
   // The log level is set here, because a silent npm would not say EUSAGE.
   const flags = ['--ignore-scripts', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
   const clean = await npm('ci', ...flags)
@@ -101,20 +125,39 @@ async function install() {
 }
 
 /** Builds the code. `tsc -b` knows best what is stale, and takes 0.15 s to find nothing. The files it wrote tell whether it built. */
-async function build() {
+async function build(tell) {
+  tell('code')
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  const result = await run(process.execPath, [tsc, '-b', '--listEmittedFiles', '--pretty', 'false'])
-  const joined = result.ok && [joinPipe(root), await joinLibraries(root)].includes(true)
-  const isEmitted = result.output.includes('TSFILE:')
-  if (result.ok && isEmitted) removeLeftovers(root)
-  const isCliOld = result.ok && !isCliJoined(root)
-  if (isCliOld) await joinCli(root)
-  if (result.ok && (isEmitted || !existsSync(completions))) await writeCompletions()
-  return {
-    ok: result.ok,
-    output: result.output.replace(/^TSFILE:.*\n/gm, ''),
-    worked: joined || isEmitted || isCliOld,
+  const { ok, output } = await run(process.execPath, [tsc, '-b', '--listEmittedFiles', '--pretty', 'false'])
+  if (!ok) return { ok, output: output.replace(/^TSFILE:.*\n/gm, ''), worked: true }
+  const isEmitted = output.includes('TSFILE:')
+  if (isEmitted) removeLeftovers(root)
+  tell('bundles')
+  const joined = await joinStale()
+  if (joined.ok && (isEmitted || !existsSync(completions))) await writeCompletions()
+  tell('')
+  return { ...joined, worked: isEmitted || joined.worked }
+}
+
+/** Joins the files that are not joined since they were built. */
+async function joinStale() {
+  let worked = joinPipe(root)
+  const steps = [
+    ['join-libraries.mjs', 'joinLibraries', areLibrariesJoined],
+    ['join-cli.mjs', 'joinCli', isCliJoined],
+  ]
+  for (const [file, name, isDone] of steps) {
+    if (isDone(root)) continue
+    worked = true
+    // In a process of its own: esbuild leaves one of its own running, and this process becomes the daemon.
+    const url = JSON.stringify(new URL(file, import.meta.url))
+    const { ok, output } = await run(process.execPath, [
+      '-e',
+      `import(${url}).then((script) => script.${name}(${JSON.stringify(root)}))`,
+    ])
+    if (!ok) return { ok, output, worked }
   }
+  return { ok: true, output: '', worked }
 }
 
 /** Writes the scripts that shells load at their start: making one takes all commands, which a shell must not wait for. */
@@ -144,10 +187,11 @@ function pageKey() {
 }
 
 /** Builds the page if one of its sources has changed. It needs nothing that `build` makes, so both run at once. */
-async function buildPage() {
+async function buildPage(tell) {
   const key = pageKey()
   const isBuilt = existsSync(pageFile) && existsSync(pageStamp) && readFileSync(pageStamp, 'utf8') === key
   if (isBuilt) return { ok: true, output: '', worked: false }
+  tell('page')
   const vite = join(root, 'node_modules/vite/bin/vite.js')
   const result = await run(process.execPath, [
     vite,
@@ -158,12 +202,34 @@ async function buildPage() {
     'packages/dashboard/vite.config.ts',
   ])
   if (result.ok) writeFileSync(pageStamp, key)
+  tell('')
   return { ...result, worked: true }
 }
 
-async function buildAll() {
-  const [code, page] = await Promise.all([build(), buildPage()])
+async function buildAll(tell) {
+  const doing = ['', '']
+  const part = (at) => (text) => {
+    doing[at] = text
+    tell(doing.filter((each) => each !== '').join(', '))
+  }
+  const [code, page] = await Promise.all([build(part(0)), buildPage(part(1))])
   return { ok: code.ok && page.ok, output: code.output + page.output, worked: code.worked || page.worked }
+}
+
+/**
+ * Leaves a link to the command line at the top of the checkout, so that `./agent-relay` is a command there. A file of that name which somebody else made
+ * stays, and hints then name a path (packages/relay/src/cli/own-name.ts).
+ */
+function linkLauncher() {
+  const isWindows = process.platform === 'win32'
+  const link = join(root, isWindows ? 'agent-relay.cmd' : 'agent-relay')
+  if (lstatSync(link, { throwIfNoEntry: false })) return
+  try {
+    if (isWindows) writeFileSync(link, '@node "%~dp0packages\\relay\\bin\\agent-relay.cjs" %*\r\n', { flag: 'wx' })
+    else symlinkSync('packages/relay/bin/agent-relay.cjs', link)
+  } catch (error) {
+    say(`setup: no link to the command could be made (${error.code})\n`)
+  }
 }
 
 /** Makes the launchers executable. They are checked in so, but an archive or a copy may have lost that. */
@@ -197,6 +263,7 @@ if (reason) {
 }
 worked = (await step('building', reason !== undefined, buildAll)) || worked
 makeExecutable()
+linkLauncher()
 if (!worked && !quietWhenFresh) say(`setup: nothing to do (${Date.now() - start} ms)\n`)
 
 const then = process.argv.indexOf('--then')

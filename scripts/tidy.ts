@@ -158,7 +158,11 @@ function zoneOf(path: string): string {
     )
   )
     return 'text'
-  if (/^packages\/sdk\/src\/(?:errors|internal\/(?:discover|paths|foreign-file|injection|test-relays))\.ts$/.test(path))
+  if (
+    /^packages\/sdk\/src\/(?:errors|internal\/(?:discover|paths|foreign-file|injection|test-relays|worktree))\.ts$/.test(
+      path,
+    )
+  )
     return 'discover'
   if (path.startsWith(`${protocol}/`)) return 'protocol'
   const [, name, , room, file] = path.split('/')

@@ -37,23 +37,32 @@ describe.skipIf(found.path === undefined)(`the page for a newcomer, ${inChromium
 
   it('says the next command where there is nothing yet, at every view, and again after a reload', async () => {
     const { page } = world
-    const texts = { now: 'No agent has come yet', talk: 'Choose a conversation', agent: 'Choose an agent' }
-    for (const [view, text] of Object.entries({ ...texts, runs: 'No run yet', actions: 'No action was called' })) {
+    const texts = {
+      ...{ now: 'No agent has come yet', talk: 'Choose a conversation', agent: 'No agent has come yet' },
+      runs: 'No run yet',
+    }
+    for (const [view, text] of Object.entries(texts)) {
       await world.show(view as 'now')
       await page.reload()
-      await page.getByText(text).waitFor()
+      await page.getByText(text).first().waitFor()
+      await page.locator('.command').first().waitFor()
     }
     await world.show('now')
-    await page.getByText('npx --no agent-relay mcp install').waitFor()
+    await page.getByText('agent-relay mcp install').waitFor()
     await until(() => page.getByRole('link', { name: 'Spawn a first worker' }).isVisible())
   })
 
-  it('plays the demo where it is asked for, in a workspace of its own', async () => {
+  it('plays the demo in a workspace of its own, with an approval to answer and a worker to watch', async () => {
     const { page } = world
     await world.show('now')
-    await page.getByRole('button', { name: 'Play the demo here' }).click()
+    await page.getByRole('button', { name: 'Play the demo' }).click()
     await page.waitForURL(/\/w\/demo-[0-9a-f]{4}\//)
     await page.locator('.agent-row', { hasText: 'tester' }).waitFor()
+    await page.locator('.agent-row', { hasText: 'builder' }).waitFor()
+    await page.getByRole('button', { name: 'Allow once' }).first().click()
+    // Until then the answer can be taken back.
+    await page.getByText('Take it back').waitFor()
+    await page.getByText('Take it back').waitFor({ state: 'detached' })
     await world.show('talk', '#build')
     await page.locator('.message', { hasText: 'Tested and approved: 1.4 is out.' }).waitFor()
     await page.goto(`${world.http.url}/w/home/`)
@@ -99,6 +108,35 @@ describe.skipIf(found.path === undefined)(`the page for a newcomer, ${inChromium
     await page.locator('.xterm-rows').getByText('hello there').waitFor()
   })
 
+  it('offers what is installed first, directories, and a worktree', async () => {
+    const { page } = world
+    await page.goto(`${world.http.url}/w/home/#/agent?spawn=1`)
+    const missing = page.getByLabel('CLI').locator('optgroup')
+    await missing.waitFor({ state: 'attached' })
+    expect(await missing.getAttribute('label')).toBe('Not installed here')
+    await page.getByLabel('Git worktree').selectOption('its own, on a branch of its own')
+    const directories = page.locator('datalist:has(~ *), datalist').locator(`option[value="${tmpdir()}"]`)
+    await directories.first().waitFor({ state: 'attached' })
+    expect(await page.locator('form label').allTextContents()).not.toContainEqual(expect.stringMatching(/--|free/))
+  })
+
+  it('leaves the person where they have gone, when an answer comes late', async () => {
+    const { page } = world
+    await page.goto(`${world.http.url}/w/home/#/agent?spawn=1`)
+    await page.getByLabel('Name').fill('Late')
+    await page.getByLabel('CLI').selectOption('plain')
+    await page.getByLabel('Command').fill('sh -c "echo hello; cat"')
+    await page.getByLabel('Directory').fill(tmpdir())
+    await page.getByRole('button', { name: 'Spawn' }).click()
+    await world.show('now')
+    // The answer comes once the program lives, and the agent's state is asked for after that.
+    await page
+      .locator('.agent-row', { hasText: 'Late' })
+      .getByText(/idle|busy|active|offline/)
+      .waitFor()
+    expect(new URL(page.url()).hash).toBe('#/now')
+  })
+
   it('says in full why a run was stopped', async () => {
     const { page } = world
     await page.goto(`${world.http.url}/w/home/#/runs?start=1`)
@@ -107,6 +145,25 @@ describe.skipIf(found.path === undefined)(`the page for a newcomer, ${inChromium
     const note = page.locator('.note', { hasText: 'No model is configured' })
     await note.waitFor()
     expect(await note.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0)
+  })
+
+  it('opens on the most useful entry, and on the list on a narrow screen', async () => {
+    const { page } = world
+    for (const [view, chosen] of [
+      ['agent', '.agent-head'],
+      ['runs', '.facts'],
+    ] as const) {
+      await page.setViewportSize({ width: 390, height: 780 })
+      await world.show(view)
+      await page.locator('.pick').first().waitFor()
+      expect(await page.locator(chosen).count()).toBe(0)
+      await page.setViewportSize({ width: 1280, height: 860 })
+      await world.show('now')
+      await world.show(view)
+      await page.locator(chosen).first().waitFor()
+      await page.locator('.pick[aria-current]').waitFor()
+    }
+    await page.setViewportSize({ width: 1440, height: 900 })
   })
 
   it('goes through what was found with the arrows, and leaves a thread with Escape', async () => {

@@ -41,14 +41,20 @@ describe.skipIf(found.path === undefined)(`the recorder, ${inChromium}`, () => {
     const { page } = world
     await world.show('recorder')
     await page.locator('.event', { hasText: 'It is.' }).waitFor()
-    expect(new Set(await types())).toEqual(new Set(['message.created']))
-    await page.getByLabel('Facts').selectOption('*')
+    expect(await types()).toContain('message.created')
+    for (const type of ['delivery.read', 'session.event', 'channel.joined']) expect(await types()).not.toContain(type)
+    // Words, and no raw names.
+    expect(await page.locator('.event-type').allTextContents()).toContain('messages')
+    await page.locator('.list-head').getByRole('button', { name: 'Show all' }).click()
     await page.locator('.event[data-type="delivery.read"]').first().waitFor()
-    const seq = await page.locator('.event[data-type="agent.registered"]').first().getAttribute('data-seq')
-    await page.getByLabel('Facts').selectOption('')
+    const seq = await page
+      .locator('.event[data-type="session.event"], .event[data-type="channel.joined"]')
+      .first()
+      .getAttribute('data-seq')
+    await page.getByLabel('Kinds of events').selectOption('')
     await page.locator('.event[data-type="delivery.read"]').first().waitFor({ state: 'detached' })
     await world.show('recorder', String(seq))
-    await page.locator('.event[data-type="agent.registered"][aria-current]').waitFor()
+    await page.locator(`.event[data-seq="${seq}"][aria-current]`).waitFor()
   })
 
   it.each([
@@ -59,7 +65,7 @@ describe.skipIf(found.path === undefined)(`the recorder, ${inChromium}`, () => {
     await page.setViewportSize({ width, height: 860 })
     await page.emulateMedia({ colorScheme })
     await world.show('recorder')
-    await page.getByLabel('Facts').selectOption('*')
+    await page.getByLabel('Kinds of events').selectOption('*')
     await page.locator('.event[data-type="delivery.read"]').first().waitFor()
     const path = await save()
     const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
@@ -80,18 +86,32 @@ describe.skipIf(found.path === undefined)(`the recorder, ${inChromium}`, () => {
     await page.getByRole('button', { name: 'Back to home' }).waitFor({ state: 'detached' })
   })
 
-  it('leaves out what was written, and saves only the stretch that was chosen', async () => {
+  it('leaves out what was written, and shows, plays and saves only the stretch that was chosen', async () => {
     const { page } = world
     await page.setViewportSize({ width: 1280, height: 860 })
     await world.show('recorder')
     await page.locator('.event', { hasText: 'It is.' }).waitFor()
     await page.getByLabel('without what was written').check()
     expect(readFileSync(await save(), 'utf8')).not.toMatch(/secret|It is\./)
-    await page.getByLabel('Facts').selectOption('*')
+    await page.getByLabel('Kinds of events').selectOption('*')
     await page.locator('.event[data-type="delivery.read"]').first().waitFor()
     const marks = page.locator('.mark circle')
     const [from, to] = [await marks.first().boundingBox(), await marks.nth(1).boundingBox()]
     if (!from || !to) throw new Error('no marks')
+    await page.mouse.move(from.x + 2, from.y + 2)
+    await page.mouse.down()
+    await page.mouse.move(to.x + 2, from.y + 2, { steps: 4 })
+    await page.mouse.up()
+    await page.getByRole('button', { name: 'Save 2 events' }).waitFor()
+    expect(await page.locator('.event').count()).toBe(2)
+    await page.locator('.event[aria-current]').first().waitFor()
+    await page.getByRole('button', { name: /^Play/ }).click()
+    // It ends with the stretch, on its last event.
+    await page.getByRole('button', { name: /^Play/ }).waitFor()
+    await page.locator('.event:not(.is-ahead)').nth(1).waitFor()
+    expect(await page.locator('.event').last().getAttribute('aria-current')).toBe('true')
+    await page.locator('.list-head').getByRole('button', { name: 'Show all' }).click()
+    await page.getByRole('button', { name: 'Save 2 events' }).waitFor({ state: 'detached' })
     await page.mouse.move(from.x + 2, from.y + 2)
     await page.mouse.down()
     await page.mouse.move(to.x + 2, from.y + 2, { steps: 4 })

@@ -74,7 +74,7 @@ describe.skipIf(found.path === undefined)(`every workspace, ${inChromium}`, () =
     const row = shop.locator('.need', { hasText: question })
     await row.getByText('asks').waitFor()
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
-    await row.getByRole('link').click()
+    await row.getByRole('link', { name: 'Open' }).click()
     await page.waitForURL('**/w/shop/**')
     await page.locator('.message.is-marked', { hasText: question }).waitFor()
     await asker.close()
@@ -89,7 +89,8 @@ describe.skipIf(found.path === undefined)(`every workspace, ${inChromium}`, () =
     const over = workspace.approvals.open({ ...asked, choices: permissionChoices })
     await world.show('everywhere')
     const rows = page.getByRole('region', { name: 'shop' }).locator('.need')
-    await rows.first().getByText('wants to run "npm __publish__"').waitFor()
+    await rows.first().getByText('wants to run').waitFor()
+    await rows.first().getByText('npm __publish__').waitFor()
     await rows.last().getByText('@human: the build is red.').waitFor()
     await rows.last().getByText('writes to you').waitFor()
     expect(await rows.count()).toBe(4)
@@ -101,6 +102,68 @@ describe.skipIf(found.path === undefined)(`every workspace, ${inChromium}`, () =
     await until(async () => (await rows.count()) === 2)
     await person.close()
     await asker.close()
+  })
+
+  it.each([1280, 390])(
+    'that are in use stand on the page of another one, one click away, at %i pixels',
+    async (width) => {
+      const { page } = world
+      await page.setViewportSize({ width, height: 860 })
+      await world.http.daemon.open('empty')
+      await page.goto(`${world.http.url}/w/empty/#/now`)
+      await page.getByText('No agent has come yet').waitFor()
+      const ann = await connectRelay({ name: 'Ann-shop', key: shopKey, url: world.http.url })
+      const others = page.getByRole('region', { name: 'In other workspaces' })
+      await page.getByText('No agent has come to empty yet').waitFor()
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+      expect(await others.getByRole('link', { name: /home/ }).count()).toBe(0)
+      await others.getByRole('link', { name: /^shop.*Ann-shop/ }).click()
+      await page.waitForURL('**/w/shop/**')
+      await page
+        .getByRole('link', { name: /Ann-shop/ })
+        .first()
+        .waitFor()
+      await ann.close()
+    },
+  )
+  it('have the rows, the counts and the buttons of their own view Now', async () => {
+    const { page, me } = world
+    const asker = await connectRelay({ name: 'Asker', key: shopKey, url: world.http.url })
+    await asker.messages.send(me, 'May I tag it?', { kind: 'question' })
+    const shop = page.getByRole('region', { name: 'shop' })
+    const counts = /\d+ here, \d+ away/
+    await page.setViewportSize({ width: 1280, height: 860 })
+    await page.goto(`${world.http.url}/w/shop/#/now`)
+    await page.locator('.need', { hasText: 'May I tag it?' }).waitFor()
+    const own = await page.getByText(counts).textContent()
+    await page.goto(`${world.http.url}/w/home/#/everywhere`)
+    const row = shop.locator('.need', { hasText: 'May I tag it?' })
+    await row.waitFor()
+    expect(await shop.getByText(counts).textContent()).toBe(own)
+    await shop.locator('.agent-row', { hasText: 'Asker' }).hover()
+    const contract = shop
+      .locator('.agent-row-item', { hasText: 'Asker' })
+      .getByRole('link', { name: 'Give a contract' })
+    expect(await contract.getAttribute('href')).toBe('/w/shop/#/runs?start=1&agent=Asker')
+    await row.getByRole('button', { name: 'Reply' }).click()
+    await row.getByRole('textbox').fill('Yes.')
+    await page.keyboard.press('Enter')
+    await until(async () => (await asker.client.call('inbox.peek', {})).messages.some(({ body }) => body === 'Yes.'))
+    await page.mouse.move(0, 0)
+    await row.waitFor({ state: 'detached' })
+    await asker.messages.send(me, 'And the next?', { kind: 'question' })
+    // Snoozed here is snoozed there.
+    await shop.locator('.need', { hasText: 'And the next?' }).getByRole('button', { name: 'Snooze 1 h' }).click()
+    await page.goto(`${world.http.url}/w/shop/#/now`)
+    await page.getByText('1 snoozed').waitFor()
+    await asker.close()
+  })
+
+  it('are at the address without a name', async () => {
+    const { page } = world
+    await page.goto(`${world.http.url}/w/`)
+    await page.getByRole('heading', { name: 'All workspaces' }).waitFor()
+    expect(new URL(page.url()).hash).toBe('#/everywhere')
   })
 
   it('stand in several tabs at once', async () => {

@@ -111,13 +111,12 @@ export class PageWorld {
 
 export const axePath = fileURLToPath(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url))
 
-/** What axe-core finds that is serious. */
+/** What axe-core finds, however small. */
 export async function findingsOn(page: Page): Promise<string[]> {
   return await page.evaluate(async () => {
-    type Found = { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }
+    type Found = { id: string; nodes: { html: string; failureSummary: string }[] }
     const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Found[] }> } }
     const { violations } = await axe.run()
-    const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
   })
 }

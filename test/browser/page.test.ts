@@ -157,7 +157,7 @@ describe.skipIf(found.path === undefined)(`the page, ${inChromium}`, () => {
     const { page } = world
     const doer = await world.agent('Doer')
     await world.show('runs')
-    await page.getByRole('link', { name: 'Start' }).click()
+    await page.getByRole('link', { name: 'Start', exact: true }).click()
     await page.getByLabel('Contract').fill('Count the open TODOs.')
     await page.getByLabel('Carried out by').selectOption('external')
     await page.locator('select[name=agent]').selectOption('Doer')
@@ -196,7 +196,7 @@ describe.skipIf(found.path === undefined)(`the page, ${inChromium}`, () => {
     const first = model.asked
     const start = async (contract: string): Promise<void> => {
       await world.show('runs')
-      await page.getByRole('link', { name: 'Start' }).click()
+      await page.getByRole('link', { name: 'Start', exact: true }).click()
       await page.getByLabel('Contract').fill(contract)
       await page.getByRole('button', { name: 'Start' }).click()
     }

@@ -14,8 +14,8 @@ const folder = isKept
   ? fileURLToPath(new URL('../../docs/pictures', import.meta.url))
   : mkdtempSync(join(tmpdir(), 'pictures-'))
 
-/** Forms are no sight. */
-const forms = ['spawn', 'start-run', 'thread']
+/** Forms are no sight, nor are views before something was chosen. */
+const forms = ['spawn', 'start-run', 'thread', 'agents', 'all actions']
 
 const sizes = [
   { name: 'wide', width: 1440, height: 900, scheme: 'light' },

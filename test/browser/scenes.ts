@@ -13,8 +13,10 @@ export const scenes: [name: string, hash: string, ready: string][] = [
   ['agent', '#/agent/Alice', '.letter'],
   ['terminal', '#/agent/Builder/terminal', '.xterm-rows'],
   ['spawn', '#/agent?spawn=1', '.form'],
+  ['agents', '#/agent', '.pick'],
   ['runs', '#/runs/RUN', '.facts'],
   ['start-run', '#/runs?start=1', '.form'],
+  ['all actions', '#/actions', '.pick'],
   ['actions', '#/actions/review.submit_vote', '.form'],
   ['recorder', '#/recorder', '.event[aria-current]'],
   ['everywhere', '#/everywhere', '.everywhere .need-question'],
@@ -43,7 +45,9 @@ console.log(''); console.log(c(36, '> ') + 'Fix it? (y/n)')
 setInterval(() => {}, 1000)`
 
 /** As agents write to each other. */
-const report = `Two of 42 are slower than before, see [the run](https://ci.example.com/runs/991):
+const report = `### Slower than before
+
+Two of 42 are slower than before, see [the run](https://ci.example.com/runs/991):
 
 | test | before | now |
 |:-----|-------:|----:|

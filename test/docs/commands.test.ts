@@ -1,14 +1,20 @@
 // The commands and programs in README, tutorial and how-tos work as described, against a real daemon in a private HOME, several pages at once.
-// Every block counts: one that cannot be run says what it needs.
+// Every block counts: one that cannot be run says what it needs. Each command that an output tells to type is one.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { allCommands } from '../../packages/relay/src/cli/catalog.ts'
+import { ownCommand } from '../../packages/sdk/src/internal/own-command.ts'
 import { guardMs } from '../guard.ts'
+import { hintFault, hintsIn } from './hints.ts'
 import { Reader } from './reader.ts'
 import { blocksOf, missingFrom, type Step } from './runnable.ts'
 
+/** In a line about an event, our name is the daemon's. */
+const event = /^ *(?:\d+ )?\[\d\d:.*$/gm
+const commands = await allCommands()
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const folders = ['docs/tutorial', 'docs/how-to']
 const pages = [
@@ -25,13 +31,17 @@ test.concurrent.for(pages.filter((page) => stepsOf(page).length > 0))(
   async (page, { expect, onTestFinished }) => {
     const reader = new Reader()
     onTestFinished(() => reader.leave())
-    // Nothing is installed there yet: commands go through npx.
+    // Nothing is installed there yet: the command is the link in the checkout.
     if (page === 'README.md') reader.env.PATH = process.env.PATH as string
     for (const step of stepsOf(page)) {
       const { code, output } = await reader.follow(step)
       const where = `${page}, line ${step.line}: ${step.text}\n${output}`
       expect(code, where).toBe(0)
       expect(missingFrom(output, step.expected), where).toEqual([])
+      const faults = hintsIn(output.replace(event, '')).flatMap((line) => hintFault(line, commands) ?? [])
+      expect(faults, where).toEqual([])
+      // Its reader has no command of that name.
+      if (page === 'README.md') expect(output.match(ownCommand) ?? [], where).toEqual([])
     }
   },
 )

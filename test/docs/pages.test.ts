@@ -20,23 +20,34 @@ test.each(pages)('the links of %s', (page) => {
   expect(targets.filter((target) => !existsSync(join(root, dirname(page), target)))).toEqual([])
 })
 
-const contributing = ['changes', 'releasing', 'style', 'testing'].map((name) => `docs/contributing/${name}.md`)
+const contributing = ['add-a-cli', 'changes', 'releasing', 'style', 'testing'].map(
+  (name) => `docs/contributing/${name}.md`,
+)
 const guides = ['CONTRIBUTING.md', 'AGENTS.md', ...contributing]
 
 test.each(guides)('the files and scripts that %s names are there', (page) => {
   const named = (pattern: RegExp) => [...read(page).matchAll(pattern)].map(([, name]) => name as string)
-  const paths = named(/`((?:packages|test|scripts|docs|\.ci)\/[\w./-]*)`/g)
+  const paths = named(/`((?:packages|test|scripts|docs|\.ci|relay|sdk|mcp)\/[\w./-]*)`/g)
   expect(paths.length).toBeGreaterThan(0)
-  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
+  const full = (path: string) => path.replace(/^(relay|sdk|mcp)\//, 'packages/$1/src/')
+  expect(paths.filter((path) => !existsSync(join(root, full(path))))).toEqual([])
   const scripts = { ...json('package.json').scripts, ...json('packages/sdk/package.json').scripts }
   expect(named(/npm run ([\w:-]+)/g).filter((name) => !(name in scripts))).toEqual([])
 })
 
-/** The paths of one paragraph, as architecture.md writes them. */
+const architecture = read('docs/contributing/architecture.md')
+/** Paths as architecture.md writes them. */
+const isThere = (path: string) => ['.', 'packages', 'packages/relay/src'].some((at) => existsSync(join(root, at, path)))
+
+test('the files that architecture.md names are there', () => {
+  const paths = [...architecture.matchAll(/`([\w./-]+\/[\w.-]+\.c?ts)`/g)].map(([, path]) => path as string)
+  expect(paths.length).toBeGreaterThan(50)
+  expect(paths.filter((path) => !isThere(path))).toEqual([])
+})
+
+/** The paths of one paragraph. */
 const waysOf = (start: string) => {
-  const paragraph = read('docs/contributing/architecture.md')
-    .split('\n\n')
-    .find((text) => text.includes(start)) as string
+  const paragraph = architecture.split('\n\n').find((text) => text.includes(start)) as string
   return [...paragraph.slice(paragraph.indexOf(start)).matchAll(/`([\w./-]+)`/g)].map(([, path = '']) => path)
 }
 
@@ -46,7 +57,6 @@ test.each([
   ['The files of a spawn', 14],
 ])('%s no more than %i files, and each is there', (start, most) => {
   const paths = waysOf(start)
-  const isThere = (path: string) => ['packages', 'packages/relay/src'].some((at) => existsSync(join(root, at, path)))
   expect(paths.filter((path) => !isThere(path))).toEqual([])
   expect(paths.length).toBeGreaterThan(most - 4)
   expect(paths.length).toBeLessThanOrEqual(most)

@@ -37,6 +37,7 @@ export class Reader {
     // As if it were the checkout: `npm start` runs there.
     for (const name of ['node_modules', 'package.json', 'scripts', 'packages'])
       symlinkSync(join(root, name), join(this.home, 'app', name))
+    symlinkSync(join(root, 'packages/relay/bin/agent-relay.cjs'), join(this.home, 'app', 'agent-relay'))
     // An editor to connect.
     mkdirSync(join(this.home, '.cursor'))
     const PATH = `${join(this.home, 'bin')}:${process.env.PATH}`

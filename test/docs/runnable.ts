@@ -23,7 +23,7 @@ export interface Block {
 
 const fence = /^```(.*)$/
 /** They run until Ctrl-C. */
-const lasting = /^(?:npm start|(?:npx --no )?agent-relay up)\b/
+const lasting = /^(?:npm start|(?:\.\/)?agent-relay up)\b/
 
 /**
  * ```console run: `$ ` starts a command, what follows is its output. ```js run, ```ts run: a program of its own; `run stays`: one that does

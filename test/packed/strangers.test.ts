@@ -138,10 +138,11 @@ describe.skipIf(typeof opened === 'string')('in a network where every name leads
     expect(await network.asked()).toEqual([])
   })
 
-  it('the checkout: npx, and what setup asks npm for', async () => {
+  it('the checkout: its command, npx, and what setup asks npm for', async () => {
     for (const command of ['agent-relay', 'agent-relay-mcp'])
       for (const folder of [checkout, join(checkout, 'packages/relay')])
-        expect((await run('npx', ['--no', command, 'help'], folder)).stdout).toContain('Usage:')
+        expect((await run('npx', ['--no', '--', command, '--help'], folder)).stdout).toContain('Usage:')
+    expect((await run('./agent-relay', ['--help'], checkout)).stdout).toContain('Usage:')
     expect((await network.asked()).filter((record) => !/ registry\.example\/npm |^dns /.test(record))).toEqual([])
     const clone = at('clone')
     const { workspaces } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'))

@@ -10,7 +10,7 @@ import { Line } from './parts/line.tsx'
 import { Palette } from './parts/palette.tsx'
 import { Search } from './parts/search.tsx'
 import { useCell } from './store/cell.ts'
-import { connection, findWorkspaces, logOut } from './store/connection.ts'
+import { connection, learnAgain, logOut, typed } from './store/connection.ts'
 import { isHelpOpen, isPaletteOpen, isSearchOpen } from './store/keys.ts'
 import { pathOf } from './store/own-place.ts'
 import { go, linkTo, type PageAddress, usePageAddress } from './store/page-address.ts'
@@ -32,7 +32,7 @@ export function App() {
   if (workspace === '')
     return (
       <p className="hello muted">
-        {phase === 'away' ? 'The daemon does not answer. Start it with: agent-relay up' : 'Connecting …'}
+        {phase === 'away' ? typed('The daemon does not answer. Start it with: agent-relay up') : 'Connecting …'}
       </p>
     )
   return <Frame />
@@ -90,7 +90,7 @@ function Workspaces() {
       className="brand-name"
       aria-label="Workspace"
       value={view === 'everywhere' ? '' : workspace}
-      onFocus={() => void findWorkspaces()}
+      onFocus={() => void learnAgain()}
       onChange={({ target }) => (target.value === '' ? go('everywhere') : location.assign(pathOf(target.value)))}
     >
       {[...new Set([workspace, ...workspaces])].sort().map((name) => (

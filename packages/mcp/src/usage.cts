@@ -60,5 +60,5 @@ Examples:
   agent-relay-mcp serve                      # Run server (for editors)
   agent-relay-mcp serve --project frontend
 
-In a checkout: npx --no agent-relay-mcp
+In a checkout: ./agent-relay mcp, with the same commands and options
 `

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { detectEditors, editors, installContext, runInstall } from '../src/install/index.ts'
+import { relayCommand } from '../src/launcher/index.ts'
 import { bin, Home, word } from './install-world.ts'
 
 let home: Home
@@ -164,7 +165,7 @@ describe('what is said', () => {
     expect(stdout).toMatch(
       / {2}✗ Codex: ~\/\.codex\/config\.toml: line \d: not valid TOML .*Nothing was changed\. Paste this yourself:\n {6}\[mcp_servers\.agent-relay\]/,
     )
-    expect(stdout).toContain('Make sure the relay daemon is running: agent-relay daemon start\n')
+    expect(stdout).toContain(`Make sure the relay daemon is running: ${relayCommand()} daemon start\n`)
     expect(home.read('.codex/config.toml')).toBe('a = 1\nb = [\n')
     const again = await home.run(['install', '-e', 'cursor'])
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('✓ Cursor configured already') })
@@ -313,7 +314,7 @@ describe('--workspace', () => {
 describe('--start', () => {
   it('is kept with what an entry is bound to, until it is uninstalled, and the last lines say what is then true', async () => {
     const args = () => JSON.parse(home.read('.cursor/mcp.json')).mcpServers['agent-relay'].args
-    const plain = 'Make sure the relay daemon is running: agent-relay daemon start\n'
+    const plain = `Make sure the relay daemon is running: ${relayCommand()} daemon start\n`
     const started = 'A session starts the relay daemon if none runs. It ends ten minutes after the last session.\n'
     const { stdout } = await home.run(['install', '-e', 'cursor', '--start'])
     expect(args()).toEqual(['serve', '--start'])

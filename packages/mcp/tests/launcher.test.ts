@@ -209,7 +209,7 @@ describe.runIf(process.platform !== 'win32')('the launcher', () => {
     const { status, stdout, stderr } = run(['serve'])
     expect([status, stdout]).toEqual([78, ''])
     expect(stderr).toMatch(/^ERROR: .+\/gone\.cjs is missing\.\n/)
-    expect(stderr).toContain('npx --no agent-relay mcp install')
+    expect(stderr).toContain('./agent-relay mcp install')
     expect(stderr).toContain('agent-relay mcp install')
   })
 

@@ -362,6 +362,7 @@ describe('paths', () => {
           './pipe-limits.ts',
           './settings.ts',
           './test-relays.ts',
+          './worktree.ts',
         ],
       ]),
     )

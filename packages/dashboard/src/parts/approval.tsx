@@ -12,8 +12,8 @@ import {
   wholeApproval,
 } from '../store/approvals.ts'
 import { useCell } from '../store/cell.ts'
-import { connection } from '../store/connection.ts'
 import { armed } from '../store/keys.ts'
+import { useWorkplace } from '../store/shown-workplace.ts'
 import { Failure } from './bits.tsx'
 import { Choice } from './choice.tsx'
 import { diffLines } from './code.tsx'
@@ -48,7 +48,7 @@ const howsDone: Readonly<Record<string, string>> = {
 /** The outcome of a finished approval, for a row that stays in the list while the pointer is over the list. */
 export function Ended({ approval: { id } }: { approval: Approval }) {
   const closing = useCell(closings).get(id)
-  const { agent: me } = useCell(connection)
+  const { me } = useWorkplace()
   return <>{closing ? endedText(closing, me) : 'Closed.'}</>
 }
 
@@ -68,11 +68,13 @@ const hiddenText = ({ chars, lines = 0 }: NonNullable<Approval['hidden']>): stri
 
 /** The text of an approval's request. The agent and the tool are shown by the row around this component; a long text is fetched on demand. */
 export function ApprovalText({ approval }: { approval: Approval }) {
+  const workplace = useWorkplace()
   const [whole, setWhole] = useState<Approval>()
   const [why, setWhy] = useState<string>()
   const { input, hidden, directory, machine } = whole ?? approval
   const { rest } = permissionPhrase({ tool: approval.tool, input })
-  const fetchWhole = (): void => void wholeApproval(approval).then(setWhole, (error: Error) => setWhy(error.message))
+  const fetchWhole = (): void =>
+    void wholeApproval(workplace, approval).then(setWhole, (error: Error) => setWhy(error.message))
   return (
     <>
       {/* An approval with questions shows them below, with their options. */}
@@ -100,12 +102,13 @@ export function ApprovalText({ approval }: { approval: Approval }) {
 }
 
 export function ApprovalTools({ approval }: { approval: Approval }) {
+  const workplace = useWorkplace()
   const [held, setHeld] = useState<ApprovalChoice>()
   const [denied, setDenied] = useState<ApprovalChoice>()
   const [why, setWhy] = useState<string>()
   const answer = (choice: ApprovalChoice | undefined, words?: string, answers?: string[]): void => {
     setWhy(undefined)
-    answerApproval(approval, choice?.id ?? '', { words, answers }).catch((error) => {
+    answerApproval(workplace, approval, choice?.id ?? '', { words, answers }).catch((error) => {
       setHeld(undefined)
       setWhy(error.message)
     })

@@ -2,7 +2,10 @@
 
 import { clean } from '@agent-relay/sdk/internal/page'
 import { type ReactNode, useMemo, useState } from 'react'
-import type { StateText } from '../store/fleet.ts'
+import { useCell } from '../store/cell.ts'
+import { typed, typedHere } from '../store/connection.ts'
+import { initialsOf } from '../store/faces.ts'
+import { faces, type StateText } from '../store/fleet.ts'
 import { Icon, type IconName } from './icons.tsx'
 import { Since } from './time.tsx'
 import './bits.css'
@@ -23,13 +26,12 @@ export function State({ state, since }: { state: StateText; since?: string }) {
   )
 }
 
-/** The initials of an agent: two letters are easy to find in a column. */
-export function Face({ name }: { name: string }) {
-  const words = name.split(/[^A-Za-z0-9]+/).filter(Boolean)
-  const letters = words.length > 1 ? `${words[0]?.[0]}${words[1]?.[0]}` : (words[0] ?? '?').slice(0, 2)
+/** The avatar of an agent. `letters`: those that tell the agents of a list apart; by default those of this workspace's agents. */
+export function Face({ name, letters }: { name: string; letters?: string }) {
+  const own = useCell(faces).get(name)
   return (
     <span className="face" aria-hidden="true">
-      {letters.toUpperCase()}
+      {letters ?? own ?? initialsOf(name)}
     </span>
   )
 }
@@ -51,19 +53,17 @@ export function Count({ value, label, isQuiet = false }: { value: number; label:
 /** The placeholder of an empty list: what the list usually shows, and commands to try next, ready to be copied. */
 export function Empty(props: { title: string; children?: ReactNode; command?: string; other?: string }) {
   const { title, children, command, other } = props
+  const lines = [command, other].flatMap((line) => (line ? [typedHere(line)] : []))
   return (
     <div className="empty">
       <p className="empty-title">{title}</p>
       {children && <p className="muted">{children}</p>}
-      {[command, other].map(
-        (line) =>
-          line && (
-            <div key={line} className="bar command-line">
-              <code className="command">{line}</code>
-              <Copy text={line} label="Copy" />
-            </div>
-          ),
-      )}
+      {lines.map((line) => (
+        <div key={line} className="bar command-line">
+          <code className="command">{line}</code>
+          <Copy text={line} label="Copy" />
+        </div>
+      ))}
     </div>
   )
 }
@@ -71,7 +71,7 @@ export function Empty(props: { title: string; children?: ReactNode; command?: st
 export function Failure({ text }: { text: string | undefined }) {
   return text ? (
     <p className="failure" role="alert">
-      {text}
+      {typed(text)}
     </p>
   ) : null
 }

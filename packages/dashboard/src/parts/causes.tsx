@@ -8,7 +8,7 @@ import { conversationOf } from '../store/conversations.ts'
 import { linkTo } from '../store/page-address.ts'
 import { type Causes, causesOf } from '../store/recorder.ts'
 import { recording } from '../store/recording.ts'
-import { Copy, Kind } from './bits.tsx'
+import { Copy, Failure, Kind } from './bits.tsx'
 import { ChainPicture } from './chain-picture.tsx'
 import { eventText, toText } from './event-text.ts'
 import { Json } from './json.tsx'
@@ -25,7 +25,7 @@ export function Closely({ event }: { event: RelayEvent }) {
   return (
     <aside className="closely" aria-label="The chosen event">
       <header>
-        <h2 className="title mono">{event.type}</h2>
+        <h2 className="title">{message ? `Message of ${message.from}` : eventText(event)}</h2>
         <p className="muted small num">
           #{event.seq}, <Clock ts={event.ts} isExact />, by {event.by}
         </p>
@@ -50,7 +50,9 @@ export function Closely({ event }: { event: RelayEvent }) {
         </>
       ) : (
         <>
-          <p>{eventText(event)}</p>
+          <h3>
+            As it is stored, <code>{event.type}</code>
+          </h3>
           <Json value={event.fact} />
         </>
       )}
@@ -60,17 +62,18 @@ export function Closely({ event }: { event: RelayEvent }) {
 
 function Chain({ message }: { message: NonNullable<RelayEvent['message']> }) {
   const [causes, setCauses] = useState<Causes>()
+  const [why, setWhy] = useState<string>()
   useEffect(() => {
     let isCurrent = true
     causesOf(message).then(
       (found) => isCurrent && setCauses(found),
-      () => {},
+      (error) => isCurrent && setWhy(error.message),
     )
     return () => {
       isCurrent = false
     }
   }, [message])
-  if (!causes) return null
+  if (!causes) return <Failure text={why} />
   return (
     <>
       <ChainPicture message={message} causes={causes} />

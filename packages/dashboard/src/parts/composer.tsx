@@ -141,7 +141,9 @@ function Field(props: FieldProps) {
       <div className="composer-row">
         <select aria-label="Kind" value={kind} onChange={(event) => setKind(event.target.value as MessageKind)}>
           {kinds.map((each) => (
-            <option key={each}>{each}</option>
+            <option key={each} value={each}>
+              {each === 'free' ? 'message' : each}
+            </option>
           ))}
         </select>
         <AwaitReply to={to} waiting={waiting} />

@@ -25,7 +25,8 @@ export function toText(to: string | string[]): string {
 
 function read(record: unknown, field: string): string {
   const value = (record as Record<string, unknown> | null | undefined)?.[field]
-  if (typeof value === 'string') return cut(previewOf(value), shown)
+  // The star of the broadcast would be taken for a sign of Markdown.
+  if (typeof value === 'string') return value === '*' ? value : cut(previewOf(value), shown)
   return typeof value === 'number' ? String(value) : '?'
 }
 

@@ -4,12 +4,10 @@ import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { type PointerEvent, useLayoutEffect, useRef } from 'react'
 import { authorOf, eventKey, partiesOf, placeOf } from '../store/concerns.ts'
 import { eventText } from './event-text.ts'
+import type { Stretch } from './tape.ts'
 import './lanes.css'
 
 const [columnPx, lanePx, topPx, lanesMax] = [13, 22, 10, 12]
-
-/** A selected range of events by index; both ends are included. */
-export type Stretch = readonly [first: number, last: number]
 
 interface LanesProps {
   events: readonly RelayEvent[]
@@ -22,7 +20,7 @@ interface LanesProps {
 }
 
 /** Pointer handlers with which dragging over the timeline selects a range of events. */
-function useBrush(count: number, widthPx: number, onStretch: LanesProps['onStretch']) {
+function useBrush(count: number, widthPx: number, { onChoose, onStretch }: Pick<LanesProps, 'onChoose' | 'onStretch'>) {
   const begun = useRef<number>(undefined)
   const at = ({ currentTarget, clientX }: PointerEvent<SVGSVGElement>): number =>
     Math.min(count - 1, Math.max(0, Math.floor((clientX - currentTarget.getBoundingClientRect().left) / widthPx)))
@@ -39,6 +37,7 @@ function useBrush(count: number, widthPx: number, onStretch: LanesProps['onStret
     onPointerUp: (event: PointerEvent<SVGSVGElement>) => {
       // A click without dragging chooses an event and clears the selected range.
       if (begun.current === at(event)) onStretch(undefined)
+      else if (begun.current !== undefined) onChoose(Math.min(begun.current, at(event)))
       begun.current = undefined
     },
   }
@@ -46,7 +45,7 @@ function useBrush(count: number, widthPx: number, onStretch: LanesProps['onStret
 
 export function Lanes({ events, current, by, zoom, stretch, onChoose, onStretch }: LanesProps) {
   const widthPx = columnPx * zoom
-  const brush = useBrush(events.length, widthPx, onStretch)
+  const brush = useBrush(events.length, widthPx, { onChoose, onStretch })
   const scroller = useRef<HTMLElement>(null)
   const laneOf = (event: RelayEvent): string => (by === 'agent' ? authorOf(event) : (placeOf(event) ?? 'other'))
   const lanes = mostUsed(events.map(laneOf))

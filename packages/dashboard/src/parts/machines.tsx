@@ -3,7 +3,7 @@
 import { type OutputOf, requestKinds } from '@agent-relay/sdk/internal/page'
 import { useEffect } from 'react'
 import { Cell, useCell } from '../store/cell.ts'
-import { client, connection, findWorkspaces } from '../store/connection.ts'
+import { client, connection, learnAgain, typed } from '../store/connection.ts'
 import type { Tone } from '../store/fleet.ts'
 import { linkTo } from '../store/page-address.ts'
 import { Refresh } from '../store/refresh.ts'
@@ -26,7 +26,7 @@ async function ask(): Promise<void> {
   const before = listed.value.trouble
   listed.set(await client.call('machine.list', {}))
   // The list of workspaces shows the same trouble, to a login that may see it, so that list is loaded again.
-  if (listed.value.trouble !== before) await findWorkspaces()
+  if (listed.value.trouble !== before) await learnAgain()
 }
 
 /** Loads the list of machines and then polls it, since a machine may come or go without an event. */
@@ -135,9 +135,7 @@ function May({ name, may }: { name: string; may: NonNullable<Shown['may']> }) {
   return (
     <span className="machine-may muted small">
       {may.length === 0 ? 'may ask for nothing here' : `may ${may.join(', ')} here`}; {aim}:{' '}
-      <code>
-        agent-relay machine allow {name} {change}
-      </code>
+      <code>{typed(`agent-relay machine allow ${name} ${change}`)}</code>
     </span>
   )
 }

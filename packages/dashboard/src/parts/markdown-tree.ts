@@ -19,14 +19,20 @@ export interface MarkdownNode {
 const [markdownCharsMax, nodesMax] = [32 * 1024, 8_000]
 /** The deepest level of Markdown nodes; deeper nodes are drawn at their parent's level. */
 const depthMax = 40
-/** The size of a folded text in lines and characters: whole blocks, as many as fit. */
-const [foldedLines, foldedChars] = [18, 2_400]
-/** A text that is longer than the folded size by at most this many lines is not folded. */
+/** The size of the place where a text is shown, in lines and in characters of a line: a text that fits is not folded. */
+export interface PaneLines {
+  lines: number
+  chars: number
+}
+
+/** The size that is assumed for a place that is not measured. */
+export const usualPane: PaneLines = { lines: 18, chars: 110 }
+/** A text that is longer than its place by at most this many lines is not folded. */
 const slackLines = 6
+/** The most lines of a block of code that are seen at once: a longer block scrolls by itself (`markdown.css`). */
+const codeLinesMax = 24
 /** How many characters of a long text are searched for the place where its folded form ends. */
 const headChars = 4_096
-/** The assumed width of a line on the page in characters, used to estimate how often a longer line wraps. */
-const lineChars = 110
 
 const parser = new MarkdownIt({ linkify: true, breaks: true })
 type MarkdownToken = ReturnType<typeof parser.parse>[number]
@@ -71,24 +77,45 @@ function nodeOf(token: MarkdownToken): MarkdownNode {
   return { kind: type.replace(/_open$/, ''), tag, text: content, attrs, info: info.trim(), children: [] }
 }
 
-/** Returns the beginning of a long text, up to the end of a block; undefined for a short text. */
-export function foldedOf(text: string): string | undefined {
+/**
+ * Returns the beginning of a text that is longer than its place: whole blocks, as many as fit, and the code that follows them, since a text that announces code
+ * says little without it. Undefined if nothing has to be hidden.
+ */
+export function foldedOf(text: string, { lines: linesMax, chars }: PaneLines = usualPane): string | undefined {
   const lines = text.slice(0, headChars).split('\n')
   const isWhole = text.length <= headChars
-  if (isWhole && weightOf(lines) <= foldedLines + slackLines) return undefined
+  if (isWhole && weightOf(lines, chars) <= linesMax + slackLines) return undefined
   if (!isWhole && lines.length > 1) lines.pop()
-  let end = 0
-  for (const { level, map } of parser.parse(lines.join('\n'), {})) {
-    const [, last] = map ?? [0, 0]
-    if (level === 0 && last > end && weightOf(lines.slice(0, last)) <= foldedLines) end = last
+  let [end, weight] = [0, 0]
+  for (const { level, map, type, markup } of parser.parse(lines.join('\n'), {})) {
+    if (level !== 0 || !map || map[1] <= end) continue
+    const isCode = type === 'fence'
+    const own = weightOf(lines.slice(end, map[1]), chars)
+    weight += isCode ? Math.min(codeLinesMax, own) : own
+    if (weight > linesMax && !isCode) break
+    end = isCode ? endOfCode(text, map, markup) : map[1]
   }
-  const kept = end > 0 ? lines.slice(0, end) : lines.slice(0, foldedLines)
-  return kept.join('\n').slice(0, foldedChars).trimEnd()
+  if (end === 0)
+    return lines
+      .slice(0, linesMax)
+      .join('\n')
+      .slice(0, linesMax * chars)
+      .trimEnd()
+  const all = text.split('\n')
+  return end < all.length ? all.slice(0, end).join('\n').trimEnd() : undefined
+}
+
+/** Returns the number of the line after a block of code, which may end behind the searched beginning of its text. */
+function endOfCode(text: string, [start, last]: [number, number], markup: string): number {
+  if (text.length <= headChars || text.length > markdownCharsMax) return last
+  const all = text.split('\n')
+  const end = all.findIndex((line, i) => i > start && line.trim().startsWith(markup))
+  return end < 0 ? all.length : end + 1
 }
 
 /** Estimates how many lines a text takes on the page. */
-export const weightOf = (lines: readonly string[]): number =>
-  lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / lineChars)), 0)
+export const weightOf = (lines: readonly string[], chars = usualPane.chars): number =>
+  lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / chars)), 0)
 
 const previewChars = 300
 const keptPreviews = new Map<string, string>()

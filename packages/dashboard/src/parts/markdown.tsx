@@ -2,12 +2,25 @@
 // The parser is in markdown-tree.ts.
 
 import { clean } from '@agent-relay/sdk/internal/page'
-import { createElement, Fragment, type ReactNode, useMemo, useState } from 'react'
+import { createContext, createElement, Fragment, type ReactNode, useContext, useMemo, useState } from 'react'
 import { Code } from './code.tsx'
-import { foldedOf, type MarkdownNode, markdownOf, plainOf } from './markdown-tree.ts'
+import { foldedOf, type MarkdownNode, markdownOf, plainOf, usualPane } from './markdown-tree.ts'
 import './markdown.css'
 
-export function Markdown({ text: given, className = '' }: { text: string; className?: string }) {
+interface MarkdownProps {
+  text: string
+  className?: string
+  /** Whether the text is not folded, because something in it was looked for. */
+  isWhole?: boolean
+}
+
+/** The longest text that is shown in full because something in it was looked for: drawing more would block the page. */
+const wholeCharsMax = 8_000
+
+/** The size of the pane in which texts are shown. */
+export const PaneSize = createContext(usualPane)
+
+export function Markdown({ text: given, className = '', isWhole = false }: MarkdownProps) {
   const text = useMemo(
     () =>
       clean(given)
@@ -15,7 +28,9 @@ export function Markdown({ text: given, className = '' }: { text: string; classN
         .trimEnd(),
     [given],
   )
-  const folded = useMemo(() => foldedOf(text), [text])
+  const pane = useContext(PaneSize)
+  const isUnfolded = isWhole && text.length <= wholeCharsMax
+  const folded = useMemo(() => (isUnfolded ? undefined : foldedOf(text, pane)), [text, pane, isUnfolded])
   const [isOpen, setOpen] = useState(false)
   const shown = isOpen || folded === undefined ? text : folded
   const nodes = useMemo(() => markdownOf(shown), [shown])
@@ -56,8 +71,8 @@ function Drawn({ node }: { node: MarkdownNode }) {
     case 'hr':
       return <hr />
     case 'heading':
-      // Headings in a text begin at h4: h1 to h3 belong to the page itself.
-      return createElement(`h${Math.min(6, Number(tag.slice(1)) + 3)}`, { className: `is-${tag}` }, drawn(children))
+      // All headings of a text have one level, below those of the page: writers leave levels out. They only look different.
+      return <h3 className={`heading is-${tag}`}>{drawn(children)}</h3>
     case 'ordered_list':
       return <ol start={Number(node.attrs.start ?? 1)}>{drawn(children)}</ol>
     case 'list_item':

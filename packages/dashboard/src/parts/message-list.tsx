@@ -8,7 +8,8 @@ import { type History, historyOf } from '../store/history.ts'
 import { markRead } from '../store/reading.ts'
 import { Empty, Failure } from './bits.tsx'
 import { written } from './composer.tsx'
-import { weightOf } from './markdown-tree.ts'
+import { PaneSize } from './markdown.tsx'
+import { type PaneLines, usualPane, weightOf } from './markdown-tree.ts'
 import { isRunOn, MessageRow } from './message-row.tsx'
 import { dayText } from './time.tsx'
 import './message-list.css'
@@ -20,11 +21,34 @@ const [linePx, headPx, runOnPx] = [20, 52, 24]
 /** A constant function: given a new function at each render, the virtual list would measure every row again. */
 const getItemKey = (index: number): number => index + 1
 
-function guessPx(history: History, n: number): number {
+function guessPx(history: History, n: number, { lines: linesMax, chars }: PaneLines): number {
   const message = history.at(n)
   if (!message) return runOnPx + linePx
-  const lines = weightOf(message.body.split('\n', 20))
+  const lines = Math.min(linesMax, weightOf(message.body.split('\n', linesMax), chars))
   return (isRunOn(message, history.at(n - 1)) ? runOnPx : headPx) + lines * linePx
+}
+
+/** The sides of a message beside its text, the widest text, and the usual width of a letter (`message-row.css`). */
+const [sidePx, textMaxPx, letterPx] = [82, 860, 7.5]
+
+/** Measures how many lines of text the pane shows. Rounded, so that not every pixel of a resize folds all messages again. */
+function usePane(scroller: { current: HTMLDivElement | null }): PaneLines {
+  const [pane, setPane] = useState(usualPane)
+  useLayoutEffect(() => {
+    const element = scroller.current
+    if (!element) return
+    const measure = (): void => {
+      const lines = Math.max(8, Math.floor(element.clientHeight / linePx / 4) * 4)
+      const widthPx = Math.min(textMaxPx, element.clientWidth - sidePx)
+      const chars = Math.max(20, Math.floor(widthPx / letterPx / 10) * 10)
+      setPane((before) => (before.lines === lines && before.chars === chars ? before : { lines, chars }))
+    }
+    const observer = new ResizeObserver(measure)
+    observer.observe(element)
+    measure()
+    return () => observer.disconnect()
+  }, [scroller])
+  return pane
 }
 
 export function MessageList({ name, target }: { name: string; target: string | undefined }) {
@@ -45,7 +69,8 @@ function Rows({ history, target }: { history: History; target: string | undefine
   const { last } = history
   const scroller = useRef<HTMLDivElement>(null)
   const [marked, setMarked] = useState<number>()
-  const estimateSize = useCallback((index: number) => guessPx(history, index + 1), [history])
+  const pane = usePane(scroller)
+  const estimateSize = useCallback((index: number) => guessPx(history, index + 1, pane), [history, pane])
   const rows = useVirtualizer({
     count: last,
     getScrollElement: () => scroller.current,
@@ -75,17 +100,19 @@ function Rows({ history, target }: { history: History; target: string | undefine
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard */}
       <div ref={scroller} className="messages" onScroll={follow} tabIndex={0} role="log" aria-label="Messages">
         <div className="rows" style={{ height }}>
-          {items.map(({ key, index, start }) => (
-            <div
-              key={key}
-              ref={rows.measureElement}
-              data-index={index}
-              className="row"
-              style={{ transform: `translateY(${start}px)` }}
-            >
-              <Place history={history} n={index + 1} isMarked={marked === index + 1} />
-            </div>
-          ))}
+          <PaneSize value={pane}>
+            {items.map(({ key, index, start }) => (
+              <div
+                key={key}
+                ref={rows.measureElement}
+                data-index={index}
+                className="row"
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <Place history={history} n={index + 1} isMarked={marked === index + 1} />
+              </div>
+            ))}
+          </PaneSize>
         </div>
       </div>
       {last > missed && missed > 0 && (

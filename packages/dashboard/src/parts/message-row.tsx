@@ -67,7 +67,7 @@ export const MessageRow = memo(function MessageRow({ message, before, conversati
             ↰ {answered ? <bdi>{`${answered.from}: ${previewOf(answered.body)}`}</bdi> : 'answers a message'}
           </a>
         )}
-        <Markdown text={message.body} />
+        <Markdown text={message.body} isWhole={isMarked} />
         <footer className="bar message-foot small">
           <Fate message={message} conversation={conversation} isOpen={isOpen} onToggle={() => setOpen(!isOpen)} />
           {message.thread && (

@@ -3,13 +3,12 @@
 import { cleanLine, permissionPhrase } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useCell } from '../store/cell.ts'
-import { client, connection } from '../store/connection.ts'
 import { conversationOf, isDirect, titleOf } from '../store/conversations.ts'
 import { draftOf } from '../store/drafts.ts'
-import { dismiss, hintNeeds, needs, type ShownNeed, snoozed } from '../store/needs.ts'
+import { needs, type ShownNeed, snoozed } from '../store/needs.ts'
 import { linkTo } from '../store/page-address.ts'
 import { putOffUntil, snoozeMs } from '../store/put-off.ts'
-import { markRead } from '../store/reading.ts'
+import { useWorkplace } from '../store/shown-workplace.ts'
 import { workAgain } from '../store/worker-acts.ts'
 import { ApprovalText, ApprovalTools, Ended } from './approval.tsx'
 import { Failure } from './bits.tsx'
@@ -22,6 +21,20 @@ import './needs.css'
 export function Needs() {
   const list = useCell(needs)
   const later = useCell(snoozed)
+  return (
+    <section aria-labelledby="needs">
+      <div className="bar section-head">
+        <h2 id="needs">Needs you</h2>
+        {later > 0 && <span className="muted small num">{later} snoozed</span>}
+        <NotifyMe />
+      </div>
+      <NeedRows list={list} empty="Nothing. Nobody is blocked, and nobody waits for your answer." />
+    </section>
+  )
+}
+
+/** The rows of needs, or the text for an empty list. No row moves while the pointer is over them. */
+export function NeedRows({ list, empty }: { list: readonly ShownNeed[]; empty: string }) {
   const [isHeld, setHeld] = useState(false)
   const rows = useRef<HTMLUListElement>(null)
   // `pointerleave` is not enough: when a button is removed from under the pointer, the event never comes.
@@ -32,23 +45,13 @@ export function Needs() {
     return () => document.removeEventListener('pointermove', look)
   }, [isHeld])
   const shown = useHeld(list, isHeld)
+  if (shown.length === 0) return <p className="calm-note muted">{empty}</p>
   return (
-    <section aria-labelledby="needs">
-      <div className="bar section-head">
-        <h2 id="needs">Needs you</h2>
-        {later > 0 && <span className="muted small num">{later} snoozed</span>}
-        <NotifyMe />
-      </div>
-      {shown.length === 0 ? (
-        <p className="calm-note muted">Nothing. Nobody is blocked, and nobody waits for your answer.</p>
-      ) : (
-        <ul ref={rows} className="needs" onPointerEnter={() => setHeld(true)} onPointerLeave={() => setHeld(false)}>
-          {shown.map(({ need, isOver }) => (
-            <Row key={need.key} need={need} isOver={isOver} />
-          ))}
-        </ul>
-      )}
-    </section>
+    <ul ref={rows} className="needs" onPointerEnter={() => setHeld(true)} onPointerLeave={() => setHeld(false)}>
+      {shown.map(({ need, isOver }) => (
+        <Row key={need.key} need={need} isOver={isOver} />
+      ))}
+    </ul>
   )
 }
 
@@ -86,7 +89,7 @@ function useHeld(list: readonly ShownNeed[], isHeld: boolean): readonly Held[] {
 }
 
 /** The verb after an agent's name, by the kind of need; an approval has its own text. */
-export const saying: Record<ShownNeed['kind'], string> = {
+const saying: Record<ShownNeed['kind'], string> = {
   approval: 'waits for your answer',
   blocked: 'is blocked',
   question: 'asks',
@@ -105,8 +108,8 @@ const overTexts: Record<ShownNeed['kind'], string> = {
 
 function Row({ need, isOver }: Held) {
   const { kind, who, since, message, approval, count = 1 } = need
-  const { agent: me } = useCell(connection)
-  const [isWriting, setWriting] = useState(() => message !== undefined && draftOf(`reply ${need.key}`).value !== '')
+  const { me, path } = useWorkplace()
+  const [isWriting, setWriting] = useState(() => message !== undefined && replyDraft(path, need).value !== '')
   const box = useRef<HTMLLIElement>(null)
   // A row whose need is over keeps its height, so that the rows below it do not move.
   const height = useRef(0)
@@ -125,7 +128,7 @@ function Row({ need, isOver }: Held) {
     >
       <div className="bar need-head">
         <Icon name={isWorker ? 'alert' : 'talk'} />
-        <a className="need-title clip" href={linkTo('agent', [who])}>
+        <a className="need-title clip" href={`${path}${linkTo('agent', [who])}`}>
           {who}
         </a>
         <span className="muted need-what clip">
@@ -169,7 +172,17 @@ const Stuck = ({ need: { key, who, text, task, worker } }: { need: ShownNeed }) 
 )
 
 function Tools({ need, onReply }: { need: ShownNeed; onReply(): void }) {
-  const { kind, message, approval } = need
+  const { kind, key, message, approval } = need
+  const { client, name, path, hint } = useWorkplace()
+  const snooze = (): void => {
+    putOffUntil(name, key, Date.now() + snoozeMs)
+    hint()
+  }
+  // Dismissed up to the message that the row shows: messages that came later stay.
+  const dismiss = (): void => {
+    const dismissed = client.call('need.dismiss', { key, through: message?.seq })
+    void dismissed.catch(() => {}).finally(hint)
+  }
   return (
     <div className="bar need-tools">
       {approval && <ApprovalTools approval={approval} />}
@@ -180,14 +193,14 @@ function Tools({ need, onReply }: { need: ShownNeed; onReply(): void }) {
           Reply
         </button>
       )}
-      <a className="quiet" data-key="open" href={addressOf(need)}>
+      <a className="quiet" data-key="open" href={`${path}${addressOf(need)}`}>
         {linkText(need)}
       </a>
-      <button type="button" className="quiet" onClick={() => putOffUntil(need.key, Date.now() + snoozeMs)}>
+      <button type="button" className="quiet" onClick={snooze}>
         Snooze 1 h
       </button>
       {kind !== 'blocked' && kind !== 'approval' && (
-        <button type="button" className="quiet" onClick={() => dismiss(need)}>
+        <button type="button" className="quiet" onClick={dismiss}>
           Dismiss
         </button>
       )}
@@ -197,12 +210,13 @@ function Tools({ need, onReply }: { need: ShownNeed; onReply(): void }) {
 
 /** The buttons that give the work of a failed worker or run again. */
 function Again({ need }: { need: ShownNeed }) {
+  const place = useWorkplace()
   const [isBusy, setBusy] = useState(false)
   const [why, setWhy] = useState<string>()
   const press = async (goesOn: boolean): Promise<void> => {
     setBusy(true)
     setWhy(undefined)
-    await workAgain(need, goesOn).catch((error) => setWhy(error.message))
+    await workAgain(need, goesOn, place).catch((error) => setWhy(error.message))
     setBusy(false)
   }
   return (
@@ -251,10 +265,13 @@ function addressOf(need: ShownNeed): string {
   return linkTo('agent', [who, 'terminal'], isAtTerminal(need) ? { type: '1' } : {})
 }
 
+const replyDraft = (path: string, { key }: ShownNeed) => draftOf(`reply ${path}${key}`)
+
 /** The reply field of a row: Enter sends, Shift+Enter starts a new line, Escape closes the field and keeps the text. */
 function Reply({ need, onClose }: { need: ShownNeed; onClose(): void }) {
   const { key, who, message } = need
-  const draft = draftOf(`reply ${key}`)
+  const { client, path, hint } = useWorkplace()
+  const draft = replyDraft(path, need)
   const text = useCell(draft)
   const [why, setWhy] = useState<string>()
   const [isSending, setSending] = useState(false)
@@ -266,8 +283,8 @@ function Reply({ need, onClose }: { need: ShownNeed; onClose(): void }) {
     try {
       await client.call('message.send', { body: draft.value, replyTo: message.id })
       draft.set('')
-      markRead([message.id])
-      hintNeeds()
+      void client.call('inbox.read', { messages: [message.id] }).catch(() => {})
+      hint()
     } catch (error) {
       setWhy((error as Error).message)
     }

@@ -1,7 +1,7 @@
 // The choices of the command palette, made from the page's state, and the search among them. Drawing and keys are in palette.tsx.
 
 import type { Agent, Conversation } from '@agent-relay/sdk/internal/page'
-import { client, connection, logOut, playDemo } from '../store/connection.ts'
+import { client, connection, logOut, playDemo, playDemoHere } from '../store/connection.ts'
 import { titleOf } from '../store/conversations.ts'
 import type { ListedWorker } from '../store/fleet.ts'
 import { isHelpOpen, isSearchOpen } from '../store/keys.ts'
@@ -49,7 +49,12 @@ export function choicesOf(known: Known): Choice[] {
 const general = (): Choice[] => [
   { name: 'Spawn a worker', run: () => go('agent', [], { spawn: '1' }) },
   { name: 'Give a contract (start a run)', run: () => go('runs', [], { start: '1' }) },
-  ...(connection.value.hasDemo ? [{ name: 'Play the demo', run: playDemo }] : []),
+  ...(connection.value.hasDemo
+    ? [
+        { name: 'Play the demo', hint: 'in a workspace of its own', run: playDemo },
+        { name: 'Play the demo here', hint: 'in this workspace', run: playDemoHere },
+      ]
+    : []),
   { name: 'Search all messages', keys: '/', run: () => isSearchOpen.set(true) },
   { name: 'Light or dark', run: nextTheme },
   { name: 'List of keys', keys: '?', run: () => isHelpOpen.set(true) },

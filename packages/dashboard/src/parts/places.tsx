@@ -21,6 +21,7 @@ export function Places({ chosen }: { chosen: string }) {
   ]
   return (
     <nav className="split-list" aria-label="Conversations">
+      <h1 className="unseen">Talk</h1>
       <NewPlace />
       {list?.length === 0 && <Empty title="Nothing yet" command="agent-relay channels create build" />}
       {groups.map(([title, group]) =>

@@ -2,13 +2,14 @@
 
 import { clean } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
-import { client } from '../store/connection.ts'
+import { useWorkplace } from '../store/shown-workplace.ts'
 import './screen.css'
 
 const screenLines = 12
 
 /** Shows the end of a worker's terminal; draws nothing if the terminal cannot be read or is empty. */
 export function Screen({ name }: { name: string }) {
+  const { client } = useWorkplace()
   const [text, setText] = useState('')
   useEffect(() => {
     let isCurrent = true
@@ -19,7 +20,7 @@ export function Screen({ name }: { name: string }) {
     return () => {
       isCurrent = false
     }
-  }, [name])
+  }, [client, name])
   return text === '' ? null : (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard
     <pre className="screen" tabIndex={0}>

@@ -1,7 +1,7 @@
 // Full-text search over all messages, with filters; a result links to the message in its conversation.
 
 import { type Message, searchMessages } from '@agent-relay/sdk/internal/page'
-import { type FormEvent, useEffect, useState } from 'react'
+import { createElement, type FormEvent, Fragment, type ReactNode, useEffect, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
 import { conversationOf, conversations, titleOf } from '../store/conversations.ts'
@@ -9,7 +9,7 @@ import { fleet } from '../store/fleet.ts'
 import { isSearchOpen } from '../store/keys.ts'
 import { go } from '../store/page-address.ts'
 import { Empty, Failure, Kind } from './bits.tsx'
-import { previewOf } from './markdown-tree.ts'
+import { excerptOf, type Piece } from './excerpt.ts'
 import { Overlay } from './overlay.tsx'
 import { Clock, useRested } from './time.tsx'
 import './search.css'
@@ -108,6 +108,8 @@ function useFound(text: string, from: string, channel: string): Found | undefine
   return found
 }
 
+const drawnPiece = ({ text, isHit }: Piece): ReactNode => (isHit ? <mark>{text}</mark> : text)
+
 function Results({ asked, found }: { asked: string; found: Found | undefined }) {
   const { agent: me } = useCell(connection)
   if (asked === '') return <p className="muted search-hint">Every word must occur. Newest first.</p>
@@ -128,7 +130,9 @@ function Results({ asked, found }: { asked: string; found: Found | undefined }) 
                 <Clock ts={message.ts} />
               </span>
             </span>
-            <bdi className="clip-2">{previewOf(message.body)}</bdi>
+            <bdi className="clip-2">
+              {createElement(Fragment, null, ...excerptOf(message.body, asked).map(drawnPiece))}
+            </bdi>
           </button>
         </li>
       ))}

@@ -1,32 +1,42 @@
 // A form that starts a worker: its CLI, task and directory.
 
-import { clisWith, defaultCli } from '@agent-relay/sdk/internal/clis'
 import { splitCommandLine } from '@agent-relay/sdk/internal/page'
-import { type FormEvent, useState } from 'react'
-import { client } from '../store/connection.ts'
+import { type FormEvent, useEffect, useState } from 'react'
+import { useCell } from '../store/cell.ts'
+import { client, connection, learnAgain } from '../store/connection.ts'
 import { hintFleet } from '../store/fleet.ts'
-import { go, linkTo } from '../store/page-address.ts'
+import { leaveFromHere, linkTo } from '../store/page-address.ts'
 import { Failure } from './bits.tsx'
+import { CliOptions, DirectoryField, textIn, WorktreeField, worktreeIn } from './work-fields.tsx'
 import './form.css'
 
-const clis = [...clisWith('worker').map(({ name }) => name), 'plain']
-
 export function Spawn() {
+  const { clis } = useCell(connection)
   const [why, setWhy] = useState<string>()
   const [isBusy, setBusy] = useState(false)
-  const [cli, setCli] = useState<string>(defaultCli)
+  const [chosen, setChosen] = useState<string>()
+  const cli = chosen ?? clis[0] ?? 'plain'
+  useEffect(() => void learnAgain(), [])
   const spawn = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget)
-    const text = (field: string): string => String(fields.get(field) ?? '').trim()
+    const line = textIn(fields, 'command')
+    const name = textIn(fields, 'name') ?? ''
+    const leave = leaveFromHere()
     setWhy(undefined)
     setBusy(true)
     try {
-      const command = text('command') === '' ? undefined : splitCommandLine(text('command'))
-      const optional = Object.fromEntries(['task', 'model', 'cwd'].map((key) => [key, text(key) || undefined]))
-      await client.call('worker.spawn', { name: text('name'), cli, command, ...optional })
+      await client.call('worker.spawn', {
+        name,
+        cli,
+        command: line === undefined ? undefined : splitCommandLine(line),
+        task: textIn(fields, 'task'),
+        model: textIn(fields, 'model'),
+        cwd: textIn(fields, 'cwd'),
+        worktree: worktreeIn(fields),
+      })
       hintFleet()
-      go('agent', [text('name'), 'terminal'])
+      leave(linkTo('agent', [name, 'terminal']))
     } catch (error) {
       setWhy((error as Error).message)
     }
@@ -36,7 +46,7 @@ export function Spawn() {
     <form className="form" onSubmit={(event) => void spawn(event)}>
       <h2 className="title">Spawn a worker</h2>
       <p className="muted">A program in a terminal of its own. It reports to you, and ends when you release it.</p>
-      <Fields cli={cli} onCli={setCli} />
+      <Fields cli={cli} onCli={setChosen} />
       <Failure text={why} />
       <div className="form-end">
         <button type="submit" className="main-button" disabled={isBusy}>
@@ -60,9 +70,8 @@ function Fields({ cli, onCli }: { cli: string; onCli(cli: string): void }) {
       <label>
         CLI
         <select value={cli} onChange={(event) => onCli(event.target.value)}>
-          {clis.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
+          <CliOptions column="worker" />
+          <option value="plain">Another program</option>
         </select>
       </label>
       {cli === 'plain' && (
@@ -75,13 +84,11 @@ function Fields({ cli, onCli }: { cli: string; onCli(cli: string): void }) {
         Task
         <textarea name="task" rows={4} placeholder="Fix the failing test in parser.test.ts" />
       </label>
+      <DirectoryField isNeeded />
+      <WorktreeField />
       <label>
         Model <span className="muted">if not its own</span>
         <input name="model" autoComplete="off" />
-      </label>
-      <label>
-        Directory <span className="muted">if not the project's</span>
-        <input name="cwd" autoComplete="off" placeholder="/home/you/project" />
       </label>
     </>
   )

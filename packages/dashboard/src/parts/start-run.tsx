@@ -3,18 +3,20 @@
 import { runHarnesses } from '@agent-relay/sdk/internal/clis'
 import { type FormEvent, useEffect, useState } from 'react'
 import { useCell } from '../store/cell.ts'
-import { client, connection } from '../store/connection.ts'
-import { fleet } from '../store/fleet.ts'
-import { go, linkTo, usePageAddress } from '../store/page-address.ts'
+import { client, connection, learnAgain } from '../store/connection.ts'
+import { byPlace, fleet } from '../store/fleet.ts'
+import { leaveFromHere, linkTo, usePageAddress } from '../store/page-address.ts'
 import { runs } from '../store/runs.ts'
 import { Failure } from './bits.tsx'
+import { CliOptions, DirectoryField, textIn, WorktreeField, worktreeIn } from './work-fields.tsx'
 import './form.css'
 
 type HarnessName = (typeof runHarnesses)[number]
 
 /** The form's first values: those of the earlier run that is started again, or the chosen agent. */
 interface Begun {
-  harness: HarnessName
+  /** Unset: the daemon chooses. */
+  harness?: HarnessName
   contract?: string
   model?: string
   agent?: string
@@ -33,9 +35,9 @@ function useBegun(): Begun | undefined {
       () => setContract(''),
     )
   }, [again])
-  if (again === null) return { harness: agent === undefined ? 'loop' : 'external', agent }
+  if (again === null) return { harness: agent === undefined ? undefined : 'external', agent }
   if (contract === undefined || !run) return undefined
-  const harness = runHarnesses.find((each) => each === run.harness) ?? 'loop'
+  const harness = runHarnesses.find((each) => each === run.harness)
   return { harness, contract, model: run.model, agent: run.agent }
 }
 
@@ -45,22 +47,24 @@ export function StartRun() {
 }
 
 function Form({ begun }: { begun: Begun }) {
-  const [harness, setHarness] = useState(begun.harness)
+  const [harness, setHarness] = useState<HarnessName | undefined>(begun.harness)
   const [why, setWhy] = useState<string>()
+  useEffect(() => void learnAgain(), [])
   const start = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget)
-    const text = (field: string): string | undefined => String(fields.get(field) ?? '').trim() || undefined
+    const leave = leaveFromHere()
     setWhy(undefined)
     try {
       const run = await client.call('run.start', {
         contract: String(fields.get('contract')),
         harness,
-        model: text('model'),
-        cwd: text('cwd'),
-        agent: text('agent'),
+        model: textIn(fields, 'model'),
+        cwd: textIn(fields, 'cwd'),
+        worktree: worktreeIn(fields),
+        agent: textIn(fields, 'agent'),
       })
-      go('runs', [run.id])
+      leave(linkTo('runs', [run.id]))
     } catch (error) {
       setWhy((error as Error).message)
     }
@@ -85,8 +89,8 @@ function Form({ begun }: { begun: Begun }) {
 
 interface FieldsProps {
   begun: Begun
-  harness: HarnessName
-  onHarness(harness: HarnessName): void
+  harness: HarnessName | undefined
+  onHarness(harness: HarnessName | undefined): void
 }
 
 function Fields({ begun, harness, onHarness }: FieldsProps) {
@@ -106,16 +110,14 @@ function Fields({ begun, harness, onHarness }: FieldsProps) {
       </label>
       <label>
         Carried out by
-        <select value={harness} onChange={(event) => onHarness(event.target.value as HarnessName)}>
-          {runHarnesses.map((each) => (
-            <option key={each} value={each}>
-              {each === 'loop'
-                ? 'the built-in loop'
-                : each === 'external'
-                  ? 'an agent that is there'
-                  : `a ${each} worker`}
-            </option>
-          ))}
+        <select
+          value={harness ?? ''}
+          onChange={({ target }) => onHarness(runHarnesses.find((each) => each === target.value))}
+        >
+          <option value="">whatever is set up here</option>
+          <option value="external">an agent that is there</option>
+          <option value="loop">the built-in loop</option>
+          <CliOptions column="run" />
         </select>
       </label>
       {harness === 'external' ? (
@@ -124,6 +126,7 @@ function Fields({ begun, harness, onHarness }: FieldsProps) {
           <select name="agent" required defaultValue={begun.agent}>
             {agents
               .filter(({ name }) => name !== me)
+              .toSorted(byPlace)
               .map(({ name, status }) => (
                 <option key={name} value={name}>
                   {name}
@@ -138,10 +141,8 @@ function Fields({ begun, harness, onHarness }: FieldsProps) {
             Model <span className="muted">if not the configured one</span>
             <input name="model" autoComplete="off" defaultValue={begun.model} />
           </label>
-          <label>
-            Directory <span className="muted">if not the daemon's</span>
-            <input name="cwd" autoComplete="off" />
-          </label>
+          <DirectoryField />
+          {harness !== 'loop' && <WorktreeField />}
         </>
       )}
     </>

@@ -5,7 +5,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
 import { lastSeq } from '../store/events.ts'
-import { refine } from '../store/page-address.ts'
+import { pageAddress, refine } from '../store/page-address.ts'
 import { eventsAfter, eventsAt, eventsUpTo, type Filter } from '../store/recorder.ts'
 import { recording } from '../store/recording.ts'
 
@@ -13,12 +13,20 @@ const [windowBefore, windowAfter, windowMax] = [150, 150, 400]
 /** The longest pause between two events while playing; longer pauses are cut to this. */
 const gapMsMax = 2_000
 
+/** A selected range of events by index; both ends are included. */
+export type Stretch = readonly [first: number, last: number]
+
 export interface Tape {
   events: readonly RelayEvent[]
   current: number
   isKnown: boolean
   isPlaying: boolean
   speed: number
+  /** The selected range of the events by index: alone shown, played and stepped through. */
+  stretch: Stretch | undefined
+  /** Why events could not be loaded. */
+  why: string | undefined
+  setStretch(stretch: Stretch | undefined): void
   step(by: number): void
   choose(index: number): void
   jump(seq: number): void
@@ -36,8 +44,8 @@ interface Loaded {
 
 export function useTape(seq: number | undefined, filter: Filter): Tape {
   const [tape, setTape] = useState<Loaded>({ events: [], current: 0, hasMore: false, isKnown: false })
-  const [isPlaying, setPlaying] = useState(false)
-  const [speed, setSpeed] = useState(1)
+  const [why, setWhy] = useState<string>()
+  const fail = useCallback((error: Error) => setWhy(error.message), [])
   const { agent, conversation, types } = filter
   const held = useRef(tape)
   held.current = tape
@@ -51,7 +59,9 @@ export function useTape(seq: number | undefined, filter: Filter): Tape {
       if (seq === undefined && !file) await client.connect()
       const around = seq ?? file?.events.at(-1)?.seq ?? lastSeq.value
       const loaded = await windowAround(around, seq, wanted)
-      if (turn === asked.current) setTape(loaded)
+      if (turn !== asked.current) return
+      setTape(loaded)
+      setWhy(undefined)
     },
     [wanted, file],
   )
@@ -62,29 +72,30 @@ export function useTape(seq: number | undefined, filter: Filter): Tape {
     const at = events[current]?.seq === seq ? current : events.findIndex((event) => event.seq === seq)
     const isHere = loadedBy.current === load && at >= 0
     loadedBy.current = load
-    if (!isHere) load(seq).catch(() => {})
+    if (!isHere) load(seq).catch(fail)
     else if (at !== current) setTape((before) => ({ ...before, current: at }))
-  }, [seq, load])
+  }, [seq, load, fail])
   const choose = useCallback(
     (index: number) => {
       const event = held.current.events[index]
-      if (!event) return
+      // Events that come after the person has left the recorder must not bring them back.
+      if (!event || pageAddress.value.view !== 'recorder') return
       setTape((before) => ({ ...before, current: index }))
       refine('recorder', [event.seq], { agent, in: conversation, types })
     },
     [agent, conversation, types],
   )
-  const step = useCallback((by: number) => void move(held.current, by, wanted, setTape, choose), [wanted, choose])
-  usePlaying(isPlaying, speed, held, step, () => setPlaying(false))
+  const move = useCallback(
+    (by: number) => void moveHead(held.current, by, wanted, setTape, choose).catch(fail),
+    [wanted, choose, fail],
+  )
+  const playback = usePlayback(tape, move, choose)
   return {
     ...tape,
-    isPlaying,
-    speed,
-    step,
+    ...playback,
+    why,
     choose,
-    setSpeed,
     jump: (to) => refine('recorder', [to], { agent, in: conversation, types }),
-    toggle: useCallback(() => setPlaying((before) => !before), []),
   }
 }
 
@@ -93,17 +104,17 @@ async function windowAround(around: number, seq: number | undefined, filter: Fil
   const [upTo, after, named] = await Promise.all([
     eventsUpTo(around, filter, windowBefore),
     eventsAfter(around, filter, windowAfter),
-    // The default filter leaves out many events; a link to a certain event shows that event even if the filter leaves it out.
+    // The default filter leaves out many events; a link to a certain entry shows all its events.
     seq === undefined || filter.types !== '' ? [] : eventsAt(seq),
   ])
-  const before = upTo.some((event) => event.seq === seq) ? upTo : [...upTo, ...named]
+  const before = named.length === 0 ? upTo : [...upTo.filter((event) => event.seq !== seq), ...named]
   const exact = seq === undefined ? -1 : before.findIndex((event) => event.seq === seq)
   const current = Math.max(0, exact < 0 ? before.length - 1 : exact)
   return { events: [...before, ...after.events], current, hasMore: after.next !== undefined, isKnown: true }
 }
 
 /** Moves the head one event forward or back. At an edge of the window the next events are loaded, and events at the opposite edge dropped. */
-async function move(
+async function moveHead(
   { events, current, hasMore }: Loaded,
   by: number,
   filter: Filter,
@@ -131,23 +142,49 @@ async function move(
   }
 }
 
+/** The selected range, and stepping and playing within it. */
+function usePlayback(loaded: Loaded, move: (by: number) => void, choose: (index: number) => void) {
+  const { events, current } = loaded
+  const [isPlaying, setPlaying] = useState(false)
+  const [speed, setSpeed] = useState(1)
+  const [stretch, setStretch] = useState<Stretch>()
+  const [first, last] = stretch ?? []
+  // The selected range is given as indexes of the events, so other events end the selection.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the events is the reason to run
+  useEffect(() => setStretch(undefined), [events])
+  const step = useCallback(
+    (by: number) => {
+      if (current !== (by > 0 ? last : first)) move(by)
+    },
+    [current, first, last, move],
+  )
+  const stop = useCallback(() => setPlaying(false), [])
+  usePlaying({ isPlaying, speed, loaded, last, step, stop })
+  const toggle = (): void => {
+    if (first !== undefined && last !== undefined && !isPlaying && (current < first || current >= last)) choose(first)
+    setPlaying(!isPlaying)
+  }
+  return { isPlaying, speed, stretch, setSpeed, setStretch, step, toggle }
+}
+
+interface Playing {
+  isPlaying: boolean
+  speed: number
+  loaded: Loaded
+  /** The last event to play, by index. Unset: the journal's last. */
+  last: number | undefined
+  step(by: number): void
+  stop(): void
+}
+
 /** Plays the events: waits between two of them as long as there was between them, divided by the speed. */
-function usePlaying(
-  isPlaying: boolean,
-  speed: number,
-  held: { current: Loaded },
-  step: (by: number) => void,
-  stop: () => void,
-): void {
-  const stopping = useRef(stop)
-  stopping.current = stop
-  const { events, current, hasMore } = held.current
+function usePlaying({ isPlaying, speed, loaded: { events, current, hasMore }, last, step, stop }: Playing): void {
   useEffect(() => {
     if (!isPlaying) return
     const [now, next] = [events[current], events[current + 1]]
-    if (!next && !hasMore) return stopping.current()
+    if (current === last || (!next && !hasMore)) return stop()
     const gap = now && next ? Date.parse(next.ts) - Date.parse(now.ts) : 0
     const timer = setTimeout(() => step(1), Math.min(gapMsMax, gap / speed))
     return () => clearTimeout(timer)
-  }, [isPlaying, speed, events, current, hasMore, step])
+  }, [isPlaying, speed, events, current, hasMore, last, step, stop])
 }

@@ -4,6 +4,7 @@
 import type { Agent } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
 import type { ListedWorker } from '../store/fleet.ts'
+import { useWorkplace } from '../store/shown-workplace.ts'
 import { actsOn, perform, type WorkerAct } from '../store/worker-acts.ts'
 import './worker-tools.css'
 
@@ -23,11 +24,12 @@ export function WorkerTools({ agent, worker, onFailure }: WorkerToolsProps) {
     const timer = setTimeout(() => setAsked(undefined), sureMs)
     return () => clearTimeout(timer)
   }, [asked])
+  const workplace = useWorkplace()
   const press = (act: WorkerAct): void => {
     if (act.isFinal && asked !== act) return setAsked(act)
     setAsked(undefined)
     onFailure(undefined)
-    perform(act, agent.name).catch((error) => onFailure(error.message))
+    perform(act, agent.name, workplace).catch((error) => onFailure(error.message))
   }
   return (
     <span className="program-tools">

@@ -5,6 +5,7 @@ import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
 import { keepSame, Refresh } from './refresh.ts'
+import type { Workplace } from './workplace.ts'
 
 export type { Approval }
 export type ApprovalChoice = Approval['choices'][number]
@@ -44,16 +45,18 @@ async function ask(): Promise<void> {
 }
 
 /** Fetches an approval with the whole stored input, which the list cuts short. */
-export async function wholeApproval({ id }: Approval): Promise<Approval> {
+export async function wholeApproval({ client }: Pick<Workplace, 'client'>, { id }: Approval): Promise<Approval> {
   return (await client.call('approval.show', { id })).approval
 }
 
 /** Answers an approval. The digest ties the answer to the input that the person has seen. */
 export async function answerApproval(
+  { client, hint }: Pick<Workplace, 'client' | 'hint'>,
   { id, digest }: Approval,
   choice: string,
   { words = '', answers }: { words?: string; answers?: string[] } = {},
 ): Promise<void> {
   await client.call('approval.answer', { id, choice, digest, words: words.trim() || undefined, answers })
   refresh.hint()
+  hint()
 }

@@ -1,6 +1,6 @@
 // Login, and the page's one connection to the daemon: the one-time code of a printed link, the session cookie, the client over WebSocket.
 
-import { type RelayError, WorkspaceClient, websocketConnector } from '@agent-relay/sdk/internal/page'
+import { type RelayError, WorkspaceClient, websocketConnector, withOwnName } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
 import { chosenWorkspace, pathOf } from './own-place.ts'
 
@@ -18,6 +18,10 @@ export interface ConnectionState {
   agent: string
   version: string
   isOpen: boolean
+  /** The agent CLIs that the daemon can start. */
+  clis: readonly string[]
+  /** The directory where a worker starts if none is named. Unset if the workspace has none. */
+  directory?: string
   /** Whether this login may start the demo. */
   hasDemo: boolean
   /** When the connection was lost. Unset while connected. */
@@ -25,6 +29,8 @@ export interface ConnectionState {
   why?: string
   /** The CLI command that prints a login link for this page. */
   linkCommand: string
+  /** The name under which the person can type CLI commands. */
+  ownName: string
 }
 
 export const connection = new Cell<ConnectionState>({
@@ -35,9 +41,24 @@ export const connection = new Cell<ConnectionState>({
   agent: '',
   version: '',
   isOpen: false,
+  clis: [],
   hasDemo: false,
   linkCommand: 'agent-relay dashboard',
+  ownName: 'agent-relay',
 })
+
+/** A text for the person, with CLI commands in it as they can be typed. */
+export function typed(text: string): string {
+  return withOwnName(text, connection.value.ownName)
+}
+
+/** The commands of the CLI that are for no workspace in particular. */
+const workspaceless = /^agent-relay (?:mcp|demo)\b/
+
+/** A CLI command as the person can type it in any directory, for the workspace of this page. */
+export function typedHere(command: string): string {
+  return typed(workspaceless.test(command) ? command : `${command} --project ${connection.value.workspace}`)
+}
 
 function inWorkspace(sign: '?' | '&'): string {
   return chosenWorkspace === undefined ? '' : `${sign}workspace=${encodeURIComponent(chosenWorkspace)}`
@@ -96,12 +117,30 @@ async function onlyOther(): Promise<string | undefined> {
   return `This login opens ${location.origin}${pathOf(workspace)}, and not ${chosenWorkspace}.`
 }
 
-/** Requests the list of workspaces again, because a workspace may have been created meanwhile. */
-export async function findWorkspaces(): Promise<void> {
+/** Requests what the login was told again: since then a workspace may have been created, or a CLI installed. */
+export async function learnAgain(): Promise<void> {
   const answer = await session()
   if (!answer?.ok) return
-  const { workspaces, faults = [] } = await answer.json()
-  change({ workspaces, faults })
+  const { workspaces, faults = [], clis = [], directory } = await answer.json()
+  change({ workspaces, faults, clis, directory })
+}
+
+/** What happens in a workspace, without its contents. */
+export interface WorkspaceGlance {
+  name: string
+  /** Whether nobody uses the workspace, so that the daemon has closed its database. */
+  atRest?: boolean
+  /** The agents that are connected, without people. */
+  agents: readonly string[]
+  /** How many things wait for the person. */
+  needs: number
+}
+
+/** Requests what happens in all workspaces of this login; undefined while the daemon does not answer. */
+export async function findOverview(): Promise<readonly WorkspaceGlance[] | undefined> {
+  if (connection.value.phase !== 'up') return undefined
+  const answer = await fetch(`/overview${inWorkspace('?')}`, { headers }).catch(() => undefined)
+  return answer?.ok ? (await answer.json()).workspaces : undefined
 }
 
 async function open(after?: RelayError): Promise<void> {
@@ -112,10 +151,12 @@ async function open(after?: RelayError): Promise<void> {
       return change({ phase: 'locked', why: (await onlyOther()) ?? after?.message })
     }
     if (answer?.ok) {
-      const { workspace, workspaces, faults = [], agent = '', isOpen = false, hasDemo = false } = await answer.json()
+      const told = await answer.json()
+      const { workspace, workspaces, faults = [], agent = '', isOpen = false, hasDemo = false } = told
+      const { clis = [], directory, ownName } = told
       // The browser stores values by the page's path, so the page is loaded again at the path of the workspace.
       if (chosenWorkspace === undefined) return location.replace(`${pathOf(workspace)}${location.hash}`)
-      change({ workspace, workspaces, faults, agent, isOpen, hasDemo })
+      change({ workspace, workspaces, faults, agent, isOpen, hasDemo, clis, directory, ownName })
       try {
         await client.connect()
         return
@@ -167,10 +208,21 @@ export async function show(code: string): Promise<string | undefined> {
 
 /** Starts the demo in a workspace of its own, and opens that workspace. */
 export async function playDemo(): Promise<void> {
-  const answer = await fetch('/demo', { method: 'POST', headers }).catch(() => undefined)
+  location.assign(pathOf(await startDemo({})))
+}
+
+/** Starts the demo in the workspace of this page. */
+export async function playDemoHere(): Promise<void> {
+  await startDemo({ here: connection.value.workspace })
+}
+
+async function startDemo(where: { here?: string }): Promise<string> {
+  const body = JSON.stringify(where)
+  const json = { ...headers, 'Content-Type': 'application/json' }
+  const answer = await fetch('/demo', { method: 'POST', headers: json, body }).catch(() => undefined)
   const told = await answer?.json().catch(() => undefined)
   if (!answer?.ok) throw new Error(told?.error?.message ?? 'The daemon does not answer.')
-  location.assign(pathOf(told.workspace))
+  return told.workspace
 }
 
 export async function logOut(): Promise<void> {

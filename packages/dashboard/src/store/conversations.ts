@@ -76,6 +76,13 @@ export function titleOf(name: string, me: string): string {
   return others.includes(me) ? others.filter((other) => other !== me).join(', ') : others.join(' · ')
 }
 
+/** Finds the beginning of each agent's last message, as far as it is also the last message of its conversation. */
+export function lastWords(list: readonly Conversation[]): Map<string, string> {
+  const words = new Map<string, string>()
+  for (const { last } of list) if (last && !words.has(last.from)) words.set(last.from, last.preview)
+  return words
+}
+
 export function isDirect(name: string): boolean {
   return name.startsWith('@')
 }

@@ -1,7 +1,7 @@
 // Unsent texts, by the place where they would be sent. The browser keeps them until they are sent, also when the page is reloaded.
 
 import { Cell } from './cell.ts'
-import { keepHere, keptAs } from './own-place.ts'
+import { keepHere, keptAs, keptHere } from './own-place.ts'
 
 const place = keptAs('drafts')
 const draftsMax = 100
@@ -27,7 +27,7 @@ function keep(key: string, text: string): void {
 
 function read(): [string, string][] {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(place) ?? '[]')
+    const kept: unknown = JSON.parse(keptHere(place) ?? '[]')
     return Array.isArray(kept) ? kept.map(([key, text]) => [String(key), String(text)]) : []
   } catch {
     return []

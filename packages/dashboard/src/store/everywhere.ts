@@ -1,59 +1,130 @@
-// The person's needs (things that wait for the person) in every workspace that this login opens, over one connection to each while the view is open.
+// What happens in every workspace that this login opens, as the daemon tells it without opening one that is at rest; and the needs (things that wait for the
+// person) and agents of those that are in use, over one connection to each while the view "All workspaces" is open.
 
-import { type Need, WorkspaceClient, websocketConnector } from '@agent-relay/sdk/internal/page'
+import { WorkspaceClient, websocketConnector } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
-import { connection } from './connection.ts'
+import { connection, findOverview, type WorkspaceGlance } from './connection.ts'
+import { lastWords } from './conversations.ts'
+import { type Fleet, joinedFleet, unknownFleet } from './fleet.ts'
+import { joinedNeeds, type ShownNeed } from './needs.ts'
+import { pathOf } from './own-place.ts'
+import { keepSame } from './refresh.ts'
+import type { Workplace } from './workplace.ts'
 
 export interface OtherWorkspace {
-  name: string
-  /** The number of agents that are present; undefined until the workspace has answered. */
-  present?: number
-  needs: readonly Need[]
-  /** The number of further needs that are not listed. */
+  fleet: Fleet
+  needs: readonly ShownNeed[]
+  /** The last words of agents, by name. */
+  words: ReadonlyMap<string, string>
+  /** The number of further needs that the daemon does not list. */
   more: number
+  snoozed: number
+  workplace: Workplace
   why?: string
 }
 
-export const everywhere = new Cell<readonly OtherWorkspace[]>([])
+export const overview = new Cell<readonly WorkspaceGlance[]>([])
 
-/** The most workspaces that are followed: looking at an idle workspace makes the daemon open it. */
-const workspacesMax = 20
+/** The workspaces that are followed, by name. */
+export const everywhere = new Cell<ReadonlyMap<string, OtherWorkspace>>(new Map())
+
+/** How many more workspaces are followed at each press. */
+export const workspacesStep = 20
 const lookMs = 3_000
+/** How many conversations of a workspace are searched for last words. */
+const wordsMax = 100
 
-/** Follows all workspaces of the login while the view "Everywhere" is open. */
-export function followEverywhere(): () => void {
-  const names = connection.value.workspaces.slice(0, workspacesMax)
-  everywhere.set(names.map((name) => ({ name, needs: [], more: 0 })))
-  const stops = names.map(followOne)
+/** Repeats `look` while the page is visible, until the returned function is called. */
+function repeat(look: () => Promise<void>): () => void {
+  const lookIfSeen = (): void => {
+    if (!document.hidden) void look()
+  }
+  lookIfSeen()
+  const timer = setInterval(lookIfSeen, lookMs)
+  return () => clearInterval(timer)
+}
+
+/** Follows what happens in all workspaces, as long as a view shows it. */
+export function followOverview(): () => void {
+  return repeat(async () => {
+    const found = await findOverview()
+    if (found) overview.set(found)
+  })
+}
+
+/** Whether somebody is connected, or something waits for the person. */
+export const isInUse = ({ atRest, agents, needs }: WorkspaceGlance): boolean =>
+  atRest !== true && (agents.length > 0 || needs > 0)
+
+/** The other workspaces where somebody is connected, or something waits for the person. */
+export function busyElsewhere(all: readonly WorkspaceGlance[]): readonly WorkspaceGlance[] {
+  const { workspace } = connection.value
+  return all.filter(({ name, agents, needs }) => name !== workspace && (agents.length > 0 || needs > 0))
+}
+
+/** Follows the overview, and the first `count` workspaces in use, until the returned function is called. */
+export function followEverywhere(count: number): () => void {
+  const followed = new Map<string, () => void>()
+  const followUsed = (): void => {
+    const wanted = overview.value.filter(isInUse).slice(0, count)
+    for (const [name, stop] of followed) {
+      if (wanted.some((each) => each.name === name)) continue
+      stop()
+      followed.delete(name)
+    }
+    for (const { name } of wanted) if (!followed.has(name)) followed.set(name, follow(name))
+  }
+  followUsed()
+  const ends = [overview.listen(followUsed), followOverview()]
   return () => {
-    for (const stop of stops) stop()
+    for (const end of [...ends, ...followed.values()]) end()
   }
 }
 
-function followOne(name: string): () => void {
+function follow(name: string): () => void {
   const address = `${location.origin}/ws?page=1&workspace=${encodeURIComponent(name)}`
   const client = new WorkspaceClient(websocketConnector(address), { autoConnect: false })
-  const put = (found: Omit<OtherWorkspace, 'name'>): void =>
-    everywhere.update((all) => all.map((each) => (each.name === name ? { name, ...found } : each)))
+  let [isFollowed, isAsking] = [true, false]
+  const workplace: Workplace = { client, me: '', name, path: pathOf(name), hint: () => void look() }
+  let shown: OtherWorkspace = { fleet: unknownFleet, needs: [], words: new Map(), more: 0, snoozed: 0, workplace }
+  // An answer that comes after the view was left changes nothing.
+  const put = (part: Partial<OtherWorkspace>): void => {
+    if (!isFollowed) return
+    shown = { ...shown, why: undefined, ...part }
+    everywhere.update((all) => new Map([...all, [name, shown]]))
+  }
   const look = async (): Promise<void> => {
-    if (document.hidden) return
+    if (isAsking) return
+    isAsking = true
     try {
       await client.connect()
-      put(await waitingIn(client))
+      put(await stateOf(shown, client))
     } catch (error) {
-      put({ needs: [], more: 0, why: (error as Error).message })
+      put({ why: (error as Error).message })
     }
+    isAsking = false
   }
   client.on('error', () => {})
-  void look()
-  const timer = setInterval(() => void look(), lookMs)
+  client.on('ready', ({ agent = '' }) => put({ workplace: { ...workplace, me: agent } }))
+  const stop = repeat(look)
   return () => {
-    clearInterval(timer)
+    isFollowed = false
+    stop()
+    everywhere.update((all) => new Map([...all].filter(([other]) => other !== name)))
     void client.disconnect()
   }
 }
 
-async function waitingIn(client: WorkspaceClient): Promise<Omit<OtherWorkspace, 'name'>> {
-  const [{ agents }, waiting] = await Promise.all([client.call('agent.list', {}), client.call('need.list', {})])
-  return { present: agents.length, ...waiting }
+async function stateOf(before: OtherWorkspace, client: WorkspaceClient): Promise<Partial<OtherWorkspace>> {
+  const [listed, { workers }, waiting, { approvals }, { conversations }] = await Promise.all([
+    client.call('agent.list', { includeOffline: true }),
+    client.call('worker.list', { all: true }),
+    client.call('need.list', {}),
+    client.call('approval.list', {}),
+    client.call('conversation.list', { limit: wordsMax }),
+  ])
+  const found = joinedNeeds(before.workplace.name, waiting.needs, approvals)
+  const needs = keepSame(before.needs, found.needs, ({ key }) => key)
+  const words = lastWords(conversations)
+  return { fleet: joinedFleet(before.fleet, listed, workers), needs, words, snoozed: found.snoozed, more: waiting.more }
 }

@@ -5,6 +5,7 @@ import { type Agent, type AgentState, agentState, type OutputOf } from '@agent-r
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
+import { facesOf } from './faces.ts'
 import { keepSame, Refresh } from './refresh.ts'
 
 /** A worker as the daemon lists it, with the first line of its task. */
@@ -17,7 +18,10 @@ export interface Fleet {
   workers: ReadonlyMap<string, ListedWorker>
 }
 
-export const fleet = new Cell<Fleet>({ isKnown: false, agents: [], workers: new Map() })
+export const unknownFleet: Fleet = { isKnown: false, agents: [], workers: new Map() }
+export const fleet = new Cell(unknownFleet)
+/** The letters of the avatars, by agent. */
+export const faces = new Cell<ReadonlyMap<string, string>>(new Map())
 /** The round-trip time of the last request. */
 export const lagMs = new Cell<number | undefined>(undefined)
 
@@ -36,14 +40,25 @@ async function ask(): Promise<void> {
   const listed = await client.call('agent.list', { includeOffline: true })
   lagMs.set(performance.now() - start)
   const { workers } = await client.call('worker.list', { all: true })
-  const { value: before } = fleet
+  const { agents: before } = fleet.value
+  fleet.set(joinedFleet(fleet.value, listed, workers))
+  const names = fleet.value.agents.map(({ name }) => name)
+  if (names.some((name, i) => name !== before[i]?.name) || names.length !== before.length) faces.set(facesOf(names))
+}
+
+/** Joins the daemon's lists of agents and workers. Rows that have not changed since `before` stay the same objects. */
+export function joinedFleet(
+  before: Fleet,
+  listed: OutputOf<'agent.list'>,
+  workers: OutputOf<'worker.list'>['workers'],
+): Fleet {
   const agents = keepSame(before.agents, listed.agents, ({ name }) => name)
   const newest = new Map<string, ListedWorker>()
   // Workers of archived agents are left out.
   const known = new Set(agents.map(({ name }) => name))
   for (const worker of keepSame([...before.workers.values()], workers, ({ id }) => id))
     if (known.has(worker.name) && !newest.has(worker.name)) newest.set(worker.name, worker)
-  fleet.set({ isKnown: true, agents, workers: newest })
+  return { isKnown: true, agents, workers: newest }
 }
 
 export type Tone = 'good' | 'calm' | 'busy' | 'warn' | 'bad' | 'off'
@@ -126,8 +141,29 @@ export function withLeads(agents: readonly Agent[], test: (agent: Agent) => bool
   return kept
 }
 
+export interface ShownAgents {
+  here: readonly Branch[]
+  away: readonly Branch[]
+  /** The agents by status, in words: `3 here, 2 away`. */
+  counts: string
+}
+
+/** Divides the agents into those that are present, with their leads, and the rest; the same for every list of agents. */
+export function shownAgents(agents: readonly Agent[]): ShownAgents {
+  const present = withLeads(agents, isPresent)
+  const lost = agents.filter(({ status }) => status === 'unreachable').length
+  const failed = agents.filter((agent) => agent.failed !== undefined).length
+  const gone = agents.filter(({ status }) => status === 'offline').length - failed
+  const more = [failed > 0 ? `, ${failed} failed` : '', lost > 0 ? `, ${lost} out of reach` : '']
+  return {
+    here: treeOf(agents.filter(({ name }) => present.has(name))),
+    away: treeOf(agents.filter(({ name }) => !present.has(name))),
+    counts: `${agents.length - lost - gone - failed} here, ${gone} away${more.join('')}`,
+  }
+}
+
 /** Orders agents: connected agents first, then by name, so that rows keep their places. */
-function byPlace(a: Agent, b: Agent): number {
+export function byPlace(a: Agent, b: Agent): number {
   const away = (agent: Agent): number => (agent.status === 'offline' ? 1 : 0)
   return away(a) - away(b) || a.name.localeCompare(b.name)
 }

@@ -14,7 +14,8 @@ import { client, connection } from './connection.ts'
 import { conversationOf, isDirect } from './conversations.ts'
 import { onEvents } from './events.ts'
 import { fleet } from './fleet.ts'
-import { isPutOff, putOff } from './put-off.ts'
+import { chosenWorkspace } from './own-place.ts'
+import { putOffIn } from './put-off.ts'
 import { keepSame, Refresh } from './refresh.ts'
 
 /** A need that carries the approval itself in place of its id. */
@@ -33,7 +34,7 @@ const refresh = new Refresh(ask, { minMs: 150, idleMs: 15_000 })
 export function followNeeds(): void {
   fleet.listen(hintNeeds)
   approvals.listen(look)
-  putOff.listen(look)
+  if (chosenWorkspace !== undefined) putOffIn(chosenWorkspace).listen(look)
   connection.listen(() => connection.value.phase === 'up' && refresh.hint())
   needs.listen(() => {
     const { workspace } = connection.value
@@ -59,27 +60,28 @@ async function ask(): Promise<void> {
   look()
 }
 
-/** Dismisses a need without an answer, up to the message that its row shows: messages that came later stay. */
-export function dismiss({ key, message }: ShownNeed): void {
-  listed = listed.filter((need) => need.key !== key)
-  look()
-  client
-    .call('need.dismiss', { key, through: message?.seq })
-    .catch(() => {})
-    .finally(hintNeeds)
+function look(): void {
+  const found = joinedNeeds(connection.value.workspace, listed, approvals.value)
+  snoozed.set(found.snoozed)
+  if (!isSame(found.needs, needs.value)) needs.set(found.needs)
 }
 
-function look(): void {
-  const open = new Map(approvals.value.map((approval) => [approval.id, approval]))
+/** Joins the needs that the daemon lists for a workspace with its approvals, and leaves out those that are snoozed. */
+export function joinedNeeds(
+  workspace: string,
+  listed: readonly Need[],
+  approvals: readonly Approval[],
+): { needs: ShownNeed[]; snoozed: number } {
+  const open = new Map(approvals.map((approval) => [approval.id, approval]))
   const all = listed.flatMap(({ approval: id, ...need }): ShownNeed[] => {
     if (id === undefined) return [need]
     // After an answer, the approval disappears before its need does: the need is not shown in between.
     const approval = open.get(id)
     return approval ? [{ ...need, approval }] : []
   })
-  const shown = all.filter(({ key }) => !isPutOff(key))
-  snoozed.set(all.length - shown.length)
-  if (!isSame(shown, needs.value)) needs.set(shown)
+  const putOff = putOffIn(workspace).value
+  const shown = all.filter(({ key }) => (putOff.get(key) ?? 0) <= Date.now())
+  return { needs: shown, snoozed: all.length - shown.length }
 }
 
 const isSame = (a: readonly ShownNeed[], b: readonly ShownNeed[]): boolean => JSON.stringify(a) === JSON.stringify(b)
@@ -104,7 +106,7 @@ function announce({ type, fact, message }: RelayEvent): void {
     notify(`${fact.agent} ${permissionPhrase(fact).wants}`, fact.input.slice(0, textChars), '#/now')
   if (message && isForMe(message))
     notify(
-      `${message.from} [${message.kind}]`,
+      message.kind === 'free' ? message.from : `${message.from} [${message.kind}]`,
       message.body.slice(0, textChars),
       `#/talk/${encodeURIComponent(conversationOf(message))}`,
     )

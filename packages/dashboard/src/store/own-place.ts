@@ -15,8 +15,17 @@ function nameIn(path: string): string | undefined {
 
 export const pathOf = (workspace: string): string => `/w/${encodeURIComponent(workspace)}/`
 
-/** Returns the `localStorage` key for a value of this workspace. */
-export const keptAs = (what: string): string => `agent-relay.${chosenWorkspace ?? ''}.${what}`
+/** Returns the `localStorage` key for a value of a workspace, by default of this one. */
+export const keptAs = (what: string, workspace = chosenWorkspace ?? ''): string => `agent-relay.${workspace}.${what}`
+
+/** Returns a kept value; undefined if there is none, or if the browser refuses its storage to the page. */
+export function keptHere(place: string): string | undefined {
+  try {
+    return localStorage.getItem(place) ?? undefined
+  } catch {
+    return undefined
+  }
+}
 
 /** Keeps a value in the browser's storage. If the storage is full or refused, the value lasts only while the page is open. */
 export function keepHere(place: string, text: string): void {

@@ -48,6 +48,12 @@ export function go(view: ViewName, parts: readonly (string | number)[] = [], que
   location.hash = linkTo(view, parts, query)
 }
 
+/** Returns a function that opens a link unless the person has gone elsewhere meanwhile: an answer that comes late must not take them away. */
+export function leaveFromHere(): (href: string) => void {
+  const { hash } = location
+  return (href) => void (location.hash === hash && location.assign(href))
+}
+
 /** Changes the page's address without adding a step to the browser's history. */
 export function refine(
   view: ViewName,

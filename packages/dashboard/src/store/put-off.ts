@@ -1,26 +1,34 @@
-// Needs (things that wait for the person) that were snoozed in this browser: each is shown again when its time is over.
+// Needs (things that wait for the person) that were snoozed in this browser, by workspace: each is shown again when its time is over.
 
 import { Cell } from './cell.ts'
-import { keepHere, keptAs } from './own-place.ts'
+import { keepHere, keptAs, keptHere } from './own-place.ts'
 
-const place = keptAs('put-off')
 const putOffMax = 500
 export const snoozeMs = 3_600_000
 
 /** When each snooze ends, by the need's key, in ms since 1970. */
-export const putOff = new Cell<ReadonlyMap<string, number>>(read())
+type PutOff = ReadonlyMap<string, number>
 
-export function putOffUntil(key: string, until: number): void {
-  const kept = [...putOff.value].filter(([each, end]) => each !== key && end > Date.now()).slice(-putOffMax)
-  putOff.set(new Map([...kept, [key, until]]))
-  keepHere(place, JSON.stringify([...putOff.value]))
+const known = new Map<string, Cell<PutOff>>()
+
+export function putOffIn(workspace: string): Cell<PutOff> {
+  const cell = known.get(workspace) ?? new Cell(read(workspace))
+  known.set(workspace, cell)
+  return cell
 }
 
-export const isPutOff = (key: string): boolean => (putOff.value.get(key) ?? 0) > Date.now()
+export function putOffUntil(workspace: string, key: string, until: number): void {
+  const putOff = putOffIn(workspace)
+  const kept = [...putOff.value].filter(([each, end]) => each !== key && end > Date.now()).slice(-putOffMax)
+  putOff.set(new Map([...kept, [key, until]]))
+  keepHere(placeOf(workspace), JSON.stringify([...putOff.value]))
+}
 
-function read(): ReadonlyMap<string, number> {
+const placeOf = (workspace: string): string => keptAs('put-off', workspace)
+
+function read(workspace: string): PutOff {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(place) ?? '[]')
+    const kept: unknown = JSON.parse(keptHere(placeOf(workspace)) ?? '[]')
     if (!Array.isArray(kept)) return new Map()
     return new Map(kept.map(([key, until]) => [String(key), Number(until)]))
   } catch {

@@ -1,5 +1,6 @@
 // Reads the journal in windows: the events before or after a journal number, the events at a number, and the number that belongs to a time.
 
+import { mainEventTypes } from '@agent-relay/sdk/internal/event-text'
 import type { Message, OutputOf, RelayEvent } from '@agent-relay/sdk/internal/page'
 import { fieldsOf, partiesOf, placeOf } from './concerns.ts'
 import { client } from './connection.ts'
@@ -8,21 +9,21 @@ import { recording } from './recording.ts'
 export interface Filter {
   agent: string
   conversation: string
-  /** A family of event types, such as `message.*`; empty for the main families, `*` for all. */
+  /** A family of event types, such as `message.*`; empty for all but the machinery's, `*` for all. */
   types: string
 }
 
-/** The event types shown by default; joins, tokens, message deliveries and the like are left out. */
-const mainTypes = ['message.*', 'approval.*', 'worker.*', 'run.*']
+const shownTypes = mainEventTypes()
 
 function typesOf({ types }: Filter): string[] | undefined {
-  return types === '*' ? undefined : types === '' ? mainTypes : [types]
+  return types === '*' ? undefined : types === '' ? shownTypes : [types]
 }
 
 /** All events of the opened recording file that pass the filter. */
 function inRecording(filter: Filter): RelayEvent[] {
-  const families = typesOf(filter)?.map((type) => type.replace(/\*$/, ''))
-  const isWanted = ({ type }: RelayEvent): boolean => families?.some((family) => type.startsWith(family)) ?? true
+  const types = typesOf(filter)
+  const isWanted = ({ type }: RelayEvent): boolean =>
+    types?.some((each) => (each.endsWith('*') ? type.startsWith(each.slice(0, -1)) : type === each)) ?? true
   return (recording.value?.events ?? []).filter((event) => isWanted(event) && isOf(event, filter))
 }
 

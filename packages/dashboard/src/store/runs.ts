@@ -4,7 +4,8 @@ import type { OutputOf } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
-import { go } from './page-address.ts'
+import { leaveFromHere, linkTo } from './page-address.ts'
+import type { Workplace } from './workplace.ts'
 
 /** A run as the daemon lists it, with the first line of its contract as its title. */
 export type TitledRun = OutputOf<'run.list'>['runs'][number]
@@ -39,9 +40,13 @@ export function followRuns(): () => void {
 }
 
 /** Starts a new run with an ended run's contract, harness and place, and opens the new run. `again` is the earlier run's id or its agent's name. */
-export async function retryRun(again: string): Promise<void> {
-  const { id } = await client.call('run.start', { again })
-  go('runs', [id])
+export async function retryRun(
+  again: string,
+  { client: asked, path }: Pick<Workplace, 'client' | 'path'> = { client, path: '' },
+): Promise<void> {
+  const leave = leaveFromHere()
+  const { id } = await asked.call('run.start', { again })
+  leave(`${path}${linkTo('runs', [id])}`)
 }
 
 /** Fetches the payload of a run, and returns the unpacked text. */

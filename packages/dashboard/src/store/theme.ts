@@ -1,14 +1,15 @@
 // The light or dark theme: the system's, unless the person chose one. The browser keeps the choice.
 
 import { Cell } from './cell.ts'
-import { keepHere } from './own-place.ts'
+import { keepHere, keptHere } from './own-place.ts'
 
-export type Theme = 'system' | 'light' | 'dark'
+const themes = ['system', 'light', 'dark'] as const
+export type Theme = (typeof themes)[number]
 
 const place = 'agent-relay.theme'
 const wish = matchMedia('(prefers-color-scheme: dark)')
 
-export const theme = new Cell<Theme>((localStorage.getItem(place) as Theme | null) ?? 'system')
+export const theme = new Cell<Theme>(themes.find((each) => each === keptHere(place)) ?? 'system')
 /** Whether the page is drawn dark. */
 export const isDark = new Cell(false)
 

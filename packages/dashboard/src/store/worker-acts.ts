@@ -3,8 +3,9 @@
 import { type Agent, RelayError } from '@agent-relay/sdk/internal/page'
 import { client } from './connection.ts'
 import { hintFleet, type ListedWorker } from './fleet.ts'
-import { hintNeeds, type ShownNeed } from './needs.ts'
+import type { ShownNeed } from './needs.ts'
 import { retryRun } from './runs.ts'
+import type { Workplace } from './workplace.ts'
 
 export interface WorkerAct {
   name: string
@@ -26,21 +27,32 @@ export function actsOn({ status }: Pick<Agent, 'status'>, worker: ListedWorker |
   return status === 'offline' ? [...(worker?.task === undefined ? [] : [retry]), archive] : []
 }
 
-export async function perform({ op }: WorkerAct, name: string): Promise<void> {
+type ActingPlace = Pick<Workplace, 'client' | 'path' | 'hint'>
+
+const here: ActingPlace = { client, path: '', hint: hintFleet }
+
+export async function perform(
+  { op }: WorkerAct,
+  name: string,
+  { client, path, hint }: ActingPlace = here,
+): Promise<void> {
   try {
     await client.call(op, { name })
   } catch (error) {
     // The worker was started for a run, so the run is started again instead.
     if (!(error instanceof RelayError) || error.code !== 'worker.of-run') throw error
-    await retryRun(name)
+    await retryRun(name, { client, path })
   }
-  hintFleet()
+  hint()
 }
 
 /** Gives the work of a failed worker or run again. `goesOn`: whether a worker's program goes on with its conversation, instead of beginning a new one. */
-export async function workAgain({ who, run }: ShownNeed, goesOn = false): Promise<void> {
+export async function workAgain(
+  { who, run }: ShownNeed,
+  goesOn: boolean,
+  { client, hint }: ActingPlace,
+): Promise<void> {
   if (run === undefined) await client.call('worker.retry', { name: who, continue: goesOn })
   else await client.call('run.start', { again: run })
-  hintFleet()
-  hintNeeds()
+  hint()
 }

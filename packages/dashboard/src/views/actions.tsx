@@ -1,6 +1,13 @@
 // The view "Actions": the actions (typed functions) that programs offer, a form for each, made from its schema, the result of a call, and the latest calls.
 
-import { type ActionEnvelope, type ActionInfo, clean, cleanLine, sizeText } from '@agent-relay/sdk/internal/page'
+import {
+  type ActionEnvelope,
+  type ActionInfo,
+  clean,
+  cleanLine,
+  daemonName,
+  sizeText,
+} from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
 import { Empty, Failure, State } from '../parts/bits.tsx'
 import { Json } from '../parts/json.tsx'
@@ -10,6 +17,7 @@ import { type ActionCall, actions, calls, followActions } from '../store/actions
 import { useCell } from '../store/cell.ts'
 import { client } from '../store/connection.ts'
 import type { StateText } from '../store/fleet.ts'
+import { useOpening } from '../store/opening.ts'
 import { linkTo, usePageAddress } from '../store/page-address.ts'
 import '../parts/form.css'
 import '../parts/split.css'
@@ -21,17 +29,17 @@ export default function Actions() {
   const list = useCell(actions)
   const [name = ''] = parts
   const action = list?.find((each) => each.name === name)
+  const called = useCell(calls).find((call) => list?.some((each) => each.name === call.action))
+  // What programs of this workspace offer says more than the daemon's own actions.
+  const first = list?.find(({ provider }) => provider !== daemonName) ?? list?.[0]
+  useOpening('actions', name !== '', called?.action ?? first?.name)
   return (
     <div className={`split ${name === '' ? '' : 'is-chosen'}`}>
       <nav className="split-list" aria-label="Actions">
         <div className="bar split-head">
           <h1 className="title">Actions</h1>
         </div>
-        {list?.length === 0 && (
-          <Empty title="No action is offered">
-            A program offers one with relay.actions.register of @agent-relay/sdk.
-          </Empty>
-        )}
+        {list?.length === 0 && <p className="muted split-none">No action is offered</p>}
         <ul>
           {list?.map((each) => (
             <li key={each.name}>
@@ -50,10 +58,15 @@ export default function Actions() {
           ))}
         </ul>
       </nav>
-      <section className="split-main" aria-label={name || 'Calls'}>
+      <section className="split-main" aria-label={name || undefined}>
         {action && <Call key={action.name} action={action} />}
         {!action && name !== '' && list && <Empty title={`${name} is not offered any more`} />}
-        <Calls name={name} />
+        {name === '' && list?.length === 0 && (
+          <Empty title="No action is offered" command="agent-relay demo">
+            A program offers one with relay.actions.register of @agent-relay/sdk. This command shows one that does.
+          </Empty>
+        )}
+        <Calls key={`calls of ${name}`} name={name} />
       </section>
     </div>
   )
@@ -106,11 +119,20 @@ function Call({ action }: { action: ActionInfo }) {
   )
 }
 
-function Calls({ name }: { name: string }) {
+function Calls({ name: chosen }: { name: string }) {
+  const [isAll, setAll] = useState(false)
+  const name = isAll ? '' : chosen
   const list = useCell(calls).filter(({ action }) => name === '' || action === name)
   return (
     <section className="audit" aria-labelledby="audit">
-      <h2 id="audit">Calls</h2>
+      <div className="bar section-head">
+        <h2 id="audit">Calls</h2>
+        {chosen !== '' && (
+          <button type="button" className="link" aria-pressed={isAll} onClick={() => setAll(!isAll)}>
+            {isAll ? `Only of ${chosen}` : 'Of all actions'}
+          </button>
+        )}
+      </div>
       {list.length === 0 ? (
         <p className="muted">{name === '' ? 'No action was called lately.' : 'Nobody has called it lately.'}</p>
       ) : (

@@ -1,6 +1,5 @@
 // Agents: the list, and one agent with its inbox, sent messages, contract and terminal; and a form that spawns a worker.
 
-import { defaultCli } from '@agent-relay/sdk/internal/clis'
 import { type Agent, type InboxMessage, type OutputOf, permissionPhrase } from '@agent-relay/sdk/internal/page'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { AgentPick } from '../parts/agent-pick.tsx'
@@ -23,6 +22,7 @@ import { client, connection } from '../store/connection.ts'
 import { conversationOf, isDirect, titleOf } from '../store/conversations.ts'
 import { onEvents } from '../store/events.ts'
 import { fleet, isPresent, type ListedWorker, sinceOf, stateOf, treeOf, withLeads } from '../store/fleet.ts'
+import { useOpening } from '../store/opening.ts'
 import { linkTo, usePageAddress } from '../store/page-address.ts'
 import { Refresh } from '../store/refresh.ts'
 import { AgentRuns } from './runs.tsx'
@@ -46,6 +46,9 @@ export default function Agents() {
   const present = withLeads(agents, (each) => isPresent(each) || each.name === name)
   const shown = treeOf(isAll ? agents : agents.filter((each) => present.has(each.name)))
   const away = agents.length - present.size
+  const others = shown.map((branch) => branch.agent).filter((each) => each.name !== me)
+  const first = others.find((each) => stateOf(each).needsYou) ?? others.find((each) => each.worker) ?? others[0]
+  useOpening('agent', name !== '' || isSpawning, first?.name)
   return (
     <div className={`split ${name !== '' || isSpawning ? 'is-chosen' : ''}`}>
       <nav className="split-list" aria-label="Agents">
@@ -70,15 +73,20 @@ export default function Agents() {
       <section className="split-main" aria-label={isSpawning ? 'Spawn a worker' : name || 'No agent'}>
         {isSpawning && <Spawn />}
         {!isSpawning && agent && <One agent={agent} worker={workers.get(name)} tab={tabOf(tab, workers.get(name))} />}
-        {!isSpawning && !agent && isKnown && (
-          <Empty
-            title={name === '' ? 'Choose an agent' : `No agent is named ${name}`}
-            command={agents.length <= 1 ? 'npx --no agent-relay mcp install' : undefined}
-          />
-        )}
+        {!isSpawning && !agent && isKnown && <Nobody name={name} isAlone={agents.every((each) => each.name === me)} />}
       </section>
     </div>
   )
+}
+
+function Nobody({ name, isAlone }: { name: string; isAlone: boolean }) {
+  if (isAlone)
+    return (
+      <Empty title="No agent has come yet" command="agent-relay mcp install">
+        This command connects your editors and CLIs. Or start a worker with “Spawn”.
+      </Empty>
+    )
+  return <Empty title={name === '' ? 'Nobody is here now' : `No agent is named ${name}`} />
 }
 
 /** The default tab of a worker is its terminal, with its dialog and its last screen. */
@@ -152,7 +160,7 @@ function Ended({ agent, worker }: { agent: string; worker: ListedWorker | undefi
     <>
       <Empty
         title={worker ? 'Its program has ended' : 'No program of the daemon'}
-        command={`agent-relay spawn ${worker ? agent : 'NAME'} ${worker?.cli === 'plain' ? '--command LINE' : `--cli ${worker?.cli ?? defaultCli}`}`}
+        command={worker && worker.cli !== 'plain' ? `agent-relay spawn ${agent} --cli ${worker.cli}` : undefined}
       >
         {worker ? (worker.reason ?? '') : `${agent} was started by somebody else: the daemon has no terminal of it.`}
       </Empty>

@@ -1,82 +1,100 @@
-// The view "Everywhere": all workspaces with everything that waits for the person, and links to each.
+// The view "Everywhere": all workspaces, each with the same rows and buttons as in its own view "Now".
 
-import { cleanLine, type Need } from '@agent-relay/sdk/internal/page'
-import { useEffect } from 'react'
+import { useEffect, useMemo, useState } from 'react'
+import { AgentRows } from '../parts/agent-rows.tsx'
 import { Count, Failure } from '../parts/bits.tsx'
 import { Faults } from '../parts/faults.tsx'
-import { Icon } from '../parts/icons.tsx'
-import { previewOf } from '../parts/markdown-tree.ts'
-import { saying } from '../parts/needs.tsx'
-import { Ago } from '../parts/time.tsx'
+import { NeedRows } from '../parts/needs.tsx'
 import { useCell } from '../store/cell.ts'
-import { conversationOf } from '../store/conversations.ts'
-import { everywhere, followEverywhere, type OtherWorkspace } from '../store/everywhere.ts'
+import type { WorkspaceGlance } from '../store/connection.ts'
+import {
+  everywhere,
+  followEverywhere,
+  isInUse,
+  type OtherWorkspace,
+  overview,
+  workspacesStep,
+} from '../store/everywhere.ts'
+import { shownAgents } from '../store/fleet.ts'
 import { pathOf } from '../store/own-place.ts'
 import { linkTo } from '../store/page-address.ts'
+import { OtherWorkplace } from '../store/shown-workplace.ts'
 import './everywhere.css'
 
 export default function Everywhere() {
-  useEffect(() => followEverywhere(), [])
-  const all = useCell(everywhere)
+  const [count, setCount] = useState(workspacesStep)
+  useEffect(() => followEverywhere(count), [count])
+  // First those in which something waits, then those in use: many workspaces are calm most of the time.
+  const all = useCell(overview).toSorted((a, b) => rankOf(a) - rankOf(b))
+  const more = all.filter(isInUse).length - count
   return (
     <div className="everywhere">
       <h1 className="title">All workspaces</h1>
       <Faults />
       {all.map((each) => (
-        <One key={each.name} workspace={each} />
+        <One key={each.name} glance={each} />
       ))}
+      {more > 0 && (
+        <button type="button" className="quiet" onClick={() => setCount(count + workspacesStep)}>
+          Look at {Math.min(more, workspacesStep)} of {more} more
+        </button>
+      )}
     </div>
   )
 }
 
-function One({ workspace: { name, present, needs, more, why } }: { workspace: OtherWorkspace }) {
-  const count = needs.length + more
-  const isCalm = present !== undefined && count === 0
+const rankOf = ({ needs, agents }: WorkspaceGlance): number => (needs > 0 ? 0 : agents.length > 0 ? 1 : 2)
+
+function One({ glance: { name, atRest, agents, needs } }: { glance: WorkspaceGlance }) {
+  const workspace = useCell(everywhere).get(name)
+  const address = `${pathOf(name)}${linkTo('now')}`
+  const isShown = workspace?.fleet.isKnown === true
   return (
     <section aria-label={name}>
       <div className="bar section-head">
         <h2>
-          <a data-item href={`${pathOf(name)}${linkTo('now')}`}>
+          <a data-item href={address}>
             {name}
           </a>
         </h2>
-        <Count value={count} label="need you" />
-        {present !== undefined && (
-          <span className="muted small num">
-            {present} agent{present === 1 ? '' : 's'} here
-          </span>
+        <Count value={isShown ? workspace.needs.length : needs} label="need you" />
+        {isShown ? (
+          <Facts workspace={workspace} />
+        ) : (
+          <span className="muted small num">{atRest ? 'at rest' : `${agents.length} here`}</span>
         )}
       </div>
-      <Failure text={why} />
-      {isCalm && <p className="calm-note muted">Nothing waits for you.</p>}
-      <ul className="needs">
-        {needs.map((need) => (
-          <Row key={need.key} workspace={name} need={need} />
-        ))}
-      </ul>
+      <Failure text={workspace?.why} />
+      {isShown ? (
+        <OtherWorkplace value={workspace.workplace}>
+          <NeedRows list={workspace.needs} empty="Nothing waits for you." />
+          <Agents workspace={workspace} />
+        </OtherWorkplace>
+      ) : needs === 0 ? (
+        <p className="calm-note muted">Nothing waits for you.</p>
+      ) : (
+        atRest && (
+          <a data-item className="link" href={address}>
+            {needs} {needs === 1 ? 'thing waits' : 'things wait'} for you in {name}
+          </a>
+        )
+      )}
     </section>
   )
 }
 
-function Row({ workspace, need }: { workspace: string; need: Need }) {
-  const { kind, who, text, since, message, count = 1 } = need
+function Facts({ workspace: { fleet, snoozed, more } }: { workspace: OtherWorkspace }) {
+  const { counts } = useMemo(() => shownAgents(fleet.agents), [fleet])
   return (
-    <li className={`need need-${kind}`}>
-      <a data-item className="bar need-head" href={`${pathOf(workspace)}${addressOf(need)}`}>
-        <Icon name={message ? 'talk' : 'alert'} />
-        <b>{who}</b>
-        <span className="muted need-what clip">
-          {saying[kind]}
-          {count > 1 && ` (${count})`} · <Ago ts={since} />
-        </span>
-      </a>
-      <bdi className="need-text">{message ? previewOf(message.body) : cleanLine(text)}</bdi>
-    </li>
+    <span className="muted small num">
+      {fleet.isKnown && counts}
+      {snoozed > 0 && `, ${snoozed} snoozed`}
+      {more > 0 && `, ${more} more wait for you`}
+    </span>
   )
 }
 
-/** Links a need to the place where it is answered. An approval leads to the view "Now", which shows approvals in full. */
-function addressOf({ kind, who, message }: Need): string {
-  if (message) return linkTo('talk', [conversationOf(message), message.id])
-  return kind === 'approval' ? linkTo('now') : linkTo('agent', [who, 'terminal'])
+function Agents({ workspace: { fleet, words } }: { workspace: OtherWorkspace }) {
+  const { here } = useMemo(() => shownAgents(fleet.agents), [fleet])
+  return here.length > 0 ? <AgentRows rows={here} workers={fleet.workers} words={words} /> : null
 }

@@ -1,11 +1,12 @@
 // The view "Recorder", the flight recorder: the journal as a timeline that can be filtered, jumped in, stepped through and played again.
 
+import { eventFamilies, familyText } from '@agent-relay/sdk/internal/event-text'
 import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { useEffect, useMemo, useRef, useState } from 'react'
-import { Empty, IconButton } from '../parts/bits.tsx'
+import { Empty, Failure, IconButton } from '../parts/bits.tsx'
 import { Closely } from '../parts/causes.tsx'
 import { eventText } from '../parts/event-text.ts'
-import { familyOf, Lanes, type Stretch } from '../parts/lanes.tsx'
+import { familyOf, Lanes } from '../parts/lanes.tsx'
 import { RecordingTools } from '../parts/recording-tools.tsx'
 import { type Tape, useTape } from '../parts/tape.ts'
 import { clockText } from '../parts/time.tsx'
@@ -16,28 +17,13 @@ import { conversations, titleOf } from '../store/conversations.ts'
 import { lastSeq } from '../store/events.ts'
 import { fleet } from '../store/fleet.ts'
 import { isForPage } from '../store/keys.ts'
-import { refine, usePageAddress } from '../store/page-address.ts'
+import { pageAddress, refine, usePageAddress } from '../store/page-address.ts'
 import type { Filter } from '../store/recorder.ts'
 import { seqAt } from '../store/recorder.ts'
 import './recorder.css'
 
 const speeds = [1, 2, 4, 8, 16, 32, 64]
 const zooms = [0.25, 0.5, 1, 2, 4]
-const families = [
-  'message',
-  'delivery',
-  'reaction',
-  'approval',
-  'action',
-  'worker',
-  'run',
-  'claim',
-  'agent',
-  'channel',
-  'conversation',
-  'workspace',
-]
-
 function useFilter(): Filter {
   const { query } = usePageAddress()
   return { agent: query.get('agent') ?? '', conversation: query.get('in') ?? '', types: query.get('types') ?? '' }
@@ -49,15 +35,12 @@ export default function Recorder() {
   const seq = parts[0] === undefined || parts[0] === '' ? undefined : Number(parts[0])
   const [lanesBy, setLanesBy] = useState<'agent' | 'conversation'>('agent')
   const [zoom, setZoom] = useState(1)
-  const [stretch, setStretch] = useState<Stretch>()
   const tape = useTape(seq, filter)
-  const { events, current } = tape
+  const { events, current, stretch, setStretch } = tape
   const chosen = events[current]
   useKeys(tape)
-  const chosenEvents = stretch ? events.slice(stretch[0], stretch[1] + 1) : events
-  // The selected range is given as indexes of `events`, so other events end the selection.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the events is the reason to run
-  useEffect(() => setStretch(undefined), [events])
+  const [first, last] = stretch ?? [0, events.length - 1]
+  const shown = useMemo(() => events.slice(first, last + 1), [events, first, last])
   return (
     <div className="recorder">
       <div className="bar recorder-bar">
@@ -76,23 +59,56 @@ export default function Recorder() {
             </option>
           ))}
         </select>
-        <RecordingTools events={chosenEvents} />
+        <RecordingTools events={shown} />
       </div>
+      <Failure text={tape.why} />
       {tape.isKnown && events.length === 0 ? (
         <Empty title="Nothing was recorded" command="agent-relay events">
-          No fact matches. The journal holds all that was decided; loosen the filter, or begin with a message.
+          No event matches. The journal holds all that was decided; loosen the filter, or begin with a message.
         </Empty>
       ) : (
         <>
           <Lanes {...{ events, current, by: lanesBy, zoom, stretch }} onChoose={tape.choose} onStretch={setStretch} />
           <div className="recorder-main">
-            <EventList events={events} current={current} onChoose={tape.choose} />
+            <div className="recorder-list">
+              <ListHead filter={filter} seq={chosen?.seq} tape={tape} />
+              <EventList events={shown} current={current - first} onChoose={(i) => tape.choose(first + i)} />
+            </div>
             {chosen && <Closely event={chosen} />}
           </div>
         </>
       )}
     </div>
   )
+}
+
+/** Says what the list leaves out, with a button that shows it. */
+function ListHead({ filter, seq, tape }: { filter: Filter; seq: number | undefined; tape: Tape }) {
+  const { events, stretch, setStretch } = tape
+  const showAll = (): void => changeFilter(filter, { types: '*' }, seq)
+  if (stretch)
+    return (
+      <p className="bar muted small list-head">
+        {stretch[1] - stretch[0] + 1} of {events.length} events are selected, and played.
+        <button type="button" className="link" onClick={() => setStretch(undefined)}>
+          Show all
+        </button>
+      </p>
+    )
+  if (filter.types !== '') return null
+  return (
+    <p className="bar muted small list-head">
+      Deliveries and other events of the machinery are left out.
+      <button type="button" className="link" onClick={showAll}>
+        Show all
+      </button>
+    </p>
+  )
+}
+
+function changeFilter(filter: Filter, part: Partial<Filter>, seq: number | undefined): void {
+  const { agent, conversation, types } = { ...filter, ...part }
+  refine('recorder', seq === undefined ? [] : [seq], { agent, in: conversation, types })
 }
 
 function Transport({ tape: { isPlaying, speed, step, toggle, setSpeed } }: { tape: Tape }) {
@@ -150,7 +166,7 @@ function EventList({
             onClick={() => onChoose(i)}
           >
             <span className="num muted small">{clockText(event.ts)}</span>
-            <span className="event-type small wide-only">{event.type}</span>
+            <span className="event-type small wide-only">{familyText(event) ?? event.type}</span>
             <bdi className="clip">{eventText(event, bodies)}</bdi>
           </button>
         </li>
@@ -162,20 +178,25 @@ function EventList({
 function Jump({ onJump }: { onJump(seq: number): void }) {
   const last = useCell(lastSeq)
   const [text, setText] = useState('')
+  const [why, setWhy] = useState<string>()
   const jump = async (): Promise<void> => {
+    setWhy(undefined)
     const wanted = text.trim().replace(/^#/, '')
     const today = /^\d{1,2}:\d{2}(:\d{2})?$/.test(wanted)
       ? new Date(`${new Date().toDateString()} ${wanted}`)
       : new Date(wanted)
-    if (/^\d+$/.test(wanted)) onJump(Math.min(Number(wanted), last))
-    else if (!Number.isNaN(today.getTime())) onJump(await seqAt(today.getTime(), last))
+    if (/^\d+$/.test(wanted)) return onJump(Math.min(Number(wanted), last))
+    if (Number.isNaN(today.getTime()))
+      return setWhy('This is no number of an event, and no time such as 14:32 or 2026-01-31 14:32.')
+    const seq = await seqAt(today.getTime(), last)
+    if (pageAddress.value.view === 'recorder') onJump(seq)
   }
   return (
     <form
       className="jump"
       onSubmit={(event) => {
         event.preventDefault()
-        void jump()
+        jump().catch((error) => setWhy(error.message))
       }}
     >
       <input
@@ -190,6 +211,7 @@ function Jump({ onJump }: { onJump(seq: number): void }) {
       <button type="button" className="quiet" onClick={() => onJump(last)}>
         Latest
       </button>
+      <Failure text={why} />
     </form>
   )
 }
@@ -198,10 +220,7 @@ function Filters({ filter, seq }: { filter: Filter; seq: number | undefined }) {
   const { agent: me } = useCell(connection)
   const { agents } = useCell(fleet)
   const places = useCell(conversations) ?? []
-  const change = (part: Partial<Filter>): void => {
-    const { agent, conversation, types } = { ...filter, ...part }
-    refine('recorder', seq === undefined ? [] : [seq], { agent, in: conversation, types })
-  }
+  const change = (part: Partial<Filter>): void => changeFilter(filter, part, seq)
   return (
     <>
       <select aria-label="Agent" value={filter.agent} onChange={(event) => change({ agent: event.target.value })}>
@@ -222,12 +241,16 @@ function Filters({ filter, seq }: { filter: Filter; seq: number | undefined }) {
           </option>
         ))}
       </select>
-      <select aria-label="Facts" value={filter.types} onChange={(event) => change({ types: event.target.value })}>
-        <option value="">main facts</option>
-        <option value="*">all facts</option>
-        {families.map((family) => (
+      <select
+        aria-label="Kinds of events"
+        value={filter.types}
+        onChange={(event) => change({ types: event.target.value })}
+      >
+        <option value="">what was done</option>
+        <option value="*">all events</option>
+        {Object.entries(eventFamilies).map(([family, text]) => (
           <option key={family} value={`${family}.*`}>
-            {family}
+            {text}
           </option>
         ))}
       </select>

@@ -13,6 +13,7 @@ import { Clock, Since } from '../parts/time.tsx'
 import { useCell } from '../store/cell.ts'
 import { client } from '../store/connection.ts'
 import type { StateText } from '../store/fleet.ts'
+import { useOpening } from '../store/opening.ts'
 import { linkTo, usePageAddress } from '../store/page-address.ts'
 import { followRuns, retryRun, runs, type TitledRun } from '../store/runs.ts'
 import '../parts/split.css'
@@ -39,6 +40,8 @@ export default function Runs() {
   const [id = ''] = parts
   const run = list?.find((each) => each.id === id)
   const isStarting = query.has('start')
+  const first = list?.find(({ blocked }) => blocked) ?? list?.find(({ status }) => status === 'running') ?? list?.[0]
+  useOpening('runs', id !== '' || isStarting, first?.id)
   return (
     <div className={`split ${id !== '' || isStarting ? 'is-chosen' : ''}`}>
       <nav className="split-list" aria-label="Runs">
@@ -49,11 +52,7 @@ export default function Runs() {
             Start
           </a>
         </div>
-        {list?.length === 0 && (
-          <Empty title="No run yet" command='agent-relay runs start --contract "Count the open TODOs"'>
-            A run is a contract that an agent carries out and answers once.
-          </Empty>
-        )}
+        {list?.length === 0 && <p className="muted split-none">No run yet</p>}
         <ul>
           {list?.map((each) => (
             <li key={each.id}>
@@ -83,7 +82,12 @@ export default function Runs() {
       <section className="split-main" aria-label={isStarting ? 'Start a run' : id || 'No run'}>
         {isStarting && <StartRun />}
         {!isStarting && run && <One key={run.id} run={run} />}
-        {!isStarting && !run && list && <Empty title={id === '' ? 'Choose a run' : `No run ${id} is known`} />}
+        {!isStarting && !run && list && id !== '' && <Empty title={`No run ${id} is known`} />}
+        {!isStarting && list?.length === 0 && (
+          <Empty title="No run yet" command='agent-relay runs start --contract "Count the open TODOs"'>
+            A run is a contract that an agent carries out and answers once.
+          </Empty>
+        )}
       </section>
     </div>
   )
@@ -221,8 +225,11 @@ export function AgentRuns({ agent }: { agent: string }) {
   if (!list) return null
   if (!current)
     return (
-      <Empty title={`${agent} has no contract`} command="agent-relay runs start --contract TEXT --cli external">
-        A run gives it one.
+      <Empty
+        title={`${agent} has no contract`}
+        command={`agent-relay runs start --cli external --agent ${agent} --contract "Count the open TODOs"`}
+      >
+        A run gives it one. Or <a href={linkTo('runs', [], { start: '1', agent })}>write it here</a>.
       </Empty>
     )
   return <One key={current.id} run={current} />

@@ -1,14 +1,15 @@
 // The view "Talk": the list of conversations, the chosen conversation as a chat, and the open thread.
 
-import { useEffect, useRef } from 'react'
-import { Empty, IconButton } from '../parts/bits.tsx'
+import type { Conversation, OutputOf } from '@agent-relay/sdk/internal/page'
+import { useEffect, useRef, useState } from 'react'
+import { Empty, Failure, IconButton } from '../parts/bits.tsx'
 import { Composer } from '../parts/composer.tsx'
 import { MessageList } from '../parts/message-list.tsx'
 import { Places } from '../parts/places.tsx'
 import { Thread } from '../parts/thread.tsx'
 import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
-import { conversationOf, conversations, titleOf } from '../store/conversations.ts'
+import { conversations, titleOf } from '../store/conversations.ts'
 import { go, linkTo, refine, usePageAddress } from '../store/page-address.ts'
 import '../parts/split.css'
 import './talk.css'
@@ -30,7 +31,9 @@ export default function Talk() {
         </section>
       ) : (
         <section className="chat chat-none" aria-label="No conversation">
-          <Empty title="Choose a conversation">Or search all of them with /</Empty>
+          <Empty title="Choose a conversation" command='agent-relay send "*" "Hello"'>
+            This command writes to everyone. To search all conversations: /
+          </Empty>
         </section>
       )}
       {thread && <Thread key={thread} name={name} thread={thread} />}
@@ -38,14 +41,14 @@ export default function Talk() {
   )
 }
 
-/** If the address names no conversation, opens the latest one with unread messages; on a narrow screen the list stays open instead. */
+/** If the address names no conversation, opens the latest one with unread messages, or else the latest; on a narrow screen the list stays open instead. */
 function useNewestUnread(isChosen: boolean): void {
   const list = useCell(conversations)
   const isDecided = useRef(false)
   useEffect(() => {
     if (isDecided.current || !list) return
     isDecided.current = true
-    const newest = list.find(({ unread }) => unread > 0)
+    const newest = list.find(({ unread }) => unread > 0) ?? list.find(({ last }) => last)
     if (!isChosen && newest && matchMedia('(min-width: 761px)').matches) refine('talk', [newest.name])
   }, [list, isChosen])
 }
@@ -56,21 +59,26 @@ function Head({ name }: { name: string }) {
   const members = found?.members
   const size = Array.isArray(members) ? members.length : members
   const isChannel = name.startsWith('#')
-  const leave = (): void => void client.call('channel.leave', { channel: name }).catch(() => {})
+  const [why, setWhy] = useState<string>()
+  const leave = (): void => void client.call('channel.leave', { channel: name }).catch((error) => setWhy(error.message))
   return (
     <header className="bar chat-head">
       <a className="icon-button only-narrow" href={linkTo('talk')} aria-label="All conversations">
         ‹
       </a>
-      <h1 className="title clip" title={name}>
+      <h2 className="title clip" title={name}>
         {titleOf(name, me)}
-      </h1>
+      </h2>
       <span className="muted small chat-facts num wide-only">
         {size !== undefined && counted(size, 'agent')}
         {found && `, ${counted(found.messages, 'message')}`}
       </span>
       {found && found.unread > 0 && (
-        <button type="button" className="quiet" onClick={() => void readAll(name)}>
+        <button
+          type="button"
+          className="quiet"
+          onClick={() => void readAll(found).catch((error) => setWhy(error.message))}
+        >
           Mark {found.unread} read
         </button>
       )}
@@ -80,6 +88,7 @@ function Head({ name }: { name: string }) {
         </button>
       )}
       {isPair(name) && <IconButton icon="agent" label="The agent" onClick={() => go('agent', [otherOf(name, me)])} />}
+      <Failure text={why} />
     </header>
   )
 }
@@ -95,16 +104,19 @@ function otherOf(name: string, me: string): string {
 
 const readPageMax = 500
 
-/** Marks a conversation as read, in pages, since one call may not mark everything. */
-async function readAll(name: string): Promise<void> {
-  const isChannel = name.startsWith('#')
-  for (;;) {
-    const { messages } = await client.call('inbox.peek', {
+/** Marks the unread messages of a conversation as read. They are looked for in the conversation: the inbox holds those of all others too. */
+async function readAll({ name, unread }: Conversation): Promise<void> {
+  let before: number | undefined
+  for (let left = unread; left > 0; ) {
+    const page: OutputOf<'message.list'> = await client.call('message.list', {
+      conversation: name,
+      before,
       limit: readPageMax,
-      ...(isChannel ? { channel: name } : {}),
     })
-    const here = messages.filter((message) => conversationOf(message) === name)
-    if (here.length === 0) return
-    await client.call('inbox.read', { messages: here.map(({ id }) => id) })
+    const found = page.messages.filter(({ receipt }) => receipt === 'stored' || receipt === 'offered')
+    if (found.length > 0) await client.call('inbox.read', { messages: found.map(({ id }) => id) })
+    left -= found.length
+    before = page.messages[0]?.n
+    if (before === undefined || before <= 1) return
   }
 }

@@ -4,8 +4,15 @@
 import { parseArgs } from 'node:util'
 import { cleanForModel } from '@agent-relay/sdk/internal/clean'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
+import { withOwnName } from '@agent-relay/sdk/internal/own-command'
 import { DryRunPlan, FileUntouchedError } from '../careful/index.ts'
-import { launcherCommand, launcherScript, refreshLauncher, type ServerCommand } from '../launcher/index.ts'
+import {
+  launcherCommand,
+  launcherScript,
+  refreshLauncher,
+  relayCommand,
+  type ServerCommand,
+} from '../launcher/index.ts'
 import { shellWord } from './command-hooks.ts'
 import { type Editor, editors } from './editors.ts'
 import { type Confirm, canAskOnTerminal, confirmOnTerminal, foreignCommand, leftAloneOutcome } from './foreign.ts'
@@ -276,7 +283,9 @@ export async function main(command: 'install' | 'uninstall', args: string[]): Pr
     const { values } = parseArgs({ args, options: commandLine, allowNegative: true })
     const { editor, 'dry-run': dryRun, ...rest } = values
     const run = command === 'install' ? runInstall : runUninstall
-    const { exit } = await run({ ...rest, dryRun, editor: editor?.join(',') })
+    const say: PrintLine = (text) =>
+      void process.stdout.write(`${rest.json ? text : withOwnName(text, relayCommand())}\n`)
+    const { exit } = await run({ ...rest, dryRun, editor: editor?.join(','), say })
     if (exit !== 0) process.exitCode = exit
   } catch (error) {
     if (!(error instanceof TypeError)) throw error

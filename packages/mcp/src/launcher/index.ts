@@ -2,7 +2,7 @@
 // or of the global installation. When its target is gone, it names the command that fixes that. It never looks up a program by our name: another
 // project's program may have that name. Its shell code before a hook is in hook-guard.ts, and without a daemon in stand-in.ts.
 
-import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { shellQuote, splitCommandLine } from '@agent-relay/sdk/internal/command-words'
@@ -29,6 +29,17 @@ const bytesMax = 64 * 1024
 const missingTargetExit = 78
 /** The launcher's target: the command line of this package. */
 export const launcherScript = fileURLToPath(new URL('../../bin/agent-relay-mcp.cjs', import.meta.url))
+/** The command line `agent-relay` in a checkout, and in an installed archive. It is never looked up by its name. */
+const relayScripts = ['../../../relay/bin/agent-relay.cjs', '../../../../../bin/agent-relay.cjs']
+
+/** The command with which a person can start `agent-relay`, wherever they are. */
+export function relayCommand(): string {
+  const path = relayScripts
+    .map((each) => fileURLToPath(new URL(each, import.meta.url)))
+    .find((each) => existsSync(each))
+  return path === undefined ? 'agent-relay' : shellQuote(path)
+}
+
 const ownTarget: LauncherTarget = { node: process.execPath, script: launcherScript }
 
 export function launcherPath(env: Env): string {
@@ -104,7 +115,7 @@ function launcherText(target: LauncherTarget): string {
 
 const missingTargetLines = [
   'Agent Relay is not there any more: it was moved or removed. To connect this program again:',
-  '  from a checkout:      npm run setup, then: npx --no agent-relay mcp install',
+  '  from a checkout:      npm run setup, then: ./agent-relay mcp install',
   '  from an archive:      npm install -g ./FILE, then: agent-relay mcp install',
 ]
 

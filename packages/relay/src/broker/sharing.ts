@@ -128,6 +128,7 @@ export function idOnMachine(id: string, machine: string | undefined): string {
 export function worldWithOtherMachines(here: World, otherMachines: OtherMachines): World {
   return {
     machine: here.machine,
+    person: here.person,
     isLive: (agent) => here.isLive(agent) || otherMachines.connectedAgent(agent) !== undefined,
     liveSession: (hold, agent) => {
       const found = here.liveSession(hold, agent)

@@ -72,6 +72,8 @@ export interface WorkspaceOptions {
   hooks?: HooksFolder
   clock: Clock
   ids: Ids
+  /** The name of the person whose daemon this is. Unset if it belongs to no person. */
+  person?: string
   /** The machines that the workspace lives on; unset if it lives on this one alone. */
   sharing?: Sharing
   /** What runs programs for the workspace. Unset if the workspace is only read and written, as for an import: then no program starts. */
@@ -123,7 +125,7 @@ export class Workspace implements WorkspaceCore {
     this.ids = ids
     this.store = new Store(databasePath, requiredPaths, sharing.machine)
     this.hub = new Hub(onTrouble)
-    this.sessions = new Sessions(clock, ids, onTrouble, sharing.machine)
+    this.sessions = new Sessions(clock, ids, onTrouble, sharing.machine, options.person)
     this.credentials = new Credentials(this.store, clock)
     const { store, hub, sessions, credentials } = this
     const base = { store, hub, clock, ids }

@@ -3,6 +3,11 @@
 
 let current: AbortController | undefined
 
+/** Resolves to whether the command ends. Another Ctrl-C meanwhile ends it in any case. */
+type InterruptCheck = (ending: AbortSignal) => Promise<boolean>
+
+let interruptCheck: InterruptCheck | undefined
+
 const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /** Aborted by the first signal, so that the command cleans up and ends; a second signal ends the process at once. */
@@ -13,10 +18,20 @@ export function endingSignal(meant = signals): AbortSignal {
   for (const signal of meant) {
     process.on(signal, () => {
       if (ending.signal.aborted) process.exit(130)
-      ending.abort()
+      const check = signal === 'SIGINT' ? interruptCheck : undefined
+      interruptCheck = undefined
+      if (!check) return ending.abort()
+      void check(ending.signal)
+        .catch(() => true)
+        .then((ends) => (ends ? ending.abort() : checkInterrupts(check)))
     })
   }
   return ending.signal
+}
+
+/** Lets a first Ctrl-C be checked before it ends the command. Other signals, and a second Ctrl-C, are not held up. */
+export function checkInterrupts(check: InterruptCheck): void {
+  interruptCheck = check
 }
 
 /** Ends the command when the reader of its output stops reading: `| head` is not a failure. */

@@ -9,18 +9,25 @@ import type { Printer } from './print.ts'
 /** The most lines in a tenth of a second: more than anybody can read. */
 const feedLinesMax = 20
 
-export function showMessageFeed(client: RelayClient, print: Printer, ending: AbortSignal): Promise<void> {
+/** `workspace`: its name stands before each message, since those of other workspaces are shown too. */
+export function showMessageFeed(
+  client: RelayClient,
+  print: Printer,
+  ending: AbortSignal,
+  workspace?: string,
+): Promise<void> {
   const types = ['message.created']
   if (print.isJson) return followEvents(client, { types }, (event) => print.json(event), ending)
-  return followForPerson(client, types, print, ending)
+  return followForPerson(client, { types }, print, ending, workspace)
 }
 
 /** Follows events for a person. Those that the terminal does not take in time are left out and counted, like those that the daemon left out before. */
 export function followForPerson(
   client: RelayClient,
-  types: string[] | undefined,
+  filter: { types?: string[]; since?: number },
   print: Printer,
   ending: AbortSignal,
+  workspace?: string,
 ): Promise<void> {
   let skipped: SkippedEvents | undefined
   const show = (event: RelayEvent) => {
@@ -29,11 +36,11 @@ export function followForPerson(
       skipped = { count: (skipped?.count ?? 0) + more.count, since: skipped?.since ?? more.since }
       return
     }
-    if (skipped) void print.line(skippedLine(print, skipped))
+    if (skipped) void print.line(skippedLine(print, skipped, workspace))
     skipped = undefined
-    void print.line(eventLine(print, event))
+    void print.line(eventLine(print, event, workspace))
   }
-  return followEvents(client, { types, newest: feedLinesMax }, show, ending)
+  return followEvents(client, { ...filter, newest: feedLinesMax }, show, ending)
 }
 
 function skippedBy(event: RelayEvent): SkippedEvents {

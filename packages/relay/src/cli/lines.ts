@@ -13,9 +13,9 @@ const feedReadCharsMax = 16 * 1024
 
 type FeedMessage = Pick<Message, 'from' | 'to' | 'kind' | 'body' | 'ts'>
 
-/** A message in the feed: `[14:32:01] dev-b → pm [status] "Task P4 DONE, last commit abc1234..."` */
-export function feedLine(print: Printer, { from, to, kind, body, ts }: FeedMessage): string {
-  const [time, sender, target] = [`[${timeText(ts)}]`, oneLine(from), addressText(to)]
+/** A message in the feed: `[14:32:01] dev-b → pm [status] "Task P4 DONE, last commit abc1234..."`, in a feed of all workspaces with the workspace's name. */
+export function feedLine(print: Printer, { from, to, kind, body, ts }: FeedMessage, workspace?: string): string {
+  const [time, sender, target] = [`[${timeText(ts)}]${placeText(workspace)}`, oneLine(from), addressText(to)]
   const used = textWidth(`${time} ${sender} → ${target} [${kind}] ""`)
   const room = print.width === Number.POSITIVE_INFINITY ? feedBodyCharsMax : print.width - used
   const text = shortenText(oneLine(body.slice(0, feedReadCharsMax)), Math.max(feedBodyCharsMin, room), '...')
@@ -38,6 +38,11 @@ export function messageBlock(print: Printer, message: Message): string {
   return `${head}\n${indentedBody(body)}`
 }
 
+/** The name of an event's workspace, where events of several are shown. */
+function placeText(workspace: string | undefined): string {
+  return workspace === undefined ? '' : ` ${oneLine(workspace)} ·`
+}
+
 /** Message blocks, with an empty line between them. */
 export function messageBlocks(print: Printer, messages: Message[]): string {
   return messages.map((message) => messageBlock(print, message)).join('\n\n')
@@ -56,10 +61,10 @@ function kindText(print: Printer, kind: string): string {
 }
 
 /** An event as a line: a message as the feed shows it, anything else in a few words. */
-export function eventLine(print: Printer, event: RelayEvent): string {
-  if (event.type === 'events.skipped') return skippedLine(print, event.fact)
-  if (event.message) return feedLine(print, event.message)
-  return print.paint('dim', `[${timeText(event.ts)}] ${oneLine(factText(event))}`)
+export function eventLine(print: Printer, event: RelayEvent, workspace?: string): string {
+  if (event.type === 'events.skipped') return skippedLine(print, event.fact, workspace)
+  if (event.message) return feedLine(print, event.message, workspace)
+  return print.paint('dim', `[${timeText(event.ts)}]${placeText(workspace)} ${oneLine(factText(event))}`)
 }
 
 /** Events that came faster than they could be shown. */
@@ -70,8 +75,9 @@ export interface SkippedEvents {
 }
 
 /** The line for events that were left out: `… 812 more: agent-relay events --since 40211` */
-export function skippedLine(print: Printer, { count, since }: SkippedEvents): string {
-  return print.paint('dim', print.typed(`… ${count} more: agent-relay events --since ${since}`))
+export function skippedLine(print: Printer, { count, since }: SkippedEvents, workspace?: string): string {
+  const where = workspace === undefined ? '' : ` --project ${oneLine(workspace)}`
+  return print.paint('dim', print.typed(`… ${count} more: agent-relay events --since ${since}${where}`))
 }
 
 function factText(event: RelayEvent): string {

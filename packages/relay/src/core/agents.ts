@@ -4,7 +4,7 @@ import type { AgentProfile, Fact, ParsedInputOf } from '@agent-relay/sdk/protoco
 import { enterChannelFacts } from './channels.ts'
 import { claimEndFacts } from './claims.ts'
 import { broadcast, generalChannel } from './conversations.ts'
-import { findHandleOwner, readsLikeDaemon, refuseHandleClash } from './handles.ts'
+import { findHandleOwner, readsLikeDaemon, refuseHandleClash, unmetPerson } from './handles.ts'
 import { homeElsewhere, homeHereFacts, homeKeepingName } from './homes.ts'
 import { freeNameOf, nameOnMachine, numberedName } from './name-family.ts'
 import { nearestNames } from './nearest.ts'
@@ -48,10 +48,11 @@ export function register(view: View, command: Command<RegisterInput>): Verdict {
   if (input.proven && wanted) {
     return input.tokenUntil === undefined ? reregister(view, command, wanted) : retake(view, command, wanted)
   }
-  if (wanted?.type === 'human')
-    return refuse('auth.denied', { why: `${wanted.name} is a person: show the workspace key.` })
+  const isUnmetPerson = input.name === unmetPerson(view, world)
+  if (wanted?.type === 'human' || (isUnmetPerson && !input.isHolder))
+    return refuse('auth.denied', { why: `${input.name} is a person: show the workspace key.` })
   if (!wanted && readsLikeDaemon(input.name)) return refuse('agent.name-taken', { name: input.name })
-  const owner = wanted ? undefined : findHandleOwner(view, input.name, input.isHolder)
+  const owner = wanted ? undefined : findHandleOwner(view, world, input.name, input.isHolder)
   if (owner && (input.proven || input.strict))
     return refuse('agent.handle-taken', { handle: input.name, name: owner.name })
   if (view.isRetired(input.name) && (input.proven || input.strict))
@@ -70,7 +71,7 @@ function registerNumbered(view: View, command: Command<RegisterInput>): Verdict 
     view.agent(name) !== undefined ||
     view.isRetired(name) ||
     world.isLive(name) ||
-    findHandleOwner(view, name) !== undefined
+    findHandleOwner(view, world, name) !== undefined
   for (let number = 2; input.mayRetake && number < retakeLooksMax; number++) {
     const name = numberedName(input.name, number)
     const other = view.agent(name)
@@ -122,7 +123,8 @@ function registerNew(view: View, command: Command<RegisterInput>, name: string):
   const { input, mint, world } = command
   const clash = refuseHandleClash(view, world, input, name)
   if (clash) return clash
-  const [registered, ...entered] = newAgentFacts(view, command, { ...input, name }, input.heardFrom)
+  const type = name === unmetPerson(view, world) ? 'human' : input.type
+  const [registered, ...entered] = newAgentFacts(view, command, { ...input, name, type }, input.heardFrom)
   const facts = [registered as Fact, tokenIssuedFact(name, input.tokenHash, input.tokenUntil), ...entered]
   for (const channel of new Set(input.channels))
     if (channel !== generalChannel) facts.push(...enterChannelFacts(view, name, channel))

@@ -1,6 +1,8 @@
 // Rules for handles and the role `lead`: what an agent may be called besides its name. Neither lets an agent pass for another.
 
 import { daemonName } from '@agent-relay/sdk/protocol'
+import { homeKeepingName } from './homes.ts'
+import { nameOnMachine } from './name-family.ts'
 import { type Refused, refuse } from './verdict.ts'
 import type { AgentRow, View } from './view.ts'
 import type { World } from './world.ts'
@@ -36,6 +38,9 @@ export function refuseHandleClash(view: View, world: World, called: HandleAndRol
   if (handle === undefined) return undefined
   if (handleKey(handle) === leadHandle && !mayLead) return leadDenied()
   if (readsLikeDaemon(handle)) return refuse('agent.handle-taken', { handle, name: daemonName })
+  const person = unmetPerson(view, world)
+  if (person !== undefined && person !== name && handleKey(person) === handleKey(handle))
+    return refuse('agent.handle-taken', { handle, name: person })
   // A live session may have a name that no agent in the tables has yet.
   const unsaved = handle !== givesUp && world.isLive(handle) ? { name: handle } : undefined
   const other = [...view.agentsNamedLike(handle), unsaved].find((agent) => agent !== undefined && agent.name !== name)
@@ -43,10 +48,31 @@ export function refuseHandleClash(view: View, world: World, called: HandleAndRol
 }
 
 /**
- * Finds the agent for which a reader would take this name: its handle reads alike, or it is a person. Nobody else may take such a name, except a person's
- * with the workspace key.
+ * Returns the name of this machine's person in a workspace that the person has not visited yet. Messages may be sent to that name, and no agent may take it.
+ * Undefined if the person was there, or if the name cannot become the person's.
  */
-export function findHandleOwner(view: View, name: string, isHolder = false): AgentRow | undefined {
+export function unmetPerson(view: View, world: World): string | undefined {
+  const { person, machine } = world
+  if (person === undefined) return undefined
+  const isSecond =
+    machine !== undefined && view.agent(person)?.type === 'human' && homeKeepingName(view, world, person) !== undefined
+  const name = isSecond ? nameOnMachine(person, machine) : person
+  const isTaken = view.agent(name) !== undefined || view.isRetired(name) || findHandleOwner(view, world, name, true)
+  return isTaken ? undefined : name
+}
+
+/**
+ * Finds the agent for which a reader would take this name: its handle reads alike, or it is a person, known here or not yet. Nobody else may take such a name,
+ * except a person's with the workspace key.
+ */
+export function findHandleOwner(
+  view: View,
+  world: World,
+  name: string,
+  isHolder = false,
+): Pick<AgentRow, 'name'> | undefined {
+  const person = isHolder ? undefined : unmetPerson(view, world)
+  if (person !== undefined && handleKey(person) === handleKey(name)) return { name: person }
   const isPerson = (agent: AgentRow) => !isHolder && agent.type === 'human'
   const isOwner = (agent: AgentRow) =>
     isPerson(agent) || (agent.handle !== undefined && handleKey(agent.handle) === handleKey(name))

@@ -1,9 +1,10 @@
 // Rules for sending messages and reactions: who gets a message, which thread it belongs to, and when two agents talk too fast.
 
 import { ChannelName, daemonName, type Fact, issuesText, type ParsedInputOf } from '@agent-relay/sdk/protocol'
-import { refuseUnknownAgent } from './agents.ts'
+import { newAgentFacts, refuseUnknownAgent } from './agents.ts'
 import { enterChannelFacts, refuseUnknownChannel } from './channels.ts'
 import { addressOf, broadcast, directKey, directMembers, isChannel } from './conversations.ts'
+import { unmetPerson } from './handles.ts'
 import { isPartyTo } from './sight.ts'
 import { type Command, type Refused, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { View } from './view.ts'
@@ -18,7 +19,7 @@ const minuteMs = 60_000
 
 export function send(view: View, command: Command<SendInput>): Verdict {
   const { input, by, mint } = command
-  const target = resolveTarget(view, by, input)
+  const target = resolveTarget(view, command)
   if ('refusal' in target) return target
   const place = placeInThread(view, by, input)
   if ('refusal' in place) return place
@@ -40,7 +41,9 @@ export function send(view: View, command: Command<SendInput>): Verdict {
 
 type Target = { conversation: string; opening: Fact[] } | Refused
 
-function resolveTarget(view: View, by: string, { to, create }: SendInput): Target {
+function resolveTarget(view: View, command: Command<SendInput>): Target {
+  const { input, by } = command
+  const { to, create } = input
   if (typeof to === 'string' && to === broadcast) return { conversation: broadcast, opening: [] }
   if (typeof to === 'string' && isChannel(to)) {
     // An agent of another workspace, or the daemon itself, may send to a channel but has no inbox here: it does not join, and makes no channel.
@@ -55,11 +58,20 @@ function resolveTarget(view: View, by: string, { to, create }: SendInput): Targe
   }
   const others = (typeof to === 'string' ? [to] : to).filter((name) => name !== by)
   if (others.length === 0) return refuse('message.to-self')
-  for (const name of others) if (!view.agent(name)) return refuseUnknownAgent(view, name)
+  const unknown = [...new Set(others)].filter((name) => !view.agent(name))
+  const person = unknown.length > 0 ? unmetPerson(view, command.world) : undefined
+  const stranger = unknown.find((name) => name !== person)
+  if (stranger !== undefined) return refuseUnknownAgent(view, stranger)
   const conversation = directKey([by, ...others])
   if (view.lastNumber(conversation) !== undefined) return { conversation, opening: [] }
   const members = directMembers(conversation)
-  return { conversation, opening: [{ type: 'conversation.opened', conversation, members }] }
+  const met = person === undefined ? [] : personFacts(view, command, person)
+  return { conversation, opening: [...met, { type: 'conversation.opened', conversation, members }] }
+}
+
+/** Makes this machine's person known in a workspace where somebody writes to them before their first visit. The person's id is made from the message's. */
+function personFacts(view: View, { mint, world }: Command<SendInput>, name: string): Fact[] {
+  return newAgentFacts(view, { mint: mint.replace(/^[^_]*/, 'a'), world }, { name, type: 'human' })
 }
 
 /**

@@ -86,7 +86,7 @@ function nameTaken(view: View, command: Command<SpawnInput>): Refused | undefine
   const known = view.agent(name)
   if (view.isRetired(name)) return refuse('agent.name-retired', { name })
   if (readsLikeDaemon(name) || world.isLive(name)) return refuse('agent.name-taken', { name })
-  const owner = known ? undefined : findHandleOwner(view, name)
+  const owner = known ? undefined : findHandleOwner(view, world, name)
   if (owner) return refuse('agent.handle-taken', { handle: name, name: owner.name })
   const home = known && homeKeepingName(view, world, name)
   if (home) return refuse('agent.elsewhere', { name, machine: home.machine })

@@ -6,6 +6,8 @@ export const backupMachine = 'the machine of a backup'
 export interface World {
   /** The machine of this daemon, which starts what a command starts. Unset in a workspace that lives on one machine alone. */
   readonly machine?: string
+  /** The name of the person whose daemon this is. Unset in a daemon that belongs to no person, such as that of a lift. */
+  readonly person?: string
   /** Whether somebody is connected as this agent, on any machine that can be reached. */
   isLive(agent: string): boolean
   /**

@@ -42,6 +42,9 @@ export interface WorkspaceBuildOptions extends DaemonWideParts {
   isMemory: boolean
   clock: Clock
   ids: Ids
+  /** The name of the person whose daemon this is; none in a lift, where the roles alone are agents. */
+  human?: string
+  roles?: readonly string[]
   env: Env
   harnesses?: SupervisorOptions['harnesses']
   runLimits?: Partial<RunLimits>
@@ -77,6 +80,7 @@ export async function buildWorkspace(
     hooks: directory.hooks,
     searchPath: isMemory ? ':memory:' : join(folder, 'search.db'),
     ...{ clock, ids: building.ids, onTrouble, sharing, runtimes },
+    person: building.roles ? undefined : building.human,
     onFatal: building.onFatal,
   })
   try {

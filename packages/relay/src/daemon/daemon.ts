@@ -29,6 +29,7 @@ import { acquireDaemonLock } from './inspect.ts'
 import { KnownWorkspaces } from './known-workspaces.ts'
 import { agentProcessesOf } from './open-workspace.ts'
 import { OpenWorkspaces } from './open-workspaces.ts'
+import { lastGlanceAt, overviewOf } from './overview.ts'
 import { type ControllableDaemon, makeOwnerControls, workspaceEntryOf } from './owner-controls.ts'
 import { programSources } from './program-sources.ts'
 import type { RestLimits } from './resting.ts'
@@ -39,7 +40,10 @@ import { UserProgramMemory } from './user-program-memory.ts'
 import { UserPrograms } from './user-programs.ts'
 
 /** `home` is the workspace for callers without a credential. Without `port`, the usual port is taken, else a free one. */
-type DaemonHttpOptions = Omit<HttpOptions, 'port' | 'onFault' | 'login' | 'isReady' | 'isLift' | 'playDemo'> & {
+type DaemonHttpOptions = Omit<
+  HttpOptions,
+  'port' | 'onFault' | 'login' | 'isReady' | 'isLift' | 'playDemo' | 'overview'
+> & {
   port?: number
   home?: string
 }
@@ -124,6 +128,7 @@ export class Daemon {
         this.#known.remove(name)
         this.#http?.closeLoggedOutPages()
       },
+      lastGlance: (workspace) => lastGlanceAt(workspace, this.#person),
       onTrouble: options.onTrouble,
       onServedChange: () => this.#rememberOpen(),
     })
@@ -155,6 +160,10 @@ export class Daemon {
       await daemon.stop()
       throw error
     }
+  }
+
+  get #person(): string {
+    return this.#options.human ?? 'human'
   }
 
   /** The address of the HTTP port; undefined where there is none. */
@@ -231,12 +240,13 @@ export class Daemon {
       clock: this.#clock,
       secretPath: join(this.#directory.path, 'page-secret'),
       keyOf: (id) => this.#known.keyOf(id),
-      human: this.#options.human ?? 'human',
-      linkCommand: http.linkCommand,
+      human: this.#person,
+      linkCommand: http.linkCommand ?? (http.ownName && `${http.ownName} dashboard`),
     })
     const isReady = () => this.#isReady(http.home)
-    const playDemo = roles ? undefined : () => this.#demo.play()
-    const options = { ...http, isLift: !!roles, login: this.#login, isReady, playDemo, onFault: onTrouble }
+    const playDemo = roles ? undefined : (here?: string) => this.#demo.play(here)
+    const overview = () => overviewOf(this.#openWorkspaces, this.#person)
+    const options = { ...http, isLift: !!roles, login: this.#login, isReady, playDemo, overview, onFault: onTrouble }
     const listen = (port: number) => HttpWire.listen({ ...options, port }, served)
     return http.port === undefined ? listenOnUsualPort(this.#directory.path, listen) : listen(http.port)
   }
@@ -289,6 +299,7 @@ export class Daemon {
       ...{ dataDir, http, env, directory: this.#directory, known: this.#known },
       open: (name) => this.open(name),
       workspaces: this.#openWorkspaces,
+      overview: () => overviewOf(this.#openWorkspaces, this.#person),
       cluster: this.#cluster,
       remove: (name, isForced) => this.remove(name, isForced),
       nameOfKey: (key) => this.#nameOf(key),

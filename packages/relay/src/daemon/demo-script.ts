@@ -1,15 +1,17 @@
 // The conversation of the demo: three scripted agents, written with the SDK as any program would be. The page starts it (demo-stage.ts), and so does the
 // command (cli/commands/demo).
 
+import { homedir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connectRelay, type Relay } from '@agent-relay/sdk'
+import { connectRelay, type Relay, RelayError } from '@agent-relay/sdk'
 import { z } from 'zod'
 
-/** The names of the three agents, and the channel where they meet. */
+/** The names of the three agents and of a worker, and the channel where they meet. */
 export interface DemoCast {
   lead: string
   tester: string
   reviewer: string
+  builder: string
   channel: string
 }
 
@@ -18,6 +20,8 @@ interface ScriptOptions {
   cast: DemoCast
   /** The pause between two scenes, so that a person can follow. */
   paceMs: number
+  /** The time in which a person may answer the approval. */
+  answerMs: number
   /** Ends the demo between two scenes. */
   signal: AbortSignal
 }
@@ -25,23 +29,28 @@ interface ScriptOptions {
 const report = Array.from({ length: 42 }, (_, at) => `ok ${at + 1} - parser case ${at + 1}`).join('\n')
 
 /** Plays the demo. Resolves with the number of its last entry in the journal. */
-export async function runDemoScript({ socketPath, cast, paceMs, signal }: ScriptOptions): Promise<number> {
+export async function runDemoScript(options: ScriptOptions): Promise<number> {
+  const { socketPath, cast, paceMs, signal } = options
   const pause = () => sleep(paceMs, undefined, { signal })
   const enter = (name: string) => connectRelay({ socketPath, name, strictName: true })
   const agents: Relay[] = []
+  let releaseBuilder: () => Promise<unknown> = async () => {}
   try {
     for (const name of [cast.lead, cast.tester, cast.reviewer]) agents.push(await enter(name))
     const [lead, tester, reviewer] = agents as [Relay, Relay, Relay]
     await playMeeting(lead, [tester, reviewer], cast)
+    releaseBuilder = await playBuild(lead, options)
     await pause()
     await playQuestion(lead, tester, cast)
     await pause()
     await playVote(lead, reviewer)
     await pause()
     await playTestRun(lead, tester, cast)
-    await pause()
-    return (await lead.messages.send(`#${cast.channel}`, 'Tested and approved: 1.4 is out.', { kind: 'status' })).seq
+    const end = await playRelease(lead, options)
+    signal.throwIfAborted()
+    return (await lead.messages.send(`#${cast.channel}`, end, { kind: 'status' })).seq
   } finally {
+    await releaseBuilder()
     await Promise.all(agents.map((agent) => agent.close()))
   }
 }
@@ -86,4 +95,59 @@ async function playTestRun(lead: Relay, tester: Relay, cast: DemoCast): Promise<
   const contract = 'Run the tests of release/1.4 and hand over the report.'
   const { id } = await lead.client.call('run.start', { contract, harness: 'external', agent: cast.tester })
   await tester.client.call('run.complete', { run: id, summary: '42 tests passed', payload: report })
+}
+
+/** The worker has six steps, which take a third of the time for an answer: somebody may want to watch. */
+const watchedSteps = 18
+/** A worker whose demo was cut short ends by itself after this time. */
+const leftAloneMs = 120_000
+
+/** The program of the worker: it prints a line for each part that it builds, and waits to be released. */
+const buildProgram = (stepMs: number) => `
+const parts = ['lexer', 'parser', 'printer', 'page', 'command line', 'archive']
+let at = 0
+const step = () => {
+  if (at === parts.length) return console.log('\\x1b[32mBuilt 1.4 in ' + parts.length + ' steps.\\x1b[0m')
+  console.log('\\x1b[36m[' + (at + 1) + '/' + parts.length + ']\\x1b[0m ' + parts[at++])
+  setTimeout(step, ${stepMs})
+}
+step()
+setTimeout(() => {}, ${leftAloneMs})`
+
+/** Why the demo goes on without a worker: the relay starts none, or that of a demo that was cut short still runs. */
+const withoutWorker = ['worker.unavailable', 'worker.exists']
+
+/** Shows a worker: a program in a terminal of its own, which a person can watch. Returns how to release it. */
+async function playBuild(lead: Relay, { cast, answerMs }: ScriptOptions): Promise<() => Promise<unknown>> {
+  const name = cast.builder
+  const command = [process.execPath, '-e', buildProgram(answerMs / watchedSteps)]
+  try {
+    await lead.client.call('worker.spawn', { name, cli: 'plain', command, cwd: homedir() })
+  } catch (error) {
+    if (error instanceof RelayError && withoutWorker.includes(error.code ?? '')) return async () => {}
+    throw error
+  }
+  // A person may have released it already.
+  return () => lead.client.call('worker.release', { name }).catch(() => {})
+}
+
+/** Shows an approval: the lead goes on once a person has said yes or no, or nobody has for a while. Returns what the lead then says. */
+async function playRelease(lead: Relay, { answerMs, signal }: ScriptOptions): Promise<string> {
+  const key = 'release'
+  const asked = lead.client.call('approval.ask', {
+    ...{ key, vendor: 'demo', tool: 'Bash', input: 'git push origin v1.4' },
+    choices: [
+      { id: 'yes', kind: 'allow' },
+      { id: 'no', kind: 'deny' },
+    ],
+  })
+  const giveUp = () => void lead.client.call('approval.settle', { key, how: 'timeout' }).catch(() => {})
+  const timer = setTimeout(giveUp, answerMs)
+  signal.addEventListener('abort', giveUp, { once: true })
+  const { kind } = await asked.finally(() => {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', giveUp)
+  })
+  if (kind === undefined) return 'Tested. Nobody has said yes or no yet: 1.4 waits.'
+  return kind === 'deny' ? 'Not approved: 1.4 stays here.' : 'Tested and approved: 1.4 is out.'
 }

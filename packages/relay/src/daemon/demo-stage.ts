@@ -6,7 +6,20 @@ import { isDemoName, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import type { DemoCast } from './demo-script.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 
-export const demoCast: DemoCast = { lead: 'lead', tester: 'tester', reviewer: 'reviewer', channel: 'build' }
+/** The names in a workspace that is made for the demo. */
+export const demoCast: DemoCast = {
+  ...{ lead: 'lead', tester: 'tester', reviewer: 'reviewer' },
+  ...{ builder: 'builder', channel: 'build' },
+}
+
+/** The names in a workspace of the user's own, where nobody else has them. */
+export const guestCast: DemoCast = {
+  ...{ lead: 'demo-lead', tester: 'demo-tester', reviewer: 'demo-reviewer' },
+  ...{ builder: 'demo-builder', channel: 'demo' },
+}
+
+/** The time in which a person who watches may answer the demo's approval. */
+export const demoAnswerMs = 60_000
 
 /** A new name for a demo's workspace. Discovery recognises such a name and never chooses it by itself. */
 export function newDemoName(): string {
@@ -27,9 +40,12 @@ export class DemoStage {
     this.#options = options
   }
 
-  /** Starts the demo, unless one plays already. Resolves with the name of the demo's workspace once the workspace exists. */
-  play(): Promise<string> {
-    this.#playing ??= this.#begin().catch((error) => {
+  /**
+   * Starts the demo, unless one plays already: in the open workspace `here`, or in one that is made for it. Resolves with the workspace's name once it plays
+   * there.
+   */
+  play(here?: string): Promise<string> {
+    this.#playing ??= (here === undefined ? this.#begin() : this.#beginHere(here)).catch((error) => {
       this.#playing = undefined
       throw error
     })
@@ -40,23 +56,29 @@ export class DemoStage {
     this.#ending.abort()
   }
 
+  async #beginHere(name: string): Promise<string> {
+    void this.#playIn(name, guestCast)
+    return name
+  }
+
   async #begin(): Promise<string> {
     // The workspace of an earlier demo is removed, unless somebody looks at it.
     for (const former of this.#open.names().filter(isDemoName))
       await this.#open.remove(former, false, () => true).catch(() => {})
     const name = newDemoName()
     await this.#open.open(name)
-    void this.#playIn(name)
+    void this.#playIn(name, demoCast)
     return name
   }
 
-  async #playIn(name: string): Promise<void> {
+  async #playIn(name: string, cast: DemoCast): Promise<void> {
     const { dataDir, onTrouble } = this.#options
     const { signal } = this.#ending
     try {
       // The script is imported here because it loads zod, and most daemons never play the demo.
       const { runDemoScript } = await import('./demo-script.ts')
-      await runDemoScript({ socketPath: socketPathOf(dataDir, name), cast: demoCast, paceMs, signal })
+      const stage = { socketPath: socketPathOf(dataDir, name), cast, paceMs, answerMs: demoAnswerMs }
+      await runDemoScript({ ...stage, signal })
     } catch (error) {
       if (!signal.aborted) onTrouble(error as Error)
     } finally {

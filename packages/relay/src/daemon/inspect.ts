@@ -25,7 +25,13 @@ export async function acquireDaemonLock(dataDir: string): Promise<DaemonLock | u
 export function isDaemonRunning(dataDir: string): boolean {
   const path = lockPathOf(dataDir)
   if (!existsSync(path)) return false
-  const lock = DaemonLock.acquire(path)
-  lock?.release()
-  return lock === undefined
+  try {
+    const lock = DaemonLock.acquire(path)
+    lock?.release()
+    return lock === undefined
+  } catch (error) {
+    // A relay in memory that ends removes its data directory meanwhile.
+    if (!existsSync(path)) return false
+    throw error
+  }
 }

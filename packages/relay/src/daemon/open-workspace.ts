@@ -16,9 +16,26 @@ export interface OpenWorkspace {
   wire: SocketWire
 }
 
-/** Returns the names of the workers that should run. */
-export function workerNamesOf({ workers }: Workspace): string[] {
-  return workers.reports.wishedWorkers().map(({ name }) => name)
+/** What is remembered of a workspace at rest. */
+export interface LastGlance {
+  /** The number of its last entry. */
+  seq: number
+  /** How many things waited for the person. */
+  needs: number
+}
+
+/** Returns the names of the workers that should run, and of the agents of the built-in loop: their work ends with the daemon. */
+export function workerNamesOf({ workers, store }: Workspace): string[] {
+  return [...new Set([...workers.reports.wishedWorkers().map(({ name }) => name), ...loopAgentsOf(store)])]
+}
+
+function loopAgentsOf(store: Workspace['store']): string[] {
+  try {
+    return store.view.runs.running().flatMap(({ harness, agent }) => (harness === 'loop' ? agent : []))
+  } catch {
+    // The table of runs cannot be read: the workspace is listed all the same.
+    return []
+  }
 }
 
 /** Returns the agents that would lose something if the workspace were closed: connected agents, and workers that should run. */

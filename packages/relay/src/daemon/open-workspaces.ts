@@ -3,6 +3,7 @@
 
 import type { Dispatch } from '../broker/dispatch.ts'
 import { hashSecret } from '../broker/sessions/credentials.ts'
+import type { Workspace } from '../broker/workspace.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { FileDescriptors } from '../machine/descriptors.ts'
 import type { SocketWire } from '../wires/socket.ts'
@@ -10,6 +11,7 @@ import type { BuiltWorkspace } from './build-workspace.ts'
 import {
   type ClosingCode,
   isWorkspaceUnused,
+  type LastGlance,
   type OpenWorkspace,
   shutDownWorkspace,
   userNamesOf,
@@ -24,6 +26,8 @@ export interface OpenWorkspacesOptions {
   limits?: Partial<RestLimits>
   socketPath(name: string): string
   build(name: string): Promise<BuiltWorkspace>
+  /** Looks at a workspace that is about to be put to rest. */
+  lastGlance(workspace: Workspace): LastGlance
   /** Forgets the workspace: all its files are deleted. */
   forget(name: string): void
   onTrouble(error: Error): void
@@ -36,6 +40,7 @@ interface ServedWorkspace {
   restsSince: number
   /** The hashes of the workspace's key and tokens, which tell whom it may be opened for; set while it is at rest. */
   hashes?: ReadonlySet<string>
+  lastGlance?: LastGlance
 }
 
 interface WorkspaceUse {
@@ -88,6 +93,11 @@ export class OpenWorkspaces {
 
   isAtRest(name: string): boolean {
     return this.#served.get(name)?.hashes !== undefined
+  }
+
+  /** What was seen of a workspace when it was last put to rest. */
+  lastGlance(name: string): LastGlance | undefined {
+    return this.#served.get(name)?.lastGlance
   }
 
   /** The dispatches of the workspaces that are open now. */
@@ -285,7 +295,8 @@ export class OpenWorkspaces {
     const hashes = workspace.credentials.hashes()
     const served = this.#served.get(workspace.name)
     if (!served || hashes.length > this.#limits.tokensMax) return
-    Object.assign(served, { hashes: new Set(hashes), restsSince: performance.now() })
+    const lastGlance = this.#options.lastGlance(workspace)
+    Object.assign(served, { hashes: new Set(hashes), restsSince: performance.now(), lastGlance })
     this.#uses.delete(workspace.name)
     this.#opening.delete(workspace.name)
     this.#closedDatabases.add()

@@ -33,6 +33,7 @@ export interface ControllableDaemon {
   known: KnownWorkspaces
   open(name: string): Promise<{ entry: WorkspaceEntry; workspace: Workspace; created: boolean; key?: string }>
   workspaces: Pick<OpenWorkspaces, 'names' | 'sockets' | 'pin' | 'visit' | 'close'>
+  overview(): Promise<OutputOf<'workspace.overview'>>
   cluster: ClusterAccess
   remove(name: string, isForced?: boolean): Promise<void>
   /** Returns the name of the workspace that has this key. */
@@ -74,6 +75,11 @@ export function makeOwnerControls(daemon: ControllableDaemon): OwnerControls {
       assertKnown(daemon, workspace)
       return pageLink(daemon, workspace, !only)
     },
+    'workspace.overview': async (_, asker) => {
+      const { agentProcesses: agents } = daemon
+      await assertPerson(identifyProcess(asker, agents), agents, { takesScript: true })
+      return daemon.overview()
+    },
     'daemon.person': async ({ script }, asker) => {
       const { agentProcesses: agents } = daemon
       await assertPerson(identifyProcess(asker, agents), agents, { takesScript: script })
@@ -90,7 +96,10 @@ export function makeOwnerControls(daemon: ControllableDaemon): OwnerControls {
   }
 }
 
-type WorkspaceControls = Pick<OwnerControls, Extract<keyof OwnerControls, `workspace.${string}`>>
+type WorkspaceControls = Pick<
+  OwnerControls,
+  Exclude<Extract<keyof OwnerControls, `workspace.${string}`>, 'workspace.overview'>
+>
 
 function workspaceControls(daemon: ControllableDaemon): WorkspaceControls {
   const { dataDir, directory } = daemon
@@ -174,6 +183,7 @@ export function workspaceEntryOf(
   const opened = served.findOpen(name)
   const fault = served.sockets.faultOf(name)
   const reconciling = cluster.progressOf(name)
+  const seq = opened ? opened.workspace.store.journal.lastSeq : served.lastGlance(name)?.seq
   const [users, workers] = opened ? [userNamesOf(opened), workerNamesOf(opened.workspace)] : [[], []]
   return {
     name,
@@ -186,6 +196,7 @@ export function workspaceEntryOf(
     ...(opened ? sharedTroubleOf(opened.workspace) : {}),
     ...(users.length > 0 ? { users } : {}),
     ...(workers.length > 0 ? { workers } : {}),
+    ...(seq === undefined ? {} : { seq }),
     directory: projectOwner(dataDir, name),
     socketPath: socketPathOf(dataDir, name),
     path: projectDir(dataDir, name),

@@ -4,9 +4,9 @@
 
 import { lstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { readForeignText } from '@agent-relay/sdk/internal/discover'
+import { gitPointerBytesMax, readForeignText } from '@agent-relay/sdk/internal/discover'
 import type { CheckoutFile } from '../core/claims.ts'
-import { gitPointerBytesMax, type UnsafeGitFile, unsafeGitFile } from './git-files.ts'
+import { type UnsafeGitFile, unsafeGitFile } from './git-files.ts'
 
 /** Maximum number of symbolic links on a path, the kernel's own limit. */
 const linksMax = 40

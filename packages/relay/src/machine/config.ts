@@ -10,6 +10,7 @@ import {
   isProjectName,
   projectDir,
   projectNameRule,
+  repositoryDirectory,
   setting,
   socketPathOf,
   UnsafeFileError,
@@ -26,13 +27,14 @@ export interface ProjectChoice {
 
 /**
  * Returns the workspace for a command that may make a new one: the workspace that is configured, `home` in `/` or the home directory, otherwise a workspace
- * named after the directory.
+ * named after the directory, or after the repository's directory in a linked git worktree.
  */
 export function chooseProject(cwd: string, env: Env, given?: string): ProjectChoice {
   const project = namedProject(cwd, env, given)
   if (project !== undefined) return { project }
-  if (isRootOrHome(cwd, env)) return { project: homeWorkspace }
-  return { project: projectNameFor(cwd, dataDir(env)), directory: cwd }
+  const directory = repositoryDirectory(cwd) ?? cwd
+  if (isRootOrHome(directory, env)) return { project: homeWorkspace }
+  return { project: projectNameFor(directory, dataDir(env)), directory }
 }
 
 /** Whether the directory is `/` or the home directory: a workspace of such a directory would take in every project below it. */

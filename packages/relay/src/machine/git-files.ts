@@ -3,10 +3,12 @@
 
 import { type Stats, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { assertRegularFile, readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
-
-/** Maximum size of `.git` and `commondir` if they are files: each holds only a path. */
-export const gitPointerBytesMax = 8 * 1024
+import {
+  assertRegularFile,
+  gitPointerBytesMax,
+  readForeignText,
+  UnsafeFileError,
+} from '@agent-relay/sdk/internal/discover'
 
 /** Names of the files that git opens. `own`: files of each checkout. `shared`: files that all checkouts of a repository share. */
 const own = ['HEAD', 'index', 'config.worktree', 'commondir', 'gitdir', 'info/sparse-checkout']

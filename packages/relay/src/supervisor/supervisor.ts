@@ -108,8 +108,8 @@ export class Supervisor implements WorkerRuntime {
     return checkWorkerStart(request, { harnesses: this.#harnesses, env, dataDir, hasHttp: url?.() !== undefined })
   }
 
-  firstInstalled<C extends string>(clis: readonly C[]): C | undefined {
-    return clis.find((cli) => {
+  installed<C extends string>(clis: readonly C[]): C[] {
+    return clis.filter((cli) => {
       const harness = this.#harnessOf(cli)
       return harness && programFileOf(harness, [], this.#options.env, '/') !== undefined
     })

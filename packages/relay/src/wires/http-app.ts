@@ -44,6 +44,7 @@ const methods = {
   '/api/agents/:id/payload': ['GET'],
   '/api/:operation': ['POST'],
   '/session': ['GET', 'POST', 'DELETE'],
+  '/overview': ['GET'],
   '/metrics': ['GET'],
   '/demo': ['POST'],
 }

@@ -3,7 +3,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { McpHttpLimits } from '@agent-relay/mcp/http'
-import { limits, type Refusal, refusals } from '@agent-relay/sdk/protocol'
+import { limits, type OutputOf, type Refusal, refusals } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
 import { lacksIpv6, loopbackAddresses } from '../machine/http-port.ts'
 import { isLoopback } from '../machine/loopback.ts'
@@ -33,8 +33,10 @@ export interface HttpOptions {
    * The address under which a browser reaches this port, as `http://HOST[:PORT]`. Unset if that is the port's own address; from outside a container it is not.
    */
   pageUrl?: string
-  /** The command that prints a link to the page. Unset if that is `agent-relay dashboard`. */
+  /** The command that prints a link to the page. Unset if that is `dashboard` without options. */
   linkCommand?: string
+  /** The name under which a person types our commands in any directory. Unset if that is `agent-relay`. */
+  ownName?: string
   /** Origins of web pages that may talk to this port, besides its own page. */
   allowOrigins?: readonly string[]
   mcpLimits?: Partial<McpHttpLimits>
@@ -46,8 +48,10 @@ export interface HttpOptions {
   login: PageLogin
   /** Whether the workspace that the daemon was started for can be reached. */
   isReady(): Promise<boolean>
-  /** Plays the demo in a workspace of its own, and returns that workspace's name. Unset on the port of `agent-relay lift`, which has no demo. */
-  playDemo?(): Promise<string>
+  /** Plays the demo, in the workspace `here` or in one of its own, and returns the workspace's name. Unset on the port of `agent-relay lift`, which has no demo. */
+  playDemo?(here?: string): Promise<string>
+  /** What happens in each workspace, for the person on the page. */
+  overview(): Promise<OutputOf<'workspace.overview'>>
   onFault(error: Error): void
 }
 
@@ -151,10 +155,10 @@ export class HttpWire {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { login, mcpLimits, apiLimits, isLift, playDemo, onFault } = this.#options
+    const { login, mcpLimits, apiLimits, isLift, playDemo, overview, ownName, onFault } = this.#options
     this.#app ??= import('./http-app.ts').then(({ createHttpApp }) => {
       const connections = this.#connections
-      const page = { callers: this.#callers, connections, login, playDemo }
+      const page = { callers: this.#callers, connections, login, playDemo, overview, ownName }
       this.#made = createHttpApp({ ...page, mcpLimits, apiLimits, isLift, onFault })
       return this.#made
     })

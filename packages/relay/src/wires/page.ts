@@ -5,6 +5,7 @@ import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import type { OutputOf } from '@agent-relay/sdk/protocol'
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, Hono } from 'hono'
 import { RefusalError } from '../core/refusal-error.ts'
@@ -47,6 +48,8 @@ const guards = {
 
 /** The paths that show one workspace. The page reads the name from its path, so that several tabs can show several workspaces. */
 const pagePath = /^\/w\/[^/]+\/?$/
+/** The address of the page's list of workspaces: `/w/` without a name leads there. */
+const allWorkspaces = '/#/everywhere'
 /** Maximum size of a login request's body: enough for a code, and little, since the caller has shown no credential yet. */
 const codeBytesMax = 16 * 1024
 
@@ -62,11 +65,15 @@ export interface PageOptions {
   login: PageLogin
   callers: Callers
   connections: PortConnections
-  playDemo?(): Promise<string>
+  playDemo?(here?: string): Promise<string>
+  overview(): Promise<OutputOf<'workspace.overview'>>
+  /** The name under which a person types our commands in any directory. Unset if that is `agent-relay`. */
+  ownName?: string
 }
 
-/** Mounts `/` and `/w/NAME/`, which are the page itself, `/assets/*`, `/session`, and, if the daemon has a demo, `/demo`. */
-export function mountPage(app: Hono<never>, { login, callers, connections, playDemo }: PageOptions): void {
+/** Mounts `/` and `/w/NAME/`, which are the page itself, `/assets/*`, `/session`, `/overview`, and, if the daemon has a demo, `/demo`. */
+export function mountPage(app: Hono<never>, options: PageOptions): void {
+  const { login, callers, connections, playDemo, overview, ownName = 'agent-relay' } = options
   const page = app as unknown as Hono<{ Bindings: HttpBindings }>
   let files: Map<string, PageFile> | undefined
   const serve = async (c: PageContext) => {
@@ -76,7 +83,8 @@ export function mountPage(app: Hono<never>, { login, callers, connections, playD
     return answerFile(c, file)
   }
   page.get('/', serve)
-  page.get('/w/*', serve)
+  page.get('/w', (c) => c.redirect(allWorkspaces))
+  page.get('/w/*', async (c) => (c.req.path === '/w/' ? c.redirect(allWorkspaces) : serve(c)))
   page.get('/assets/*', serve)
   page.get('/session', async (c) => {
     const access = await login.find(c.env.incoming, c.req.query('workspace'))
@@ -86,8 +94,16 @@ export function mountPage(app: Hono<never>, { login, callers, connections, playD
     const { dispatch, human, workspaces, isAll } = access
     const { name: workspace } = dispatch.workspace
     const hasDemo = isAll && playDemo !== undefined
-    const own = { workspace, workspaces, agent: human, isOpen: callers.isOpen, hasDemo }
-    return c.json({ ...own, faults: isAll ? callers.faults() : [] }, 200, guards)
+    const own = { workspace, workspaces, agent: human, isOpen: callers.isOpen, hasDemo, ownName }
+    const { clis, directory } = dispatch.workspace.workers.choicesFor(human)
+    return c.json({ ...own, clis, directory, faults: isAll ? callers.faults() : [] }, 200, guards)
+  })
+  page.get('/overview', async (c) => {
+    const access = await login.find(c.env.incoming, c.req.query('workspace'))
+    if (!access) throw login.loginRefusal()
+    access.release()
+    const { workspaces } = await overview()
+    return c.json({ workspaces: workspaces.filter(({ name }) => access.workspaces.includes(name)) }, 200, guards)
   })
   page.post('/session', async (c) => {
     mustBePage(c)
@@ -100,11 +116,13 @@ export function mountPage(app: Hono<never>, { login, callers, connections, playD
   if (playDemo)
     page.post('/demo', async (c) => {
       mustBePage(c)
-      const access = await login.find(c.env.incoming)
+      const { here } = ((await jsonBody(c, 'demo', codeBytesMax)) ?? {}) as { here?: unknown }
+      const access = await login.find(c.env.incoming, typeof here === 'string' ? here : undefined)
       access?.release()
-      // The demo makes a new workspace, at which a login for a single other workspace could not even look.
+      // Elsewhere the demo makes a new workspace, at which a login for a single other workspace could not even look.
       if (!access?.isAll) throw login.loginRefusal()
-      return c.json({ workspace: await playDemo() }, 200, guards)
+      const own = typeof here === 'string' ? access.dispatch.workspace.name : undefined
+      return c.json({ workspace: await playDemo(own) }, 200, guards)
     })
   page.delete('/session', (c) => {
     mustBePage(c)

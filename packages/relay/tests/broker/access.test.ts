@@ -108,6 +108,7 @@ const inputs: { [O in OperationName]: (me: string) => InputOf<O> } = {
   'workspace.place': () => ({ workspace: 'home', from: '/nowhere', key: known }),
   'workspace.find': () => ({ key: known }),
   'workspace.list': () => ({}),
+  'workspace.overview': () => ({}),
   'daemon.status': () => ({}),
   'daemon.person': () => ({}),
   'page.link': () => ({ workspace: 'home' }),

@@ -9,6 +9,7 @@ import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { refreshLauncher } from '@agent-relay/mcp/launcher'
 import { RawConnection } from '@agent-relay/prove/harness/raw'
+import { spawn as spawnPty } from '@lydell/node-pty'
 import { until } from '../../../../test/until.ts'
 import { loginName } from '../../src/cli/connection.ts'
 import { type CommandShell, execute } from '../../src/cli/main.ts'
@@ -40,6 +41,8 @@ interface Where {
   cwd?: string
   env?: Record<string, string | undefined>
   input?: string
+  /** The width of the terminal to which the command prints; unset for a pipe. */
+  columns?: number
 }
 
 export class World {
@@ -63,8 +66,9 @@ export class World {
   }
 
   /** Runs a command to its end in this process. Not for one that reads stdin, waits for a signal, or becomes a daemon. */
-  async run(args: string[], { cwd = this.cwd, env = {} }: Omit<Where, 'input'> = {}): Promise<Ran> {
+  async run(args: string[], { cwd = this.cwd, env = {}, columns }: Omit<Where, 'input'> = {}): Promise<Ran> {
     const [stdout, stderr] = [new Kept(), new Kept()]
+    if (columns !== undefined) Object.assign(stdout, { isTTY: true, columns })
     const shell = { stdout, stderr, cwd, env: { ...this.#env(), ...env } } as unknown as CommandShell
     const code = await execute([process.execPath, launcher, ...args], shell)
     return { code, stdout: stdout.text, stderr: withoutWaiting(stderr.text) }
@@ -107,6 +111,25 @@ export class World {
     const { code, stdout, stderr } = await this[way]([...args, '--json'], where)
     if (code !== 0) throw new Error(`agent-relay ${args.join(' ')} ended with ${code}: ${stderr}`)
     return JSON.parse(stdout) as T
+  }
+
+  /** The real launcher on a terminal, and what it has shown there so far. */
+  atTerminal(args: string[], cwd = this.cwd): { shown(): string; end(): Promise<unknown> } {
+    let shown = ''
+    const terminal = spawnPty(process.execPath, [launcher, ...args], {
+      cwd,
+      env: { ...this.#env(), NO_COLOR: '1' },
+      cols: 100,
+    })
+    terminal.onData((data) => {
+      shown += data
+    })
+    const ended = new Promise((resolve) => terminal.onExit(resolve))
+    const end = () => {
+      terminal.kill('SIGTERM')
+      return ended
+    }
+    return { shown: () => shown, end }
   }
 
   start(args: string[], { cwd = this.cwd, env = {} }: Where = {}): Running {

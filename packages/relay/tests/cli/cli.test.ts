@@ -2,10 +2,10 @@
 
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { allCommands, commandCatalog, dailyCommands } from '../../src/cli/catalog.ts'
-import { launcher, World } from './cli-world.ts'
+import { ownNameAnywhere } from '../../src/cli/own-name.ts'
+import { World } from './cli-world.ts'
 
 const world = new World()
 
@@ -57,7 +57,7 @@ describe('usage', () => {
       world.launch(['help', 'mcp', 'install'], { env: { PATH: '/nowhere' } }),
       world.launch(['help', 'mcp', 'nonsense'], { env: { PATH: '/nowhere' } }),
     ])
-    const typed = shellQuote(launcher)
+    const typed = ownNameAnywhere({})
     expect(installed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage: agent-relay mcp install /) })
     expect(bare).toMatchObject({ code: 0, stdout: expect.stringContaining(`\n  ${typed} mcp install\n`) })
     expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining(`(see: ${typed} mcp --help)`) })

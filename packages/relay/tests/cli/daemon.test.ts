@@ -33,7 +33,7 @@ describe('up', () => {
     const up = world.start(['up'])
     await up.says(/ready\. Messages appear below, Ctrl-C stops\.\n/)
     expect(up.stdout).toMatch(
-      /^agent-relay \d+\.\d+\.\d+ · workspace app\n {2}agents +agent-relay mcp serve +\(or http:\/\/127\.0\.0\.1:\d+\/mcp\)\n {2}page +http:\S+\?code=\S+ +once, within five minutes\n {2}data +.+projects\/app\nConnect your editor: +agent-relay mcp install +See it work without one: +agent-relay demo\n/,
+      /^agent-relay \d+\.\d+\.\d+ · workspace app\n {2}agents +agent-relay mcp serve +\(or http:\/\/127\.0\.0\.1:\d+\/mcp\)\n {2}data +.+projects\/app\nNext, in a second terminal:\n {2}connect your editors and CLIs +agent-relay mcp install\n {2}see it work without any +agent-relay demo\n {2}watch in the browser +http:\S+\?code=\S+ +once, within five minutes\n/,
     )
     expect(withoutWaiting(up.stderr)).toMatch(
       /^made workspace app\.\nwrote .+config\.json: programs in this directory use workspace app\.\n$/,

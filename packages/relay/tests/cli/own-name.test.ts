@@ -1,13 +1,14 @@
-// The command line's own name in texts for a person: its bare name if that is on their PATH, through npx in a checkout, else its path.
+// The command line's own name in texts for a person: its bare name if that is on their PATH, a relative path in a checkout, else its whole path.
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { asTyped, launcher, ownName, pathOfOwn } from '../../src/cli/own-name.ts'
+import { asTyped, launcher, ownName, ownNameAnywhere, pathOfOwn } from '../../src/cli/own-name.ts'
 
-const byPath = shellQuote(launcher)
+const byPath = shellQuote(fileURLToPath(new URL('../../../../agent-relay', import.meta.url)))
 
 let root: string
 beforeEach(() => {
@@ -28,17 +29,33 @@ it('commands are shown as `agent-relay` if that is on the PATH', () => {
   expect(ownName({ PATH }, root)).toBe('agent-relay')
 })
 
-it('commands are shown with their path if the PATH has another program of that name first, or none', () => {
+it('commands are shown with the path of the checkout if the PATH has another program of that name first, or none', () => {
   const PATH = [folder('a', 'another'), folder('b', 'ours')].join(delimiter)
-  expect([ownName({ PATH }, root), ownName({}, root)]).toEqual([byPath, byPath])
+  expect([ownName({ PATH }, root), ownName({}, root), ownNameAnywhere({})]).toEqual([byPath, byPath, byPath])
+  expect(ownNameAnywhere({ PATH: folder('b') })).toBe('agent-relay')
 })
 
-it('commands are shown with `npx --no` if this directory or one above it has the package', () => {
+it('commands are shown as ./agent-relay where the link of the checkout lies, and with a relative path below', () => {
+  const top = folder('checkout', 'ours')
+  folder('checkout/node_modules/.bin', 'ours')
+  const below = folder('checkout/packages/relay')
+  expect([ownName({}, top), ownName({}, below), ownName({}, root)]).toEqual([
+    './agent-relay',
+    '../../agent-relay',
+    byPath,
+  ])
+  const stranger = folder('stranger', 'another')
+  expect(ownName({}, stranger)).toBe(byPath)
+  mkdirSync(join(folder('odd'), 'agent-relay'))
+  expect(ownName({}, join(root, 'odd'))).toBe(byPath)
+})
+
+it('commands are shown with `npx --no --` if a project here or above depends on the package', () => {
   const own = folder('a')
   const PATH = [folder('app/node_modules/.bin', 'ours'), own, ''].join(delimiter)
   const inside = folder('app/deep/down')
   expect([ownName({ PATH }, inside), ownName({ PATH }, root), pathOfOwn({ PATH })]).toEqual([
-    'npx --no agent-relay',
+    'npx --no -- agent-relay',
     byPath,
     own,
   ])
@@ -58,11 +75,14 @@ it('stands in every command of a text, and in nothing else', () => {
     'Usage: agent-relay [options] [command]',
   ].join('\n')
   const rest =
-    'npx --no agent-relay up, agent-relay 0.1.0 runs, -g agent-relay, @agent-relay/mcp, agent-relay-mcp serve'
+    'npx --no -- agent-relay up, ./agent-relay up, agent-relay 0.1.0 runs, -g agent-relay, @agent-relay/mcp, agent-relay-mcp serve'
   const PATH = folder('a')
-  // Tests run in the checkout, where npx finds it.
-  expect(asTyped(text, { PATH })).toBe(text.replaceAll('agent-relay', 'npx --no agent-relay'))
+  // Tests run in the checkout.
+  const own = ownName({ PATH })
+  expect(own).toMatch(/^\.{1,2}\//)
+  expect(asTyped(text, { PATH })).toBe(text.replaceAll('agent-relay', own))
   expect(asTyped(rest, { PATH })).toBe(rest)
+  expect(asTyped(asTyped(text, { PATH }), { PATH })).toBe(asTyped(text, { PATH }))
   expect(asTyped(text, { PATH: folder('b', 'ours') })).toBe(text)
 })
 

@@ -32,7 +32,7 @@ describe('setup --yes', () => {
 
   it('is content without an editor, and adds hooks unless told not to', async () => {
     const { code, stderr } = await world.launch(['setup', '--yes'], { env: { PATH: '/nowhere' } })
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/agent-relay\.cjs'? mcp install/)])
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/\/agent-relay mcp install/)])
     await world.run(['setup', '--yes', '--editor', 'claude', '--no-hooks'])
     expect(existsSync(home('.claude/settings.json'))).toBe(false)
     await world.run(['mcp', 'install', '--editor', 'claude', '--yes'])

@@ -59,7 +59,7 @@ test('workers that would end are named first', async () => {
   const { pid } = await status()
   const refused = await world.launch(['daemon', 'upgrade'])
   expect(refused.code).toBe(2)
-  expect(refused.stderr).toContain('These workers end with the daemon: app: Helper.')
+  expect(refused.stderr).toContain('This worker ends with the daemon: Helper in app.')
   expect(await status()).toMatchObject({ version: '0.0.1', pid })
 })
 
@@ -78,7 +78,7 @@ test('the new one takes its place; a session comes back, and its calls run once'
   })()
   const { code, stderr } = await world.launch(['daemon', 'upgrade', '--yes'])
   expect([code, stderr]).toEqual([0, expect.stringContaining(`runs agent-relay ${version} (pid `)])
-  expect(stderr).toContain('Ended with it: app: Helper.')
+  expect(stderr).toContain('Ended with it: Helper in app.')
   expect(await status()).toMatchObject({ version })
   isOver = true
   await sends

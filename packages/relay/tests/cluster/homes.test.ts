@@ -179,6 +179,41 @@ test('a name is registered again only at its home; a person has a second name on
   expect(outcome(await a.register('kim', kim)).agent).toBe('kim')
 })
 
+test('two machines have two people of one name, each written to on its own machine before the first visit', async () => {
+  const { a, b, settled } = await sent()
+  a.person = b.person = 'kim'
+  expect(said(await b.give('message.send', 'bob', { to: 'kim-laptop', body: 'nobody yet' }))).toBe('agent.unknown')
+  expect(outcome(await a.give('message.send', 'ada', { to: 'kim', body: 'on the desk' })).to).toBe('kim')
+  await settled()
+  expect(b.store.view.agent('kim')?.type).toBe('human')
+  expect(b.store.view.home('kim')?.machine).toBe('desk')
+  expect(outcome(await b.give('message.send', 'bob', { to: 'kim-laptop', body: 'on the laptop' })).to).toBe(
+    'kim-laptop',
+  )
+  await settled()
+  expect(a.store.view.home('kim-laptop')?.machine).toBe('laptop')
+  expect(said(await a.register('kim-laptop'))).toBe('agent.elsewhere')
+  const kim = { proven: true, isHolder: true, type: 'human' as const }
+  expect(outcome(await a.register('kim', kim)).agent).toBe('kim')
+  expect(outcome(await b.register('kim', kim)).agent).toBe('kim-laptop')
+  const writersTo = (name: string, { store }: SharedDaemon) =>
+    [...store.view.unread(name, {})].flatMap((each) => (each ? [each.head.from] : []))
+  expect([writersTo('kim', a), writersTo('kim-laptop', b)]).toEqual([['ada'], ['bob']])
+})
+
+test('both machines write to the same new name at once: one person gets it, and nothing is lost', async () => {
+  const { a, b, settled } = await sent()
+  a.person = b.person = 'kim'
+  const sends = await Promise.all([
+    a.give('message.send', 'ada', { to: 'kim', body: 'from the desk' }),
+    b.give('message.send', 'bob', { to: 'kim', body: 'from the laptop' }),
+  ])
+  expect(sends.map((reply) => outcome(reply).to)).toEqual(['kim', 'kim'])
+  await settled()
+  expect(a.store.view.home('kim')).toEqual(b.store.view.home('kim'))
+  expect([...a.store.view.agents()].filter(({ type }) => type === 'human').map(({ name }) => name)).toEqual(['kim'])
+})
+
 test('what was at home on a machine that was removed is free, and is taken with a word', async () => {
   const { cluster, a, b, message, settled } = await sent()
   await b.register('cy')

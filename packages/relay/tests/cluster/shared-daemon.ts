@@ -29,6 +29,8 @@ export class SharedDaemon {
   stopped: string | undefined
   /** Machines that this one takes for removed from the cluster. */
   readonly removed = new Set<string>()
+  /** The person whose daemon this is. */
+  person: string | undefined
   readonly #machine: string
   #causes = 0
 
@@ -56,7 +58,16 @@ export class SharedDaemon {
     this.hub = new Hub(fail)
     const replica = new Replica(this.store, this.hub)
     const isRemoved = (other: string) => this.removed.has(other)
-    const world = { machine, isLive: () => false, liveSession: (hold: string) => hold, isRemoved }
+    const personOf = () => this.person
+    const world = {
+      machine,
+      get person() {
+        return personOf()
+      },
+      isLive: () => false,
+      liveSession: (hold: string) => hold,
+      isRemoved,
+    }
     const parts = { replica, journal, reachability: this.reachability, clock, world, onTrouble: fail }
     this.engine = new SharedEngine({ workspace: 'team', machine, ids: makeIds(), ...parts })
     this.#follower = new Follower({

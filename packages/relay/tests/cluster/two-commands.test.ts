@@ -40,11 +40,11 @@ test('no PostgreSQL answers: one line says what to install or to type, and nothi
   const debian = await laptop.run(share, { env: { PGHOST: '127.0.0.1', PGPORT: port, PATH: join(apt, '..') } })
   const line = debian.stderr.split('\n').find((each) => each.includes('apt-get install')) ?? ''
   expect(line).toMatch(
-    /createuser --createrole --createdb \S+ && (?:npx --no )?agent-relay workspace share team --invite box$/,
+    /createuser --createrole --createdb \S+ && (?:\S*\/)?agent-relay workspace share team --invite box$/,
   )
   const stranger = await laptop.run(share, { env: { ...own.env, PGUSER: 'stranger', PGPASSWORD: 'x' } })
   expect(stranger.stderr).toMatch(
-    /sudo -u postgres createuser .* stranger && (?:npx --no )?agent-relay workspace share team/,
+    /sudo -u postgres createuser .* stranger && (?:\S*\/)?agent-relay workspace share team/,
   )
   expect(existsSync(join(laptop.dataDir, 'cluster.json'))).toBe(false)
 })

@@ -60,7 +60,7 @@ test('a code is exchanged once for a cookie that no script can read', async () =
   expect((await login(code)).status).toBe(401)
   expect(await (await whoAmI(cookieOf(first))).json()).toEqual({
     ...{ workspace: 'home', workspaces: ['home'] },
-    ...{ agent: 'human', isOpen: false, hasDemo: true, faults: [] },
+    ...{ agent: 'human', isOpen: false, hasDemo: true, ownName: 'agent-relay', faults: [], clis: expect.any(Array) },
   })
 })
 
@@ -214,6 +214,35 @@ test('the demo is for the page alone, and for a login that opens every workspace
   expect(workspace).toMatch(/^demo-[0-9a-f]{4}$/)
   // Asked for twice, it plays once.
   expect(await (await demo(all)).json()).toEqual({ workspace })
+})
+
+test('the demo plays in the workspace of the page too, and nowhere else', async () => {
+  const demo = (cookie: string, here: unknown) =>
+    fetch(`${world.url}/demo`, { method: 'POST', headers: { ...own(), cookie }, body: JSON.stringify({ here }) })
+  const { url } = await control.call('page.link', { workspace: 'home', only: true }, `c${calls++}`)
+  expect((await demo(cookieOf(await login(codeOf({ url }))), 'home')).status).toBe(401)
+  const all = await loggedIn()
+  expect((await demo(all, 'nowhere')).status).toBe(401)
+  expect(await (await demo(all, 'home')).json()).toEqual({ workspace: 'home' })
+  const { workspaces } = await control.call('workspace.list', {}, `c${calls++}`)
+  expect(workspaces.map(({ name }) => name)).toEqual(['home'])
+})
+
+test('the page is told the name under which its person types commands', async () => {
+  const named = await HttpWorld.start({ ownName: '/opt/relay/agent-relay' })
+  const to = await socketConnector(controlSocketPath(named.dir))({})
+  try {
+    const refused = await fetch(`${named.url}/session`)
+    expect(await refused.json()).toMatchObject({ error: { details: { command: '/opt/relay/agent-relay dashboard' } } })
+    const code = codeOf(await to.call('page.link', { workspace: 'home' }, 'c1'))
+    const headers = { origin: named.url, 'x-relay-page': '1', 'content-type': 'application/json' }
+    const entered = await fetch(`${named.url}/session`, { method: 'POST', headers, body: JSON.stringify({ code }) })
+    const told = await fetch(`${named.url}/session`, { headers: { cookie: cookieOf(entered) } })
+    expect(await told.json()).toMatchObject({ ownName: '/opt/relay/agent-relay' })
+  } finally {
+    await to.close()
+    await named.stop()
+  }
 })
 
 describe('a cookie ends, and with it every page that was opened by it', () => {

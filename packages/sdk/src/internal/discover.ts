@@ -50,6 +50,7 @@ export {
   workingDirectory,
 } from './paths.ts'
 export { type Env, rawSetting, setting } from './settings.ts'
+export { gitPointerBytesMax, repositoryDirectory } from './worktree.ts'
 
 export interface Discovery {
   socketPath: string

@@ -42,6 +42,43 @@ export function describeEvent(event: RelayEvent, read: ReadField): string | unde
   return words?.((field: string) => read(event.fact, field), event as EventOf<TextName>, read)
 }
 
+/** The events that tell of the machinery and not of the work: lists for people leave them out unless they are asked for. */
+const machineTypes: ReadonlySet<EventName> = new Set([
+  ...(['delivery.offered', 'delivery.held', 'delivery.read', 'delivery.released', 'session.event'] as const),
+  ...(['action.registered', 'action.withdrawn', 'agent.updated', 'agent.token-issued', 'agent.briefed'] as const),
+  ...([
+    'channel.joined',
+    'channel.left',
+    'conversation.opened',
+    'claim.renewed',
+    'spend.noted',
+    'need.dismissed',
+  ] as const),
+  ...(['workspace.began', 'workspace.raised'] as const),
+])
+
+/** The types of all events that are not about the machinery. */
+export function mainEventTypes(): EventName[] {
+  const all = ['message.created', ...Object.keys(texts)] as EventName[]
+  return all.filter((type) => !machineTypes.has(type))
+}
+
+type FamilyOf<Name> = Name extends `${infer Family}.${string}` ? Family : never
+
+/** What people call the families of events. */
+export const eventFamilies: Readonly<Record<FamilyOf<TextName | 'message.created'>, string>> = {
+  ...{ message: 'messages', delivery: 'deliveries', reaction: 'reactions', approval: 'approvals' },
+  ...{ action: 'actions', worker: 'workers', run: 'runs', claim: 'claims', agent: 'agents', session: 'connections' },
+  ...{ channel: 'channels', conversation: 'conversations', notice: 'notices', need: 'needs', spend: 'spending' },
+  ...{ workspace: 'workspace', machine: 'machines' },
+}
+
+/** Returns the word for an event's family; undefined for a family that only a newer daemon knows. */
+export function familyText({ type }: Pick<RelayEvent, 'type'>): string | undefined {
+  const [family = ''] = type.split('.')
+  return Object.hasOwn(eventFamilies, family) ? eventFamilies[family as keyof typeof eventFamilies] : undefined
+}
+
 const texts: { [Name in TextName]: EventTextMaker<Name> } = {
   'delivery.offered': (of) => `offered to ${of('agent')} by ${of('route')}`,
   'delivery.held': (of) => `held for ${of('agent')}, to be offered`,

@@ -6,6 +6,7 @@ import { RelayError } from '../errors.ts'
 import { readForeignText, UnsafeFileError } from './foreign-file.ts'
 import { JsonDepthError, parseJson } from './parse-json.ts'
 import { type Env, setting } from './settings.ts'
+import { repositoryDirectory } from './worktree.ts'
 
 /** Loads `node:os` only when it is needed, since loading it takes half a millisecond. */
 const os = () => process.getBuiltinModule('node:os')
@@ -87,11 +88,20 @@ export function findProjectFile(cwd: string): ProjectFile | undefined {
   return nearest(cwd, readProjectFile)
 }
 
-function nearest<T>(cwd: string, look: (directory: string) => T | undefined): T | undefined {
-  for (let directory = resolve(cwd); ; directory = dirname(directory)) {
+/**
+ * Returns what `look` finds in the nearest directory, from `cwd` upward. The directory of its repository comes right after a linked git worktree. Each directory
+ * is looked at once: worktrees of two repositories may lie inside each other.
+ */
+function nearest<T>(cwd: string, look: (directory: string) => T | undefined, seen = new Set<string>()): T | undefined {
+  for (let directory = resolve(cwd); !seen.has(directory); directory = dirname(directory)) {
+    seen.add(directory)
     const found = look(directory)
-    if (found !== undefined || directory === dirname(directory)) return found
+    if (found !== undefined) return found
+    const repository = repositoryDirectory(directory)
+    const shared = repository === undefined ? undefined : nearest(repository, look, seen)
+    if (shared !== undefined) return shared
   }
+  return undefined
 }
 
 /** Returns the working directory; undefined if it was deleted while the process runs. */

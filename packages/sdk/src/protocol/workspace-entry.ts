@@ -44,6 +44,7 @@ export const WorkspaceEntry = z.object({
   users: z.array(z.string()).optional(),
   /** The agents whose programs the daemon runs: these programs end with the daemon. */
   workers: z.array(z.string()).optional(),
+  seq: z.number().optional().describe('The number of its last entry, as long as it is open.'),
   socketPath: z.string(),
   path: z.string(),
   bytes: FileBytes.optional(),

@@ -5,11 +5,11 @@ import { firstLine } from '../../core/first-line.ts'
 import { failureOf, hasRunFailed, needKeys } from '../../core/needs.ts'
 import { findFormerRun, findFormerWorker } from '../../core/repeat-work.ts'
 import { carriesOutRun } from '../../core/run-notice.ts'
-import { sees } from '../../core/sight.ts'
+import { type Reader, sees } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
 import { taskOfWorker } from '../../core/tasks.ts'
 import type { RunRow, WorkerRow } from '../../core/view.ts'
-import type { CallContext, WorkspaceCore } from '../call.ts'
+import type { WorkspaceCore } from '../call.ts'
 
 /** Number of the newest workers, and of the newest runs, among which failed ones are looked for. */
 const failedAmongMax = 200
@@ -17,7 +17,13 @@ const failedAmongMax = 200
 type FailedNeed = Omit<Need, 'message'>
 export type FailedNeedsWorkspace = WorkspaceCore & { workers: { canContinue(worker: WorkerRow): boolean } }
 
-export function* failedNeeds(workspace: FailedNeedsWorkspace, { session, by }: CallContext): Steps<FailedNeed[]> {
+/** The person who asks, with the rights of the person's session. */
+export interface Asker {
+  session: Reader
+  by: string
+}
+
+export function* failedNeeds(workspace: FailedNeedsWorkspace, { session, by }: Asker): Steps<FailedNeed[]> {
   const { store, clock } = workspace
   const { view } = store
   const runs = yield* view.runs.list(undefined, undefined, failedAmongMax)
@@ -38,7 +44,7 @@ export function* failedNeeds(workspace: FailedNeedsWorkspace, { session, by }: C
   ].filter(({ key }) => !done.has(key))
 }
 
-function needOfWorker(workspace: FailedNeedsWorkspace, session: CallContext['session'], row: WorkerRow): FailedNeed {
+function needOfWorker(workspace: FailedNeedsWorkspace, session: Reader, row: WorkerRow): FailedNeed {
   const { store, sessions, workers, clock } = workspace
   const { id, name, changedAt } = row
   const text = failureOf(store.view, row, clock.now()) ?? ''
@@ -57,7 +63,7 @@ function needOfWorker(workspace: FailedNeedsWorkspace, session: CallContext['ses
   return { ...need, canRetry: true, ...(workers.canContinue(row) ? { canContinue: true } : {}) }
 }
 
-function needOfRun(workspace: FailedNeedsWorkspace, session: CallContext['session'], run: RunRow): FailedNeed {
+function needOfRun(workspace: FailedNeedsWorkspace, session: Reader, run: RunRow): FailedNeed {
   const { id, agent, reason = '', endedAt = run.startedAt } = run
   const { view } = workspace.store
   const worker = view.workers.byName(agent)
@@ -78,7 +84,7 @@ function runOf({ store: { view } }: FailedNeedsWorkspace, row: WorkerRow): RunRo
   return carriesOutRun(view, row) ? view.runs.byAgent(row.name) : undefined
 }
 
-function retryOf({ store, sessions }: FailedNeedsWorkspace, session: CallContext['session'], { id }: RunRow) {
+function retryOf({ store, sessions }: FailedNeedsWorkspace, session: Reader, { id }: RunRow) {
   const former = findFormerRun(store.view, session, { run: id, machine: sessions.machine })
   return 'refusal' in former ? {} : ({ canRetry: true } as const)
 }

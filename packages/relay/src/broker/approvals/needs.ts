@@ -12,9 +12,10 @@ import type { Steps } from '../../core/steps.ts'
 import type { MessageHead } from '../../core/view.ts'
 import { actorOf, type CallContext, causeOf } from '../call.ts'
 import { ReadTimeBudget } from '../long-reads.ts'
+import { daemonStanding } from '../sessions/standing.ts'
 import { wantedActionText } from './approval-notice.ts'
 import type { Approvals } from './approvals.ts'
-import { type FailedNeedsWorkspace, failedNeeds } from './failed-needs.ts'
+import { type Asker, type FailedNeedsWorkspace, failedNeeds } from './failed-needs.ts'
 import type { Mentions } from './mentions.ts'
 
 const needsDefault = 200
@@ -49,6 +50,12 @@ export function* listNeeds(
   return { needs: shown, more: found.length - shown.length }
 }
 
+/** Counts what waits for a person, as the person's own session on the page would list it. */
+export function* countNeeds(workspace: NeedsWorkspace, person: string): Steps<number> {
+  const session = { agent: person, standing: daemonStanding }
+  return (yield* findNeeds(workspace, { session, by: person })).length
+}
+
 /**
  * Dismisses needs (things that wait for a person). Accepts only keys of the list, so that the table of dismissed keys does not grow by names that mean nothing.
  * Idempotent.
@@ -69,7 +76,7 @@ export async function dismissNeed(
   return {}
 }
 
-function* findNeeds(workspace: NeedsWorkspace, asking: CallContext): Steps<FoundNeed[]> {
+function* findNeeds(workspace: NeedsWorkspace, asking: Asker): Steps<FoundNeed[]> {
   const told = yield* messageNeeds(workspace, asking)
   const failed = yield* failedNeeds(workspace, asking)
   return [...approvalNeeds(workspace, asking), ...blockedNeeds(workspace, asking), ...failed, ...told].sort(
@@ -77,7 +84,7 @@ function* findNeeds(workspace: NeedsWorkspace, asking: CallContext): Steps<Found
   )
 }
 
-function approvalNeeds({ store: { view } }: NeedsWorkspace, { session }: CallContext): FoundNeed[] {
+function approvalNeeds({ store: { view } }: NeedsWorkspace, { session }: Asker): FoundNeed[] {
   const open = view.approvals.open().filter((row) => sees(view, session, 'approval', row))
   return open.map((row) => ({
     key: needKeys.approval(row.id),
@@ -90,7 +97,7 @@ function approvalNeeds({ store: { view } }: NeedsWorkspace, { session }: CallCon
 }
 
 /** Lists blocked workers. An agent that waits for an approval is listed with the approvals already, also in the moment after the answer. */
-function blockedNeeds({ store: { view }, workers, approvals }: NeedsWorkspace, { session }: CallContext): FoundNeed[] {
+function blockedNeeds({ store: { view }, workers, approvals }: NeedsWorkspace, { session }: Asker): FoundNeed[] {
   const isAsking = (name: string) => view.approvals.of(name).length > 0 || approvals.hasJustEnded(name)
   const blocked = workers.list(session, {}).filter(({ name, status }) => status === 'blocked' && !isAsking(name))
   return blocked.map(({ id, name, reason, changedAt }) => {
@@ -102,7 +109,7 @@ function blockedNeeds({ store: { view }, workers, approvals }: NeedsWorkspace, {
 }
 
 /** Lists messages to the person that are neither answered nor dismissed, read or not. */
-function* messageNeeds({ store, waits, mentions }: NeedsWorkspace, { session, by }: CallContext): Steps<FoundNeed[]> {
+function* messageNeeds({ store, waits, mentions }: NeedsWorkspace, { session, by }: Asker): Steps<FoundNeed[]> {
   const { view, needs: rows } = store
   const done = rows.dismissed(by)
   const open = yield* findOpenQuestions(view, by, waits.awaitedMessageIds(by))

@@ -24,7 +24,7 @@ export function giveProvisionalName(
     sessions.isLive(each) ||
     !!view.agent(each) ||
     view.isRetired(each) ||
-    !!findHandleOwner(view, each)
+    !!findHandleOwner(view, sessions, each)
   const free = freeNameOf(name, isTaken)
   if (free === undefined) throw new RefusalError('agent.name-taken', { name })
   const heardFrom = {

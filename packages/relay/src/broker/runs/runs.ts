@@ -121,7 +121,7 @@ export class Runs {
   /** Returns the first CLI on PATH that can carry out runs, or the refusal if the asker may start no program. */
   #cliFor({ session }: CallContext, by: string, cwd: string | undefined): HarnessName | RefusalError | undefined {
     try {
-      return this.#workers.assertMayStart(session.standing, by, { cwd }).runtime.firstInstalled(runClis)
+      return this.#workers.assertMayStart(session.standing, by, { cwd }).runtime.installed(runClis)[0]
     } catch (error) {
       if (error instanceof RefusalError) return error
       throw error

@@ -17,6 +17,8 @@ export const idleMs = 120_000
 export class Sessions implements World {
   /** The name of this machine in its cluster; undefined if the workspace lives on one machine alone. */
   readonly machine: string | undefined
+  /** The name of the person whose daemon this is; undefined if it belongs to no person. */
+  readonly person: string | undefined
   /** Registrations under way, by the family of the name (`Ada`, `Ada-2`, …). */
   readonly registrations = new Map<string, Promise<unknown>>()
   readonly #clock: Clock
@@ -39,8 +41,9 @@ export class Sessions implements World {
   readonly #programStates = new Map<string, ProgramState>()
   readonly #changed = new Set<(agent: string) => void>()
 
-  constructor(clock: Clock, ids: Ids, onTrouble: (error: Error) => void, machine?: string) {
+  constructor(clock: Clock, ids: Ids, onTrouble: (error: Error) => void, machine?: string, person?: string) {
     this.machine = machine
+    this.person = person
     this.#onTrouble = onTrouble
     this.#clock = clock
     this.#ids = ids

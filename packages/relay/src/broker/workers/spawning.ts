@@ -83,7 +83,7 @@ function refusalBeyondClis(fix: string): RefusalError {
 function whyNoProgram({ door }: Standing): string {
   if (door === 'lift') return "a lift's port serves its three tools. Use the relay of the project for workers."
   if (door === 'open')
-    return 'on an open port only the workspace key starts programs. Show the key, or use the local socket: agent-relay spawn'
+    return 'on an open port only the workspace key starts programs. Show the key, or use the local socket: agent-relay spawn NAME --cli CLI'
   return (
     "an agent's token starts no program over HTTP or WebSocket. The workspace's owner may allow named CLIs: " +
     'agent-relay workspace policy set --spawn clis'

@@ -24,8 +24,8 @@ export interface WorkerRuntime {
   findPlace(request: PlaceRequest): SpawnPlace
   /** Refuses a worker that cannot be started, such as one of a CLI that is not installed, before anything is written. */
   check(request: WorkerRequest): Promise<CheckedWorker>
-  /** Returns the first of these CLIs whose program is on PATH. */
-  firstInstalled<C extends string>(clis: readonly C[]): C | undefined
+  /** Returns those of these CLIs whose program is on PATH, in their order. */
+  installed<C extends string>(clis: readonly C[]): C[]
   /** Whether the program of a worker that has exited can go on with the conversation that it had. */
   canContinue(worker: WorkerRow): boolean
   /** Hints that rows of workers have changed: the supervisor compares wishes with the programs that run. A lost hint is made up for by the next one. */

@@ -1,6 +1,7 @@
 // The operations on workers that agents use: start a worker, end it, see its screen, type into it. The supervisor reports on their programs in
 // worker-reports.ts.
 
+import { clisWith } from '@agent-relay/sdk/internal/clis'
 import type { OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { findFormerWorker } from '../../core/repeat-work.ts'
@@ -162,6 +163,17 @@ export class Workers {
   /** Refuses the start of a program that is not allowed, before anything is written. */
   assertMayStart(standing: Standing, parent: string, wish: SpawnWish) {
     return assertMayStart(this.#runtime, { standing, view: this.#store.view, parent, wish })
+  }
+
+  /** Returns what a form for a new worker of this parent offers: the CLIs that are installed, and the directory in which it would start. */
+  choicesFor(parent: string): { clis: string[]; directory?: string } {
+    const clis = this.#runtime?.installed(clisWith('worker').map(({ name }) => name)) ?? []
+    try {
+      return { clis, directory: this.#runtime?.findPlace({ parent, isConfined: false }).directory }
+    } catch (error) {
+      if (error instanceof RefusalError) return { clis }
+      throw error
+    }
   }
 
   /** Returns the directory of a run that starts no program; refuses a directory that the asker may not name. */

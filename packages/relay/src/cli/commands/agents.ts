@@ -10,64 +10,58 @@ import { httpPortDefault, usualPort } from '../../machine/http-port.ts'
 import type { CliCommand, CommandContext, NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
 import { connectControl, nextCommandId } from '../control-socket.ts'
+import { hereOption, needsElsewhereText, otherWorkspaces, showsEverything } from '../everywhere.ts'
 import type { Printer } from '../print.ts'
 import { ageText, oneLine } from '../text.ts'
 
 interface WhoOptions {
   all?: boolean
   everywhere?: boolean
+  here?: boolean
 }
 
 export const who: CliCommand<WhoOptions> = {
   options: {
     all: { flags: '--all', text: 'include those that are away' },
+    here: hereOption,
     everywhere: { flags: '--everywhere', text: 'of every workspace that is open, each agent with its address' },
   },
-  examples: ['agent-relay who', 'agent-relay who --everywhere', 'agent-relay who --all --json'],
+  examples: [
+    'agent-relay who',
+    'agent-relay who --here',
+    'agent-relay who --everywhere',
+    'agent-relay who --all --json',
+  ],
   run,
 }
 
 async function run(context: CommandContext<WhoOptions>): Promise<void> {
   const { options, print } = context
-  await withClient(context, 'anyone', async ({ client }) => {
+  await withClient(context, 'anyone', async ({ client, welcome }) => {
     const found = options.everywhere ? await everywhere(context, client) : await agentsOf(context, client)
     const { agents, abroad = [] } = found
-    // An unreachable agent is shown if it was there when its machine was last heard of.
-    // One whose worker failed is shown until its person has dealt with it, apart from those that are done.
-    const isThere = ({ status, lastCallAt, failed }: Agent) =>
-      failed !== undefined || (status !== 'offline' && (status !== 'unreachable' || lastCallAt !== undefined))
     const shown = options.all ? agents : agents.filter(isThere)
     if (print.isJson) return void (await print.json({ ...found, agents: shown }))
-    const hasTasks = shown.some(({ task }) => task !== undefined)
-    if (shown.length > 0) {
-      const isSpent = shown.some(({ spend }) => spend)
-      await print.table(
-        [
-          { head: 'NAME' },
-          { head: 'TYPE', dropRank: 4 },
-          { head: 'CLI', mayShrink: true, dropRank: 1 },
-          { head: 'STATE', mayShrink: true },
-          { head: 'UNREAD', alignsRight: true },
-          { head: 'LAST CALL', dropRank: 3 },
-          { head: 'REACHED' },
-          ...(isSpent ? [{ head: 'SPENT', dropRank: 5 }] : []),
-          { head: '', mayShrink: true, dropRank: 2 },
-          ...(hasTasks ? [{ head: 'TASK', mayShrink: true, dropRank: 5 }] : []),
-        ],
-        shown.map((agent) => [...row(agent, isSpent), ...(hasTasks ? [oneLine(agent.task ?? '')] : [])]),
-      )
-    }
+    const isAll = !options.everywhere && showsEverything(context)
+    const others = isAll ? await otherWorkspaces(context, welcome.workspace) : []
+    const abroadLists = await connectedIn(context, client, others)
+    const own = abroadLists.length > 0 && shown.length > 0 ? [{ workspace: welcome.workspace, agents: shown }] : []
+    if (abroadLists.length > 0) await printAgents(print, [...own, ...abroadLists])
+    else if (shown.length > 0) await printAgents(print, [{ agents: shown }])
     await sayPort(context, client)
     const away = agents.length - shown.length
     sayFailed(print, shown)
-    const nobody = shown.length === 0 ? 'Nobody is connected. ' : ''
+    const place = abroadLists.length > 0 ? ` in ${welcome.workspace}` : ''
+    const nobody = shown.length === 0 ? `Nobody is connected${place}. ` : ''
     // Agents that are away are not counted in workspaces at rest, so no number is given.
     if (options.everywhere && !options.all) print.say(`${nobody}Those who are away: agent-relay who --everywhere --all`)
     else if (agents.length === 0)
-      print.say('Nobody has registered yet. An agent does so by its first call: agent-relay inbox --as Bob')
+      print.say(`Nobody has registered${place} yet. An agent does so by its first call: agent-relay inbox --as Bob`)
     else if (away > 0) print.say(`${nobody}${away} away: agent-relay who --all`)
-    if (abroad.length > 0)
+    if (abroad.length > 0 && abroadLists.length === 0)
       print.say(`In other workspaces: ${abroad.join(', ')}. All of them: agent-relay who --everywhere`)
+    const waiting = needsElsewhereText(others)
+    if (waiting !== undefined) print.say(waiting)
   })
 }
 
@@ -75,6 +69,66 @@ async function run(context: CommandContext<WhoOptions>): Promise<void> {
 export function sayFailed(print: Printer, agents: readonly Agent[]): void {
   const failed = agents.filter((agent) => agentState(agent).kind === 'failed').length
   if (failed > 0) print.say(`${failed} ended without being asked to, with how to go on: agent-relay needs`)
+}
+
+/**
+ * Whether the agent is shown without `--all`: it is connected, or unreachable and was there when its machine was last heard of. One whose worker failed is
+ * shown until its person has dealt with that, apart from those that are done.
+ */
+function isThere({ status, lastCallAt, failed }: Agent): boolean {
+  return failed !== undefined || (status !== 'offline' && (status !== 'unreachable' || lastCallAt !== undefined))
+}
+
+/** Agents of one workspace. The workspace is named only where agents of several are shown. */
+interface AgentGroup {
+  workspace?: string
+  agents: readonly Agent[]
+}
+
+/** The connected agents of other workspaces, as far as somebody is connected there. */
+async function connectedIn(
+  context: CommandContext<WhoOptions>,
+  client: RelayClient,
+  workspaces: readonly { name: string; agents: readonly string[] }[],
+): Promise<AgentGroup[]> {
+  const inUse = workspaces.filter(({ agents }) => agents.length > 0)
+  const lists = inUse.map(async ({ name }) => {
+    const { agents } = await agentsOf(context, client, name)
+    return { workspace: name, agents: agents.filter(isThere) }
+  })
+  return (await Promise.all(lists)).filter(({ agents }) => agents.length > 0)
+}
+
+async function printAgents(print: Printer, groups: readonly AgentGroup[]): Promise<void> {
+  const agents = groups.flatMap((group) => group.agents)
+  const hasTasks = agents.some(({ task }) => task !== undefined)
+  const isSpent = agents.some(({ spend }) => spend)
+  const isGrouped = groups.some(({ workspace }) => workspace !== undefined)
+  // The name of a workspace stands once, before its first agent.
+  const placeOf = ({ workspace }: AgentGroup, at: number) =>
+    isGrouped ? [at === 0 ? oneLine(workspace ?? '') : ''] : []
+  await print.table(
+    [
+      ...(isGrouped ? [{ head: 'WORKSPACE' }] : []),
+      { head: 'NAME' },
+      { head: 'TYPE', dropRank: 4 },
+      { head: 'CLI', mayShrink: true, dropRank: 1 },
+      { head: 'STATE', mayShrink: true },
+      { head: 'UNREAD', alignsRight: true },
+      { head: 'LAST CALL', dropRank: 3 },
+      { head: 'REACHED' },
+      ...(isSpent ? [{ head: 'SPENT', dropRank: 5 }] : []),
+      { head: '', mayShrink: true, dropRank: 2 },
+      ...(hasTasks ? [{ head: 'TASK', mayShrink: true, dropRank: 5 }] : []),
+    ],
+    groups.flatMap((group) =>
+      group.agents.map((agent, at) => [
+        ...placeOf(group, at),
+        ...row(agent, isSpent),
+        ...(hasTasks ? [oneLine(agent.task ?? '')] : []),
+      ]),
+    ),
+  )
 }
 
 /** Prints the HTTP address if the daemon had to take another port than the usual one. */

@@ -2,23 +2,27 @@
 
 import { connectRelay, type Message, type Relay, type RelayEvent } from '@agent-relay/sdk'
 import { listText } from '@agent-relay/sdk/internal/clis'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { credentialsPath, dataDir, isDemoName } from '@agent-relay/sdk/internal/discover'
 import { daemonName, type Link } from '@agent-relay/sdk/wire'
 import { RefusalError } from '../../core/refusal-error.ts'
 import type { DemoCast } from '../../daemon/demo-script.ts'
-import { demoCast, newDemoName } from '../../daemon/demo-stage.ts'
+import { demoAnswerMs, demoCast, guestCast, newDemoName } from '../../daemon/demo-stage.ts'
 import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../command.ts'
 import { loginName, meantWorkspace, warnOfOtherVersion, workspaceKeyOf } from '../connection.ts'
 import { connectControl, findListedWorkspace, nextCommandId, tryConnectControl } from '../control-socket.ts'
 import { endingSignal } from '../ending.ts'
 import { eventLine } from '../lines.ts'
-import { ownName } from '../own-name.ts'
+import { ownName, ownNameAnywhere } from '../own-name.ts'
 import type { Printer } from '../print.ts'
 import { countedText, withTilde } from '../text.ts'
 import { newMemoryEnv, removeMemoryDirectory } from './daemon/starting.ts'
 
 const paceMs = 600
-const shown = ['message.created', 'channel.created', 'action.completed', 'run.started', 'run.completed'] as const
+const shown = [
+  ...(['message.created', 'channel.created', 'action.completed', 'run.started', 'run.completed'] as const),
+  ...(['worker.wished', 'approval.opened', 'approval.closed'] as const),
+]
 
 /** The workspace in which the demo runs. */
 interface Stage {
@@ -30,11 +34,10 @@ interface Stage {
   cast: DemoCast
   /** A link to the workspace's page, if there is one. */
   page?: string
+  /** Settings that another terminal needs for this workspace, as a shell reads them before a command. */
+  settings?: string
   close(): Promise<void>
 }
-
-/** The agents' names in a workspace of the user's own, where nobody else has them. */
-const guests: DemoCast = { lead: 'demo-lead', tester: 'demo-tester', reviewer: 'demo-reviewer', channel: 'demo' }
 
 interface DemoOptions {
   journal?: boolean
@@ -60,6 +63,8 @@ async function run(context: CommandContext<DemoOptions>): Promise<void> {
   const stage = await print.during('starting a relay for it', opening)
   const { name, key, socketPath, path } = stage
   const ending = endingSignal()
+  // Only a person who watches can answer.
+  const answerMs = print.isForPerson ? demoAnswerMs : paceMs
   // Imported here because it loads zod, which completion does not need.
   const { runDemoScript } = await import('../../daemon/demo-script.ts')
   try {
@@ -72,11 +77,11 @@ async function run(context: CommandContext<DemoOptions>): Promise<void> {
     const watcher = await connectRelay({ socketPath, key, name: options.here ? loginName() : 'you', type: 'human' })
     try {
       const { seq: since } = await watcher.client.call('workspace.status', {})
-      const playing = runDemoScript({ socketPath, cast: stage.cast, paceMs, signal: ending })
-      await showAll(watcher, print, playing, { since, isOurs: (name) => isInCast(stage, name), ending })
+      const playing = runDemoScript({ socketPath, cast: stage.cast, paceMs, answerMs, signal: ending })
+      await showAll(watcher, print, playing, { since, stage, ending })
       if (ending.aborted) return
       const listed = await watcher.events.list({ since: options.here ? since : 0, limit: 500 })
-      const events = options.here ? listed.events.filter(({ by }) => isInCast(stage, by)) : listed.events
+      const events = options.here ? listed.events.filter((event) => isOfCast(stage, event)) : listed.events
       if (options.journal) for (const event of events) await showNumbered(print, event)
       if (print.isJson) return void (await print.json({ type: 'done', workspace: name, path, ...countsOf(events) }))
       const own = ownName(env)
@@ -92,8 +97,10 @@ async function run(context: CommandContext<DemoOptions>): Promise<void> {
   }
 }
 
-function isInCast({ cast }: Stage, name: string): boolean {
-  return [cast.lead, cast.tester, cast.reviewer].includes(name)
+/** Whether one of the demo's agents did it, or asked for it. */
+function isOfCast({ cast }: Stage, { type, by, fact }: RelayEvent): boolean {
+  const agent = type === 'approval.opened' || type === 'approval.closed' ? fact.agent : by
+  return [cast.lead, cast.tester, cast.reviewer].includes(agent)
 }
 
 /** The workspace of this directory, which must be open. */
@@ -108,7 +115,7 @@ async function inOwn(context: CommandContext): Promise<Stage> {
     const key = workspaceKeyOf(found.id ?? '', found.socketPath, env)
     if (key === undefined)
       throw new CommandError(`There is no key for workspace ${name} in the credentials file.`, exitCodes.denied)
-    return { ...found, key, cast: guests, page: await pageOf(link, name), close: async () => {} }
+    return { ...found, key, cast: guestCast, page: await pageOf(link, name), close: async () => {} }
   } finally {
     await link.close()
   }
@@ -143,7 +150,8 @@ async function removeFormer(link: Link): Promise<void> {
 async function inMemory({ env: given, print }: CommandContext): Promise<Stage> {
   const env = newMemoryEnv(given)
   const onTrouble = (error: Error) => print.say(error.message)
-  const settings = { dataDir: dataDir(env), credentialsPath: credentialsPath(env), isMemory: true }
+  const http = print.isForPerson ? { port: 0, ownName: ownNameAnywhere(given) } : undefined
+  const settings = { dataDir: dataDir(env), credentialsPath: credentialsPath(env), isMemory: true, http }
   const { Daemon } = await import('../../daemon/daemon.ts')
   const daemon = await Daemon.start({ ...settings, onTrouble, onStop: () => {} })
   const close = async () => {
@@ -154,8 +162,10 @@ async function inMemory({ env: given, print }: CommandContext): Promise<Stage> {
   try {
     const link = await connectControl(env)
     const made = await link.call('workspace.create', { workspace: newDemoName() }, nextCommandId('c'))
+    const page = http && (await pageOf(link, made.name))
     await link.close()
-    return { ...made, path: undefined, cast: demoCast, close }
+    const words = `RELAY_DATA_DIR=${shellQuote(dataDir(env))} `
+    return { ...made, path: undefined, cast: demoCast, page, settings: words, close }
   } catch (error) {
     await close()
     throw error
@@ -165,13 +175,13 @@ async function inMemory({ env: given, print }: CommandContext): Promise<Stage> {
 interface Shows {
   /** The number of the last entry before the demo. */
   since: number
-  isOurs(agent: string): boolean
+  stage: Stage
   ending: AbortSignal
 }
 
 /** Prints the demo from the journal, not from the agents: the same lines as `events`. */
 async function showAll(watcher: Relay, print: Printer, playing: Promise<number>, shows: Shows): Promise<void> {
-  const { since, isOurs, ending } = shows
+  const { since, stage, ending } = shows
   let last = Number.POSITIVE_INFINITY
   const stopped = new AbortController()
   const played = playing.then(
@@ -187,10 +197,13 @@ async function showAll(watcher: Relay, print: Printer, playing: Promise<number>,
   played.catch(() => {})
   const messages = new Map<string, Message>()
   for await (const event of watcher.events.follow({ since, types: shown, signal: stopped.signal })) {
-    if (!isOurs(event.by)) continue
+    if (!isOfCast(stage, event)) continue
     if (event.message) messages.set(event.message.id, event.message)
     if (print.isJson) await print.json(event)
-    else await print.line(`${eventLine(print, event)}${await moreOf(watcher, event, messages)}`)
+    else
+      await print.line(
+        `${eventLine(print, event)}${await moreOf(watcher, event, messages)}${print.typed(howToJoin(stage, event))}`,
+      )
     // This loop may see the last entry before the agent that wrote it knows its number.
     if (event.message?.kind === 'status' && event.message.from !== daemonName) await played
     if (event.seq >= last) break
@@ -205,6 +218,14 @@ async function moreOf(watcher: Relay, { type, fact, message }: RelayEvent, messa
   if (type !== 'action.completed') return ''
   const { result } = await watcher.actions.result(fact.id)
   return result?.ok ? `   → ${JSON.stringify(result.output)}` : ''
+}
+
+/** The command with which a person watches the worker, or answers what an agent asks. */
+function howToJoin({ name, page, settings = '' }: Stage, { type, fact }: RelayEvent): string {
+  const typed = (command: string) => `${settings}agent-relay ${command} --project ${name}`
+  if (type === 'worker.wished') return `\n  → to watch it: ${typed(`attach ${fact.worker}`)}`
+  if (type !== 'approval.opened') return ''
+  return `\n  → to answer it, in another terminal${page === undefined ? '' : ' or on the page'}: ${typed(`approve ${fact.id}`)}`
 }
 
 async function showNumbered(print: Printer, event: RelayEvent): Promise<void> {
@@ -224,7 +245,7 @@ function sumOf(events: RelayEvent[]): string {
 
 function whereToLook({ name, path, cast }: Stage, own: string, home: string | undefined): string {
   if (path === undefined) return `: ${own} demo --journal shows it. Nothing is kept.`
-  if (cast === guests) return `: ${own} events --project ${name}`
+  if (cast === guestCast) return `: ${own} events --project ${name}`
   return [
     `: ${own} events --project ${name}`,
     `It stays in ${withTilde(path, home)} until the next demo. To remove it now: ${own} workspace remove ${name}`,

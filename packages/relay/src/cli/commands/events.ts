@@ -2,7 +2,7 @@
 
 import type { RelayClient, RelayEvent } from '@agent-relay/sdk'
 import { listEvents } from '@agent-relay/sdk/internal/client'
-import { unknownTypesText } from '@agent-relay/sdk/internal/event-text'
+import { mainEventTypes, unknownTypesText } from '@agent-relay/sdk/internal/event-text'
 import type { InputOf, OutputOf } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
 import { readArchive } from '../archive.ts'
@@ -10,6 +10,7 @@ import { type CliCommand, type CliOption, type CommandContext, CommandError, exi
 import { withClient } from '../connection.ts'
 import { parseDurationMs } from '../duration.ts'
 import { endingSignal } from '../ending.ts'
+import { followOtherWorkspaces, followsEverything, hereOption } from '../everywhere.ts'
 import { announceDisconnects, followEvents, followForPerson } from '../feed.ts'
 import { eventLine } from '../lines.ts'
 import { limitOption } from '../options.ts'
@@ -21,17 +22,38 @@ const type = {
   isList: true,
 } satisfies CliOption
 
-interface TailOptions {
+const all = {
+  flags: '--all',
+  text: "on a terminal, also the machinery's events, such as deliveries and connections; a program gets them without asking",
+} satisfies CliOption
+
+interface ShownOptions {
   since?: string
   type?: string[]
+  all?: boolean
+}
+
+interface TailOptions extends ShownOptions {
+  here?: boolean
+}
+
+/** The types to ask for. A person at a terminal gets what was done, and not how the machinery did it. */
+function typesFor({ type, all }: ShownOptions, print: Printer): string[] | undefined {
+  return type ?? (all || !print.isForPerson ? undefined : mainEventTypes())
 }
 
 export const tail: CliCommand<TailOptions> = {
   options: {
     since: { flags: '--since <when>', text: 'first all after this number, or since then: 10m, 2h, 1d, or a time' },
     type,
+    here: hereOption,
+    all,
   },
-  examples: ['agent-relay tail', 'agent-relay tail --since 10m', 'agent-relay tail --type message.created --json'],
+  examples: [
+    'agent-relay tail',
+    'agent-relay tail --here --since 10m',
+    'agent-relay tail --type message.created --json',
+  ],
   run: runTail,
 }
 
@@ -41,18 +63,22 @@ async function runTail(context: CommandContext<TailOptions>): Promise<void> {
   const ending = endingSignal()
   await withClient(context, 'anyone', async ({ client, welcome }) => {
     announceDisconnects(client, print, ending)
-    if (!print.isJson) print.say(`Following ${welcome.workspace}; Ctrl-C ends.`)
+    const { workspace } = welcome
+    const types = typesFor(options, print)
     const since = options.since === undefined ? undefined : await numberSince(client, options.since)
+    // Numbers and times of the past are looked up in one workspace.
+    const isAll = since === undefined && (await followsEverything(context))
+    if (!print.isJson) print.say(`Following ${isAll ? 'all workspaces' : workspace}; Ctrl-C ends.`)
+    if (isAll) void followOtherWorkspaces(context, workspace, types, ending)
     // A person reads a terminal; piped output goes to a program, which gets every event.
-    if (print.isForPerson && since === undefined) return followForPerson(client, options.type, print, ending)
-    await followEvents(client, { since, types: options.type }, (event) => show(print, event, false), ending)
+    if (print.isForPerson && since === undefined)
+      return followForPerson(client, { types }, print, ending, isAll ? workspace : undefined)
+    await followEvents(client, { since, types }, (event) => show(print, event, false), ending)
   })
 }
 
-interface EventsOptions {
-  since?: string
+interface EventsOptions extends ShownOptions {
   before?: number
-  type?: string[]
   limit?: number
   follow?: boolean
   archive?: boolean
@@ -71,6 +97,7 @@ export const events: CliCommand<EventsOptions> = {
     },
     type,
     limit: { ...limitOption, text: 'show at most this many (100)' },
+    all,
     archive: { flags: '--archive', text: 'those that were pruned, for the key holder' },
     follow: { flags: '--follow', text: 'then go on as tail does, with the numbers of the events', isHidden: true },
   },
@@ -88,7 +115,8 @@ async function runEvents(context: CommandContext<EventsOptions>): Promise<void> 
   if (options.archive) return showArchived(context)
   const ending = options.follow ? endingSignal() : undefined
   await withClient(context, 'anyone', async ({ client }) => {
-    const { before, type: types } = options
+    const { before } = options
+    const types = typesFor(options, print)
     const since = options.since === undefined ? undefined : await numberSince(client, options.since)
     const limit = options.limit ?? limits.eventsPageDefault
     if (ending) {
@@ -104,10 +132,12 @@ async function runEvents(context: CommandContext<EventsOptions>): Promise<void> 
       print.say(
         `Up to ${page.pruned}, what was over was pruned: it is not among these. To see it: agent-relay events --archive`,
       )
+    if (types !== options.type)
+      print.say("Without the machinery's events, such as deliveries. With them: agent-relay events --all")
     const [filter, first] = [filterWords(options), page.events[0]?.seq]
     if (page.cut !== undefined)
       print.say(
-        `All of ${first}: agent-relay events --since ${Number(first) - 1}${filterWords({ type: types, limit: limit + page.cut })}`,
+        `All of ${first}: agent-relay events --since ${Number(first) - 1}${filterWords({ ...options, limit: limit + page.cut })}`,
       )
     if (page.earlier !== undefined) print.say(`Earlier ones: agent-relay events --before ${page.earlier}${filter}`)
     else if (since !== undefined && page.more) print.say(`To go on: agent-relay events --since ${page.next}${filter}`)
@@ -122,7 +152,8 @@ function warnOfUnknownTypes(print: Printer, types: readonly string[] | undefined
 
 async function showArchived(context: CommandContext<EventsOptions>): Promise<void> {
   const { options, print, env } = context
-  const { since, before = Number.MAX_SAFE_INTEGER, type, limit = limits.eventsPageDefault } = options
+  const { since, before = Number.MAX_SAFE_INTEGER, limit = limits.eventsPageDefault } = options
+  const types = typesFor(options, print)
   if (options.follow || (since !== undefined && !/^\d{1,15}$/.test(since)))
     throw new CommandError(
       'With --archive, --since takes the number of an event, and --follow nothing.',
@@ -132,7 +163,7 @@ async function showArchived(context: CommandContext<EventsOptions>): Promise<voi
     const isWanted = (event: RelayEvent) =>
       event.seq > Number(since ?? 0) &&
       event.seq < before &&
-      (type ?? ['*']).some((each) => matchesType(each, event.type))
+      (types ?? ['*']).some((each) => matchesType(each, event.type))
     const found = await readArchive(env, welcome.workspace, { limit, keepsOldest: since !== undefined, isWanted })
     if (print.isJson) return void (await print.json(found))
     for (const event of found.events) void show(print, event, true)
@@ -194,8 +225,8 @@ function cutPage(limit: number, page: OutputOf<'event.list'>, isUpward: boolean)
 }
 
 /** The filter as options of the command for the next page. Quoted, because a shell would expand `*`. */
-function filterWords({ type, limit }: EventsOptions): string {
-  const types = (type ?? []).map((each) => ` --type "${each}"`).join('')
+function filterWords({ type, limit, all }: EventsOptions): string {
+  const types = `${(type ?? []).map((each) => ` --type "${each}"`).join('')}${all ? ' --all' : ''}`
   return limit === undefined ? types : `${types} --limit ${limit}`
 }
 

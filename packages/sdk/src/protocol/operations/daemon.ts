@@ -222,6 +222,24 @@ export const daemonOperations = {
       clusterFault: z.string().optional(),
     }),
   },
+  'workspace.overview': {
+    kind: 'query',
+    who: 'owner',
+    network: 'never',
+    summary:
+      'What happens in each workspace that is open, for a person and not for an agent: who is connected, and how much waits for the person. Opens none that is at rest.',
+    input: z.object({}),
+    output: z.object({
+      workspaces: z.array(
+        z.object({
+          name: z.string(),
+          atRest: z.boolean().optional(),
+          agents: z.array(z.string()).describe('The agents that are connected, without people.'),
+          needs: z.number().describe('How many things wait for the person.'),
+        }),
+      ),
+    }),
+  },
   'daemon.status': {
     kind: 'query',
     who: 'owner',

@@ -53,7 +53,7 @@ async function run(context: CommandContext<InitOptions>): Promise<void> {
   if (kept && !isSame)
     throw new CommandError(
       `This machine belongs to the cluster at ${clusterAddressText(kept)} already, as ${kept.machine}. One data directory has one cluster: ` +
-        'use another (RELAY_DATA_DIR), or take your workspaces back (agent-relay workspace unshare) and remove ' +
+        'use another (RELAY_DATA_DIR), or take your workspaces back (agent-relay workspace unshare NAME) and remove ' +
         file.path,
       exitCodes.config,
     )

@@ -4,9 +4,11 @@ import { uptimeText } from '@agent-relay/sdk/internal/client'
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { printWorkspaceFaults, warnOfOtherVersion } from '../../connection.ts'
-import { connectControl } from '../../control-socket.ts'
+import { connectControl, tryConnectControl } from '../../control-socket.ts'
+import { yesOption } from '../../options.ts'
 import type { Printer } from '../../print.ts'
 import { withTilde } from '../../text.ts'
+import { confirmEndingWork, endedText, endingWork } from './ending-work.ts'
 import { warnEndsUnattended } from './foreground.ts'
 import { logPath } from './log-file.ts'
 import { logs } from './logs.ts'
@@ -18,9 +20,14 @@ import { isMemoryRelay } from './starting.ts'
 import { daemonStatus, stop } from './stop.ts'
 import { upgrade } from './upgrade.ts'
 
-const restart: NamedCommand = {
+interface RestartOptions {
+  yes?: boolean
+}
+
+const restart: NamedCommand<RestartOptions> = {
   name: 'restart',
-  text: 'stop and start it; the open workspaces stay open',
+  text: 'stop and start it; the open workspaces stay open, and a terminal is asked whether workers may end',
+  options: { yes: yesOption },
   examples: ['agent-relay daemon restart'],
   actsForNoAgent: true,
   run: runRestart,
@@ -39,15 +46,20 @@ export const daemon: CliCommand = {
   commands: [start, stop, restart, upgrade, status, logs, installService, runCommand],
 }
 
-async function runRestart({ env, print }: CommandContext): Promise<void> {
+async function runRestart({ env, print, options }: CommandContext<RestartOptions>): Promise<void> {
   if (isMemoryRelay(env))
     throw new CommandError(
       'A relay in memory ends with its process. Start a new one: agent-relay daemon start --memory',
       exitCodes.usage,
     )
+  const running = await tryConnectControl(env)
+  const ended = running ? endingWork((await daemonStatus(running)).workspaces) : []
+  void running?.close()
+  await confirmEndingWork(ended, { command: 'daemon restart', yes: options.yes, print })
   const { pid, version, workspaces } = await restartDaemon(env, print)
-  if (print.isJson) await print.json({ pid, version, workspaces })
-  else print.say(`The daemon runs (pid ${pid}). Open: ${workspaces.join(', ') || 'no workspace'}.`)
+  if (print.isJson) return void (await print.json({ pid, version, workspaces, ended }))
+  print.say(`The daemon runs (pid ${pid}). Open: ${workspaces.join(', ') || 'no workspace'}.`)
+  if (ended.length > 0) print.say(endedText(ended))
 }
 
 async function runStatus({ env, print }: CommandContext): Promise<void> {

@@ -1,14 +1,16 @@
 // A relay in the foreground, for `up` and `daemon start --test`: this process is the daemon, or shows the one that already runs.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { credentialsPath, dataDir, type Env, homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import type { Daemon } from '../../../daemon/daemon.ts'
 import { collectWhenIdle } from '../../../machine/idle-memory.ts'
 import { vendorHomes } from '../../../machine/vendor-homes.ts'
 import { type CliOptions, type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { chooseWorkspace, loginName, printWorkspaceFaults, warnOfOtherVersion } from '../../connection.ts'
-import { nextCommandId } from '../../control-socket.ts'
-import { endingSignal, reportFailedTasks } from '../../ending.ts'
+import { connectControl, nextCommandId } from '../../control-socket.ts'
+import { checkInterrupts, endingSignal, reportFailedTasks } from '../../ending.ts'
 import type { Printer } from '../../print.ts'
+import { endedText, endingText, endingWork } from './ending-work.ts'
 import {
   asksForHttpPort,
   type HttpOptions,
@@ -24,6 +26,7 @@ import {
   refreshEditorLauncher,
   removeMemoryDirectory,
 } from './starting.ts'
+import { daemonStatus } from './stop.ts'
 
 /** The options of both commands that start a daemon: `daemon start` and `up`. */
 export interface UpOptions extends HttpOptions {
@@ -101,12 +104,40 @@ export async function runInForeground(
     const moved = daemon && portMovedText(http, port?.port)
     if (moved !== undefined) print.say(moved)
     if (!daemon && asksForHttpPort(options)) print.say(portStaysText(port?.url))
+    if (daemon && process.stdin.isTTY) checkInterrupts((end) => mayInterrupt(env, print, end))
     await show({ ...opened, url: port?.url }, daemon !== undefined, AbortSignal.any([ending, stopped.signal]))
-    if (daemon && !options.quiet) print.say(stopped.signal.aborted ? 'stopping, as asked.' : 'stopping.')
+    if (daemon && !options.quiet) await sayStopping(print, env, stopped.signal.aborted)
   } finally {
     await daemon?.stop()
     if (options.memory) removeMemoryDirectory(env)
     print.exitAfterLastLines()
   }
   if (failure) throw new CommandError(`The relay had to stop: ${failure.message}`, exitCodes.refused)
+}
+
+/** Names the work that ends with this relay, unless another command has asked it to stop and named the work. */
+async function sayStopping(print: Printer, env: Env, isAsked: boolean): Promise<void> {
+  const work = isAsked ? [] : await workOfDaemon(env)
+  print.say(isAsked ? 'stopping, as asked.' : 'stopping.')
+  if (work.length > 0) print.say(endedText(work))
+}
+
+/** Time in which a second Ctrl-C ends workers. */
+const secondInterruptMs = 5_000
+
+/** Whether the first Ctrl-C ends the relay: at once where no work ends with it, else it names the work and waits for a second one. */
+async function mayInterrupt(env: Env, print: Printer, ending: AbortSignal): Promise<boolean> {
+  const work = await workOfDaemon(env)
+  if (work.length === 0) return true
+  print.say(`${endingText(work)} Press Ctrl-C again within ${secondInterruptMs / 1000} seconds to end it all.`)
+  await sleep(secondInterruptMs, undefined, { signal: ending }).catch(() => {})
+  if (!ending.aborted) print.say('The relay goes on.')
+  return ending.aborted
+}
+
+async function workOfDaemon(env: Env): Promise<string[]> {
+  const link = await connectControl(env)
+  const { workspaces } = await daemonStatus(link)
+  void link.close()
+  return endingWork(workspaces)
 }

@@ -3,6 +3,7 @@
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import { httpPortDefault } from '../../../machine/http-port.ts'
 import { type CliOptions, CommandError, exitCodes } from '../../command.ts'
+import { ownNameAnywhere } from '../../own-name.ts'
 
 export interface HttpOptions {
   port?: number
@@ -45,6 +46,8 @@ export interface HttpPortRequest {
   pageUrl?: string
   /** The workspace that a caller without a credential means. */
   home?: string
+  /** The name under which a person types our commands in any directory. */
+  ownName?: string
 }
 
 /** The port that the options ask for; undefined where none is wanted. A throw-away relay takes any free one, so that it disturbs nobody. */
@@ -63,6 +66,7 @@ export function requestedHttpPort(
     allowOrigins,
     pageUrl: options.pageUrl && pageUrlOf(options.pageUrl),
     home,
+    ownName: ownNameAnywhere(env),
   }
 }
 

@@ -200,7 +200,7 @@ function spawnDaemon(env: Env, args: string[]): SpawnedDaemon {
   return spawned
 }
 
-/** Opens the workspace that the command means, and tells programs in this directory about it. */
+/** Opens the workspace that the command means, and tells programs in its directory about it. */
 async function openWorkspace(link: Link, context: Starting, env: Env): Promise<OpenedWorkspace> {
   const { cwd, options, print } = context
   const opened = await openChosen(link, print, () => chooseWorkspace(context, env))
@@ -210,7 +210,8 @@ async function openWorkspace(link: Link, context: Starting, env: Env): Promise<O
   if (opened.created && !options.quiet) print.say(`made workspace ${opened.name}.`)
   // Outside a project, `home` is used anyway.
   if (cwd === undefined || opened.name === homeWorkspace) return opened
-  if (!isRootOrHome(cwd, env)) writeConfig(print, cwd, opened.name, env, options.quiet)
+  const directory = chooseWorkspace(context, env).directory ?? cwd
+  if (!isRootOrHome(directory, env)) writeConfig(print, directory, opened.name, env, options.quiet)
   else if (!options.quiet)
     print.say(`This directory is not marked as ${opened.name}. Use it with: --project ${opened.name}`)
   return opened

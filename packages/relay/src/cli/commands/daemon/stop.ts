@@ -6,19 +6,31 @@ import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import type { Link } from '@agent-relay/sdk/wire'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { connectControl, daemonPollMs, nextCommandId } from '../../control-socket.ts'
+import { yesOption } from '../../options.ts'
+import { confirmEndingWork, endedText, endingWork } from './ending-work.ts'
 
-export const stop: NamedCommand = {
+interface StopOptions {
+  yes?: boolean
+}
+
+export const stop: NamedCommand<StopOptions> = {
   name: 'stop',
-  text: 'finish what is under way, then stop it',
+  text: 'finish what is under way, then stop it; at a terminal it asks first whether workers may end',
+  options: { yes: yesOption },
   examples: ['agent-relay daemon stop'],
   actsForNoAgent: true,
   run: runStop,
 }
 
-async function runStop({ env, print }: CommandContext): Promise<void> {
+async function runStop({ env, print, options }: CommandContext<StopOptions>): Promise<void> {
+  const link = await connectControl(env)
+  const ended = endingWork((await daemonStatus(link)).workspaces)
+  void link.close()
+  await confirmEndingWork(ended, { command: 'daemon stop', yes: options.yes, print })
   const pid = await print.during('stopping', stopDaemon(env))
-  if (print.isJson) await print.json({ stopped: true, pid })
-  else print.say(`The daemon has stopped (pid ${pid}).`)
+  if (print.isJson) return void (await print.json({ stopped: true, pid, ended }))
+  print.say(`The daemon has stopped (pid ${pid}).`)
+  if (ended.length > 0) print.say(endedText(ended))
 }
 
 /** Stops the daemon and waits until the lock is free, so that another can be started right afterwards. */

@@ -7,6 +7,7 @@ import type { CliCommand, CommandContext } from '../../command.ts'
 import { ownerConnector, workspaceKeyOf } from '../../connection.ts'
 import { nextCommandId } from '../../control-socket.ts'
 import { untilAborted } from '../../ending.ts'
+import { followOtherWorkspaces, followsEverything, hereOption } from '../../everywhere.ts'
 import { announceDisconnects, showMessageFeed } from '../../feed.ts'
 import { ownName } from '../../own-name.ts'
 import { controlAsPerson } from '../../person.ts'
@@ -16,14 +17,18 @@ import { sayFailed } from '../agents.ts'
 import { runInForeground, type ServedWorkspace, type UpOptions, upOptions } from './foreground.ts'
 import { newMemoryEnv, shellExportLine } from './starting.ts'
 
-export const up: CliCommand<UpOptions> = {
-  options: upOptions,
-  examples: ['agent-relay up', 'agent-relay up --project frontend', 'agent-relay up --memory'],
+interface FeedOptions extends UpOptions {
+  here?: boolean
+}
+
+export const up: CliCommand<FeedOptions> = {
+  options: { ...upOptions, here: hereOption },
+  examples: ['agent-relay up', 'agent-relay up --here', 'agent-relay up --project frontend', 'agent-relay up --memory'],
   actsForNoAgent: true,
   run,
 }
 
-async function run(context: CommandContext<UpOptions>): Promise<void> {
+async function run(context: CommandContext<FeedOptions>): Promise<void> {
   const env = context.options.memory ? newMemoryEnv(context.env) : context.env
   await runInForeground(context, env, async (served, isOwn, end) => {
     const page = served.url && (await pageLink(env, served.name))
@@ -45,7 +50,7 @@ async function pageLink(env: Env, workspace: string): Promise<string | undefined
 type ShownWorkspace = ServedWorkspace & { page?: string }
 
 async function show(
-  context: CommandContext<UpOptions>,
+  context: CommandContext<FeedOptions>,
   env: Env,
   opened: ShownWorkspace,
   isOwn: boolean,
@@ -75,8 +80,10 @@ async function show(
     void print.line(banner(print, env, opened, isOwn, options.memory === true))
     sayFailed(print, (await client.call('agent.list', { includeOffline: true })).agents)
   }
+  const isAll = !options.quiet && !options.memory && (await followsEverything(context))
+  if (isAll) void followOtherWorkspaces(context, opened.name, ['message.created'], end)
   try {
-    await (options.quiet ? untilAborted(end) : showMessageFeed(client, print, end))
+    await (options.quiet ? untilAborted(end) : showMessageFeed(client, print, end, isAll ? opened.name : undefined))
   } finally {
     await client.disconnect()
   }
@@ -92,15 +99,18 @@ function banner(
   const own = ownName(env)
   const where = (text: string) => withTilde(text, env.HOME)
   const line = (label: string, text: string) => `  ${print.paint('dim', label.padEnd(9))} ${text}`
+  const step = (what: string, how: string) => `  ${what.padEnd(31)}${how}`
   const lines = [
     `${print.paint('bold', `agent-relay ${version}`)} · workspace ${print.paint('bold', name)}${isOwn ? '' : ', open in the daemon that is already running'}`,
     line('agents', `${own} mcp serve${url === undefined ? '' : `      (or ${url}/mcp)`}`),
-    ...(page === undefined ? [] : [line('page', `${page}      once, within five minutes`)]),
     line('data', isMemory ? `${where(path)} (in memory: gone when this ends)` : where(path)),
   ]
   if (isMemory) lines.push(line('use it', shellExportLine({ RELAY_DATA_DIR: dataDir(env), RELAY_SOCKET: socketPath })))
   lines.push(
-    `Connect your editor:  ${own} mcp install      See it work without one:  ${own} demo`,
+    'Next, in a second terminal:',
+    step('connect your editors and CLIs', `${own} mcp install`),
+    step('see it work without any', `${own} demo`),
+    ...(page === undefined ? [] : [step('watch in the browser', `${page}      once, within five minutes`)]),
     isOwn
       ? 'ready. Messages appear below, Ctrl-C stops.'
       : 'ready. Messages appear below. Ctrl-C ends this view; the workspace stays open.',

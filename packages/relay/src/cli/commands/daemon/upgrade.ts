@@ -1,13 +1,12 @@
 // `daemon upgrade`: replaces the running daemon by the one of this installation. Everything that would stop the new one is looked for while the old one runs.
 
-import { listText } from '@agent-relay/sdk/internal/clis'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
-import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { DataDirectory } from '../../../machine/data-directory.ts'
 import { version } from '../../../machine/version.ts'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { connectControl } from '../../control-socket.ts'
 import { yesOption } from '../../options.ts'
+import { confirmEndingWork, endedText, endingWork } from './ending-work.ts'
 import { restartDaemon } from './restarting.ts'
 import { isMemoryRelay } from './starting.ts'
 import { daemonStatus } from './stop.ts'
@@ -35,34 +34,16 @@ async function run({ options, env, print }: CommandContext<UpgradeOptions>): Pro
     return print.say(`The daemon runs agent-relay ${version} already (pid ${before.pid}).`)
   }
   await checkDatabaseVersions(new DataDirectory(dataDir(env)))
-  const ended = workersOf(before.workspaces)
-  if (ended.length > 0 && !options.yes) await requireAgreement(ended, print.isJson)
+  const ended = endingWork(before.workspaces)
+  await confirmEndingWork(ended, { command: 'daemon upgrade', yes: options.yes, refusesUnasked: true, print })
   const after = await restartDaemon(env, print)
   if (print.isJson) return void (await print.json({ from: before.version, to: after.version, pid: after.pid, ended }))
   print.say(`The daemon runs agent-relay ${after.version} (pid ${after.pid}); it was ${before.version}.`)
-  if (ended.length > 0)
-    print.say(`Ended with it: ${listText(ended)}. Their parents were told; the tasks can be given again.`)
+  if (ended.length > 0) print.say(endedText(ended))
 }
 
 /** Refuses databases that this version cannot open: its daemon must not take the place of one that has them open. */
 async function checkDatabaseVersions(directory: DataDirectory): Promise<void> {
   const { assertKnownVersion } = await import('../../../daemon/inspect.ts')
   for (const name of directory.workspaces()) assertKnownVersion(directory.databasePath(name))
-}
-
-/** The running workers, as `app: Bob`. */
-function workersOf(workspaces: WorkspaceEntry[]): string[] {
-  return workspaces.flatMap(({ name, workers = [] }) => workers.map((worker) => `${name}: ${worker}`))
-}
-
-async function requireAgreement(ended: string[], isJson: boolean): Promise<void> {
-  const what = `These workers end with the daemon: ${listText(ended)}.`
-  if (isJson || !process.stdin.isTTY)
-    throw new CommandError(
-      `${what} Nobody can be asked here. To do it: agent-relay daemon upgrade --yes`,
-      exitCodes.usage,
-    )
-  const prompts = await import('@clack/prompts')
-  if ((await prompts.confirm({ message: `${what} Go on?`, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. The daemon goes on.', exitCodes.refused)
 }

@@ -22,6 +22,7 @@ import { loginName, ownerConnector, workspaceKeyOf } from '../../connection.ts'
 import { nextCommandId } from '../../control-socket.ts'
 import { reportFailedTasks } from '../../ending.ts'
 import { showMessageFeed } from '../../feed.ts'
+import { ownNameAnywhere } from '../../own-name.ts'
 import { controlAsPerson } from '../../person.ts'
 import type { Printer } from '../../print.ts'
 
@@ -109,6 +110,7 @@ export class LiftRelay {
     writeFileSync(servingPath(directory), `${process.pid} ${pidSpace()}`, { mode: 0o600 })
     // The lift has keys and sockets of its own, not those of the user's relay.
     const env: Env = { ...process.env, RELAY_DATA_DIR: dataDir }
+    const ownName = ownNameAnywhere(env)
     const stopped = new AbortController()
     const onTrouble = (error: Error) => print.say(error.message)
     print.neverBlock()
@@ -123,7 +125,7 @@ export class LiftRelay {
       credentialsPath: credentialsPath(env),
       isMemory: keepIn === undefined,
       human: loginName(),
-      http: { port, isOpen: true, home: workspace, linkCommand: linkCommand(dataDir) },
+      http: { port, isOpen: true, home: workspace, linkCommand: linkCommand(dataDir, ownName), ownName },
       roles,
       onTrouble,
       onStop: (_, error) => stopped.abort(error),
@@ -171,8 +173,8 @@ export class LiftRelay {
 }
 
 /** The command that prints another link to the page. It names the data directory, because `dashboard` looks in the usual one. */
-function linkCommand(dataDir: string): string {
-  return `RELAY_DATA_DIR=${shellQuote(dataDir)} agent-relay dashboard --project ${workspace}`
+function linkCommand(dataDir: string, ownName: string): string {
+  return `RELAY_DATA_DIR=${shellQuote(dataDir)} ${ownName} dashboard --project ${workspace}`
 }
 
 /** The data directory of a lift that is kept: in the owner's, not in the project, because a repository could bring files that the relay would trust. */
