@@ -80,7 +80,7 @@ describe.skipIf(found.path === undefined)(`who does what, ${inChromium}`, () => 
     await world.show('agent', 'Brief', 'terminal')
     await page.getByText('Its program has ended').waitFor()
     await page.locator('.screen', { hasText: 'last words' }).waitFor()
-    await until(() => page.locator('.agent-head').getByText('exited: its program ended with code 4').isVisible())
+    await until(() => page.locator('.agent-head').getByText('failed: its program ended with code 4').isVisible())
   })
 
   it('archives one that has ended from its row, after asking once more', async () => {
