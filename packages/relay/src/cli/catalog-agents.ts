@@ -75,7 +75,7 @@ export const agentCommands: CatalogRow[] = [
   {
     name: 'agents',
     alias: 'agent',
-    text: 'for the holder of the workspace key: revoke, retire; alone, the same as who',
+    text: 'alone, the same as who; for the holder of the workspace key: revoke, retire',
     isGroup: true,
     load: async () => (await import('./commands/agents.ts')).agents,
   },
@@ -173,7 +173,7 @@ export const workCommands: CatalogRow[] = [
   {
     name: 'needs',
     alias: 'need',
-    text: 'what waits for you: approvals, questions, failures',
+    text: 'all that waits for your answer: list, dismiss',
     isGroup: true,
     load: async () => (await import('./commands/needs.ts')).needs,
   },

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../../../../test/until.ts'
 import { permissionChoices } from '../../../src/broker/approvals/approval-runtime.ts'
 import { Workspace } from '../../../src/broker/workspace.ts'
+import { ownNameAnywhere } from '../../../src/cli/own-name.ts'
 import { runAllSteps } from '../../../src/core/steps.ts'
 import { systemClock } from '../../../src/machine/clock.ts'
 import { proofTitle } from '../../../src/machine/process-tree.ts'
@@ -72,8 +73,8 @@ describe('a person', () => {
     expect([long.hidden, odd.hidden]).toEqual([{ chars: 1_015 }, { chars: 0 }])
     expect(huge.hidden).toMatchObject({ chars: 396_004, lines: 198_002 })
     const listed = (await queue.atTerminal('approvals')).said
-    expect(listed).toContain(`… 1015 more characters: ${launcher} approvals show ${long.id}`)
-    expect(listed).toContain(`… 198002 more lines: ${launcher} approvals show ${huge.id}`)
+    expect(listed).toContain(`… 1015 more characters: ${ownNameAnywhere({})} approvals show ${long.id}`)
+    expect(listed).toContain(`… 198002 more lines: ${ownNameAnywhere({})} approvals show ${huge.id}`)
     expect(listed).toContain('holds characters that cannot be shown')
     // What is kept is shown as a whole before it is allowed; what is more than that is asked about.
     const show = [launcher, 'approvals', 'show', long.id]
