@@ -18,7 +18,6 @@ import { basename, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isCliJoined } from './join-cli.mjs'
 import { areLibrariesJoined } from './join-libraries.mjs'
-import { joinPipe } from './join-pipe.mjs'
 import { removeLeftovers } from './remove-leftovers.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -54,15 +53,24 @@ function installReason(key) {
   return readFileSync(installStamp, 'utf8') === key ? undefined : 'dependencies changed'
 }
 
+const running = new Set()
+process.once('exit', () => {
+  for (const child of running) child.kill()
+})
+
 /** Runs a program and keeps its output. */
 function run(command, args) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
-    process.once('exit', () => child.kill())
+    running.add(child)
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
-    child.on('error', (error) => resolve({ ok: false, output: `${command}: ${error.message}` }))
-    child.on('close', (code) => resolve({ ok: code === 0, output }))
+    const end = (result) => {
+      running.delete(child)
+      resolve(result)
+    }
+    child.on('error', (error) => end({ ok: false, output: `${command}: ${error.message}` }))
+    child.on('close', (code) => end({ ok: code === 0, output }))
   })
 }
 
@@ -139,23 +147,25 @@ async function build(tell) {
   return { ...joined, worked: isEmitted || joined.worked }
 }
 
-/** Joins the files that are not joined since they were built. */
+/** Joins the files that are not joined since they were built. Each step says whether it wrote anything. */
 async function joinStale() {
-  let worked = joinPipe(root)
+  let worked = false
   const steps = [
+    ['join-pipe.mjs', 'joinPipe', () => false],
     ['join-libraries.mjs', 'joinLibraries', areLibrariesJoined],
     ['join-cli.mjs', 'joinCli', isCliJoined],
   ]
   for (const [file, name, isDone] of steps) {
     if (isDone(root)) continue
-    worked = true
     // In a process of its own: esbuild leaves one of its own running, and this process becomes the daemon.
     const url = JSON.stringify(new URL(file, import.meta.url))
+    const work = `import(${url}).then((script) => script.${name}(${JSON.stringify(root)}))`
     const { ok, output } = await run(process.execPath, [
       '-e',
-      `import(${url}).then((script) => script.${name}(${JSON.stringify(root)}))`,
+      `${work}.then((wrote) => process.stdout.write(String(wrote)))`,
     ])
     if (!ok) return { ok, output, worked }
+    worked ||= output !== 'false'
   }
   return { ok: true, output: '', worked }
 }
