@@ -199,7 +199,7 @@ describe.skipIf(found.path === undefined)(`a recording of anybody's on the page,
     await page.unroute(/assets\/runs-/)
     await page.getByRole('link', { name: 'Runs' }).click()
     await page.getByRole('button', { name: 'Reload the page' }).first().click()
-    await page.getByText('No run yet').waitFor()
+    await page.getByRole('region', { name: 'No run' }).getByText('No run yet').waitFor()
     await page.close()
   })
 })

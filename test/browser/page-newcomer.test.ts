@@ -123,6 +123,8 @@ describe.skipIf(found.path === undefined)(`the page for a newcomer, ${inChromium
   it('leaves the person where they have gone, when an answer comes late', async () => {
     const { page } = world
     await page.goto(`${world.http.url}/w/home/#/agent?spawn=1`)
+    // The form of the test before still has its choices.
+    await page.reload()
     await page.getByLabel('Name').fill('Late')
     await page.getByLabel('CLI').selectOption('plain')
     await page.getByLabel('Command').fill('sh -c "echo hello; cat"')
