@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { RelayClient, RelayError } from '@agent-relay/sdk'
 import { setting } from '@agent-relay/sdk/internal/discover'
 import type { OutputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
+import type { Link } from '@agent-relay/sdk/wire'
 import type { CliOption, CommandContext } from './command.ts'
 import { ownerConnector, workspaceKeyOf } from './connection.ts'
 import { connectControl, nextCommandId } from './control-socket.ts'
@@ -75,15 +76,21 @@ export async function followOtherWorkspaces(
 ): Promise<void> {
   const followed = new Map<string, Followed>()
   let shown: Map<string, number> | undefined
+  let link: Link | undefined
   while (!ending.aborted) {
-    const entries = await openEntries(context)
-    if (entries) {
+    link ??= await connectControl(context.env).catch(() => undefined)
+    const entries = await openEntries(link)
+    if (!entries) {
+      void link?.close()
+      link = undefined
+    } else {
       const others = entries.filter(({ name }) => name !== own)
       shown ??= new Map(others.map(({ name, seq = 0 }) => [name, seq]))
       for (const entry of others) look(context, entry, { shown, followed, types, ending })
     }
     await sleep(lookMs, undefined, { signal: ending }).catch(() => {})
   }
+  await link?.close()
 }
 
 interface Following {
@@ -135,12 +142,7 @@ async function followOne(
 }
 
 /** The workspaces of the daemon; undefined while it cannot be reached. */
-async function openEntries({ env }: CommandContext): Promise<WorkspaceEntry[] | undefined> {
-  try {
-    const link = await connectControl(env)
-    const { workspaces } = await link.call('daemon.status', {}, nextCommandId('c')).finally(() => link.close())
-    return workspaces.filter(({ open }) => open)
-  } catch {
-    return undefined
-  }
+async function openEntries(link: Link | undefined): Promise<WorkspaceEntry[] | undefined> {
+  const answer = await link?.call('daemon.status', {}, nextCommandId('c')).catch(() => undefined)
+  return answer?.workspaces.filter(({ open }) => open)
 }

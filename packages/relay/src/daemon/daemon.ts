@@ -29,7 +29,7 @@ import { acquireDaemonLock } from './inspect.ts'
 import { KnownWorkspaces } from './known-workspaces.ts'
 import { agentProcessesOf } from './open-workspace.ts'
 import { OpenWorkspaces } from './open-workspaces.ts'
-import { lastGlanceAt, overviewOf } from './overview.ts'
+import { glanceAt, glanceAtOnce, overviewOf } from './overview.ts'
 import { type ControllableDaemon, makeOwnerControls, workspaceEntryOf } from './owner-controls.ts'
 import { programSources } from './program-sources.ts'
 import type { RestLimits } from './resting.ts'
@@ -128,7 +128,8 @@ export class Daemon {
         this.#known.remove(name)
         this.#http?.closeLoggedOutPages()
       },
-      lastGlance: (workspace) => lastGlanceAt(workspace, this.#person),
+      glanceAt: (workspace) => glanceAt(workspace, this.#person),
+      glanceAtOnce: (workspace) => glanceAtOnce(workspace, this.#person),
       onTrouble: options.onTrouble,
       onServedChange: () => this.#rememberOpen(),
     })
@@ -245,7 +246,7 @@ export class Daemon {
     })
     const isReady = () => this.#isReady(http.home)
     const playDemo = roles ? undefined : (here?: string) => this.#demo.play(here)
-    const overview = () => overviewOf(this.#openWorkspaces, this.#person)
+    const overview = (names?: readonly string[]) => overviewOf(this.#openWorkspaces, this.#person, names)
     const options = { ...http, isLift: !!roles, login: this.#login, isReady, playDemo, overview, onFault: onTrouble }
     const listen = (port: number) => HttpWire.listen({ ...options, port }, served)
     return http.port === undefined ? listenOnUsualPort(this.#directory.path, listen) : listen(http.port)

@@ -26,8 +26,10 @@ export interface OpenWorkspacesOptions {
   limits?: Partial<RestLimits>
   socketPath(name: string): string
   build(name: string): Promise<BuiltWorkspace>
-  /** Looks at a workspace that is about to be put to rest. */
-  lastGlance(workspace: Workspace): LastGlance
+  /** Looks at a workspace that may be put to rest. */
+  glanceAt(workspace: Workspace): Promise<LastGlance>
+  /** The same without a pause. */
+  glanceAtOnce(workspace: Workspace): LastGlance
   /** Forgets the workspace: all its files are deleted. */
   forget(name: string): void
   onTrouble(error: Error): void
@@ -46,6 +48,8 @@ interface ServedWorkspace {
 interface WorkspaceUse {
   opened: OpenWorkspace
   usedAt: number
+  /** Whether what is remembered of the workspace at rest is being counted. */
+  isGlanced?: boolean
 }
 
 export class OpenWorkspaces {
@@ -239,7 +243,7 @@ export class OpenWorkspaces {
   /** Runs work that opens files. At the limit of descriptors, unused workspaces are closed first. */
   #withRoom<T>(work: () => Promise<T>): Promise<T> {
     return this.#descriptors.withRoom(work, () => {
-      this.#putUnusedToRest(0)
+      this.#putAllUnusedToRest()
       return this.#closedDatabases.free()
     })
   }
@@ -267,9 +271,18 @@ export class OpenWorkspaces {
     this.#putUnusedToRest()
   }
 
-  /** Puts unused workspaces to rest. `except`: a workspace that was just opened, whose user has not begun yet. */
+  /** Puts unused workspaces to rest, once what waits in each was counted. `except`: a workspace that was just opened, whose user has not begun yet. */
   #putUnusedToRest(unusedMax = this.#limits.unusedMax, except?: OpenWorkspace): void {
-    if (!this.#options.mayRest || this.#isStopping) return
+    for (const use of this.#dueForRest(unusedMax, except)) if (!use.isGlanced) void this.#glanceAndRest(use)
+  }
+
+  /** Puts all unused workspaces to rest before anything else happens. */
+  #putAllUnusedToRest(): void {
+    for (const { opened } of this.#dueForRest(0)) this.#putToRest(opened, this.#options.glanceAtOnce(opened.workspace))
+  }
+
+  #dueForRest(unusedMax: number, except?: OpenWorkspace): WorkspaceUse[] {
+    if (!this.#options.mayRest || this.#isStopping) return []
     const now = performance.now()
     const unused: WorkspaceUse[] = []
     for (const [name, use] of this.#uses) {
@@ -278,32 +291,37 @@ export class OpenWorkspaces {
       else use.usedAt = now
     }
     const oldestFirst = unused.sort((a, b) => a.usedAt - b.usedAt)
-    const isDue = ({ usedAt }: WorkspaceUse, at: number) =>
-      unused.length - at > unusedMax || now - usedAt >= this.#limits.idleMs
-    for (const { opened } of oldestFirst.filter(isDue)) {
-      try {
-        this.#putToRest(opened)
-      } catch (error) {
-        this.#options.onTrouble(error as Error)
-      }
-    }
+    return oldestFirst.filter(({ usedAt }, at) => unused.length - at > unusedMax || now - usedAt >= this.#limits.idleMs)
+  }
+
+  /** Counts what waits in a workspace, and puts the workspace to rest if nobody has used it meanwhile. */
+  async #glanceAndRest(use: WorkspaceUse): Promise<void> {
+    const { opened, usedAt } = use
+    const { workspace } = opened
+    use.isGlanced = true
+    const glance = await this.#options.glanceAt(workspace).finally(() => delete use.isGlanced)
+    const isSame = this.#uses.get(workspace.name) === use && use.usedAt === usedAt
+    if (!isSame || this.#isStopping || this.#pins.isPinned(workspace.name) || !isWorkspaceUnused(opened)) return
+    if (workspace.store.journal.lastSeq === glance.seq) this.#putToRest(opened, glance)
   }
 
   /** Puts a workspace to rest. Its files are closed before anything else can happen; whoever opens it meanwhile waits for the rest. */
-  #putToRest(opened: OpenWorkspace): void {
-    const { workspace, runner } = opened
-    const hashes = workspace.credentials.hashes()
-    const served = this.#served.get(workspace.name)
-    if (!served || hashes.length > this.#limits.tokensMax) return
-    const lastGlance = this.#options.lastGlance(workspace)
-    Object.assign(served, { hashes: new Set(hashes), restsSince: performance.now(), lastGlance })
-    this.#uses.delete(workspace.name)
-    this.#opening.delete(workspace.name)
-    this.#closedDatabases.add()
-    void this.#trackClosing(workspace.name, Promise.all([runner.close(), workspace.workers.close()])).catch(
-      this.#options.onTrouble,
-    )
-    workspace.close()
+  #putToRest({ workspace, runner }: OpenWorkspace, lastGlance: LastGlance): void {
+    try {
+      const hashes = workspace.credentials.hashes()
+      const served = this.#served.get(workspace.name)
+      if (!served || hashes.length > this.#limits.tokensMax) return
+      Object.assign(served, { hashes: new Set(hashes), restsSince: performance.now(), lastGlance })
+      this.#uses.delete(workspace.name)
+      this.#opening.delete(workspace.name)
+      this.#closedDatabases.add()
+      void this.#trackClosing(workspace.name, Promise.all([runner.close(), workspace.workers.close()])).catch(
+        this.#options.onTrouble,
+      )
+      workspace.close()
+    } catch (error) {
+      this.#options.onTrouble(error as Error)
+    }
   }
 
   async #trackClosing(name: string, work: Promise<unknown>): Promise<void> {

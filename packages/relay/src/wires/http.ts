@@ -51,7 +51,7 @@ export interface HttpOptions {
   /** Plays the demo, in the workspace `here` or in one of its own, and returns the workspace's name. Unset on the port of `agent-relay lift`, which has no demo. */
   playDemo?(here?: string): Promise<string>
   /** What happens in each workspace, for the person on the page. */
-  overview(): Promise<OutputOf<'workspace.overview'>>
+  overview(workspaces: readonly string[]): Promise<OutputOf<'workspace.overview'>>
   onFault(error: Error): void
 }
 

@@ -66,7 +66,8 @@ export interface PageOptions {
   callers: Callers
   connections: PortConnections
   playDemo?(here?: string): Promise<string>
-  overview(): Promise<OutputOf<'workspace.overview'>>
+  /** What a person sees of these workspaces without opening them. */
+  overview(workspaces: readonly string[]): Promise<OutputOf<'workspace.overview'>>
   /** The name under which a person types our commands in any directory. Unset if that is `agent-relay`. */
   ownName?: string
 }
@@ -102,8 +103,7 @@ export function mountPage(app: Hono<never>, options: PageOptions): void {
     const access = await login.find(c.env.incoming, c.req.query('workspace'))
     if (!access) throw login.loginRefusal()
     access.release()
-    const { workspaces } = await overview()
-    return c.json({ workspaces: workspaces.filter(({ name }) => access.workspaces.includes(name)) }, 200, guards)
+    return c.json(await overview(access.workspaces), 200, guards)
   })
   page.post('/session', async (c) => {
     mustBePage(c)

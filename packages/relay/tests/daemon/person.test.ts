@@ -4,6 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { RelayClient } from '@agent-relay/sdk'
 import { controlSocketPath } from '@agent-relay/sdk/internal/discover'
 import type { Hello } from '@agent-relay/sdk/wire'
@@ -137,6 +138,19 @@ it('sees in one look who is connected and what waits, also in a workspace at res
   const kim = await enter('shop', { name: 'kim', key, type: 'human' })
   await kim.call('need.dismiss', { key: need?.key as string })
   expect((await overview())[1]).toEqual({ name: 'shop', agents: [], needs: 0 })
+})
+
+it('is told the number of things that wait also where somebody came while they were counted for the rest', async () => {
+  await start({ restLimits: { idleMs: 8 } })
+  for (let sent = 1; sent <= 12; sent++) {
+    const ann = await enter('shop', { name: 'ann' })
+    await ann.send('kim', `Question ${sent}?`, { kind: 'question' })
+    await ann.disconnect()
+    // Each time at another moment of the count.
+    await sleep(sent)
+  }
+  await until(async () => (await overview()).some(({ atRest }) => atRest))
+  expect(await overview()).toEqual([{ name: 'shop', agents: [], needs: 12, atRest: true }])
 })
 
 it('is the only one who may look: an agent is refused', async () => {
