@@ -106,7 +106,8 @@ play(
     await bob.call('run.complete', { run: second.id, summary: 'written' })
     await refused(bob.call('run.start', { again: second.id }), 'run.not-yours', /belongs to/)
     await refused(cy.call('run.start', { again: second.id }), 'run.unknown', /not found/)
-    const holder = await enter({ name: 'dan', key: key() })
+    // On the machine of ada, in whose name the contract is given again.
+    const holder = await enter({ name: 'cy', key: key() })
     const third = await holder.call('run.start', { again: second.id })
     expect(third).toMatchObject({ parent: 'ada', agent: 'bob', again: second.id })
     const whole = { contract, again: second.id }

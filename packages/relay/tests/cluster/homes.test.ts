@@ -54,6 +54,14 @@ test('mail is handed out at home without an entry in the shared journal, and not
   expect(said(await a.give('message.send', 'bob', { to: 'ada', body: 'not me' }))).toBe('agent.elsewhere')
 })
 
+test('a run in the name of an agent of another machine is refused, and the refusal names that agent', async () => {
+  const { a } = await sent()
+  const run = { contract: 'Write it.', harness: 'external', agent: 'ada', parent: 'bob' } as const
+  expect(await a.give('run.start', 'ada', run)).toMatchObject({
+    refusal: { code: 'agent.elsewhere', message: expect.stringContaining('"bob" is at home on laptop') },
+  })
+})
+
 test('what was done with it is known elsewhere about a second later, and shown as deliveries', async () => {
   const { a, b, message } = await sent()
   await b.give('inbox.take', 'bob', { limit: 5 })

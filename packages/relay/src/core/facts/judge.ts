@@ -31,7 +31,7 @@ export function findObjection(
   const actsFor = (other: string | undefined) => other === machine || (other !== undefined && view.isRevoked(other))
   const entry: AppendedEntry = { machine, view, by, facts, speaksFor, actsFor, homeAt }
   const wrong = facts.find((fact) => !(isStrict ? factRowOf(fact).mayAppend : mayAppendInFormat1)(fact, entry))
-  return wrong && { type: wrong.type, ...agentIn(wrong) }
+  return wrong && { type: wrong.type, ...agentIn(wrong, speaksFor) }
 }
 
 /** For each type of fact that format 1 judges, the field that names the agent for which the fact speaks. */
@@ -59,9 +59,10 @@ function mayAppendInFormat1(fact: Fact, by: AppendedEntry): boolean {
   return field === undefined || by.speaksFor((fact as unknown as Record<string, string>)[field] as string)
 }
 
-/** Returns the agent that a fact is about, for the text of a refusal. */
-function agentIn(fact: Fact): Pick<Objection, 'agent'> {
-  const { agent, from, worker, provider, caller } = fact as unknown as Record<string, unknown>
-  const named = [agent, from, worker, provider, caller].find((name) => typeof name === 'string')
-  return named === undefined ? {} : { agent: named as string }
+/** Returns the agent for which the machine may not speak, or else the agent that the fact is about, for the text of a refusal. */
+function agentIn(fact: Fact, speaksFor: (agent: string) => boolean): Pick<Objection, 'agent'> {
+  const { agent, from, worker, provider, caller, parent } = fact as unknown as Record<string, unknown>
+  const names = [agent, from, worker, provider, caller, parent].filter((name) => typeof name === 'string')
+  const name = names.find((each) => !speaksFor(each)) ?? names[0]
+  return name === undefined ? {} : { agent: name }
 }
