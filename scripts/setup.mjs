@@ -16,6 +16,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { writeBuildId } from './build-id.mjs'
 import { isCliJoined } from './join-cli.mjs'
 import { areLibrariesJoined } from './join-libraries.mjs'
 import { removeLeftovers } from './remove-leftovers.mjs'
@@ -223,6 +224,7 @@ async function buildAll(tell) {
     tell(doing.filter((each) => each !== '').join(', '))
   }
   const [code, page] = await Promise.all([build(part(0)), buildPage(part(1))])
+  if (code.ok && page.ok) writeBuildId(root)
   return { ok: code.ok && page.ok, output: code.output + page.output, worked: code.worked || page.worked }
 }
 

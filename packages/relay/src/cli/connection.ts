@@ -11,7 +11,7 @@ import { SharedFile } from '../machine/cluster-file.ts'
 import { chooseProject, configuredProject, type ProjectChoice } from '../machine/config.ts'
 import { CredentialsFile } from '../machine/credentials-file.ts'
 import { DataDirectory } from '../machine/data-directory.ts'
-import { version } from '../machine/version.ts'
+import { release } from '../machine/version.ts'
 import { type CommandContext, CommandError, exitCodes } from './command.ts'
 import { withProcessProof } from './person.ts'
 import type { Printer } from './print.ts'
@@ -136,8 +136,8 @@ export function ownerConnector(socketPath: string, workspaceId: string, env: Env
 }
 
 export function warnOfOtherVersion(print: Printer, running: string): void {
-  if (running === version) return
-  print.say(`This is agent-relay ${version}, but the daemon runs ${running}. To update it: agent-relay daemon restart`)
+  if (running === release) return
+  print.say(`This is agent-relay ${release}, but the daemon runs ${running}. To update it: agent-relay daemon upgrade`)
 }
 
 /** Prints why workspaces cannot be opened, and what helps. */

@@ -13,6 +13,7 @@ import { projectOwner } from '../machine/config.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
 import type { RunLimits } from '../runs/limits.ts'
 import { type OpenRunSession, Runner } from '../runs/runner.ts'
+import { migrateAhead } from '../store/migrating-ahead.ts'
 import { HarnessSetups } from '../supervisor/launching.ts'
 import type { SupervisorOptions } from '../supervisor/supervisor.ts'
 import { openMcpSession } from '../wires/mcp-session.ts'
@@ -66,6 +67,7 @@ export async function buildWorkspace(
   if (isNew && !isMemory) await cluster.assertNameFree(name)
   const dataDir = directory.path
   const folder = directory.makeFolder(name)
+  if (!isMemory) await migrateAhead(directory.databasePath(name))
   const sharing = isMemory ? undefined : await cluster.sharingOf(name)
   const runtimes = makeRuntimes({
     ...{ dataDir, folder, env, setups, harnesses, worktrees, onTrouble, whenWritable: sharing?.reached },

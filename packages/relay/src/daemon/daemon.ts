@@ -13,7 +13,7 @@ import { DataDirectory } from '../machine/data-directory.ts'
 import { LagMeter } from '../machine/event-loop.ts'
 import { listenOnUsualPort } from '../machine/http-port.ts'
 import type { VendorHomes } from '../machine/vendor-homes.ts'
-import { version } from '../machine/version.ts'
+import { release } from '../machine/version.ts'
 import type { RunLimits } from '../runs/limits.ts'
 import type { DaemonLock } from '../store/lock.ts'
 import type { SupervisorOptions } from '../supervisor/supervisor.ts'
@@ -151,7 +151,7 @@ export class Daemon {
       await daemon.#startup.openAll([...(options.initialWorkspaces ?? []), ...daemon.#known.lastOpenNames])
       daemon.#rememberOpen()
       // The control socket comes last: whoever gets an answer here finds everything else in place.
-      const control = new ControlSocket(makeOwnerControls(daemon.#controllableDaemon()), version)
+      const control = new ControlSocket(makeOwnerControls(daemon.#controllableDaemon()), release)
       daemon.#control = await SocketWire.listen(controlSocketPath(options.dataDir), control)
       directory.hooks.announceDaemon(process.pid)
       daemon.#userPrograms = daemon.#watchUserPrograms()
@@ -317,7 +317,7 @@ export class Daemon {
     const { dataDir, roles } = this.#options
     const socketPath = (name: string) => socketPathOf(dataDir, name)
     const [uptimeMs, lag, url] = [() => this.#uptimeMs(), () => this.#lag.read(), () => this.url]
-    return { version, uptimeMs, lag, socketPath, url, agentProcesses: this.#agentProcesses, roles }
+    return { version: release, uptimeMs, lag, socketPath, url, agentProcesses: this.#agentProcesses, roles }
   }
 
   #uptimeMs(): number {

@@ -1,5 +1,20 @@
-// The version of this package, alone in its file, so that `--version` and the daemon's greeting load nothing else.
+// The version of this package and of its build, alone in a file, so that `--version` and the daemon's greeting load nothing else.
 
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
 export const version: string = createRequire(import.meta.url)('../../package.json').version
+
+/**
+ * The version with the id of this build (scripts/build-id.mjs), as `1.2.3+0a1b2c3d4e5f`: what a daemon says of itself, and a command compares with its own. Code
+ * that was built by the compiler alone has no id.
+ */
+export const release: string = withBuildId(version)
+
+function withBuildId(plain: string): string {
+  try {
+    return `${plain}+${readFileSync(new URL('../../dist/build-id', import.meta.url), 'utf8').trim()}`
+  } catch {
+    return plain
+  }
+}

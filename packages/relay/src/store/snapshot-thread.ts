@@ -1,17 +1,6 @@
-// The thread in which a database is copied, so that the daemon goes on meanwhile: see snapshot.ts.
+// The thread in which a database is copied: see snapshot.ts.
 
-import { parentPort, workerData } from 'node:worker_threads'
-import type { Refusal } from '@agent-relay/sdk/protocol'
-import { toRefusal } from '../core/refusal-error.ts'
 import { copyDatabase } from './snapshot.ts'
+import { workInThread } from './thread.ts'
 
-function copied({ from, to }: { from: string; to: string }): Refusal | undefined {
-  try {
-    copyDatabase(from, to)
-    return undefined
-  } catch (error) {
-    return toRefusal(error)
-  }
-}
-
-parentPort?.postMessage(copied(workerData))
+workInThread(({ from, to }: { from: string; to: string }) => copyDatabase(from, to))

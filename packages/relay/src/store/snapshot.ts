@@ -1,12 +1,10 @@
 // Copies a database as of one commit, with SQLite's `VACUUM INTO`, while others write to the database. daemon/backup-file.ts packs the copies.
 
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'
-import { Worker } from 'node:worker_threads'
-import type { Refusal } from '@agent-relay/sdk/protocol'
-import { RefusalError } from '../core/refusal-error.ts'
 import { damagedFileRefusal } from './damage.ts'
 import { Database } from './database.ts'
 import { busyTimeoutMs, checkSoundness } from './soundness.ts'
+import { runInThread } from './thread.ts'
 
 /** SQLite's default for the pages of a log: the next commit copies a longer log into the database. */
 const checkpointPages = 1_000
@@ -62,19 +60,7 @@ export async function copyWhileWritten(database: Database, to: string): Promise<
   }
 }
 
-/**
- * Copies a database in a thread. The thread is loaded from the package's own `dist`, even if this file is run as TypeScript: a thread loads JavaScript
- * alone.
- */
+/** Copies a database in a thread. */
 export function copyInThread(from: string, to: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const thread = new Worker(new URL('../../dist/store/snapshot-thread.js', import.meta.url), {
-      workerData: { from, to },
-      execArgv: [],
-    })
-    thread.once('message', (refused?: Refusal) => (refused ? reject(new RefusalError(refused)) : resolve()))
-    thread.once('error', reject)
-    thread.once('exit', () => reject(new Error('the thread that copied the database has ended')))
-    thread.unref()
-  })
+  return runInThread('snapshot-thread', { from, to })
 }

@@ -171,7 +171,7 @@ describe('which daemon a command talks to', () => {
     for (const socket of sockets) socket.destroy()
     server.close()
     expect(code).toBe(0)
-    expect(stderr).toContain('the daemon runs 0.0.9. To update it: agent-relay daemon restart')
+    expect(stderr).toContain('the daemon runs 0.0.9. To update it: agent-relay daemon upgrade')
   })
 })
 

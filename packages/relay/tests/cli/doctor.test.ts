@@ -9,6 +9,7 @@ import { until } from '../../../../test/until.ts'
 import { dataDirectoryCheck } from '../../src/cli/commands/doctor/data-directory.ts'
 import { nodeCheck } from '../../src/cli/commands/doctor/machine.ts'
 import { isDaemonRunning } from '../../src/daemon/inspect.ts'
+import { Database } from '../../src/store/database.ts'
 import { plantDamage } from '../daemon/damage-world.ts'
 import { World } from './cli-world.ts'
 
@@ -223,6 +224,20 @@ describe('a planted fault', () => {
     await world.run(['daemon', 'start'], { cwd: world.directory('other') })
     expect((await world.run(['daemon', 'start'])).code).toBe(78)
     expect((await world.run(['daemon', 'status'])).code).toBe(0)
+  })
+
+  it('a database that a newer version has written', async () => {
+    await world.run(['daemon', 'start'])
+    await world.run(['daemon', 'stop'])
+    const database = new Database(join(world.dataDir, 'projects', 'app', 'relay.db'))
+    database.exec('PRAGMA user_version = 9999')
+    database.close()
+    const { faults } = await doctor()
+    const text = 'the database of workspace app was written by a newer Agent Relay'
+    expect(faults).toEqual([
+      { check: 'databases', state: 'fault', text, fix: 'install that version, then: agent-relay daemon upgrade' },
+    ])
+    expect((await world.run(['daemon', 'start'])).stderr).toContain('install that version and run:')
   })
 
   it('a database that is damaged in its middle: the same fix everywhere, and followed to the letter it works', async () => {

@@ -1,19 +1,20 @@
-// `daemon upgrade`: our version replaces a running installation of another; sessions come back, and no daemon is stopped that could not be replaced.
+// `daemon upgrade`: our build replaces a running one of the same version; sessions come back, and no daemon is stopped that could not be replaced.
 
 import { execFileSync } from 'node:child_process'
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RelayClient } from '@agent-relay/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { aWhile } from '../../../../test/until.ts'
-import { version } from '../../src/machine/version.ts'
+import { release, version } from '../../src/machine/version.ts'
 import { Database } from '../../src/store/database.ts'
 import { World } from './cli-world.ts'
 
 const ours = fileURLToPath(new URL('../../', import.meta.url))
 let world: World
 let former: string
+const formerRelease = `${version}+f0f0f0f0f0f0`
 const status = () => world.json<{ version: string; pid: number }>(['daemon', 'status'])
 const begin = () =>
   execFileSync(process.execPath, [former, 'daemon', 'start', '--no-http'], {
@@ -24,11 +25,11 @@ const begin = () =>
 
 beforeAll(() => {
   world = new World()
-  // Another installation: the same program under another version.
+  // Another installation: the same program and version, another build.
   const folder = world.directory('former')
   for (const name of ['bin', 'dist']) cpSync(join(ours, name), join(folder, name), { recursive: true })
-  const about = JSON.parse(readFileSync(join(ours, 'package.json'), 'utf8'))
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...about, version: '0.0.1' }))
+  cpSync(join(ours, 'package.json'), join(folder, 'package.json'))
+  writeFileSync(join(folder, 'dist', 'build-id'), 'f0f0f0f0f0f0\n')
   symlinkSync(join(ours, '../../node_modules'), join(world.root, 'node_modules'))
   former = join(folder, 'bin', 'agent-relay.cjs')
 })
@@ -50,7 +51,7 @@ test('what this one cannot open is refused while the former daemon goes on', asy
   const { pid } = await status()
   const { code, stderr } = await world.launch(['daemon', 'upgrade', '--yes'])
   expect([code, stderr]).toEqual([78, expect.stringContaining('was written by a newer Agent Relay (schema 9999')])
-  expect(await status()).toMatchObject({ version: '0.0.1', pid })
+  expect(await status()).toMatchObject({ version: formerRelease, pid })
   set(found)
 })
 
@@ -60,7 +61,7 @@ test('workers that would end are named first', async () => {
   const refused = await world.launch(['daemon', 'upgrade'])
   expect(refused.code).toBe(2)
   expect(refused.stderr).toContain('This worker ends with the daemon: Helper in app.')
-  expect(await status()).toMatchObject({ version: '0.0.1', pid })
+  expect(await status()).toMatchObject({ version: formerRelease, pid })
 })
 
 test('the new one takes its place; a session comes back, and its calls run once', async () => {
@@ -77,9 +78,9 @@ test('the new one takes its place; a session comes back, and its calls run once'
     }
   })()
   const { code, stderr } = await world.launch(['daemon', 'upgrade', '--yes'])
-  expect([code, stderr]).toEqual([0, expect.stringContaining(`runs agent-relay ${version} (pid `)])
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`runs agent-relay ${release} (pid `)])
   expect(stderr).toContain('Ended with it: Helper in app.')
-  expect(await status()).toMatchObject({ version })
+  expect(await status()).toMatchObject({ version: release })
   isOver = true
   await sends
   await client.send('*', 'number last')
@@ -94,5 +95,5 @@ test('the new one takes its place; a session comes back, and its calls run once'
   expect(acknowledged.length).toBeGreaterThan(2)
   await client.disconnect()
   const again = await world.launch(['daemon', 'upgrade'])
-  expect(again.stderr).toContain(`runs agent-relay ${version} already`)
+  expect(again.stderr).toContain(`runs agent-relay ${release} already`)
 })

@@ -153,7 +153,7 @@ test('a database of a newer version is refused with the fix and left as it is', 
   const { refusal } = refusalOf(() => new Store(path))
   expect(refusal.code).toBe('workspace.newer')
   expect(refusal.message).toBe(
-    `${path} was written by a newer Agent Relay (schema 99, this one knows ${known}). Update this one.`,
+    `${path} was written by a newer Agent Relay (schema 99, this one knows ${known}). To use it, install that version and run: agent-relay daemon upgrade`,
   )
   expect(readFileSync(path).equals(before)).toBe(true)
 })

@@ -8,7 +8,7 @@ export const fileRefusals = {
   'workspace.newer': {
     ...unreadable,
     text: (d: RefusalDetails) =>
-      `${d.path} was written by a newer Agent Relay (schema ${d.found}, this one knows ${d.known}). Update this one.`,
+      `${d.path} was written by a newer Agent Relay (schema ${d.found}, this one knows ${d.known}). To use it, install that version and run: agent-relay daemon upgrade`,
   },
   'workspace.damaged': {
     ...unreadable,

@@ -30,7 +30,9 @@ export async function restartDaemon(env: Env, print: Printer): Promise<Restarted
     reachOrSpawnDaemon(env, httpArguments(http), (text) => print.say(text)),
   )
   for (const workspace of open) {
-    const { socketPath } = await link.call('workspace.open', { workspace, mustExist: true }, nextCommandId('c'))
+    const opening = link.call('workspace.open', { workspace, mustExist: true }, nextCommandId('c'))
+    // A large workspace of an older version is brought to this one first.
+    const { socketPath } = await print.during(`opening workspace ${workspace}`, opening)
     if (!(await isSocketAlive(socketPath)))
       throw new CommandError(`The socket ${socketPath} does not answer.`, exitCodes.busy)
   }

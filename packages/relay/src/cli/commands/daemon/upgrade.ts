@@ -2,7 +2,7 @@
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import { version } from '../../../machine/version.ts'
+import { release } from '../../../machine/version.ts'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { connectControl } from '../../control-socket.ts'
 import { yesOption } from '../../options.ts'
@@ -29,9 +29,9 @@ async function run({ options, env, print }: CommandContext<UpgradeOptions>): Pro
   const link = await connectControl(env)
   const before = await daemonStatus(link)
   void link.close()
-  if (before.version === version) {
-    if (print.isJson) return void (await print.json({ from: version, to: version, pid: before.pid, ended: [] }))
-    return print.say(`The daemon runs agent-relay ${version} already (pid ${before.pid}).`)
+  if (before.version === release) {
+    if (print.isJson) return void (await print.json({ from: release, to: release, pid: before.pid, ended: [] }))
+    return print.say(`The daemon runs agent-relay ${release} already (pid ${before.pid}).`)
   }
   await checkDatabaseVersions(new DataDirectory(dataDir(env)))
   const ended = endingWork(before.workspaces)

@@ -11,10 +11,11 @@ import {
   socketPathOf,
 } from '@agent-relay/sdk/internal/discover'
 import type { Refusal } from '@agent-relay/sdk/protocol'
+import { toRefusal } from '../../../core/refusal-error.ts'
 import type { KnownWorkspaces } from '../../../daemon/known-workspaces.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory, dataDirectoryFault } from '../../../machine/data-directory.ts'
-import { version } from '../../../machine/version.ts'
+import { release } from '../../../machine/version.ts'
 import { tryConnectControl } from '../../control-socket.ts'
 import { withTilde } from '../../text.ts'
 import type { DoctorCheck, Finding } from './finding.ts'
@@ -109,9 +110,9 @@ export const daemonCheck: DoctorCheck = async ({ env }) => {
   }
   const running = link.welcome.version
   await link.close()
-  if (running === version) return [{ check: 'daemon', state: 'ok', text: `agent-relay ${running} runs` }]
-  const text = `the daemon runs ${running}, this is agent-relay ${version}`
-  return [{ check: 'daemon', state: 'fault', text, fix: 'agent-relay daemon restart' }]
+  if (running === release) return [{ check: 'daemon', state: 'ok', text: `agent-relay ${running} runs` }]
+  const text = `the daemon runs ${running}, this is agent-relay ${release}`
+  return [{ check: 'daemon', state: 'fault', text, fix: 'agent-relay daemon upgrade' }]
 }
 
 /** Finds socket files without a listener, which do harm only when a program tries them first. */
@@ -142,7 +143,7 @@ export const databasesCheck: DoctorCheck = async ({ env }) => {
   const directory = dataDir(env)
   // Imported here because they load the store.
   const { KnownWorkspaces } = await import('../../../daemon/known-workspaces.ts')
-  const { repairCommands, checkSoundness } = await import('../../../daemon/inspect.ts')
+  const { assertKnownVersion, checkSoundness, repairCommands } = await import('../../../daemon/inspect.ts')
   const place = isDirectory(directory) ? new DataDirectory(directory) : undefined
   const known = place && new KnownWorkspaces(new CredentialsFile(credentialsPath(env)), place)
   const namesIn = () => {
@@ -160,7 +161,13 @@ export const databasesCheck: DoctorCheck = async ({ env }) => {
     // The known fault is asked for before a database is opened: opening an empty one would delete its log, and a cut log would be put away.
     const refused = faultIn(known, workspace)
     const why = refused ? String(refused.details.reason) : checkSoundness(path)
-    if (why === 'ok') return []
+    if (why === 'ok' && isKnownVersion(() => assertKnownVersion(path))) return []
+    if (why === 'ok') {
+      const text = `the database of workspace ${workspace} was written by a newer Agent Relay`
+      return [
+        { check: 'databases', state: 'fault', text, fix: 'install that version, then: agent-relay daemon upgrade' },
+      ]
+    }
     const text = `the database of workspace ${workspace} is ${refused?.code === 'workspace.lost' ? 'lost' : 'damaged'}: ${why}`
     const { copy, startOver } = repairCommands(path)
     const recover = refused?.details.recover === undefined ? '' : `with what is left: ${refused.details.recover}   `
@@ -168,6 +175,16 @@ export const databasesCheck: DoctorCheck = async ({ env }) => {
     return [{ check: 'databases', state: 'fault', text, fix }]
   })
   return damaged.length > 0 ? damaged : [{ check: 'databases', state: 'ok', text: `${names.length} whole` }]
+}
+
+/** Whether this program knows the version of a database. Damage that the check of its pages did not find is told by whoever opens it. */
+function isKnownVersion(check: () => void): boolean {
+  try {
+    check()
+    return true
+  } catch (error) {
+    return toRefusal(error).code !== 'workspace.newer'
+  }
 }
 
 /** The fault that is known of a workspace. Anything else that keeps its database from being read is found by soundnessOf. */

@@ -1,0 +1,11 @@
+// The thread in which a large database is brought to this version: see migrating-ahead.ts.
+
+import { Database } from './database.ts'
+import { prepareDatabase } from './migrating.ts'
+import { workInThread } from './thread.ts'
+
+workInThread(({ path }: { path: string }) => {
+  const database = new Database(path)
+  prepareDatabase(database, () => {})
+  database.close()
+})

@@ -1,0 +1,36 @@
+// Runs work on a database in a thread, so that the daemon goes on meanwhile.
+
+import { parentPort, Worker, workerData } from 'node:worker_threads'
+import type { Refusal } from '@agent-relay/sdk/protocol'
+import { RefusalError, toRefusal } from '../core/refusal-error.ts'
+
+/**
+ * Runs one of the scripts of this folder in a thread. The script is loaded from the package's own `dist`, even if this file is run as TypeScript: a thread loads
+ * JavaScript alone.
+ */
+export function runInThread(script: 'snapshot-thread' | 'migrating-thread', data: unknown): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(new URL(`../../dist/store/${script}.js`, import.meta.url), {
+      workerData: data,
+      execArgv: [],
+    })
+    thread.once('message', (refused?: Refusal) => (refused ? reject(new RefusalError(refused)) : resolve()))
+    thread.once('error', reject)
+    thread.once('exit', () => reject(new Error(`the thread ${script} has ended before its work was done`)))
+    thread.unref()
+  })
+}
+
+/** Does the work of such a script, and tells the thread that waits for it how it ended. */
+export function workInThread<T>(work: (data: T) => void): void {
+  parentPort?.postMessage(refusalOf(() => work(workerData)))
+}
+
+function refusalOf(work: () => void): Refusal | undefined {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    return toRefusal(error)
+  }
+}
