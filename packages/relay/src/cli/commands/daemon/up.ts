@@ -2,7 +2,7 @@
 
 import { RelayClient, RelayError } from '@agent-relay/sdk'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
-import { release } from '../../../machine/version.ts'
+import { version } from '../../../machine/version.ts'
 import type { CliCommand, CommandContext } from '../../command.ts'
 import { ownerConnector, workspaceKeyOf } from '../../connection.ts'
 import { nextCommandId } from '../../control-socket.ts'
@@ -68,7 +68,7 @@ async function show(
     const { name, socketPath, path, url } = opened
     void print.json({
       type: 'ready',
-      version: release,
+      version,
       workspace: name,
       socketPath,
       path,
@@ -101,7 +101,7 @@ function banner(
   const line = (label: string, text: string) => `  ${print.paint('dim', label.padEnd(9))} ${text}`
   const step = (what: string, how: string) => `  ${what.padEnd(31)}${how}`
   const lines = [
-    `${print.paint('bold', `agent-relay ${release}`)} · workspace ${print.paint('bold', name)}${isOwn ? '' : ', open in the daemon that is already running'}`,
+    `${print.paint('bold', `agent-relay ${version}`)} · workspace ${print.paint('bold', name)}${isOwn ? '' : ', open in the daemon that is already running'}`,
     line('agents', `${own} mcp serve${url === undefined ? '' : `      (or ${url}/mcp)`}`),
     line('data', isMemory ? `${where(path)} (in memory: gone when this ends)` : where(path)),
   ]
