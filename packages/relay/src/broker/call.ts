@@ -7,6 +7,7 @@ import {
   type OperationRule,
   operations,
   type Refusal,
+  type WorkspaceEntry,
 } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Reader } from '../core/sight.ts'
@@ -125,6 +126,8 @@ export interface DaemonInfo {
   socketPath(workspace: string): string
   /** Returns the address of the HTTP server; undefined while there is none. */
   url?(): string | undefined
+  /** The sizes of a workspace's files on the disk; undefined for a workspace in memory. */
+  fileBytes?(workspace: string): WorkspaceEntry['bytes']
   /** The processes in which connected agents run; see sessions/person.ts. */
   agentProcesses: AgentProcesses
   /** The roles of a daemon of `agent-relay lift`: each call over its port names one of these agents. Unset on any other daemon. */

@@ -1,7 +1,13 @@
 // The only composition root: takes the lock, opens workspaces and their sockets, and takes all of it down again in reverse.
 
 import { join } from 'node:path'
-import { controlSocketPath, type Env, isSocketAlive, socketPathOf } from '@agent-relay/sdk/internal/discover'
+import {
+  controlSocketPath,
+  type Env,
+  isSocketAlive,
+  projectDir,
+  socketPathOf,
+} from '@agent-relay/sdk/internal/discover'
 import { makeIds, type WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import type { DaemonInfo } from '../broker/call.ts'
 import type { Dispatch } from '../broker/dispatch.ts'
@@ -25,6 +31,7 @@ import { type BuiltWorkspace, buildWorkspace, type DaemonWideParts, makeDaemonWi
 import { ClusterAccess } from './cluster-access.ts'
 import { ControlSocket } from './control-socket.ts'
 import { DemoStage } from './demo-stage.ts'
+import { workspaceFileBytes } from './file-bytes.ts'
 import { acquireDaemonLock } from './inspect.ts'
 import { KnownWorkspaces } from './known-workspaces.ts'
 import { agentProcessesOf } from './open-workspace.ts'
@@ -317,7 +324,8 @@ export class Daemon {
     const { dataDir, roles } = this.#options
     const socketPath = (name: string) => socketPathOf(dataDir, name)
     const [uptimeMs, lag, url] = [() => this.#uptimeMs(), () => this.#lag.read(), () => this.url]
-    return { version: release, uptimeMs, lag, socketPath, url, agentProcesses: this.#agentProcesses, roles }
+    const fileBytes = (name: string) => workspaceFileBytes(projectDir(dataDir, name))
+    return { version: release, uptimeMs, lag, socketPath, url, fileBytes, agentProcesses: this.#agentProcesses, roles }
   }
 
   #uptimeMs(): number {

@@ -33,6 +33,8 @@ const statements = {
   tokenHashes: 'SELECT hash FROM tokens',
   token: 'SELECT agent, until FROM tokens WHERE hash = ?',
   messageCount: 'SELECT count(*) FROM messages WHERE seq > ? AND seq <= ?',
+  lastNumbers: `SELECT c.key, (SELECT n FROM messages WHERE conversation = c.key ORDER BY n DESC LIMIT 1) FROM conversations c
+    WHERE c.key > ? ORDER BY c.key LIMIT (? + 0)`,
 }
 
 /** One message of a thread; only its number, if the reader may not see the message. */
@@ -47,6 +49,9 @@ export const unreadCountMax = 1_000
 /** Rows that one step of a long read fetches, and entries that one step of a count passes. */
 const rowsPerStep = 256
 const countedPerStep = 10_000
+
+/** Conversations whose last numbers one step sums up. */
+const conversationsSummed = 256
 
 export class Queries {
   readonly #tables: TablesMirror
@@ -249,6 +254,17 @@ export class Queries {
       yield
     }
     return this.#counted
+  }
+
+  /** Returns how many messages were ever stored, also those that were pruned: each conversation numbers its messages, and keeps its last one. */
+  *messagesEver(): Steps<number> {
+    let sum = 0
+    for (let [after, rows]: [number, Row[]] = [0, []]; ; [after] = rows.at(-1) as [number]) {
+      rows = this.#sql.lastNumbers.all(after, conversationsSummed)
+      for (const [, last] of rows) sum += Number(last ?? 0)
+      if (rows.length < conversationsSummed) return sum
+      yield
+    }
   }
 
   agentCount(): number {

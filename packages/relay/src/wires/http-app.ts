@@ -134,7 +134,7 @@ function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLi
 async function serveMetrics(c: Context<HttpEnv>): Promise<Response> {
   const { dispatch, key } = c.var.principal
   if (key === undefined) throw new RefusalError('auth.denied', { why: 'the metrics take the key of the workspace.' })
-  return new Response(await metricsText(dispatch), {
+  return new Response(await metricsText([dispatch.workspace], dispatch.daemon), {
     headers: { 'content-type': metricsType, 'cache-control': 'no-store' },
   })
 }

@@ -1,4 +1,4 @@
-// The metrics of one workspace and of its daemon for `/metrics`, in the text format of OpenMetrics 1.0.
+// The metrics of workspaces and of their daemon for `/metrics`, in the text format of OpenMetrics 1.0.
 
 import { ReadTimeBudget } from '../broker/long-reads.ts'
 import type { DaemonCallScope } from '../broker/workspace.ts'
@@ -16,19 +16,30 @@ interface MetricFamily {
   samples: Sample[]
 }
 
-export async function metricsText({
-  workspace,
-  daemon,
-}: Pick<DaemonCallScope, 'workspace' | 'daemon'>): Promise<string> {
-  const { store, reads, name } = workspace
-  const steps = store.queries.messageCount(store.journal.lastSeq)
-  const messages = await reads.run(steps, new ReadTimeBudget(), new AbortController().signal)
-  const families = [...workspaceMetrics(workspace, messages), ...daemonMetrics(daemon)]
-  return `${families.map((family) => textOf(family, name)).join('')}# EOF\n`
+/** The metrics of these workspaces and of the daemon. Each sample of a workspace names it; a family holds the samples of all of them. */
+export async function metricsText(
+  workspaces: readonly DaemonCallScope['workspace'][],
+  daemon: DaemonCallScope['daemon'],
+): Promise<string> {
+  const families = new Map(daemonMetrics(daemon).map((family) => [family.name, family]))
+  for (const workspace of workspaces)
+    for (const { samples, ...family } of await workspaceMetrics(workspace, daemon)) {
+      const named = samples.map(
+        ([suffix, labels, value]): Sample => [suffix, { workspace: workspace.name, ...labels }, value],
+      )
+      const known = families.get(family.name)
+      if (known) known.samples.push(...named)
+      else families.set(family.name, { ...family, samples: named })
+    }
+  return `${[...families.values()].map(textOf).join('')}# EOF\n`
 }
 
-function workspaceMetrics(workspace: DaemonCallScope['workspace'], messages: number): MetricFamily[] {
-  const { store, sessions, workers } = workspace
+async function workspaceMetrics(
+  workspace: DaemonCallScope['workspace'],
+  { fileBytes }: DaemonCallScope['daemon'],
+): Promise<MetricFamily[]> {
+  const { store, sessions, workers, reads, name } = workspace
+  const messages = await reads.run(store.queries.messagesEver(), new ReadTimeBudget(), new AbortController().signal)
   const { bounds, counts, sumSeconds } = store.commitTimes
   let below = 0
   const buckets = counts.map((count, at): Sample => {
@@ -38,9 +49,15 @@ function workspaceMetrics(workspace: DaemonCallScope['workspace'], messages: num
   const states = new Map<string, number>()
   for (const { status } of workers.reports.wishedWorkers()) states.set(status, (states.get(status) ?? 0) + 1)
   const runs = store.view.runs.running().length
-  const files = Object.entries({ ...store.sizes(), search: workspace.search.bytes })
+  const files = Object.entries(fileBytes?.(name) ?? {})
   return [
-    singleSample('messages', 'counter', 'Messages that were ever stored.', '_total', messages),
+    singleSample(
+      'messages',
+      'counter',
+      'Messages that were ever stored, also those that were pruned.',
+      '_total',
+      messages,
+    ),
     singleSample(
       'entries',
       'counter',
@@ -69,7 +86,8 @@ function workspaceMetrics(workspace: DaemonCallScope['workspace'], messages: num
 
 function daemonMetrics({ version, uptimeMs, lag }: DaemonCallScope['daemon']): MetricFamily[] {
   const { p50, p99, max } = lag()
-  const lags = Object.entries({ '0.5': p50, '0.99': p99, '1': max })
+  // Not `quantile`, a label that OpenMetrics keeps for summaries.
+  const lags = Object.entries({ '50': p50, '99': p99, '100': max })
   return [
     { name: 'build', type: 'info', help: 'The daemon.', samples: [['_info', { version }, 1]] },
     singleSample('uptime_seconds', 'gauge', 'Since the daemon started.', '', uptimeMs() / 1_000, 'seconds'),
@@ -77,7 +95,7 @@ function daemonMetrics({ version, uptimeMs, lag }: DaemonCallScope['daemon']): M
     {
       ...{ name: 'event_loop_lag_seconds', type: 'gauge', unit: 'seconds' },
       help: 'How late the event loop ran in the last minute: its median, its 99th percentile and its worst.',
-      samples: lags.map(([quantile, ms]): Sample => ['', { quantile }, ms / 1_000]),
+      samples: lags.map(([percentile, ms]): Sample => ['', { percentile }, ms / 1_000]),
     },
   ]
 }
@@ -93,12 +111,12 @@ function singleSample(
   return { name, type, help, unit, samples: [[suffix, {}, value]] }
 }
 
-function textOf({ name, type, help, unit, samples }: MetricFamily, workspace: string): string {
+function textOf({ name, type, help, unit, samples }: MetricFamily): string {
   const full = `agent_relay_${name}`
   const head = [`# TYPE ${full} ${type}`, ...(unit ? [`# UNIT ${full} ${unit}`] : []), `# HELP ${full} ${help}`]
   const lines = samples.map(([suffix, labels, value]) => {
-    const all = Object.entries({ workspace, ...labels }).map(([label, text]) => `${label}="${escaped(text)}"`)
-    return `${full}${suffix}{${all.join(',')}} ${value}`
+    const all = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`)
+    return `${full}${suffix}${all.length > 0 ? `{${all.join(',')}}` : ''} ${value}`
   })
   return `${[...head, ...lines].join('\n')}\n`
 }

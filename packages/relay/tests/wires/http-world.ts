@@ -30,7 +30,7 @@ export class HttpWorld {
   static async start(
     http: Partial<DaemonOptions['http']> = {},
     workspaces = ['home'],
-    more: Pick<DaemonOptions, 'env' | 'runLimits' | 'roles' | 'harnesses' | 'clock'> = {},
+    more: Pick<DaemonOptions, 'env' | 'runLimits' | 'roles' | 'harnesses' | 'clock' | 'isMemory'> = {},
   ): Promise<HttpWorld> {
     const dir = mkdtempSync(join(tmpdir(), 'relay-http-'))
     const troubles: Error[] = []

@@ -1,11 +1,15 @@
 // `/metrics`: the figures of a workspace for the holder of its key, as OpenMetrics writes them.
 
+import { controlSocketPath } from '@agent-relay/sdk/internal/discover'
+import { makeIds, socketConnector } from '@agent-relay/sdk/wire'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../../../../test/until.ts'
 import { HttpWorld } from './http-world.ts'
 
+const nextId = makeIds()
 let world: HttpWorld
 beforeAll(async () => {
-  world = await HttpWorld.start({}, ['home', 'other'])
+  world = await HttpWorld.start({}, ['home', 'other'], { isMemory: false })
 })
 afterAll(() => world.stop())
 
@@ -23,7 +27,7 @@ function samplesOf(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return new Map(
     lines.map((line) => {
-      const [, name = '', value = ''] = /^(\w+\{.*\}) (\S+)$/.exec(line) ?? []
+      const [, name = '', value = ''] = /^(\w+(?:\{.*\})?) (\S+)$/.exec(line) ?? []
       return [name, Number(value)]
     }),
   )
@@ -53,9 +57,28 @@ test('it counts what was sent and how long commits took, of this workspace alone
   expect(grown(count)).toBeGreaterThan(0)
   expect(after.get('agent_relay_commit_seconds_bucket{workspace="home",le="+Inf"}')).toBe(after.get(count))
   const names = [...after.keys()].join('\n')
-  for (const name of ['agents', 'sessions', 'approvals', 'runs', 'file_bytes', 'event_loop_lag_seconds', 'build_info'])
+  for (const name of ['agents', 'sessions', 'approvals', 'runs', 'file_bytes'])
     expect(names).toContain(`agent_relay_${name}{workspace="home"`)
+  expect(names).toContain('agent_relay_file_bytes{workspace="home",file="archive"}')
+  expect(names).toContain('agent_relay_event_loop_lag_seconds{percentile="99"}')
+  expect(names).toContain('agent_relay_build_info{version="')
   expect(names).not.toContain('"other"')
+})
+
+test('its counters stay where they are when messages are pruned', async () => {
+  await call('agent.register', { name: 'Solo' })
+  for (let i = 0; i < 5; i++) await call('message.send', { to: '#alone', body: `note ${i}` }, world.key, 'Solo')
+  const before = samplesOf(await (await ask(world.key)).text())
+  const link = await socketConnector(controlSocketPath(world.dir))({})
+  // What was said within the last moment is not old yet.
+  await until(
+    async () => (await link.call('workspace.prune', { workspace: 'home', olderMs: 1 }, nextId('c'))).messages > 0,
+  )
+  await link.close()
+  const after = samplesOf(await (await ask(world.key)).text())
+  for (const name of ['messages_total', 'entries_total'])
+    expect(after.get(`agent_relay_${name}{workspace="home"}`)).toBe(before.get(`agent_relay_${name}{workspace="home"}`))
+  expect(after.get('agent_relay_file_bytes{workspace="home",file="archive"}')).toBeGreaterThan(0)
 })
 
 test('every sample has a value and belongs to the family before it', async () => {
