@@ -29,7 +29,7 @@ function plainNearest(wanted: string, names: string[]): string[] {
     .map(({ name }) => name)
 }
 
-/** Letters of one kind among them: `1` and `Q` have the same last bits, and `é` is none of ASCII. */
+/** Letters of one kind among them: `1` and `Q` have the same last bits, and `é` lies outside of ASCII. */
 const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'A', '1', 'q', 'é'), minLength: 1, maxLength: 14 })
 
 test('the fast distance equals the plain one up to the limit', () => {
