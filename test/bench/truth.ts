@@ -1,9 +1,9 @@
-// The cost of a true acknowledgement: the digest that tells a repeated call from another one under its id, once for each send,
-// and the looks at the written files, once for each commit. Both as shares of the least that one send can take.
+// The cost of a true acknowledgement: the digest that tells a repeated call from another one under its id, and the looks at the written files, once for each
+// commit. Both as shares of the least that one send can take.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { inputDigest } from 'agent-relay/dist/broker/operation-input.js'
+import { inputDigest } from 'agent-relay/dist/store/call-digest.js'
 import { OpenedFiles } from 'agent-relay/dist/store/opened-files.js'
 import { temporaryFolder } from './child.ts'
 import { median } from './figures.ts'
@@ -24,7 +24,13 @@ export function measureTruth(floorMs: number, bodyBytes: number, lagMs: number):
   }
   const digest = () => inputDigest('message.send', input)
   return [
-    row('digest of one send of 1 KB', digest, floorMs, lagMs, 'once for each send that is stored'),
+    row(
+      'digest of one send of 1 KB',
+      digest,
+      floorMs,
+      lagMs,
+      'once for each send whose id comes again, or that is not stored just as it was said',
+    ),
     row('looks at the files of one commit', looks, floorMs, lagMs, 'three files, before and after each commit'),
   ]
 }

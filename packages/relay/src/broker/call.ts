@@ -14,7 +14,7 @@ import type { Reader } from '../core/sight.ts'
 import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
 import type { Store } from '../store/store.ts'
-import type { Engine } from './engine.ts'
+import type { CallDigest, Engine } from './engine.ts'
 import type { Hub } from './hub.ts'
 import type { LongReads } from './long-reads.ts'
 import type { Credentials } from './sessions/credentials.ts'
@@ -32,7 +32,7 @@ export interface CallContext {
   /** The call's own id, which makes a repeat recognisable. */
   id: string
   /** Makes a digest of the operation and its input: the same id with another digest is refused. Unset if the daemon itself asks. */
-  digest?: () => string
+  digest?: CallDigest
   /** Aborted when nobody waits for the answer any more. */
   abandoned: AbortSignal
   /** The ids of messages that leave with the answer; set by the handler. */
@@ -58,7 +58,7 @@ export interface SessionService {
 }
 
 /** Returns the cause of the command that a call submits: the journal names a command after the call that asked for it. */
-export function causeOf({ id, digest }: Pick<CallContext, 'id' | 'digest'>): { cause: string; digest?: () => string } {
+export function causeOf({ id, digest }: Pick<CallContext, 'id' | 'digest'>): { cause: string; digest?: CallDigest } {
   return { cause: id, digest }
 }
 

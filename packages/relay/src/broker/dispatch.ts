@@ -14,6 +14,7 @@ import {
 } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Steps } from '../core/steps.ts'
+import { digestToStore, inputDigest, type Stored } from '../store/call-digest.ts'
 import { openSession, refuseRevoked } from './admission.ts'
 import {
   type CallAnswer,
@@ -26,7 +27,7 @@ import {
 } from './call.ts'
 import { handlers, isWatch, isWorkspaceCall, type WorkspaceCall, watchHandlers } from './handlers.ts'
 import { ReadTimeBudget } from './long-reads.ts'
-import { inputDigest, parseInput } from './operation-input.ts'
+import { parseInput } from './operation-input.ts'
 import type { Neighbours } from './presence/other-workspaces.ts'
 import { storeProvisionalNamesFor } from './presence/provisional-names.ts'
 import type { Session } from './sessions/session.ts'
@@ -71,27 +72,23 @@ export class Dispatch implements DaemonCallScope {
   async call(session: Session, op: string, input: unknown, id: string, abandoned = session.ended): Promise<CallAnswer> {
     this.pending++
     try {
-      return await this.#call(session, op, input, id, abandoned)
+      const name = this.#admit(session, op)
+      if (!isWorkspaceCall(name)) throw new RefusalError('operation.unknown', { operation: op })
+      const parsed = parseInput(name, input)
+      const settling = storeProvisionalNamesFor(this.workspace, session, name, parsed)
+      if (settling) await settling
+      // A model's calls come in turns; `beginTurn` marks the messages of earlier answers as read for a whole turn.
+      const settled =
+        session.standing.kind === 'model' || isCallOfHost(name, parsed) ? undefined : this.#markEarlierRead(session)
+      const digest = (stored?: Stored) => (stored ? digestToStore(name, input, stored) : inputDigest(name, input))
+      const asking: CallContext = { session, by: session.agent ?? '', id, digest, abandoned }
+      // A command is queued behind the marking as read, so it does not have to wait. A query reads the tables, so it waits.
+      if (settled && operations[name].kind === 'query') await settled
+      const output = await this.#runHandler(name, asking, parsed)
+      return { output, handedMessages: asking.handedMessages }
     } finally {
       this.pending--
     }
-  }
-
-  async #call(session: Session, op: string, input: unknown, id: string, abandoned: AbortSignal): Promise<CallAnswer> {
-    const name = this.#admit(session, op)
-    if (!isWorkspaceCall(name)) throw new RefusalError('operation.unknown', { operation: op })
-    const parsed = parseInput(name, input)
-    const settling = storeProvisionalNamesFor(this.workspace, session, name, parsed)
-    if (settling) await settling
-    // A model's calls come in turns; `beginTurn` marks the messages of earlier answers as read for a whole turn.
-    const settled =
-      session.standing.kind === 'model' || isCallOfHost(name, parsed) ? undefined : this.#markEarlierRead(session)
-    const digest = () => inputDigest(name, input)
-    const asking: CallContext = { session, by: session.agent ?? '', id, digest, abandoned }
-    // A command is queued behind the marking as read, so it does not have to wait. A query reads the tables, so it waits.
-    if (settled && operations[name].kind === 'query') await settled
-    const output = await this.#runHandler(name, asking, parsed)
-    return { output, handedMessages: asking.handedMessages }
   }
 
   /** Runs the operation's handler. A handler that may take long answers in steps, in turn with all other reads, until nobody waits for the answer any more. */

@@ -6,6 +6,10 @@ import type { RecordedAnswer } from '../core/journal.ts'
 import type { SharedTrouble } from '../core/shared-trouble.ts'
 import type { Outcome } from '../core/verdict.ts'
 import type { WaitingMessage } from '../core/view.ts'
+import type { Stored } from '../store/call-digest.ts'
+
+/** Makes the digest of a call. Asked with what is stored of the call, it answers what the entry has to keep: see store/call-digest.ts. */
+export type CallDigest = (stored?: Stored) => string
 
 export interface Submission<R extends RuleName> {
   rule: R
@@ -14,7 +18,7 @@ export interface Submission<R extends RuleName> {
   /** The sender's own id for this command: the same pair of `by` and `cause` runs once. */
   cause: string
   /** Makes a digest of the operation and its input; called only when the digest is stored or compared. */
-  digest?: () => string
+  digest?: CallDigest
   session?: string
   /** The id for the new thing, if it was made elsewhere, as for a message that goes to several workspaces. */
   newId?: string

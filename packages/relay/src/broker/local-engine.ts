@@ -114,7 +114,7 @@ export class LocalEngine implements Engine {
     if (facts.length === 0) {
       return this.#answeredBefore(submission) ?? { seq: store.journal.lastSeq, outcome, repeat: false }
     }
-    const entry = store.append({ at, by, cause, facts, rule, digest: digest?.(), outcome, body, payload })
+    const entry = store.append({ at, by, cause, facts, rule, digest: digest?.(verdict), outcome, body, payload })
     if (!entry) return this.#answeredBefore(submission) as CommandReply
     entries.push(entry)
     return { seq: entry.seq, outcome, repeat: false, found }

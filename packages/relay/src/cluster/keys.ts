@@ -59,6 +59,7 @@ const ofView: KeysReadBy<View> = {
   // An update does not say how the agent was called before, so it writes the key for all names.
   agentsNamedLike: (_, text) => [conflictKeys.nameOrHandle(text), conflictKeys.allNamesAndHandles],
   agents: () => [conflictKeys.agents],
+  agentNames: () => [conflictKeys.agents],
   channels: () => [conflictKeys.channels],
   lastNumber: (_, conversation) => [conflictKeys.conversation(conversation)],
   isMember: (_, agent, conversation) => [conflictKeys.stay(agent, conversation), conflictKeys.existence(conversation)],

@@ -102,7 +102,7 @@ function pageWith(drafts: readonly EntryDraft[]): EntryPage {
 
 /** Gives every agent of the workspace a home on this machine. */
 function* homesFor(store: Store, machine: string, stamp: () => Pick<EntryDraft, 'at' | 'cause'>): Generator<EntryPage> {
-  const names = [...store.view.agents()].map(({ name }) => name)
+  const names = store.view.agentNames()
   for (let from = 0; from < names.length; from += homesMax) {
     const facts = names.slice(from, from + homesMax).map((agent): Fact => {
       return { type: 'agent.homed', agent, machine, epoch: (store.view.home(agent)?.epoch ?? 0) + 1 }

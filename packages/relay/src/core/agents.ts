@@ -231,8 +231,7 @@ function definedFields(input: Profile): Partial<Profile> {
 }
 
 export function refuseUnknownAgent(view: View, name: string): Refused {
-  const names = [...view.agents()].map((agent) => agent.name)
-  return refuse('agent.unknown', { name, nearest: nearestNames(name, names) })
+  return refuse('agent.unknown', { name, nearest: nearestNames(name, view.agentNames()) })
 }
 
 /**

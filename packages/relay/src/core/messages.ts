@@ -9,7 +9,7 @@ import { isPartyTo } from './sight.ts'
 import { type Command, type Refused, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { View } from './view.ts'
 
-export interface SendInput extends Omit<ParsedInputOf<'message.send'>, 'wait' | 'to'> {
+export interface SendInput extends Omit<ParsedInputOf<'message.send'>, 'to'> {
   to: string | string[]
   /** The most messages that a pair of agents may exchange in a minute. Unset for programs and people. */
   pairPerMinuteMax?: number

@@ -11,10 +11,13 @@ export function nearestNames(wanted: string, names: Iterable<string>): string[] 
   const near: { name: string; distance: number }[] = []
   const letters = new Int16Array(letterKinds)
   for (let i = 0; i < sought.length; i++) (letters[sought.charCodeAt(i) % letterKinds] as number)++
-  for (const name of names) {
-    if (Math.abs(name.length - sought.length) > limit) continue
-    const other = name.toLowerCase()
-    if (foreignLetters(letters, other) > limit) continue
+  const soughtKinds = kindsOf(sought)
+  const { list, lower, lengths, kinds } = preparedFor(names)
+  for (let i = 0; i < list.length; i++) {
+    if (Math.abs((lengths[i] as number) - sought.length) > limit) continue
+    if (bitsIn((kinds[i] as number) & ~soughtKinds) > limit) continue
+    const [name, other] = [list[i] as string, lower[i] as string]
+    if (foreignLetters(letters, other, limit) > limit) continue
     const distance = editDistance(sought, other, limit)
     if (distance > limit) continue
     near.push({ name, distance })
@@ -25,18 +28,58 @@ export function nearestNames(wanted: string, names: Iterable<string>): string[] 
   return near.map(({ name }) => name)
 }
 
+/** Names with what tells most of them from a mistyped one at a glance: their length, and which kinds of letters they have. */
+interface PreparedNames {
+  list: readonly string[]
+  lower: string[]
+  lengths: Uint32Array
+  kinds: Uint32Array
+}
+
+/** What was prepared for lists that are frozen, and so never change. */
+const prepared = new WeakMap<object, PreparedNames>()
+
+function preparedFor(names: Iterable<string>): PreparedNames {
+  const known = prepared.get(names)
+  if (known) return known
+  const list = [...names]
+  const lower = list.map((name) => name.toLowerCase())
+  const fresh = { list, lower, lengths: Uint32Array.from(list, textLength), kinds: Uint32Array.from(lower, kindsOf) }
+  if (Object.isFrozen(names)) prepared.set(names, fresh)
+  return fresh
+}
+
+function textLength(text: string): number {
+  return text.length
+}
+
+/** Sorts the letters of a text into 32 kinds, and returns one bit for each kind that the text has. */
+function kindsOf(text: string): number {
+  let kinds = 0
+  for (let i = 0; i < text.length; i++) kinds |= 1 << (text.charCodeAt(i) % 32)
+  return kinds
+}
+
+/** Counts the bits of a number. Each kind of letters that only one of two names has takes an edit. */
+function bitsIn(bits: number): number {
+  let count = 0
+  for (let rest = bits; rest !== 0; rest &= rest - 1) count++
+  return count
+}
+
 /** Number of kinds into which letters are sorted by their character codes. Two letters of one kind only make the estimated distance lower. */
 const letterKinds = 128
 
-/** Counts the letters of a name that the wanted name does not have. Each takes an edit, so the distance is at least this count. */
-function foreignLetters(letters: Int16Array, name: string): number {
+/** Counts the letters of a name that the wanted name does not have, up to one above the limit. Each takes an edit, so the distance is at least this count. */
+function foreignLetters(letters: Int16Array, name: string, limit: number): number {
   let foreign = 0
-  for (let i = 0; i < name.length; i++) {
-    const kind = name.charCodeAt(i) % letterKinds
+  let end = 0
+  while (end < name.length && foreign <= limit) {
+    const kind = name.charCodeAt(end++) % letterKinds
     if ((letters[kind] as number) <= 0) foreign++
     ;(letters[kind] as number)--
   }
-  for (let i = 0; i < name.length; i++) (letters[name.charCodeAt(i) % letterKinds] as number)++
+  while (end > 0) (letters[name.charCodeAt(--end) % letterKinds] as number)++
   return foreign
 }
 

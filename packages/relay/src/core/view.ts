@@ -260,6 +260,8 @@ export interface View {
   agentsNamedLike(text: string): AgentRow[]
   /** Returns all agents, in the order of their registration. */
   agents(): Iterable<AgentRow>
+  /** Returns the names of all agents, in the same order. */
+  agentNames(): readonly string[]
   channels(): readonly string[]
   /** Returns the number of the conversation's last message; undefined if the conversation does not exist. */
   lastNumber(conversation: string): number | undefined

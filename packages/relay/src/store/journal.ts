@@ -3,6 +3,8 @@
 
 import type { Entry } from '@agent-relay/sdk/protocol'
 import type { EntryOrigin, Journal, JournalEntry, RecordedAnswer, VoidEntry } from '../core/journal.ts'
+import type { Outcome } from '../core/verdict.ts'
+import { recordedDigest } from './call-digest.ts'
 import { type Database, isSqliteError, type Row, type Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 import type { EntryNumbers, EntryRange } from './visible.ts'
@@ -15,13 +17,14 @@ const voidsShown = 3
 
 const statements = {
   insert: 'INSERT INTO journal (seq, at, by, cause, rule, digest, facts, outcome) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-  answered: 'SELECT seq, rule, digest, outcome FROM journal WHERE cause = ? AND by = ?',
+  answered: `SELECT j.seq, j.rule, j.outcome, j.digest, m.body, m.kind FROM journal j LEFT JOIN messages m ON m.seq = j.seq
+    WHERE j.cause = ? AND j.by = ?`,
   read: 'SELECT seq, at, by, cause, facts FROM journal WHERE seq > ? ORDER BY seq LIMIT (? + 0)',
   replay: `SELECT j.seq, j.at, j.by, j.cause, j.facts, o.machine, o.mark FROM journal j LEFT JOIN origins o ON o.seq = j.seq
     WHERE j.seq > ? ORDER BY j.seq LIMIT (? + 0)`,
   at: 'SELECT seq, at, by, cause, facts FROM journal WHERE seq = ?',
   // An entry's body is that of its message, or stands in `bodies`: never both.
-  follow: `SELECT j.seq, j.at, j.by, j.cause, j.facts, j.rule, j.digest, j.outcome, coalesce(m.body, b.body) FROM journal j
+  follow: `SELECT j.seq, j.at, j.by, j.cause, j.facts, j.rule, j.outcome, j.digest, coalesce(m.body, b.body), m.kind FROM journal j
     LEFT JOIN messages m ON m.seq = j.seq LEFT JOIN bodies b ON b.seq = j.seq WHERE j.seq > ? ORDER BY j.seq LIMIT (? + 0)`,
   payload: 'SELECT gzip FROM payloads WHERE seq = ?',
   holding: `SELECT seq FROM journal WHERE seq > ?2 AND seq <= ?3
@@ -120,13 +123,9 @@ export class SqliteJournal implements Journal {
   recordedAnswer(by: string, cause: string): RecordedAnswer | undefined {
     const row = this.#sql.answered.get(cause, by)
     if (!row) return undefined
-    const [seq, rule, digest, outcome] = row
-    return {
-      seq: seq as number,
-      rule: rule as string,
-      digest: (digest ?? undefined) as string | undefined,
-      outcome: JSON.parse(outcome as string),
-    }
+    const [seq, rule, text, ...asked] = row
+    const outcome = JSON.parse(text as string)
+    return { seq: seq as number, rule: rule as string, digest: digestOfEntry(outcome, asked), outcome }
   }
 
   entriesAfter(since: number, limit: number): JournalEntry[] {
@@ -186,7 +185,14 @@ function entryOf([seq, at, by, cause, facts]: Row): Entry {
 }
 
 function wholeEntryOf(row: Row): JournalEntry {
-  const [rule, digest, outcome, body] = row.slice(5)
-  const whole = { ...entryOf(row), rule: rule as string, outcome: JSON.parse(outcome as string) }
-  return { ...whole, ...withoutNulls({ digest, body }) } as JournalEntry
+  const [rule, text, ...asked] = row.slice(5)
+  const outcome = JSON.parse(text as string)
+  const whole = { ...entryOf(row), rule: rule as string, outcome }
+  return { ...whole, ...withoutNulls({ digest: digestOfEntry(outcome, asked), body: asked[1] }) } as JournalEntry
+}
+
+/** Returns the digest of an entry's call, made from its message if the entry keeps none; undefined if it is unknown. `asked`: digest, body and kind. */
+export function digestOfEntry({ to }: Outcome, [digest, body, kind]: Row): string | undefined {
+  if (digest === null) return undefined
+  return recordedDigest(digest as string, { to, body: body as string, kind: kind as string })
 }

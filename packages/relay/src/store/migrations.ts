@@ -213,6 +213,7 @@ export const migrationSteps: MigrationStep[] = [
     PRIMARY KEY (asker, agent, occasion, message)) STRICT, WITHOUT ROWID;
   CREATE INDEX notices_agent ON notices (agent);
   `,
+  '-- No table changes. From here on a digest may be "=", which an earlier version would take for that of another call: see store/call-digest.ts.',
 ]
 
 /**

@@ -8,6 +8,7 @@ import { factRowOf } from '../core/facts/table.ts'
 import type { Steps } from '../core/steps.ts'
 import type { Database, Row, Statement } from './database.ts'
 import type { FinishedParts } from './finished.ts'
+import { digestOfEntry } from './journal.ts'
 import type { Queries } from './queries.ts'
 
 /** A fact that is deleted, or that stays and loses its body or payload. */
@@ -61,9 +62,10 @@ const statements = {
   notice: 'SELECT 1 FROM notices WHERE asker = ? AND agent = ? AND occasion = ? AND message = ?',
   body: 'SELECT body FROM bodies WHERE seq = ?',
   payload: 'SELECT gzip FROM payloads WHERE seq = ?',
-  stub: 'SELECT at, by, cause, rule, digest, outcome FROM journal WHERE seq = ?',
+  stub: `SELECT j.at, j.by, j.cause, j.rule, j.outcome, j.digest, m.body, m.kind FROM journal j LEFT JOIN messages m ON m.seq = j.seq
+    WHERE j.seq = ?`,
   entryGone: 'DELETE FROM journal WHERE seq = ?',
-  entryLeft: 'INSERT INTO journal (seq, at, by, cause, rule, digest, outcome, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  entryLeft: 'INSERT INTO journal (seq, at, by, cause, rule, outcome, digest, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   messageGone: 'DELETE FROM messages WHERE seq = ?',
   receiptsGone: 'DELETE FROM receipts WHERE message = ?',
   reactionsGone: 'DELETE FROM reactions WHERE message = ?',
@@ -174,7 +176,7 @@ export class Pruning {
 
   /** Deletes a slice, inside a transaction, once all of it is kept in an archive or may be lost. */
   deleteSlice({ prunedFacts, keptFacts }: PruningSlice, prune: PruneRecord): void {
-    const stubs = [...keptFacts.keys()].map((seq) => [seq, ...(this.#sql.stub.get(seq) as Row)])
+    const stubs = [...keptFacts.keys()].map((seq) => this.#stubOf(seq))
     // All entries are deleted before the first is written again, so that emptied pages become free.
     for (const seq of keptFacts.keys()) this.#sql.entryGone.run(seq)
     for (const stub of stubs) this.#sql.entryLeft.run(...stub, JSON.stringify(keptFacts.get(stub[0] as number)))
@@ -187,6 +189,13 @@ export class Pruning {
     }
     const { id, at, horizon, through, file = null, bytes, messages, events } = prune
     this.#sql.keep.run(id, at, horizon, through, file, bytes, messages, events)
+  }
+
+  /** Reads what stays of an entry, except for its facts. The digest of its call is made now, if it would be made from a message that goes. */
+  #stubOf(seq: number): Row {
+    const [at, by, cause, rule, outcome, ...asked] = this.#sql.stub.get(seq) as Row
+    const digest = digestOfEntry(JSON.parse(outcome as string), asked) ?? null
+    return [seq, at, by, cause, rule, outcome, digest] as Row
   }
 
   #messageGone(seq: number): void {

@@ -45,6 +45,8 @@ export class TablesMirror {
   readonly #namesAlike = new Map<string, readonly string[]>()
   readonly #conversations = new Map<string, KnownConversation>()
   readonly #conversationsByKey = new Map<number, KnownConversation>()
+  /** The names of all agents that are not retired; unset until somebody asks. Walking through ten thousand agents takes some milliseconds. */
+  #names: readonly string[] | undefined
   /** The names of all channels; unset until somebody asks. Reading a thousand of them from the database takes a millisecond. */
   #channels: readonly string[] | undefined
   readonly #sql: Record<keyof typeof statements, Statement>
@@ -63,6 +65,7 @@ export class TablesMirror {
 
   reload(): void {
     for (const map of [this.agents, this.agentsByKey, this.homes, this.#handles, this.#namesAlike]) map.clear()
+    this.#names = undefined
     this.#forgetConversations()
     for (const [agent, machine, epoch] of this.#sql.homes.all())
       this.homes.set(agent as string, { machine: machine as string, epoch: epoch as number })
@@ -88,11 +91,13 @@ export class TablesMirror {
   undoChanges(): void {
     for (const conversation of this.#changed) this.dropConversation(conversation)
     while (this.#undo.length > 0) this.#undo.pop()?.()
+    this.#names = undefined
     this.keepChanges()
   }
 
   putAgent(agent: KnownAgent): void {
     const former = this.agents.get(agent.name)
+    if (former?.isRetired !== agent.isRetired || !former) this.#names = undefined
     if (former?.handle !== undefined) this.#set(this.#handles, handleKey(former.handle), undefined)
     if (agent.handle !== undefined) this.#set(this.#handles, handleKey(agent.handle), agent)
     if (!former) this.#set(this.#namesAlike, handleKey(agent.name), [...this.#alike(agent.name), agent.name])
@@ -102,6 +107,7 @@ export class TablesMirror {
 
   /** Gives an agent another name, which nobody can ask for; the agent's former name becomes free. */
   renameAgent(agent: KnownAgent, name: string): void {
+    this.#names = undefined
     this.#set(this.agents, agent.name, undefined)
     const others = this.#alike(agent.name).filter((other) => other !== agent.name)
     this.#set(this.#namesAlike, handleKey(agent.name), others.length > 0 ? others : undefined)
@@ -122,6 +128,11 @@ export class TablesMirror {
       this.#undo.push(() => put(map, key, former))
     }
     put(map, key, value)
+  }
+
+  agentNames(): readonly string[] {
+    this.#names ??= Object.freeze([...this.agentsByKey.values()].flatMap((each) => (each.isRetired ? [] : [each.name])))
+    return this.#names
   }
 
   agentsNamedLike(text: string): KnownAgent[] {

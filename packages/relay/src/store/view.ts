@@ -134,6 +134,10 @@ export class SqliteView implements View {
     for (const agent of this.#tables.agentsByKey.values()) if (!agent.isRetired) yield agent
   }
 
+  agentNames(): readonly string[] {
+    return this.#tables.agentNames()
+  }
+
   channels(): readonly string[] {
     return this.#tables.channels()
   }

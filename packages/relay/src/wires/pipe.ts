@@ -18,6 +18,7 @@ import type { RefusalLike } from '@agent-relay/sdk/wire'
 import { z } from 'zod'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { RefusalError, toRefusal } from '../core/refusal-error.ts'
+import { JoinedWrites } from './joined-writes.ts'
 import { defaultToolset, loadMcp, type McpOrigin, openMcpSession } from './mcp-session.ts'
 
 /** The HELLO of a stdio pipe. The id in `pipe` stays the same when the pipe connects again after a restart of the daemon. */
@@ -69,9 +70,9 @@ export async function servePipe(
   early: Uint8Array,
   { key, token, ...origin }: PipeOrigin = { door: 'owner' },
 ): Promise<PipeHandle> {
-  const say = (type: 'WELCOME' | 'ERROR', content: unknown) => {
-    socket.write(encodeFrame({ v: 1, type, id: 'pipe', ts: Date.now(), payload: content }))
-  }
+  const writes = new JoinedWrites(socket)
+  const say = (type: 'WELCOME' | 'ERROR', payload: unknown) =>
+    writes.write(encodeFrame({ v: 1, type, id: 'pipe', ts: Date.now(), payload }))
   try {
     const { LineTransport, createServer, toolsOf } = await loadMcp()
     const hello = {
@@ -86,7 +87,7 @@ export async function servePipe(
     const { client, link, options, turn } = await openMcpSession(dispatch, naming, sessionHello(hello), (agent) =>
       say('WELCOME', agent),
     )
-    const transport = new LineTransport(portOf(socket))
+    const transport = new LineTransport(portOf(socket, writes))
     const server = createServer(client, {
       ...options,
       tools,
@@ -105,7 +106,7 @@ export async function servePipe(
     void link.closed.then(({ refusal: why }) => {
       if (why === undefined) return
       say('ERROR', why)
-      socket.end()
+      writes.end()
     })
     await server.connect(transport)
     if (early.length > 0) transport.receive(early)
@@ -114,11 +115,11 @@ export async function servePipe(
       get pending() {
         return link.pending
       },
-      close: () => socket.end(),
+      close: () => writes.end(),
     }
   } catch (error) {
     say('ERROR', reasonOf(error))
-    socket.end()
+    writes.end()
     return { pending: 0, close: () => socket.destroy() }
   }
 }
@@ -142,13 +143,13 @@ function toolsetsFor(dispatch: Dispatch, { door }: McpOrigin, hello: z.infer<typ
   return isAtWork ? `${tools ?? 'relay'},agents` : (tools ?? defaultToolset(dispatch))
 }
 
-function portOf(socket: Socket): LineWriter {
+function portOf(socket: Socket, writes: JoinedWrites): LineWriter {
   return {
     write: (line, flushed) => {
-      if (socket.writableLength > unreadAnswerBytesMax) socket.destroy()
-      socket.write(line, flushed)
+      if (writes.waitingLength > unreadAnswerBytesMax) socket.destroy()
+      writes.write(line, flushed)
     },
-    end: () => socket.end(),
+    end: () => writes.end(),
   }
 }
 

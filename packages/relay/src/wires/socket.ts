@@ -8,6 +8,7 @@ import type { Dispatch } from '../broker/dispatch.ts'
 import { toRefusal } from '../core/refusal-error.ts'
 import { Connection, type ConnectionHandler, type LineCarrier } from './connection.ts'
 import { FirstLine, pipeHello } from './first-line.ts'
+import { JoinedWrites } from './joined-writes.ts'
 import { refusePipe, servePipe } from './pipe.ts'
 import { farewellMs } from './port-connections.ts'
 
@@ -195,25 +196,22 @@ class SocketCarrier implements LineCarrier {
   readonly #onStalled: () => void
   #stall: NodeJS.Timeout | undefined
   #isEnding = false
+  readonly #writes: JoinedWrites
 
   constructor(socket: Socket, onStalled: () => void) {
     this.#socket = socket
+    this.#writes = new JoinedWrites(socket)
     this.#onStalled = onStalled
   }
 
   write(line: string, flushed?: () => void): void {
     if (this.#isEnding || this.#socket.destroyed) return
-    // The answers of one commit leave together, in one write.
-    if (this.#socket.writableCorked === 0) {
-      this.#socket.cork()
-      process.nextTick(() => this.#socket.uncork())
-    }
-    this.#socket.write(line, flushed && ((error) => error || flushed()))
+    this.#writes.write(line, flushed && ((error) => error || flushed()))
     if (!this.isReady()) this.#stall ??= setTimeout(this.#onStalled, limits.stalledMs)
   }
 
   isReady(): boolean {
-    return this.#socket.writableLength < limits.waitingBytesMax
+    return this.#writes.waitingLength < limits.waitingBytesMax
   }
 
   drained(): void {
@@ -223,7 +221,7 @@ class SocketCarrier implements LineCarrier {
 
   end(): void {
     this.#isEnding = true
-    this.#socket.end()
+    this.#writes.end()
     this.#socket.resume()
     const farewell = setTimeout(() => this.#socket.destroy(), localFarewellMs)
     farewell.unref()

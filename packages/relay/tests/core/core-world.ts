@@ -1,11 +1,17 @@
 // The rules on a real store, one command at a time: for table-driven tests of rules, without the broker. No tests.
 
 import { type Fact, makeIds, type Refusal } from '@agent-relay/sdk/protocol'
+import type { CallDigest } from '../../src/broker/engine.ts'
 import { type RuleInput, type RuleName, ruleOf } from '../../src/core/decide.ts'
 import type { Outcome } from '../../src/core/verdict.ts'
 import { Store } from '../../src/store/store.ts'
 
 export type Decided = { facts: Fact[]; outcome: Outcome } | { refusal: Refusal }
+
+interface GivenCall {
+  cause: string
+  digest: CallDigest
+}
 
 export class CoreWorld {
   readonly store = new Store(':memory:')
@@ -21,8 +27,8 @@ export class CoreWorld {
     this.give('workspace.begin', 'agent-relay', { id: 'w', keyHash: 'k' })
   }
 
-  /** Decides and, unless it is refused, writes. */
-  give<R extends RuleName>(rule: R, by: string, input: RuleInput<R>, session?: string): Decided {
+  /** Decides and, unless it is refused, writes: as the call `call`, if it is somebody's. */
+  give<R extends RuleName>(rule: R, by: string, input: RuleInput<R>, session?: string, call?: GivenCall): Decided {
     const mint = this.#ids(rule === 'message.send' ? 'm' : 'a')
     const world = {
       machine: this.machine,
@@ -33,8 +39,8 @@ export class CoreWorld {
       const verdict = ruleOf(rule)(this.store.view, { input, by, at: this.at, mint, session, world })
       if ('refusal' in verdict) return verdict
       const { facts, outcome, body, payload } = verdict
-      const [at, cause] = [this.at, this.#ids('c')]
-      if (facts.length > 0) this.store.append({ at, by, cause, facts, rule, outcome, body, payload })
+      const [at, cause, digest] = [this.at, call?.cause ?? this.#ids('c'), call?.digest(verdict)]
+      if (facts.length > 0) this.store.append({ at, by, cause, facts, rule, digest, outcome, body, payload })
       return { facts, outcome }
     })
   }

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { runAllSteps } from '../../src/core/steps.ts'
+import { digestToStore, inputDigest, type Stored } from '../../src/store/call-digest.ts'
 import type { FinishedParts } from '../../src/store/finished.ts'
 import { derivedTables } from '../../src/store/migrations.ts'
 import type { PrunedFact } from '../../src/store/pruning.ts'
@@ -220,4 +221,18 @@ test('the clock that was ahead once does not keep everything', () => {
   world.send('ada', 'bob')
   prune(world)
   expect(texts(world, '@ada,bob')).toEqual([4])
+})
+
+test('the id of a message that went still tells another call from the same', () => {
+  const world = new CoreWorld().cast('ada', 'bob')
+  const { store } = world
+  const input = { to: 'bob', body: 'plain' }
+  const call = { cause: 'c1', digest: (stored?: Stored) => digestToStore('message.send', input, stored as Stored) }
+  world.give('message.send', 'ada', input, undefined, call)
+  readAll(world, 'bob')
+  world.send('ada', 'bob')
+  world.at += 2 * day
+  prune(world)
+  expect(texts(world, '@ada,bob')).toEqual([2])
+  expect(store.journal.recordedAnswer('ada', 'c1')?.digest).toBe(inputDigest('message.send', input))
 })

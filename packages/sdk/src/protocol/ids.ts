@@ -32,8 +32,18 @@ function draw(digits: Uint8Array, random: (bytes: Uint8Array) => void): void {
   for (let i = 0; i < randomChars; i++) digits[i] = (digits[i] as number) & 31
 }
 
+/** Random bytes for the next ids, each used once: one call for 64 ids takes hardly longer than a call for one. */
+const drawn = new Uint8Array(64 * randomChars)
+let used = drawn.length
+
 function fillRandom(bytes: Uint8Array): void {
-  globalThis.crypto.getRandomValues(bytes as Uint8Array<ArrayBuffer>)
+  if (used + bytes.length > drawn.length) {
+    globalThis.crypto.getRandomValues(drawn)
+    used = 0
+  }
+  bytes.set(drawn.subarray(used, used + bytes.length))
+  drawn.fill(0, used, used + bytes.length)
+  used += bytes.length
 }
 
 function increment(digits: Uint8Array): void {

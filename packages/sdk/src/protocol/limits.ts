@@ -9,6 +9,7 @@ const MiB = 1024 * KiB
 export const limits = {
   /** The body of one message, in UTF-8 bytes. Larger work products belong in files. */
   bodyBytesMax: 256 * KiB,
+  addressCharsMax: 140,
   /** One line that a client sends. The largest line contains a run's payload of 8 MiB, with room for escaping. */
   lineBytesMax: pipeLimits.lineBytesMax,
   /** One request without a payload: over HTTP, or as the first line of a connection on the owner's socket. */

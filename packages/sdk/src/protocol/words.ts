@@ -36,7 +36,7 @@ export const AgentRole = z.enum(['lead'])
 
 /** An address is an agent, `#channel`, `*`, or one of these after `workspace:`; `workspace:lead`, `workspace:*` and `*:*` have meanings of their own. */
 const addressRule = 'an address is the name of an agent, "#channel", or "*" for everybody'
-export const Address = z.string().min(1, addressRule).max(140, addressRule)
+export const Address = z.string().min(1, addressRule).max(limits.addressCharsMax, addressRule)
 export const Body = plainText
   .min(1, 'a message needs a body')
   .refine((text) => isWithinBytes(text, limits.bodyBytesMax), {

@@ -1,6 +1,13 @@
 // Sends a message, with everything around the rule: other workspaces, recipients who are away, and waiting for the reply.
 
-import { limits, type Message, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
+import {
+  limits,
+  type Message,
+  type NotReached,
+  type OutputOf,
+  type ParsedInputOf,
+  type Unreachable,
+} from '@agent-relay/sdk/protocol'
 import { addressOfReply } from '../../core/messages.ts'
 import { RefusalError, toRefusal } from '../../core/refusal-error.ts'
 import type { MessageHead } from '../../core/view.ts'
@@ -134,10 +141,9 @@ async function storeMessage(
     const output = await sendToWorkspaces(workspace, neighbours, asking, input)
     return { output, awaited: { ...awaited, id: output.id, thread } }
   }
-  const { wait: _, ...message } = input
   const reply = await workspace.engine.submit({
     rule: 'message.send',
-    input: session.standing.kind === 'model' ? { ...message, pairPerMinuteMax } : message,
+    input: session.standing.kind === 'model' ? { ...input, pairPerMinuteMax } : input,
     by,
     ...causeOf(asking),
     session: session.id,
@@ -156,13 +162,13 @@ function absentRecipients(
   to: string | string[],
 ): Pick<Output, 'away' | 'unreachable' | 'notReached'> {
   const names = typeof to === 'string' ? (to.startsWith('#') || to === '*' ? [] : [to]) : to
-  const lost = names.flatMap((name) => {
+  const [away, lost, shut]: [string[], Unreachable[], NotReached[]] = [[], [], []]
+  for (const name of names) {
     const place = unreachableMachineOf(workspace, name)
-    return place ? [describeUnreachable(name, place)] : []
-  })
-  const isLost = (name: string) => lost.some((each) => each.name === name)
-  const away = names.filter((name) => !isConnected(workspace, name) && !isLost(name))
-  const shut = names.flatMap((name) => findNotReached(workspace, name))
+    if (place) lost.push(describeUnreachable(name, place))
+    else if (!isConnected(workspace, name)) away.push(name)
+    shut.push(...findNotReached(workspace, name))
+  }
   return { away, ...(lost.length > 0 && { unreachable: lost }), ...(shut.length > 0 && { notReached: shut }) }
 }
 

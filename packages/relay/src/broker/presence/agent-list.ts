@@ -72,7 +72,7 @@ function* agentsOf(
     status === 'active' || (status === 'idle' ? includeIdle : includeOffline || (status === 'unreachable' && wasThere))
   if (wanted !== undefined && !store.view.agent(wanted) && !sessions.provisional(wanted))
     throw new RefusalError(refuseUnknownAgent(store.view, wanted).refusal)
-  const known = () => [...store.view.agents()].map((agent) => agent.name).concat(...sessions.provisionalNames())
+  const known = () => [...store.view.agentNames(), ...sessions.provisionalNames()]
   const names: string[] = []
   for (const name of wanted === undefined ? known() : [wanted]) {
     yield

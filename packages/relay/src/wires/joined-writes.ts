@@ -1,0 +1,44 @@
+// Joins the lines that one turn of the event loop writes to a socket into one write: the answers of one commit leave together.
+
+import type { Socket } from 'node:net'
+
+type Flushed = (error?: Error | null) => void
+
+export class JoinedWrites {
+  readonly #socket: Socket
+  #lines = ''
+  /** What to call once these lines have left, or are lost. */
+  #flushed: Flushed[] = []
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+  }
+
+  /** How much waits for the client to read it, in characters. */
+  get waitingLength(): number {
+    return this.#socket.writableLength + this.#lines.length
+  }
+
+  /** Writes a line at the end of this turn, which is when all promises that were settled in it have been answered: a lone line hardly waits. */
+  write(line: string, flushed?: Flushed): void {
+    if (this.#lines === '') process.nextTick(() => this.#flush())
+    this.#lines += line
+    if (flushed) this.#flushed.push(flushed)
+  }
+
+  /** Ends the socket after everything that was written. */
+  end(): void {
+    this.#flush()
+    this.#socket.end()
+  }
+
+  #flush(): void {
+    if (this.#lines === '') return
+    const [lines, flushed] = [this.#lines, this.#flushed]
+    this.#lines = ''
+    this.#flushed = []
+    this.#socket.write(lines, (error) => {
+      for (const each of flushed) each(error)
+    })
+  }
+}
