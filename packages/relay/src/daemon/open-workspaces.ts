@@ -16,6 +16,7 @@ import {
   shutDownWorkspace,
   userNamesOf,
 } from './open-workspace.ts'
+import { isWorthRepacking } from './repacking.ts'
 import { ClosedDatabases, defaultRestLimits, type RestLimits } from './resting.ts'
 import { WorkspacePins } from './workspace-pins.ts'
 import { WorkspaceSockets } from './workspace-sockets.ts'
@@ -28,6 +29,10 @@ export interface OpenWorkspacesOptions {
   build(name: string): Promise<BuiltWorkspace>
   /** Looks at a workspace that is about to be put to rest. */
   lastGlance(workspace: Workspace): LastGlance
+  /**
+   * Called when a workspace was put to rest whose file should be written anew, unless somebody opens it: `isAtRest` tells whether nobody has since.
+   */
+  repack(name: string, isAtRest: () => boolean): void
   /** Forgets the workspace: all its files are deleted. */
   forget(name: string): void
   onTrouble(error: Error): void
@@ -296,6 +301,7 @@ export class OpenWorkspaces {
     const served = this.#served.get(workspace.name)
     if (!served || hashes.length > this.#limits.tokensMax) return
     const lastGlance = this.#options.lastGlance(workspace)
+    const isRepacking = isWorthRepacking(workspace.store.freePages)
     Object.assign(served, { hashes: new Set(hashes), restsSince: performance.now(), lastGlance })
     this.#uses.delete(workspace.name)
     this.#opening.delete(workspace.name)
@@ -304,6 +310,9 @@ export class OpenWorkspaces {
       this.#options.onTrouble,
     )
     workspace.close()
+    const { name } = workspace
+    const isAtRest = () => this.#served.get(name) === served && !this.#opening.has(name) && !this.#isStopping
+    if (isRepacking) this.#options.repack(name, isAtRest)
   }
 
   async #trackClosing(name: string, work: Promise<unknown>): Promise<void> {

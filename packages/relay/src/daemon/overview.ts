@@ -34,7 +34,8 @@ function needsIn(workspace: Workspace, person: string): Promise<number> {
 export function lastGlanceAt(workspace: Workspace, person: string): LastGlance {
   const { lastSeq: seq } = workspace.store.journal
   try {
-    return { seq, needs: runAllSteps(countNeeds(workspace, person)) }
+    const { keepMs } = workspace.store.view.policy()
+    return { seq, needs: runAllSteps(countNeeds(workspace, person)), keepMs }
   } catch {
     return { seq, needs: 0 }
   }

@@ -43,11 +43,8 @@ export interface PruneRecord {
   events: number
 }
 
-/**
- * The size of a slice, which takes about 10 ms, most of it for the rows of messages. `scanned`: entries looked at, also those that stay or were emptied
- * before.
- */
-const [goneMax, charsMax, scanned] = [96, 128 * 1024, 1_000]
+/** Limits of a slice besides its number of facts. `scanned`: entries looked at, also those that stay or were emptied before. */
+const [charsMax, scanned] = [128 * 1024, 1_000]
 const [entriesPerStep, concernsPerStep] = [16, 500]
 
 const statements = {
@@ -100,8 +97,8 @@ export class Pruning {
     return Number(this.#sql.through.get()?.[0] ?? 0)
   }
 
-  /** Finds the next slice after an entry. */
-  *nextSlice(after: number, finished: FinishedParts): Steps<PruningSlice> {
+  /** Finds the next slice after an entry, of about so many facts. */
+  *nextSlice(after: number, finished: FinishedParts, goneMax: number): Steps<PruningSlice> {
     this.#finished = finished
     const slice: PruningSlice = { throughSeq: after, prunedFacts: [], chars: 0, keptFacts: new Map() }
     const end = Math.min(finished.throughSeq, after + scanned)
@@ -185,6 +182,7 @@ export class Pruning {
       if (fact.type === 'action.invoked') this.#sql.callGone.run(fact.id)
       if (fact.type === 'approval.opened') this.#sql.approvalGone.run(fact.id)
     }
+    this.#queries.uncount(prunedFacts.flatMap(({ message }) => message?.seq ?? []))
     const { id, at, horizon, through, file = null, bytes, messages, events } = prune
     this.#sql.keep.run(id, at, horizon, through, file, bytes, messages, events)
   }

@@ -6,6 +6,7 @@ import type { Refusal } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
 import { damagedFileRefusal } from './damage.ts'
 import { Database } from './database.ts'
+import { makeShrinkable } from './free-pages.ts'
 import { busyTimeoutMs, checkSoundness } from './soundness.ts'
 
 /** SQLite's default for the pages of a log: the next commit copies a longer log into the database. */
@@ -25,6 +26,7 @@ export function copyDatabase(from: string, to: string): void {
     try {
       database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
       database.exec('PRAGMA synchronous = OFF')
+      database.exec(makeShrinkable)
       database.prepare('VACUUM INTO ?').run(to)
       // `putLogAway` writes to the database itself, so its writes are synced again.
       database.exec('PRAGMA synchronous = FULL')

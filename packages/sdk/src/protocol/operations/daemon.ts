@@ -57,7 +57,9 @@ export const daemonOperations = {
     who: 'holder',
     network: 'key',
     summary: 'Change the policy; a part that is left out stays as it is.',
-    input: Policy.partial(),
+    input: Policy.partial().extend({
+      keepMs: z.union([z.literal('forever'), Policy.shape.keepMs.unwrap()]).optional(),
+    }),
     output: Policy,
   },
   'workspace.open': {
@@ -191,6 +193,11 @@ export const daemonOperations = {
         .describe('Where older messages stay: from which one on, and who has not read that one or owes an answer.'),
       before: FileBytes.optional(),
       after: FileBytes.optional(),
+      stuck: z
+        .number()
+        .optional()
+        .describe('Unused bytes of an older database file, which it gives back when nobody uses the workspace.'),
+      ended: z.boolean().optional().describe('Whether the caller has ended it before all was done. What went is gone.'),
     }),
   },
   'workspace.place': {
