@@ -166,7 +166,8 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   'workspace.set-policy': async (context, asking, input) => {
     const { agentProcesses: agents } = context.daemon
     const { name, isShared } = context.workspace
-    if (isShared && typeof input.keepMs === 'number') throw new RefusalError('workspace.prune-shared', { workspace: name })
+    if (isShared && typeof input.keepMs === 'number')
+      throw new RefusalError('workspace.prune-shared', { workspace: name })
     if (input.approve) await assertPerson(identifyCaller(asking.session, agents), agents, { isStrict: true })
     return ruleHandler('workspace.set-policy')(context, asking, input)
   },

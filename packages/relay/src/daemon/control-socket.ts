@@ -8,7 +8,11 @@ import type { ProcessClaim } from '../broker/sessions/person.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 
 export type OwnerControls = {
-  [O in OwnerCallName]: (input: ParsedInputOf<O>, asker: ProcessClaim, abandoned: AbortSignal) => Promise<OutputOf<O>> | OutputOf<O>
+  [O in OwnerCallName]: (
+    input: ParsedInputOf<O>,
+    asker: ProcessClaim,
+    abandoned: AbortSignal,
+  ) => Promise<OutputOf<O>> | OutputOf<O>
 }
 
 export class ControlSocket {

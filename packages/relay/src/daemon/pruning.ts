@@ -7,6 +7,7 @@ import { ReadTimeBudget } from '../broker/long-reads.ts'
 import type { Workspace } from '../broker/workspace.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Steps } from '../core/steps.ts'
+import { checkpointInThread } from '../store/checkpointing.ts'
 import type { FinishedParts, HeldConversation } from '../store/finished.ts'
 import type { PruneRecord, PruningSlice } from '../store/pruning.ts'
 import { ArchiveFile } from './archive.ts'
@@ -138,11 +139,18 @@ class PruneWork {
     const finished = await this.#inSteps(store.finished.find(looked, store.journal.lastSeq))
     this.#held = finished.held
     this.#prune.through = finished.throughSeq
-    await this.#takeOutAll(finished)
-    if (this.#wish.dryRun) return
-    this.progress = { ...this.progress, doing: 'giving space back' }
-    if (this.#prune.events > 0) await this.#forgetConcerns()
-    await this.#giveSpaceBack(finished.throughSeq)
+    if (this.#wish.dryRun) return this.#takeOutAll(finished)
+    const endCheckpoints = checkpointInThread(store.database.path)
+    try {
+      await this.#takeOutAll(finished)
+      this.progress = { ...this.progress, doing: 'giving space back' }
+      if (this.#prune.events > 0) await this.#forgetConcerns()
+      await this.#giveSpaceBack(finished.throughSeq)
+    } finally {
+      await endCheckpoints()
+    }
+    this.#mayGoOn()
+    store.cutFiles()
   }
 
   async #takeOutAll(finished: FinishedParts): Promise<void> {
@@ -194,8 +202,6 @@ class PruneWork {
       while (!(await this.#politely(() => parts.next())).done);
     }
     while (await this.#commit(() => store.releasePages(enoughSoon())));
-    this.#mayGoOn()
-    store.cutFiles()
   }
 
   #commit<T>(work: () => T extends Promise<unknown> ? never : T): Promise<T> {

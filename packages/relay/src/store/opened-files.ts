@@ -51,7 +51,8 @@ export class OpenedFiles {
       const found = statSync(path, { throwIfNoEntry: false })
       if (!found) return changed(path, 'was removed or moved away')
       if (found.ino !== ino || found.dev !== dev) return changed(path, 'has another file in its place')
-      if (found.size < Math.min(size, shortest)) return changed(path, `was cut from ${size} to ${found.size} bytes`, true)
+      if (found.size < Math.min(size, shortest))
+        return changed(path, `was cut from ${size} to ${found.size} bytes`, true)
       if (known.isSolid && !isSolid(found)) {
         if (!this.#isWhole(path)) return changed(path, 'was cut, and what was written after that leaves a hole', true)
         known.isSolid = false

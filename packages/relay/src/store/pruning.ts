@@ -2,7 +2,7 @@
 // id and the answer, so that the command is still answered once; the entry loses the facts that change nothing any more. The facts that are left make the
 // same rows again. finished.ts and the rows in core/facts say what is over; daemon/archive.ts stores what was deleted.
 
-import type { Entry, Fact, Message } from '@agent-relay/sdk/protocol'
+import { type Entry, type Fact, type Message, timeOfId } from '@agent-relay/sdk/protocol'
 import type { PruneLookups } from '../core/facts/row.ts'
 import { factRowOf } from '../core/facts/table.ts'
 import type { Steps } from '../core/steps.ts'
@@ -90,6 +90,12 @@ export class Pruning {
   /** Returns all prunings of this workspace, oldest first. */
   pruneRecords(): PruneRecord[] {
     return this.#sql.prunes.all().map(pruneOf)
+  }
+
+  /** The archive's file that has a message, if it was ever pruned: that of the first pruning for which the message was old. */
+  archiveOf(message: string): string | undefined {
+    const at = timeOfId(message) ?? Number.POSITIVE_INFINITY
+    return this.pruneRecords().find(({ horizon }) => at <= horizon)?.file
   }
 
   /** The number of the last entry that may have lost facts; 0 if none has. */

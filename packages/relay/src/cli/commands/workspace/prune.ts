@@ -108,7 +108,8 @@ async function printPruned(
   const { workspace, path, messages, events, archive, held, before, after, stuck, ended } = pruned
   const what = `${countedText(messages, 'message')} with what became of them, ${countedText(events, 'event')} in all`
   for (const each of held) print.say(staysText(each))
-  if (ended) print.say(options.dryRun ? 'Ended before all was looked at.' : 'Ended before all was done. The next prune goes on.')
+  if (ended)
+    print.say(options.dryRun ? 'Ended before all was looked at.' : 'Ended before all was done. The next prune goes on.')
   if (options.dryRun && events > 0) return void (await print.line(`Would go: ${what}. Nothing was changed.`))
   if (events === 0) await print.line(`Nothing in workspace ${workspace} ${ended ? 'went' : 'is that old and over'}.`)
   else if (archive) {
