@@ -30,7 +30,7 @@ export interface OpenWorkspacesOptions {
   /** Looks at a workspace that is about to be put to rest. */
   lastGlance(workspace: Workspace): LastGlance
   /**
-   * Called when a workspace was put to rest whose file should be written anew, unless somebody opens it: `isAtRest` tells whether nobody has since.
+   * Called when a workspace was put to rest whose file should be rewritten, unless somebody opens it: `isAtRest` tells whether nobody has since.
    */
   repack(name: string, isAtRest: () => boolean): void
   /** Forgets the workspace: all its files are deleted. */

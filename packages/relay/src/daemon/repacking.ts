@@ -1,4 +1,4 @@
-// Writes the database file of a workspace at rest anew, once: a file that an older version has made cannot give unused space back, the new one can. The
+// Rewrites the database file of a workspace at rest, once: a file that an older version has made cannot give unused space back, the new one can. The
 // copy is made in a thread, and takes the file's place only if nobody has opened the workspace meanwhile.
 
 import { renameSync, rmSync, statSync } from 'node:fs'
@@ -10,16 +10,16 @@ import { freeClosedFiles } from '../store/database.ts'
 import type { FreePages } from '../store/free-pages.ts'
 import { copyInThread } from '../store/snapshot.ts'
 
-/** Unused space that is worth writing the whole file anew: so many bytes, and such a part of the file. */
+/** Unused space that is worth rewriting the whole file: so many bytes, and such a part of the file. */
 const [stuckMin, partMin] = [1024 * 1024, 0.25]
 /** How often, and with which pause, it is looked whether the connections of the closed workspace have ended, which takes their log away. */
-const [tries, tryMs] = [10, 200]
+const [tries, tryMs] = [5, 200]
 
 export function isWorthRepacking(pages: FreePages): boolean {
   return !pages.canShrink && pages.bytes >= Math.max(stuckMin, partMin * pages.fileBytes)
 }
 
-/** Writes a database anew. `isAtRest`: whether nobody has opened the workspace since; nobody waits for this work. Returns whether the new file is in place. */
+/** Rewrites a database. `isAtRest`: whether nobody has opened the workspace since; nobody waits for this work. Returns whether the new file is in place. */
 export async function repackDatabase(path: string, isAtRest: () => boolean): Promise<boolean> {
   const copy = repackedPath(path)
   try {

@@ -1,5 +1,5 @@
 // The unused pages of a database file, and how they are given back to the disk a few at a time. SQLite does that only in a file that was made for it;
-// an older file has to be written anew once (daemon/repacking.ts).
+// an older file has to be rewritten once (daemon/repacking.ts).
 
 import type { Database, Statement } from './database.ts'
 
