@@ -230,6 +230,7 @@ function* workspaceStatus(
 ): Steps<OutputOf<'workspace.status'>> {
   const { store, sessions, outbox, name, id } = workspace
   const messages = yield* store.queries.messageCount(store.journal.lastSeq)
+  const { keepMs } = store.view.policy()
   return {
     workspace: name,
     workspaceId: id,
@@ -241,6 +242,7 @@ function* workspaceStatus(
     agents: store.queries.agentCount(),
     sessions: sessions.size,
     messages,
+    ...(keepMs === undefined ? {} : { keepMs }),
     ...(outbox.count > 0 ? { queued: outbox.count } : {}),
     seq: store.journal.lastSeq,
     lagMs: daemon.lag(),

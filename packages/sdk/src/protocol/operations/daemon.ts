@@ -23,6 +23,7 @@ const WorkspaceStatus = z.object({
   /** The delay of the daemon's event loop in ms, over the last minute. */
   lagMs: z.object({ p50: z.number(), p99: z.number(), max: z.number() }),
   residentMb: z.number(),
+  keepMs: z.number().optional().describe('How long the policy keeps what is over; unset: for ever.'),
   /** The number of messages that wait on this machine until the shared workspace can be reached. */
   queued: z.number().optional(),
 })

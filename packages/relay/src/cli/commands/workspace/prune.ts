@@ -56,11 +56,13 @@ async function run(context: CommandContext<PruneOptions>): Promise<void> {
     const pruned = await pruneUntilEnded(link, asked, print)
     if (print.isJson) await print.json(pruned)
     else await printPruned(print, pruned, options, env.HOME)
-    if (pruned.ended) process.exitCode = 130
+    if (pruned.ended) throw new CommandError(endedText, 130, { isPrintedAsJson: print.isJson })
   } finally {
     await link.close()
   }
 }
+
+const endedText = 'Ended before all was done. What went stays gone, and the next prune goes on.'
 
 /** Prunes. Ctrl-C ends it in the daemon too, and the answer says what was done until then. */
 async function pruneUntilEnded(link: Link, asked: InputOf<'workspace.prune'>, print: Printer): Promise<Pruned> {
@@ -108,8 +110,6 @@ async function printPruned(
   const { workspace, path, messages, events, archive, held, before, after, stuck, ended } = pruned
   const what = `${countedText(messages, 'message')} with what became of them, ${countedText(events, 'event')} in all`
   for (const each of held) print.say(staysText(each))
-  if (ended)
-    print.say(options.dryRun ? 'Ended before all was looked at.' : 'Ended before all was done. The next prune goes on.')
   if (options.dryRun && events > 0) return void (await print.line(`Would go: ${what}. Nothing was changed.`))
   if (events === 0) await print.line(`Nothing in workspace ${workspace} ${ended ? 'went' : 'is that old and over'}.`)
   else if (archive) {
