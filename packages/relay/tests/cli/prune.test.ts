@@ -117,10 +117,10 @@ test('what was pruned is read by the same commands, also where its writing was c
 test('the refusal of a message that was pruned says which file has it, and what reads the file', async () => {
   const [file = ''] = archives()
   const [{ message } = {}] = eventsOf(archived(file)).filter((event) => event.message)
-  const { code, stderr } = await world.run(['reply', message?.id as string, 'late', '--as', 'Bob'])
-  expect([code, stderr]).toEqual([69, expect.stringContaining(`archive/${file}`)])
+  const { code, stderr } = await world.run(['send', 'Ann', 'late', '--reply-to', message?.id as string, '--as', 'Bob'])
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`archive/${file}`)])
   expect(stderr).toContain('search WORDS --archive')
-  const other = await world.run(['reply', 'm_nothing', 'late', '--as', 'Bob'])
+  const other = await world.run(['send', 'Ann', 'late', '--reply-to', 'm_nothing', '--as', 'Bob'])
   expect(other.stderr).not.toContain('archive')
 })
 

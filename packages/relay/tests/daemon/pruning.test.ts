@@ -11,6 +11,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { until } from '../../../../test/until.ts'
 import { Daemon, type DaemonOptions } from '../../src/daemon/daemon.ts'
 import { systemClock } from '../../src/machine/clock.ts'
+import { Database } from '../../src/store/database.ts'
 
 const dayMs = 86_400_000
 
@@ -160,3 +161,29 @@ it('gives space back: the file is not longer than 1.2 times a copy', async () =>
   expect(all(after)).toBeLessThan(all(before) / 2)
   expect(after?.database).toBeLessThanOrEqual(1.2 * statSync(copy).size)
 })
+
+it('an older file keeps its length, says so, and is rewritten when nobody uses its workspace', async () => {
+  await start()
+  await talk(1_000)
+  await daemon.stop()
+  const path = join(dir, 'projects', 'app', 'relay.db')
+  makeOlder(path)
+  await start({ restLimits: { idleMs: 40, closedMax: 1 } })
+  const link = await control()
+  const { stuck = 0 } = await link.call('workspace.prune', { workspace: 'app', olderMs: 0, delete: true }, 'prune')
+  expect(stuck).toBeGreaterThan(1024 * 1024)
+  const before = statSync(path)
+  await until(() => statSync(path).ino !== before.ino)
+  expect(statSync(path).size).toBeLessThan(before.size - stuck / 2)
+  expect(await count()).toBe(1)
+  expect(readdirSync(join(path, '..')).filter((name) => name.includes('repacked'))).toEqual([])
+})
+
+/** Makes the file one of a version whose files could not shrink, with much that is unused. */
+function makeOlder(path: string): void {
+  const database = new Database(path)
+  database.exec('PRAGMA auto_vacuum = NONE; VACUUM; CREATE TABLE much (text TEXT)')
+  database.exec('INSERT INTO much SELECT hex(randomblob(1000)) FROM (SELECT 1 FROM journal LIMIT 1000)')
+  database.exec('DROP TABLE much')
+  database.close()
+}
