@@ -148,9 +148,9 @@ class PruneWork {
       await this.#giveSpaceBack(finished.throughSeq)
     } finally {
       await endCheckpoints()
+      // Also after an early end: from then on a file that gets shorter was cut by somebody else.
+      if (store.database.isOpen) store.cutFiles()
     }
-    this.#mayGoOn()
-    store.cutFiles()
   }
 
   async #takeOutAll(finished: FinishedParts): Promise<void> {

@@ -45,7 +45,7 @@ export interface PruneRecord {
 
 /** Limits of a slice besides its number of facts. `scanned`: entries looked at, also those that stay or were emptied before. */
 const [charsMax, scanned] = [128 * 1024, 1_000]
-const [entriesPerStep, concernsPerStep] = [16, 500]
+const [entriesPerStep, concernsPerStep] = [16, 200]
 
 const statements = {
   entries: `SELECT seq, at, by, cause, facts FROM journal WHERE seq > ?1 AND seq <= ?2 AND facts <> '[]' ORDER BY seq LIMIT (?3 + 0)`,
