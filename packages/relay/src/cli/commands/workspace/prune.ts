@@ -56,13 +56,14 @@ async function run(context: CommandContext<PruneOptions>): Promise<void> {
     const pruned = await pruneUntilEnded(link, asked, print)
     if (print.isJson) await print.json(pruned)
     else await printPruned(print, pruned, options, env.HOME)
-    if (pruned.ended) throw new CommandError(endedText, 130, { isPrintedAsJson: print.isJson })
+    if (pruned.ended) throw new CommandError(dryRun ? endedLookText : endedText, 130, { isPrintedAsJson: print.isJson })
   } finally {
     await link.close()
   }
 }
 
 const endedText = 'Ended before all was done. What went stays gone, and the next prune goes on.'
+const endedLookText = 'Ended before all was looked at, so more may go than this. Nothing was changed.'
 
 /** Prunes. Ctrl-C ends it in the daemon too, and the answer says what was done until then. */
 async function pruneUntilEnded(link: Link, asked: InputOf<'workspace.prune'>, print: Printer): Promise<Pruned> {
