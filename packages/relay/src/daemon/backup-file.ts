@@ -84,7 +84,7 @@ export class BackupWriter {
     known: Omit<BackedUpWorkspace, 'bytes' | 'sha256' | 'archive'>,
     archives: readonly ArchiveToBackUp[],
   ): BackedUpWorkspace {
-    const database = this.#addFile(databasePath, known.name, 'relay.db')
+    const database = this.#addFile(databasePath, '', `${known.name}/relay.db`)
     const archive = archives.map(({ path, file, bytes }) => ({
       file,
       ...this.#addFile(path, `${known.name}/archive`, file, bytes),
