@@ -7,7 +7,7 @@ import { environmentWithoutRelay, inTrial, sleep, type Trial, trialProject } fro
 import { callOnce, RawConnection } from '@agent-relay/prove/harness/raw'
 import { installedRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { type Backup, readBackup } from '../../../packages/relay/src/daemon/backup.ts'
-import { readBackupDatabase } from '../../../packages/relay/src/daemon/backup-file.ts'
+import { readFromBackup } from '../../../packages/relay/src/daemon/backup-file.ts'
 import { CredentialsFile } from '../../../packages/relay/src/machine/credentials-file.ts'
 import { DataDirectory } from '../../../packages/relay/src/machine/data-directory.ts'
 import { readDatabaseContents } from '../../../packages/relay/src/store/contents.ts'
@@ -119,7 +119,7 @@ function ofFile(place: string, { messages, textBytes }: PreparedScene): Found {
 function faultsOfBackup(path: string, messages: number): string[] {
   try {
     const held: Backup = readBackup(path)
-    for (const workspace of held.workspaces) readBackupDatabase(held, workspace)
+    for (const workspace of held.workspaces) readFromBackup(held, workspace, workspace.name)
     return held.workspaces[0]?.messages === messages ? [] : [`it holds ${held.workspaces[0]?.messages} messages`]
   } catch (error) {
     return [(error as Error).message]

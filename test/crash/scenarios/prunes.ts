@@ -136,7 +136,7 @@ export function killWhilePruning(kills: number, messages: number): Promise<KillR
       // Each is cut off some way into what the last one has left; now and then from the beginning again.
       if (i % 4 === 0) startAgain(scene, kept)
       const left = allOf(scene.databasePath).told
-      const ms = await pruneOnce(scene, wholeMs * Math.random() * 0.6)
+      const ms = await pruneOnce(scene, wholeMs * Math.random())
       if (ms === Number.POSITIVE_INFINITY) report.cutOff++
       if (archivedFiles(scene) > 0 && left.size > 0 && ms === Number.POSITIVE_INFINITY) report.inTheMidst++
       report.faults.push(...faultsOf(scene.databasePath, before))

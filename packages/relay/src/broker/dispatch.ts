@@ -86,6 +86,8 @@ export class Dispatch implements DaemonCallScope {
       if (settled && operations[name].kind === 'query') await settled
       const output = await this.#runHandler(name, asking, parsed)
       return { output, handedMessages: asking.handedMessages }
+    } catch (error) {
+      throw withArchive(error, this.workspace)
     } finally {
       this.pending--
     }
@@ -174,4 +176,12 @@ function whyNotAllowed({ door }: Standing): string {
 
 function isSteps<T>(answer: T | Promise<T> | Steps<T>): answer is Steps<T> {
   return typeof (answer as Partial<Steps<T>>)?.next === 'function'
+}
+
+/** Adds to the refusal of an unknown message which file of the archive has the message if it was pruned. */
+function withArchive(error: unknown, { store }: Workspace): unknown {
+  if (!(error instanceof RefusalError) || error.refusal.code !== 'message.unknown') return error
+  const { details } = error.refusal
+  const archive = store.pruning.archiveOf(String(details.message))
+  return archive === undefined ? error : new RefusalError('message.unknown', { ...details, archive })
 }

@@ -165,6 +165,9 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   'workspace.policy': ({ workspace }) => workspace.store.view.policy(),
   'workspace.set-policy': async (context, asking, input) => {
     const { agentProcesses: agents } = context.daemon
+    const { name, isShared } = context.workspace
+    if (isShared && typeof input.keepMs === 'number')
+      throw new RefusalError('workspace.prune-shared', { workspace: name })
     if (input.approve) await assertPerson(identifyCaller(asking.session, agents), agents, { isStrict: true })
     return ruleHandler('workspace.set-policy')(context, asking, input)
   },
@@ -227,6 +230,7 @@ function* workspaceStatus(
 ): Steps<OutputOf<'workspace.status'>> {
   const { store, sessions, outbox, name, id } = workspace
   const messages = yield* store.queries.messageCount(store.journal.lastSeq)
+  const { keepMs } = store.view.policy()
   return {
     workspace: name,
     workspaceId: id,
@@ -238,6 +242,7 @@ function* workspaceStatus(
     agents: store.queries.agentCount(),
     sessions: sessions.size,
     messages,
+    ...(keepMs === undefined ? {} : { keepMs }),
     ...(outbox.count > 0 ? { queued: outbox.count } : {}),
     seq: store.journal.lastSeq,
     lagMs: daemon.lag(),

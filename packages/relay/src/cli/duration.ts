@@ -7,3 +7,9 @@ export function parseDurationMs(text: string): number | undefined {
   const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
   return count === undefined ? undefined : Number(count) * unitMs[unit as keyof typeof unitMs]
 }
+
+/** The duration in the largest unit that gives a whole number. */
+export function durationAsTyped(ms: number): string {
+  const [unit, length] = Object.entries(unitMs).findLast(([, each]) => ms % each === 0) ?? ['s', unitMs.s]
+  return `${Math.round(ms / length)}${unit}`
+}

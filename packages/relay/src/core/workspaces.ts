@@ -56,6 +56,7 @@ export function rotateKey(_: View, { input }: Command<RotateInput>): Verdict {
 
 export function setPolicy(view: View, { input, at }: Command<ParsedInputOf<'workspace.set-policy'>>): Verdict {
   const before = view.policy()
+  const keepMs = input.keepMs ?? before.keepMs
   const [why] = input.approve?.flatMap((each) => wrongIn(each, at) ?? []) ?? []
   if (why !== undefined) return refuse('input.invalid', { operation: 'workspace.set-policy', why })
   const policy: Policy = {
@@ -65,6 +66,7 @@ export function setPolicy(view: View, { input, at }: Command<ParsedInputOf<'work
     worktree: input.worktree ?? before.worktree,
     claims: input.claims ?? before.claims,
     approve: input.approve ?? before.approve,
+    ...(typeof keepMs === 'number' ? { keepMs } : {}),
   }
   const isSame = JSON.stringify(policy) === JSON.stringify(before)
   return recordFacts(isSame ? [] : [{ type: 'workspace.policy-set', policy }], policy)

@@ -1,5 +1,5 @@
 // The format of a backup file: a tar archive, so that any tool can look into it. Each workspace has NAME/relay.db, and NAME/workspace.json with the
-// digest of that database. The last member, backup.json, says that nothing is missing. Backups are made and restored in backup.ts.
+// digest of that database, and NAME/archive/FILE for each file of its archive. The last member, backup.json, says that nothing is missing. Backups are made and restored in backup.ts.
 
 import { createHash } from 'node:crypto'
 import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
@@ -16,11 +16,27 @@ export interface BackedUpWorkspace extends DatabaseContents {
   sha256: string
   /** The workspace's key; set only if the maker of the backup asked for keys. */
   key?: string
+  /** The files of its archive, in a backup that has any: what was pruned from this database, and no more. */
+  archive?: BackedUpArchive[]
+}
+
+interface BackedUpArchive {
+  file: string
+  bytes: number
+  sha256: string
+}
+
+/** A file of an archive that goes into a backup: only its first `bytes` belong to the database. */
+export interface ArchiveToBackUp {
+  path: string
+  file: string
+  bytes: number
 }
 
 /** The contents of backup.json. */
 interface BackupManifest {
-  format: 1
+  /** 2 where archives are in it, which versions that know only 1 cannot restore. */
+  format: number
   /** Time of the backup, in ISO 8601. */
   at: string
   /** The version of Agent Relay that made the backup. */
@@ -30,9 +46,17 @@ interface BackupManifest {
 
 export interface Backup extends Omit<BackupManifest, 'workspaces'> {
   path: string
-  /** `start`: the position in the file at which the workspace's database begins. */
-  workspaces: (BackedUpWorkspace & { start: number })[]
+  workspaces: WorkspaceInBackup[]
 }
+
+/** `start`: the position in the file at which the workspace's database, or a file of its archive, begins. */
+export type WorkspaceInBackup = Omit<BackedUpWorkspace, 'archive'> & {
+  start: number
+  archive: (BackedUpArchive & { start: number })[]
+}
+
+const formats = [1, 2]
+const archiveFile = /^\w[\w+.-]{0,60}\.jsonl\.gz$/
 
 const blockBytes = 512
 const chunkBytes = 1024 * 1024
@@ -48,17 +72,36 @@ const octalMax = 8 ** 11 - 1
 export class BackupWriter {
   readonly #file: number
   readonly #names: string[] = []
+  #hasArchives = false
 
   constructor(path: string) {
     this.#file = openSync(path, 'wx', 0o600)
   }
 
-  /** Adds a database and its description. */
-  add(databasePath: string, known: Omit<BackedUpWorkspace, 'bytes' | 'sha256'>): BackedUpWorkspace {
-    const source = openSync(databasePath, 'r')
+  /** Adds a database, the files of its archive, and the description of all. */
+  add(
+    databasePath: string,
+    known: Omit<BackedUpWorkspace, 'bytes' | 'sha256' | 'archive'>,
+    archives: readonly ArchiveToBackUp[],
+  ): BackedUpWorkspace {
+    const database = this.#addFile(databasePath, '', `${known.name}/relay.db`)
+    const archive = archives.map(({ path, file, bytes }) => ({
+      file,
+      ...this.#addFile(path, `${known.name}/archive`, file, bytes),
+    }))
+    const kept = { ...known, ...database, ...(archive.length > 0 ? { archive } : {}) }
+    this.#addText(`${known.name}/workspace.json`, kept)
+    this.#names.push(known.name)
+    this.#hasArchives ||= archive.length > 0
+    return kept
+  }
+
+  /** Adds a file, or its first bytes. */
+  #addFile(path: string, folder: string, name: string, bytesMax?: number): { bytes: number; sha256: string } {
+    const source = openSync(path, 'r')
     try {
-      const bytes = fstatSync(source).size
-      writeSync(this.#file, tarHeaderOf(`${known.name}/relay.db`, bytes))
+      const bytes = Math.min(fstatSync(source).size, bytesMax ?? Number.MAX_SAFE_INTEGER)
+      writeSync(this.#file, tarHeaderOf(name, bytes, folder))
       let unsynced = 0
       const sha256 = forEachChunk({ file: source, start: 0, bytes }, (chunk) => {
         writeAllBytes(this.#file, chunk)
@@ -68,17 +111,15 @@ export class BackupWriter {
         unsynced = 0
       })
       writeSync(this.#file, paddingOf(bytes))
-      const kept = { ...known, bytes, sha256 }
-      this.#addText(`${known.name}/workspace.json`, kept)
-      this.#names.push(known.name)
-      return kept
+      return { bytes, sha256 }
     } finally {
       closeSync(source)
     }
   }
 
   end(version: string): void {
-    const note: BackupManifest = { format: 1, at: new Date().toISOString(), version, workspaces: this.#names }
+    const format = this.#hasArchives ? 2 : 1
+    const note: BackupManifest = { format, at: new Date().toISOString(), version, workspaces: this.#names }
     this.#addText(manifestName, note)
     writeSync(this.#file, Buffer.alloc(2 * blockBytes))
   }
@@ -97,30 +138,32 @@ export class BackupWriter {
 export function readBackup(path: string): Backup {
   return withFile(path, (file) => {
     const size = fstatSync(file).size
-    const [databases, notes] = [new Map<string, FileSpan>(), new Map<string, BackedUpWorkspace>()]
+    const [spans, notes] = [new Map<string, FileSpan>(), new Map<string, BackedUpWorkspace>()]
     for (let at = 0; at + blockBytes <= size; ) {
       const { name, bytes } = tarMemberOf(readBytesAt(file, at, blockBytes), path)
       const span = { file, start: at + blockBytes, bytes }
       if (span.start + bytes > size) throw invalidBackup(path, 'it was cut off')
-      if (name === manifestName) return checkedBackup(path, readJsonAt<BackupManifest>(span, path), databases, notes)
-      const [, workspace, kind] = /^([^/]+)\/(relay\.db|workspace\.json)$/.exec(name) ?? []
-      if (!isProjectName(workspace)) throw invalidBackup(path, `"${name}" is in it, which no backup has`)
-      if (kind === 'relay.db') databases.set(workspace, span)
-      else notes.set(workspace, readJsonAt<BackedUpWorkspace>(span, path))
+      if (name === manifestName) return checkedBackup(path, readJsonAt<BackupManifest>(span, path), spans, notes)
+      const [, workspace, kind] = /^([^/]+)\/(relay\.db|workspace\.json|archive\/[^/]+)$/.exec(name) ?? []
+      if (!isProjectName(workspace) || kind === undefined)
+        throw invalidBackup(path, `"${name}" is in it, which no backup has`)
+      if (kind === 'workspace.json') notes.set(workspace, readJsonAt<BackedUpWorkspace>(span, path))
+      else spans.set(name, span)
       at = span.start + Math.ceil(bytes / blockBytes) * blockBytes
     }
     throw invalidBackup(path, 'it was cut off')
   })
 }
 
-/** Reads a database from the backup, part by part. Throws if the database differs by any byte from the one that was backed up. */
-export function readBackupDatabase(
+/** Reads a database or a file of an archive from the backup, part by part. Throws if it differs by any byte from what was backed up. */
+export function readFromBackup(
   { path }: Backup,
-  { start, bytes, sha256, name }: Backup['workspaces'][number],
+  { start, bytes, sha256 }: { start: number; bytes: number; sha256: string },
+  what: string,
   take: (chunk: Uint8Array) => void = () => {},
 ): void {
   const found = withFile(path, (file) => forEachChunk({ file, start, bytes }, take))
-  if (found !== sha256) throw invalidBackup(path, `the database of ${name} in it has changed`)
+  if (found !== sha256) throw invalidBackup(path, `the ${what} in it has changed`)
 }
 
 interface FileSpan {
@@ -132,27 +175,36 @@ interface FileSpan {
 function checkedBackup(
   path: string,
   { format, at, version, workspaces }: BackupManifest,
-  databases: Map<string, FileSpan>,
+  spans: Map<string, FileSpan>,
   notes: Map<string, BackedUpWorkspace>,
 ): Backup {
-  if (format !== 1)
-    throw invalidBackup(path, `its format is ${format}, and this Agent Relay knows format 1. Update this one`)
+  if (!formats.includes(format))
+    throw invalidBackup(
+      path,
+      `its format is ${format}, and this Agent Relay knows format ${formats.at(-1)}. Update this one`,
+    )
   if (!Array.isArray(workspaces) || Number.isNaN(Date.parse(at)))
     throw invalidBackup(path, 'its backup.json is not one')
-  const kept = workspaces.map((name) => {
-    const [span, note] = [databases.get(name), notes.get(name)]
-    if (!span || !note || note.name !== name || note.bytes !== span.bytes || !isWellFormed(note))
-      throw invalidBackup(path, `what it says of ${JSON.stringify(name)} is not so`)
-    return { ...note, start: span.start }
+  const kept = workspaces.map((name): WorkspaceInBackup => {
+    const [span, note] = [spans.get(`${name}/relay.db`), notes.get(name)]
+    const wrong = invalidBackup(path, `what it says of ${JSON.stringify(name)} is not so`)
+    if (!span || !note || note.name !== name || note.bytes !== span.bytes || !isWellFormed(note)) throw wrong
+    const archive = (note.archive ?? []).map(({ file, bytes, sha256 }) => {
+      const part = spans.get(`${name}/archive/${file}`)
+      if (!part || part.bytes !== bytes || !archiveFile.test(file) || !digest.test(sha256)) throw wrong
+      return { file, bytes, sha256, start: part.start }
+    })
+    return { ...note, start: span.start, archive }
   })
   return { path, format, at, version: String(version), workspaces: kept }
 }
 
 /** Whether each field that a person is shown has its proper form; the backup may come from anybody. */
-function isWellFormed({ id, key, sha256, messages, seq, schema }: BackedUpWorkspace): boolean {
+function isWellFormed({ id, key, sha256, messages, seq, schema, archive = [] }: BackedUpWorkspace): boolean {
   const is = (pattern: RegExp, text: unknown) => typeof text === 'string' && pattern.test(text)
   const isText = is(workspaceId, id) && is(digest, sha256) && (key === undefined || is(secret, key))
-  return isText && [messages, seq, schema].every((number) => Number.isSafeInteger(number))
+  const isList = Array.isArray(archive) && archive.every((each) => typeof each === 'object' && each !== null)
+  return isText && isList && [messages, seq, schema].every((number) => Number.isSafeInteger(number))
 }
 
 function withFile<T>(path: string, work: (file: number) => T): T {
@@ -197,7 +249,8 @@ export function writeAllBytes(file: number, data: Uint8Array): void {
   for (let done = 0; done < data.length; ) done += writeSync(file, data, done)
 }
 
-function tarHeaderOf(name: string, bytes: number): Buffer {
+/** `folder` has a field of its own: together, the name of a workspace and of its archive's file can be longer than the field of the name. */
+function tarHeaderOf(name: string, bytes: number, folder = ''): Buffer {
   const head = Buffer.alloc(blockBytes)
   head.write(name, 0)
   head.write('0000600\0', 100)
@@ -215,6 +268,7 @@ function tarHeaderOf(name: string, bytes: number): Buffer {
   )
   head.write('0', 156)
   head.write('ustar\u000000', 257)
+  head.write(folder, 345)
   head.write(`${checksumOf(head).toString(8).padStart(6, '0')}\0 `, 148)
   return head
 }
@@ -236,7 +290,8 @@ function tarMemberOf(head: Buffer, path: string): { name: string; bytes: number 
   const isLarge = head.readUInt8(124) === 0x80
   const bytes = isLarge ? Number(head.readBigUInt64BE(128)) : Number.parseInt(field(124, 136), 8)
   if (!Number.isSafeInteger(bytes) || bytes < 0) throw invalidBackup(path, 'a size in it is not a number')
-  return { name: field(0, 100), bytes }
+  const folder = field(345, 500)
+  return { name: folder === '' ? field(0, 100) : `${folder}/${field(0, 100)}`, bytes }
 }
 
 function paddingOf(bytes: number): Buffer {

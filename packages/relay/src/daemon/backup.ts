@@ -1,7 +1,7 @@
 // Makes backups of workspaces, and restores from them. Both run in the caller's process, not in the daemon. A running daemon only copies each database,
 // and takes in what was restored (owner-controls.ts).
 
-import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import { makeIds } from '@agent-relay/sdk/protocol'
@@ -12,18 +12,21 @@ import type { DataDirectory } from '../machine/data-directory.ts'
 import { writeNewFile } from '../machine/new-file.ts'
 import { version } from '../machine/version.ts'
 import { columnFault } from '../store/column-check.ts'
-import { isUnusedWorkspace, readDatabaseContents, readWorkspaceId } from '../store/contents.ts'
+import { isUnusedWorkspace, readArchiveRecords, readDatabaseContents, readWorkspaceId } from '../store/contents.ts'
 import { damagedFileRefusal } from '../store/damage.ts'
 import { checkJournalEnd } from '../store/journal-end.ts'
 import { schemaFault } from '../store/schema.ts'
 import { checkSoundness } from '../store/soundness.ts'
+import { archiveFolder } from './archive.ts'
 import {
+  type ArchiveToBackUp,
   type BackedUpWorkspace,
   type Backup,
   BackupWriter,
   invalidBackup,
   readBackup,
-  readBackupDatabase,
+  readFromBackup,
+  type WorkspaceInBackup,
   writeAllBytes,
 } from './backup-file.ts'
 import { type CredentialReset, dropCredentials, emptyCredentialReset, endRestoredWork } from './drop-credentials.ts'
@@ -37,6 +40,8 @@ export interface BackupRequest {
   names: readonly string[]
   /** Copies the database of a workspace, in its state after one commit. */
   copy(name: string, to: string): Promise<void> | void
+  /** Returns the workspace's own folder, where its archive is. */
+  folderOf(name: string): string
   /** Returns the key to put into the backup; without this function no keys are put there. */
   keyOf?(id: string): string | undefined
 }
@@ -46,7 +51,8 @@ export function makeBackup({ path, ...wish }: BackupRequest): Promise<BackedUpWo
   return writeNewFile(path, async (draft) => {
     const kept = await writeBackup(draft, wish)
     const backup = readBackup(draft)
-    for (const workspace of backup.workspaces) readBackupDatabase(backup, workspace)
+    for (const workspace of backup.workspaces)
+      for (const [what, part] of partsOf(workspace)) readFromBackup(backup, part, what)
     return kept
   })
 }
@@ -60,7 +66,8 @@ async function writeBackup(draft: string, wish: Omit<BackupRequest, 'path'>): Pr
       await wish.copy(name, database)
       const { id, ...contents } = readDatabaseContents(database)
       if (id === undefined) throw damagedFileRefusal(database, 'it has no id')
-      kept.push(writer.add(database, { name, id, ...contents, key: wish.keyOf?.(id) }))
+      const archives = archivesOf(database, wish.folderOf(name))
+      kept.push(writer.add(database, { name, id, ...contents, key: wish.keyOf?.(id) }, archives))
       rmSync(database)
     }
     writer.end(version)
@@ -68,6 +75,25 @@ async function writeBackup(draft: string, wish: Omit<BackupRequest, 'path'>): Pr
   } finally {
     writer.close()
   }
+}
+
+/** The files of the archive that hold what was taken out of this copy of the database. A file that somebody has removed is not in the backup. */
+function archivesOf(database: string, workspaceFolder: string): ArchiveToBackUp[] {
+  const all = readArchiveRecords(database).map(({ file, bytes }) => ({
+    ...{ file, bytes },
+    path: join(workspaceFolder, archiveFolder, file),
+  }))
+  return all.filter(({ path }) => existsSync(path))
+}
+
+function partsOf(
+  kept: WorkspaceInBackup,
+): [what: string, part: WorkspaceInBackup['archive'][number] | WorkspaceInBackup][] {
+  const { name, archive } = kept
+  return [
+    [`database of ${name}`, kept],
+    ...archive.map((part) => [`archive of ${name}`, part] as [string, typeof part]),
+  ]
 }
 
 /** A folder in the data directory that is ready to become a workspace's own. */
@@ -108,7 +134,10 @@ export async function prepareRestore(
   const folder = directory.makeRestoreFolder()
   try {
     const path = join(folder, 'relay.db')
-    extractDatabase(backup, kept, path)
+    extractPart(backup, kept, `database of ${kept.name}`, path)
+    if (kept.archive.length > 0) mkdirSync(join(folder, archiveFolder), { mode: 0o700 })
+    for (const part of kept.archive)
+      extractPart(backup, part, `archive of ${kept.name}`, join(folder, archiveFolder, part.file))
     const fault = schemaFault(path) ?? checkSoundness(path)
     const found = fault === 'ok' ? columnFault(path) : fault
     if (found !== undefined) throw invalidBackup(backup.path, `${kept.name}: ${found}`)
@@ -146,10 +175,10 @@ export function isUnusedHome(directory: DataDirectory, name: string): boolean {
   return checkJournalEnd(path).gap === undefined && isUnusedWorkspace(path)
 }
 
-function extractDatabase(backup: Backup, kept: Backup['workspaces'][number], path: string): void {
+function extractPart(backup: Backup, part: Parameters<typeof readFromBackup>[1], what: string, path: string): void {
   const file = openSync(path, 'wx', 0o600)
   try {
-    readBackupDatabase(backup, kept, (chunk) => writeAllBytes(file, chunk))
+    readFromBackup(backup, part, what, (chunk) => writeAllBytes(file, chunk))
     fsyncSync(file)
   } finally {
     closeSync(file)
@@ -157,7 +186,7 @@ function extractDatabase(backup: Backup, kept: Backup['workspaces'][number], pat
 }
 
 async function settleRestored(
-  kept: BackedUpWorkspace,
+  kept: Pick<BackedUpWorkspace, 'name' | 'id' | 'key'>,
   databasePath: string,
   { ownersKey, keepsKey }: RestoreKeyTrust,
 ): Promise<Omit<PreparedRestore, 'folder' | 'id'>> {

@@ -23,6 +23,7 @@ import type { ClusterAccess } from './cluster-access.ts'
 import { lockPathOf } from './inspect.ts'
 import type { KnownWorkspaces } from './known-workspaces.ts'
 import type { OpenWorkspace } from './open-workspace.ts'
+import { discardRepacked } from './repacking.ts'
 import { makeRuntimes } from './runtimes.ts'
 import { offerDaemonActions } from './worker-actions.ts'
 
@@ -69,6 +70,7 @@ export async function buildWorkspace(
   const folder = directory.makeFolder(name)
   if (!isMemory) await migrateAhead(directory.databasePath(name))
   const sharing = isMemory ? undefined : await cluster.sharingOf(name)
+  if (!isMemory) discardRepacked(directory.databasePath(name))
   const runtimes = makeRuntimes({
     ...{ dataDir, folder, env, setups, harnesses, worktrees, onTrouble, whenWritable: sharing?.reached },
     project: () => projectOwner(dataDir, name),

@@ -8,7 +8,11 @@ import type { ProcessClaim } from '../broker/sessions/person.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 
 export type OwnerControls = {
-  [O in OwnerCallName]: (input: ParsedInputOf<O>, asker: ProcessClaim) => Promise<OutputOf<O>> | OutputOf<O>
+  [O in OwnerCallName]: (
+    input: ParsedInputOf<O>,
+    asker: ProcessClaim,
+    abandoned: AbortSignal,
+  ) => Promise<OutputOf<O>> | OutputOf<O>
 }
 
 export class ControlSocket {
@@ -25,7 +29,8 @@ export class ControlSocket {
     const ticket = newSecret('st')
     return {
       welcome: { session: ticket, workspace: '', workspaceId: '', version: this.#version, seq: 0 },
-      call: (op, input) => this.#call(op, input, { process, ticket }),
+      call: (op, input, _, abandoned = new AbortController().signal) =>
+        this.#call(op, input, { process, ticket }, abandoned),
       watch: (op) => {
         throw unknownOperation(op)
       },
@@ -33,13 +38,18 @@ export class ControlSocket {
     }
   }
 
-  async #call(op: string, input: unknown, asker: ProcessClaim): Promise<CallAnswer> {
+  async #call(op: string, input: unknown, asker: ProcessClaim, abandoned: AbortSignal): Promise<CallAnswer> {
     if (!Object.hasOwn(this.#controls, op)) throw unknownOperation(op)
-    return { output: await this.#answer(op as OwnerCallName, input, asker) }
+    return { output: await this.#answer(op as OwnerCallName, input, asker, abandoned) }
   }
 
-  #answer<O extends OwnerCallName>(op: O, input: unknown, asker: ProcessClaim): Promise<OutputOf<O>> | OutputOf<O> {
-    return this.#controls[op](parseInput(op, input), asker)
+  #answer<O extends OwnerCallName>(
+    op: O,
+    input: unknown,
+    asker: ProcessClaim,
+    abandoned: AbortSignal,
+  ): Promise<OutputOf<O>> | OutputOf<O> {
+    return this.#controls[op](parseInput(op, input), asker, abandoned)
   }
 }
 

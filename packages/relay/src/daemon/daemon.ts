@@ -30,6 +30,7 @@ import { AgentHosts } from './agent-hosts.ts'
 import { type BuiltWorkspace, buildWorkspace, type DaemonWideParts, makeDaemonWideParts } from './build-workspace.ts'
 import { ClusterAccess } from './cluster-access.ts'
 import { ControlSocket } from './control-socket.ts'
+import { DailyPruning } from './daily-pruning.ts'
 import { DemoStage } from './demo-stage.ts'
 import { workspaceFileBytes } from './file-bytes.ts'
 import { acquireDaemonLock } from './inspect.ts'
@@ -39,6 +40,8 @@ import { OpenWorkspaces } from './open-workspaces.ts'
 import { glanceAt, glanceAtOnce, overviewOf } from './overview.ts'
 import { type ControllableDaemon, makeOwnerControls, workspaceEntryOf } from './owner-controls.ts'
 import { programSources } from './program-sources.ts'
+import { WorkspacePruner } from './pruning.ts'
+import { repackDatabase } from './repacking.ts'
 import type { RestLimits } from './resting.ts'
 import { servedWorkspaces } from './served-workspaces.ts'
 import { StartupOpenings } from './startup-openings.ts'
@@ -72,6 +75,8 @@ export interface DaemonOptions {
   initialWorkspaces?: readonly string[]
   /** Limits that decide when an unused workspace is closed. */
   restLimits?: Partial<RestLimits>
+  /** How often it is looked which workspaces are to be pruned today. */
+  pruneCheckMs?: number
   /** The daemon asks to be stopped once nobody has attended to it for this long. */
   unattendedStopMs?: number
   /** Programs that workers may run; all, if left out. */
@@ -104,6 +109,8 @@ export class Daemon {
   readonly #openWorkspaces: OpenWorkspaces
   readonly #startup: StartupOpenings
   readonly #demo: DemoStage
+  readonly #pruner: WorkspacePruner
+  readonly #dailyPruning: DailyPruning
   #control: SocketWire | undefined
   #http: HttpWire | undefined
   #login: PageLogin | undefined
@@ -137,12 +144,20 @@ export class Daemon {
       },
       glanceAt: (workspace) => glanceAt(workspace, this.#person),
       glanceAtOnce: (workspace) => glanceAtOnce(workspace, this.#person),
+      repack: (name, isAtRest) => {
+        repackDatabase(directory.databasePath(name), isAtRest).catch(options.onTrouble)
+      },
       onTrouble: options.onTrouble,
       onServedChange: () => this.#rememberOpen(),
     })
     const { onTrouble } = options
     this.#startup = new StartupOpenings({ open: (name) => this.open(name), cluster: this.#cluster, onTrouble })
     this.#demo = new DemoStage(this.#openWorkspaces, options)
+    const workspaces = this.#openWorkspaces
+    const pruner = new WorkspacePruner({ workspaces, open: (name) => this.open(name) })
+    this.#pruner = pruner
+    const { pruneCheckMs: checkMs } = options
+    this.#dailyPruning = new DailyPruning({ workspaces, pruner, clock: this.#clock, checkMs, onTrouble })
   }
 
   /** Starts the daemon, and opens what was open when the last one ended. Undefined if another process is this data directory's daemon already. */
@@ -209,6 +224,7 @@ export class Daemon {
     this.#isStopping = true
     this.#endUnattendedWatch()
     this.#demo.stop()
+    this.#dailyPruning.close()
     await this.#userPrograms?.close()
     this.#directory.hooks.withdrawDaemon()
     const opened = await this.#openWorkspaces.stopOpening()
@@ -309,6 +325,7 @@ export class Daemon {
       workspaces: this.#openWorkspaces,
       overview: () => overviewOf(this.#openWorkspaces, this.#person),
       cluster: this.#cluster,
+      pruner: this.#pruner,
       remove: (name, isForced) => this.remove(name, isForced),
       nameOfKey: (key) => this.#nameOf(key),
       entry: (name) => this.#entry(name),
@@ -340,6 +357,6 @@ export class Daemon {
   }
 
   #entry(name: string): WorkspaceEntry {
-    return workspaceEntryOf(name, this.#options.dataDir, this.#openWorkspaces, this.#cluster)
+    return workspaceEntryOf(name, this.#options.dataDir, this.#openWorkspaces, this.#cluster, this.#pruner)
   }
 }

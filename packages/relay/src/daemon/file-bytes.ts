@@ -10,8 +10,8 @@ import { archiveFolder } from './archive.ts'
 export function workspaceFileBytes(folder: string): WorkspaceEntry['bytes'] {
   const { database, log } = databaseSizes(join(folder, 'relay.db'))
   if (database === 0) return undefined
-  const search = databaseSizes(join(folder, 'search.db')).database
-  return { database, log, search, archive: archiveBytes(join(folder, archiveFolder)) }
+  const search = databaseSizes(join(folder, 'search.db'))
+  return { database, log, search: search.database + search.log, archive: archiveBytes(join(folder, archiveFolder)) }
 }
 
 function archiveBytes(folder: string): number {

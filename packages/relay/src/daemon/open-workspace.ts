@@ -22,6 +22,8 @@ export interface LastGlance {
   seq: number
   /** How many things waited for the person. */
   needs: number
+  /** How long its policy keeps what is over; unset: for ever. */
+  keepMs?: number
 }
 
 /** Returns the names of the workers that should run, and of the agents of the built-in loop: their work ends with the daemon. */

@@ -16,6 +16,7 @@ import {
   shutDownWorkspace,
   userNamesOf,
 } from './open-workspace.ts'
+import { isWorthRepacking } from './repacking.ts'
 import { ClosedDatabases, defaultRestLimits, type RestLimits } from './resting.ts'
 import { WorkspacePins } from './workspace-pins.ts'
 import { WorkspaceSockets } from './workspace-sockets.ts'
@@ -30,6 +31,10 @@ export interface OpenWorkspacesOptions {
   glanceAt(workspace: Workspace): Promise<LastGlance>
   /** The same without a pause. */
   glanceAtOnce(workspace: Workspace): LastGlance
+  /**
+   * Called when a workspace was put to rest whose file should be rewritten, unless somebody opens it: `isAtRest` tells whether nobody has since.
+   */
+  repack(name: string, isAtRest: () => boolean): void
   /** Forgets the workspace: all its files are deleted. */
   forget(name: string): void
   onTrouble(error: Error): void
@@ -309,16 +314,20 @@ export class OpenWorkspaces {
   #putToRest({ workspace, runner }: OpenWorkspace, lastGlance: LastGlance): void {
     try {
       const hashes = workspace.credentials.hashes()
-      const served = this.#served.get(workspace.name)
+      const { name } = workspace
+      const served = this.#served.get(name)
       if (!served || hashes.length > this.#limits.tokensMax) return
+      const isRepacking = isWorthRepacking(workspace.store.freePages)
       Object.assign(served, { hashes: new Set(hashes), restsSince: performance.now(), lastGlance })
-      this.#uses.delete(workspace.name)
-      this.#opening.delete(workspace.name)
+      this.#uses.delete(name)
+      this.#opening.delete(name)
       this.#closedDatabases.add()
-      void this.#trackClosing(workspace.name, Promise.all([runner.close(), workspace.workers.close()])).catch(
+      void this.#trackClosing(name, Promise.all([runner.close(), workspace.workers.close()])).catch(
         this.#options.onTrouble,
       )
       workspace.close()
+      const isAtRest = () => this.#served.get(name) === served && !this.#opening.has(name) && !this.#isStopping
+      if (isRepacking) this.#options.repack(name, isAtRest)
     } catch (error) {
       this.#options.onTrouble(error as Error)
     }

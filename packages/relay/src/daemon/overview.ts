@@ -41,7 +41,8 @@ export async function glanceAt(workspace: Workspace, person: string): Promise<La
 export function glanceAtOnce(workspace: Workspace, person: string): LastGlance {
   const { lastSeq: seq } = workspace.store.journal
   try {
-    return { seq, needs: runAllSteps(countNeeds(workspace, person)) }
+    const { keepMs } = workspace.store.view.policy()
+    return { seq, needs: runAllSteps(countNeeds(workspace, person)), keepMs }
   } catch {
     return { seq, needs: 0 }
   }

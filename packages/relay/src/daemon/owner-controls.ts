@@ -22,7 +22,7 @@ import { listWorkspaces, workspaceEntries } from './listing.ts'
 import { userNamesOf, workerNamesOf } from './open-workspace.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 import { moveWorkspace, reconcileWorkspace } from './owner-moves.ts'
-import { WorkspacePruner } from './pruning.ts'
+import type { WorkspacePruner } from './pruning.ts'
 import { sharedTroubleOf } from './shared-trouble.ts'
 
 /** The daemon, as far as these requests need it. */
@@ -35,6 +35,7 @@ export interface ControllableDaemon {
   workspaces: Pick<OpenWorkspaces, 'names' | 'sockets' | 'pin' | 'visit' | 'close'>
   overview(): Promise<OutputOf<'workspace.overview'>>
   cluster: ClusterAccess
+  pruner: WorkspacePruner
   remove(name: string, isForced?: boolean): Promise<void>
   /** Returns the name of the workspace that has this key. */
   nameOfKey(key: string): Promise<string | undefined>
@@ -103,7 +104,6 @@ type WorkspaceControls = Pick<
 
 function workspaceControls(daemon: ControllableDaemon): WorkspaceControls {
   const { dataDir, directory } = daemon
-  const pruning = new WorkspacePruner(daemon)
   return {
     'workspace.open': async ({ workspace, directory: owner, mustExist, local }) => {
       if (mustExist && !isKnown(daemon, workspace) && !(await daemon.cluster.adoptFromCluster(workspace)))
@@ -142,7 +142,8 @@ function workspaceControls(daemon: ControllableDaemon): WorkspaceControls {
     'workspace.reconcile': ({ workspace, force }) => reconcileWorkspace(daemon, assertKnown(daemon, workspace), force),
     'workspace.rotate-key': ({ workspace }) => rotateKey(daemon, assertKnown(daemon, workspace)),
     'workspace.copy': ({ workspace, to }) => copyWorkspace(daemon, assertKnown(daemon, workspace), to),
-    'workspace.prune': ({ workspace, ...wish }) => pruning.prune(assertKnown(daemon, workspace), wish),
+    'workspace.prune': ({ workspace, ...wish }, _, abandoned) =>
+      daemon.pruner.prune(assertKnown(daemon, workspace), wish, abandoned),
     'workspace.place': async ({ workspace, from, key, local }) => {
       if (!local) await daemon.cluster.assertNameFree(workspace, { placing: true })
       await placeWorkspace(daemon, workspace, from, key)
@@ -178,10 +179,12 @@ export function workspaceEntryOf(
   dataDir: string,
   served: OpenWorkspaces,
   cluster: ClusterAccess,
+  pruner: WorkspacePruner,
 ): WorkspaceEntry {
   const id = served.idOf(name)
   const opened = served.findOpen(name)
   const fault = served.sockets.faultOf(name)
+  const pruning = pruner.progressOf(name)
   const reconciling = cluster.progressOf(name)
   const seq = opened ? opened.workspace.store.journal.lastSeq : served.lastGlance(name)?.seq
   const [users, workers] = opened ? [userNamesOf(opened), workerNamesOf(opened.workspace)] : [[], []]
@@ -193,6 +196,7 @@ export function workspaceEntryOf(
     ...(fault ? { fault: refusalTextWithoutFix(fault) } : {}),
     ...(cluster.isShared(name) ? { shared: true } : {}),
     ...(reconciling ? { reconciling } : {}),
+    ...(pruning ? { pruning } : {}),
     ...(opened ? sharedTroubleOf(opened.workspace) : {}),
     ...(users.length > 0 ? { users } : {}),
     ...(workers.length > 0 ? { workers } : {}),

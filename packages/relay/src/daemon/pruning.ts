@@ -1,13 +1,14 @@
 // `workspace prune` in a daemon that goes on serving: old, finished events are archived unless the wish says otherwise, and then taken out of the
-// database, slice by slice. After an interruption each event is in the database or in the archive: the workspace remembers how much of the archive file
-// counts, so events archived last and not taken out do not.
+// database, slice by slice; at last the files give their unused space back. After an interruption each event is in the database or in the archive: the
+// workspace remembers how much of the archive file counts, so events archived last and not taken out do not.
 
 import type { OutputOf, ParsedInputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { ReadTimeBudget } from '../broker/long-reads.ts'
 import type { Workspace } from '../broker/workspace.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Steps } from '../core/steps.ts'
-import type { FinishedParts } from '../store/finished.ts'
+import { checkpointInThread } from '../store/checkpointing.ts'
+import type { FinishedParts, HeldConversation } from '../store/finished.ts'
 import type { PruneRecord, PruningSlice } from '../store/pruning.ts'
 import { ArchiveFile } from './archive.ts'
 import { workspaceFileBytes } from './file-bytes.ts'
@@ -17,7 +18,7 @@ export type PruneRequest = Omit<ParsedInputOf<'workspace.prune'>, 'workspace'>
 /** `folder`: the workspace's own folder. */
 type FolderPruneRequest = PruneRequest & { folder: string }
 
-export type PruneResult = Pick<OutputOf<'workspace.prune'>, 'through' | 'events' | 'messages' | 'archive' | 'held'>
+type PruneProgress = NonNullable<WorkspaceEntry['pruning']>
 
 /** The daemon, as far as pruning needs it. */
 interface DaemonForPruning {
@@ -25,28 +26,63 @@ interface DaemonForPruning {
   open(name: string): Promise<{ entry: WorkspaceEntry; workspace: Workspace }>
 }
 
+interface PruneUnderWay {
+  work?: PruneWork
+  abandoned: AbortSignal
+  isOver: Promise<unknown>
+}
+
 export class WorkspacePruner {
   readonly #daemon: DaemonForPruning
-  readonly #underWay = new Set<string>()
+  readonly #underWay = new Map<string, PruneUnderWay>()
+  /** The last dry run of each workspace, which is in nobody's way. */
+  readonly #dry = new Map<string, PruneUnderWay>()
 
   constructor(daemon: DaemonForPruning) {
     this.#daemon = daemon
   }
 
-  /** Prunes a workspace. A second prune at the same time is refused, since it would find the same events. */
-  async prune(name: string, wish: PruneRequest): Promise<OutputOf<'workspace.prune'>> {
-    const { workspaces } = this.#daemon
-    if (this.#underWay.has(name)) throw new RefusalError('workspace.pruning', { workspace: name })
-    const release = workspaces.pin(name)
-    this.#underWay.add(name)
+  /**
+   * Prunes a workspace until `abandoned`. A second prune at the same time is refused, since it would find the same events; one that comes while an
+   * abandoned one ends waits for that.
+   */
+  async prune(name: string, wish: PruneRequest, abandoned: AbortSignal): Promise<OutputOf<'workspace.prune'>> {
+    const underWay = wish.dryRun ? this.#dry : this.#underWay
+    const former = underWay.get(name)
+    if (!wish.dryRun && former) {
+      if (!former.abandoned.aborted) throw new RefusalError('workspace.pruning', { workspace: name })
+      await former.isOver
+      return this.prune(name, wish, abandoned)
+    }
+    const own: PruneUnderWay = { abandoned, isOver: Promise.resolve() }
+    const done = this.#prune(name, wish, own)
+    own.isOver = done.catch(() => {})
+    underWay.set(name, own)
+    try {
+      return await done
+    } finally {
+      if (underWay.get(name) === own) underWay.delete(name)
+    }
+  }
+
+  progressOf(name: string): PruneProgress | undefined {
+    return (this.#underWay.get(name) ?? this.#dry.get(name))?.work?.progress
+  }
+
+  async #prune(name: string, wish: PruneRequest, own: PruneUnderWay): Promise<OutputOf<'workspace.prune'>> {
+    const release = this.#daemon.workspaces.pin(name)
     try {
       const { entry, workspace } = await this.#daemon.open(name)
       const { path } = entry
+      if (!workspace.engine.commitMaintenance) throw new RefusalError('workspace.prune-shared', { workspace: name })
       const before = workspaceFileBytes(path)
-      const found = await pruneWorkspace(workspace, { ...wish, folder: path })
-      return { workspace: name, path, ...found, before, after: workspaceFileBytes(path) }
+      own.work = new PruneWork(workspace, { ...wish, folder: path }, own.abandoned)
+      await own.work.run()
+      const { freePages } = workspace.store
+      const stuck = wish.dryRun || freePages.canShrink ? 0 : freePages.bytes
+      const after = workspaceFileBytes(path)
+      return { workspace: name, path, ...own.work.result, before, after, ...(stuck > 0 ? { stuck } : {}) }
     } finally {
-      this.#underWay.delete(name)
       release()
     }
   }
@@ -54,59 +90,83 @@ export class WorkspacePruner {
 
 /** Maximum number of held conversations that are reported, those with the most messages first. */
 const heldReportedMax = 20
-
-async function pruneWorkspace(workspace: Workspace, wish: FolderPruneRequest): Promise<PruneResult> {
-  const { store, clock, waits, engine, name } = workspace
-  if (!engine.commitMaintenance) throw new RefusalError('workspace.prune-shared', { workspace: name })
-  const now = clock.now()
-  const horizon = { at: now - wish.olderMs, now, awaited: waits.allAwaitedMessageIds() }
-  const finished = await runInSteps(workspace, store.finished.find(horizon, store.journal.lastSeq))
-  const work = new PruneWork(workspace, finished, now, wish)
-  await work.run()
-  const held = finished.held.sort((a, b) => b.messages - a.messages).slice(0, heldReportedMax)
-  return { ...work.done, held }
-}
+/** Work of one commit besides its sync, and the fewest and most facts that it takes out. */
+const [sliceMs, factsMin, factsMax] = [4, 8, 192]
 
 class PruneWork {
   readonly #workspace: Workspace
-  readonly #finished: FinishedParts
   readonly #wish: FolderPruneRequest
+  readonly #abandoned: AbortSignal
   readonly #prune: PruneRecord
+  #held: HeldConversation[] = []
   #archive: ArchiveFile | undefined
+  #facts = factsMin * 4
+  #isWhole = false
+  progress: PruneProgress = { doing: 'looking', done: 0, of: 0, messages: 0 }
 
-  constructor(workspace: Workspace, finished: FinishedParts, at: number, wish: FolderPruneRequest) {
+  constructor(workspace: Workspace, wish: FolderPruneRequest, abandoned: AbortSignal) {
     this.#workspace = workspace
-    this.#finished = finished
     this.#wish = wish
-    const { horizon, throughSeq } = finished
+    this.#abandoned = abandoned
     const id = (workspace.store.pruning.pruneRecords().at(-1)?.id ?? 0) + 1
-    this.#prune = { id, at, horizon, through: throughSeq, bytes: 0, messages: 0, events: 0 }
+    const at = workspace.clock.now()
+    this.#prune = { id, at, horizon: at - wish.olderMs, through: 0, bytes: 0, messages: 0, events: 0 }
   }
 
-  get done(): Omit<PruneResult, 'held'> {
+  get result(): Omit<OutputOf<'workspace.prune'>, 'workspace' | 'path'> {
     const { through, messages, events, file, bytes } = this.#prune
-    return { through, messages, events, ...(file === undefined ? {} : { archive: { file, bytes } }) }
+    const held = this.#held.toSorted((a, b) => b.messages - a.messages).slice(0, heldReportedMax)
+    const archive = file === undefined ? {} : { archive: { file, bytes } }
+    return { through, messages, events, ...archive, held, ...(this.#isWhole ? {} : { ended: true }) }
   }
 
   async run(): Promise<void> {
-    const { store, search } = this.#workspace
     try {
-      for (let after = 0; after < this.#finished.throughSeq; ) {
-        const slice = await runInSteps(this.#workspace, store.pruning.nextSlice(after, this.#finished))
-        if (slice.prunedFacts.length > 0) await this.#takeOut(slice)
-        after = slice.throughSeq
-      }
-      if (this.#prune.events === 0 || this.#wish.dryRun) return
-      await this.#forgetConcerns()
-      await search.forgetPruned(this.#finished.throughSeq)
+      await this.#run()
+      this.#isWhole = true
+    } catch (error) {
+      // What was taken out stays so; the caller who has given up is told how much it was.
+      if (!this.#abandoned.aborted) throw error
     } finally {
       await this.#archive?.close()
     }
   }
 
+  async #run(): Promise<void> {
+    const { store, waits } = this.#workspace
+    const { at: now, horizon } = this.#prune
+    const looked = { at: horizon, now, awaited: waits.allAwaitedMessageIds() }
+    const finished = await this.#inSteps(store.finished.find(looked, store.journal.lastSeq))
+    this.#held = finished.held
+    this.#prune.through = finished.throughSeq
+    if (this.#wish.dryRun) return this.#takeOutAll(finished)
+    const endCheckpoints = checkpointInThread(store.database.path)
+    try {
+      await this.#takeOutAll(finished)
+      this.progress = { ...this.progress, doing: 'giving space back' }
+      if (this.#prune.events > 0) await this.#forgetConcerns()
+      await this.#giveSpaceBack(finished.throughSeq)
+    } finally {
+      await endCheckpoints()
+      // Also after an early end: from then on a file that gets shorter was cut by somebody else.
+      if (store.database.isOpen) store.cutFiles()
+    }
+  }
+
+  async #takeOutAll(finished: FinishedParts): Promise<void> {
+    const { pruning } = this.#workspace.store
+    const [doing, of] = [this.#wish.dryRun ? 'looking' : 'pruning', finished.throughSeq] as const
+    for (let after = 0; after < of; ) {
+      this.progress = { doing, done: after, of, messages: this.#prune.messages }
+      const slice = await this.#inSteps(pruning.nextSlice(after, finished, this.#facts))
+      if (slice.prunedFacts.length > 0) await this.#takeOut(slice)
+      after = slice.throughSeq
+    }
+  }
+
   async #takeOut(slice: PruningSlice): Promise<void> {
     const prune = this.#prune
-    const { store } = this.#workspace
+    const { pruning } = this.#workspace.store
     const messages = slice.prunedFacts.filter(({ message }) => message !== undefined).length
     const counted = { messages: prune.messages + messages, events: prune.events + slice.prunedFacts.length }
     if (this.#wish.dryRun) return void Object.assign(prune, counted)
@@ -115,9 +175,15 @@ class PruneWork {
       this.#archive ??= await ArchiveFile.create(this.#wish.folder, prune.at)
       Object.assign(next, { file: this.#archive.name, bytes: await this.#archive.append(slice.prunedFacts) })
     }
-    await this.#commit(() => store.pruning.deleteSlice(slice, next))
-    store.queries.isRecounting = true
+    const spentMs = await this.#commit(() => {
+      const from = performance.now()
+      pruning.deleteSlice(slice, next)
+      return performance.now() - from
+    })
     Object.assign(prune, next)
+    // Grows slowly and shrinks at once: one slow slice is what others notice.
+    const fitting = Math.round((slice.prunedFacts.length * sliceMs) / spentMs)
+    this.#facts = Math.max(factsMin, Math.min(factsMax, fitting, this.#facts + factsMin))
   }
 
   async #forgetConcerns(): Promise<void> {
@@ -128,19 +194,45 @@ class PruneWork {
     }
   }
 
-  /** Runs a commit, then pauses for as long as the commit took, so that other work gets its turn. */
-  async #commit<T>(work: () => T extends Promise<unknown> ? never : T): Promise<T> {
-    const { engine, store, name } = this.#workspace
-    if (!store.database.isOpen) throw new RefusalError('workspace.closed', { workspace: name })
+  /** Does so also where nothing was taken out now: an earlier prune may have been cut off before. */
+  async #giveSpaceBack(through: number): Promise<void> {
+    const { store, search } = this.#workspace
+    if (this.#prune.events > 0) {
+      const parts = search.forgetPruned(through, enoughSoon)
+      while (!(await this.#politely(() => parts.next())).done);
+    }
+    while (await this.#commit(() => store.releasePages(enoughSoon())));
+  }
+
+  #commit<T>(work: () => T extends Promise<unknown> ? never : T): Promise<T> {
+    const { engine } = this.#workspace
+    return this.#politely(() => (engine.commitMaintenance as NonNullable<typeof engine.commitMaintenance>)(work))
+  }
+
+  /** Does a piece of work, then pauses for as long as it took, so that other work gets its turn. */
+  async #politely<T>(work: () => T | Promise<T>): Promise<T> {
+    this.#mayGoOn()
     const from = performance.now()
-    const result = (engine.commitMaintenance as NonNullable<typeof engine.commitMaintenance>)(work)
+    const result = await work()
     await new Promise((resolve) => setTimeout(resolve, performance.now() - from))
     return result
   }
+
+  /** Runs the steps among the workspace's other reads, however long they take. */
+  #inSteps<T>(steps: Steps<T>): Promise<T> {
+    this.#mayGoOn()
+    return this.#workspace.reads.run(steps, new ReadTimeBudget(Number.POSITIVE_INFINITY), this.#abandoned)
+  }
+
+  #mayGoOn(): void {
+    const { store, name } = this.#workspace
+    if (!store.database.isOpen) throw new RefusalError('workspace.closed', { workspace: name })
+    if (this.#abandoned.aborted) throw new RefusalError('call.abandoned')
+  }
 }
 
-/** Runs the steps among the workspace's other reads, however long they take. */
-function runInSteps<T>({ reads, store, name }: Workspace, steps: Steps<T>): Promise<T> {
-  if (!store.database.isOpen) throw new RefusalError('workspace.closed', { workspace: name })
-  return reads.run(steps, new ReadTimeBudget(Number.POSITIVE_INFINITY), new AbortController().signal)
+/** Returns a function that says when a slice of work has taken its time. */
+function enoughSoon(): () => boolean {
+  const until = performance.now() + sliceMs
+  return () => performance.now() >= until
 }

@@ -28,6 +28,16 @@ export function readDatabaseContents(path: string): DatabaseContents {
   })
 }
 
+/** Returns the files of the workspace's archive, and how many of their bytes tell what was taken out of this very database. */
+export function readArchiveRecords(path: string): { file: string; bytes: number }[] {
+  return reading(path, (database) => {
+    // A file of an older version, of a workspace that nobody has opened since, lacks the table.
+    if (!database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'prunes'").get()) return []
+    const rows = database.prepare('SELECT file, bytes FROM prunes WHERE file IS NOT NULL ORDER BY id').all()
+    return rows.map(([file, bytes]) => ({ file: String(file), bytes: Number(bytes) }))
+  })
+}
+
 /** Returns the workspace's id; undefined for a file in which no workspace was begun. */
 export function readWorkspaceId(path: string): string | undefined {
   return reading(path, idIn)

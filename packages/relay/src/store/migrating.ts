@@ -3,12 +3,18 @@
 import { RefusalError } from '../core/refusal-error.ts'
 import { damagedFileRefusal } from './damage.ts'
 import type { Database } from './database.ts'
+import { makeShrinkable } from './free-pages.ts'
 import { type MigrationStep, migrationSteps } from './migrations.ts'
+
+/** How long a writer waits for another process. */
+export const writerTimeoutMs = 2_000
 
 /** Sets up a connection that writes: a commit that was acknowledged is on the disk, on macOS too. */
 export function configureConnection(database: Database): void {
   // The timeout comes first: another process that looked at the file, such as `agent-relay doctor`, may be removing the file's log.
-  database.exec('PRAGMA busy_timeout = 2000')
+  database.exec(`PRAGMA busy_timeout = ${writerTimeoutMs}`)
+  // This comes before the log: the log's mode is written into the file, which then is not new any more.
+  database.exec(makeShrinkable)
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA synchronous = FULL')
   if (process.platform === 'darwin') database.exec('PRAGMA fullfsync = ON')

@@ -8,8 +8,10 @@ interface KnownFile {
   path: string
   dev: number
   ino: number
-  /** The last known size. These files never shrink: nothing here vacuums, and SQLite starts its log again without cutting the log's file. */
+  /** The last known size. Only space that is given back makes a file shorter: SQLite starts its log again without cutting the log's file. */
   size: number
+  /** While space is given back: the length below which the file was cut by somebody else. */
+  shortest?: number
   /** Whether every byte of the file takes space on the disk, as SQLite writes it. If the file system packs files, this tells nothing. */
   isSolid: boolean
 }
@@ -45,11 +47,12 @@ export class OpenedFiles {
   /** Returns the first file that has changed; undefined if none has. */
   findChanged(): FileChange | undefined {
     for (const known of this.#known) {
-      const { path, dev, ino, size } = known
+      const { path, dev, ino, size, shortest = size } = known
       const found = statSync(path, { throwIfNoEntry: false })
       if (!found) return changed(path, 'was removed or moved away')
       if (found.ino !== ino || found.dev !== dev) return changed(path, 'has another file in its place')
-      if (found.size < size) return changed(path, `was cut from ${size} to ${found.size} bytes`, true)
+      if (found.size < Math.min(size, shortest))
+        return changed(path, `was cut from ${size} to ${found.size} bytes`, true)
       if (known.isSolid && !isSolid(found)) {
         if (!this.#isWhole(path)) return changed(path, 'was cut, and what was written after that leaves a hole', true)
         known.isSolid = false
@@ -57,6 +60,16 @@ export class OpenedFiles {
       known.size = found.size
     }
     return undefined
+  }
+
+  /** Lets SQLite make a file shorter, but not shorter than this, until `endShrinking`. */
+  mayShrinkTo(path: string, bytes: number): void {
+    for (const known of this.#known) if (known.path === path) known.shortest = Math.min(known.shortest ?? bytes, bytes)
+  }
+
+  /** From here on a file that gets shorter was cut by somebody else. Call this when `findChanged` has seen the files in their new lengths. */
+  endShrinking(): void {
+    for (const known of this.#known) known.shortest = undefined
   }
 }
 

@@ -2,7 +2,7 @@
 // id and the answer, so that the command is still answered once; the entry loses the facts that change nothing any more. The facts that are left make the
 // same rows again. finished.ts and the rows in core/facts say what is over; daemon/archive.ts stores what was deleted.
 
-import type { Entry, Fact, Message } from '@agent-relay/sdk/protocol'
+import { type Entry, type Fact, type Message, timeOfId } from '@agent-relay/sdk/protocol'
 import type { PruneLookups } from '../core/facts/row.ts'
 import { factRowOf } from '../core/facts/table.ts'
 import type { Steps } from '../core/steps.ts'
@@ -44,12 +44,9 @@ export interface PruneRecord {
   events: number
 }
 
-/**
- * The size of a slice, which takes about 10 ms, most of it for the rows of messages. `scanned`: entries looked at, also those that stay or were emptied
- * before.
- */
-const [goneMax, charsMax, scanned] = [96, 128 * 1024, 1_000]
-const [entriesPerStep, concernsPerStep] = [16, 500]
+/** Limits of a slice besides its number of facts. `scanned`: entries looked at, also those that stay or were emptied before. */
+const [charsMax, scanned] = [128 * 1024, 1_000]
+const [entriesPerStep, concernsPerStep] = [16, 200]
 
 const statements = {
   entries: `SELECT seq, at, by, cause, facts FROM journal WHERE seq > ?1 AND seq <= ?2 AND facts <> '[]' ORDER BY seq LIMIT (?3 + 0)`,
@@ -97,13 +94,19 @@ export class Pruning {
     return this.#sql.prunes.all().map(pruneOf)
   }
 
+  /** The archive's file that has a message, if it was ever pruned: that of the first pruning for which the message was old. */
+  archiveOf(message: string): string | undefined {
+    const at = timeOfId(message) ?? Number.POSITIVE_INFINITY
+    return this.pruneRecords().find(({ horizon }) => at <= horizon)?.file
+  }
+
   /** The number of the last entry that may have lost facts; 0 if none has. */
   get through(): number {
     return Number(this.#sql.through.get()?.[0] ?? 0)
   }
 
-  /** Finds the next slice after an entry. */
-  *nextSlice(after: number, finished: FinishedParts): Steps<PruningSlice> {
+  /** Finds the next slice after an entry, of about so many facts. */
+  *nextSlice(after: number, finished: FinishedParts, goneMax: number): Steps<PruningSlice> {
     this.#finished = finished
     const slice: PruningSlice = { throughSeq: after, prunedFacts: [], chars: 0, keptFacts: new Map() }
     const end = Math.min(finished.throughSeq, after + scanned)
@@ -187,6 +190,7 @@ export class Pruning {
       if (fact.type === 'action.invoked') this.#sql.callGone.run(fact.id)
       if (fact.type === 'approval.opened') this.#sql.approvalGone.run(fact.id)
     }
+    this.#queries.uncount(prunedFacts.flatMap(({ message }) => message?.seq ?? []))
     const { id, at, horizon, through, file = null, bytes, messages, events } = prune
     this.#sql.keep.run(id, at, horizon, through, file, bytes, messages, events)
   }

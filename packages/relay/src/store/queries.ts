@@ -48,7 +48,7 @@ export const unreadCountMax = 1_000
 
 /** Rows that one step of a long read fetches, and entries that one step of a count passes. */
 const rowsPerStep = 256
-const countedPerStep = 10_000
+const countedPerStep = 1_000
 
 /** Conversations whose last numbers one step sums up. */
 const conversationsSummed = 256
@@ -57,7 +57,6 @@ export class Queries {
   readonly #tables: TablesMirror
   readonly #view: SqliteView
   readonly #sql: Record<keyof typeof statements, Statement>
-  isRecounting = false
   #counted = 0
   #countedTo = 0
 
@@ -243,10 +242,13 @@ export class Queries {
     return agent === undefined ? undefined : { agent, until: (row?.[1] ?? undefined) as number | undefined }
   }
 
-  /** Returns the number of messages. Only messages since the last call are counted, unless some were pruned. */
+  /** Corrects the count of messages after these were deleted, by the numbers of their entries. */
+  uncount(seqs: readonly number[]): void {
+    this.#counted -= seqs.filter((seq) => seq <= this.#countedTo).length
+  }
+
+  /** Returns the number of messages. Only messages since the last call are counted. */
   *messageCount(lastSeq: number): Steps<number> {
-    if (this.isRecounting) this.#counted = this.#countedTo = 0
-    this.isRecounting = false
     while (this.#countedTo < lastSeq) {
       const to = Math.min(lastSeq, this.#countedTo + countedPerStep)
       this.#counted += Number(this.#sql.messageCount.get(this.#countedTo, to)?.[0])

@@ -5,6 +5,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { isDamageError } from './damage.ts'
 import { Database, type Statement } from './database.ts'
+import { FreePages, makeShrinkable } from './free-pages.ts'
 import { conversationMark, senderMark } from './search-query.ts'
 
 /** Number of entries in one part of the search index. The most expensive query of a part (words that begin with one letter) takes 3 ms. */
@@ -106,6 +107,18 @@ export class SearchIndex {
     )
     this.#parts.delete(part)
     this.#filled.delete(part)
+  }
+
+  /**
+   * Gives unused pages of the index back until `isEnough`. Returns whether some are left; when none is, the file and its log are cut. An index from before
+   * files could shrink is deleted instead, to be filled again.
+   */
+  releasePages(isEnough: () => boolean): boolean {
+    const free = new FreePages(this.#index)
+    if (!free.canShrink && free.bytes > 0) this.#startAfresh()
+    else if (this.#repairing(() => this.#index.transact(() => free.release(isEnough)))) return true
+    else this.#repairing(() => this.#index.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)'))
+    return false
   }
 
   close(): void {
@@ -214,6 +227,7 @@ function isOfShape(database: Database): boolean {
 }
 
 function prepared(database: Database): Database {
+  database.exec(makeShrinkable)
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA synchronous = OFF')
   database.exec('CREATE TABLE IF NOT EXISTS progress (part INTEGER PRIMARY KEY, seq INTEGER NOT NULL) STRICT')

@@ -3,6 +3,7 @@
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { damagedFileRefusal } from './damage.ts'
 import { Database } from './database.ts'
+import { makeShrinkable } from './free-pages.ts'
 import { busyTimeoutMs, checkSoundness } from './soundness.ts'
 import { runInThread } from './thread.ts'
 
@@ -23,6 +24,7 @@ export function copyDatabase(from: string, to: string): void {
     try {
       database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
       database.exec('PRAGMA synchronous = OFF')
+      database.exec(makeShrinkable)
       database.prepare('VACUUM INTO ?').run(to)
       // `putLogAway` writes to the database itself, so its writes are synced again.
       database.exec('PRAGMA synchronous = FULL')

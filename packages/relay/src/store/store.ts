@@ -9,11 +9,12 @@ import { changedFileRefusal } from './damage.ts'
 import { Database, isSqliteError, isSqliteFailure, type Statement } from './database.ts'
 import { Evolve } from './evolve.ts'
 import { FinishedRows } from './finished.ts'
+import { FreePages } from './free-pages.ts'
 import { History } from './history.ts'
 import { type ReadJournal, SqliteJournal } from './journal.ts'
 import { EndFile, type JournalEnd } from './journal-end.ts'
 import { type LocalEntry, LocalJournal } from './local-journal.ts'
-import { prepareDatabase, replaceRows } from './migrating.ts'
+import { prepareDatabase, replaceRows, writerTimeoutMs } from './migrating.ts'
 import { NeedRows } from './need-rows.ts'
 import { OpenedFiles } from './opened-files.ts'
 import { OutboxRows } from './outbox-rows.ts'
@@ -42,6 +43,7 @@ export class Store {
   /** Finds what is old and over; `pruning` deletes it. */
   readonly finished: FinishedRows
   readonly pruning: Pruning
+  readonly freePages: FreePages
   readonly commitTimes = new CommitTimes()
   /** The name of this machine. Unset if the workspace is not shared with other machines. */
   readonly machine: string | undefined
@@ -79,6 +81,7 @@ export class Store {
     this.outbox = new OutboxRows(this.#database)
     this.finished = new FinishedRows(this.#database, this.#tables, this.view)
     this.pruning = new Pruning(this.#database, this.queries)
+    this.freePages = new FreePages(this.#database)
     this.#evolve = new Evolve(this.#database, this.#tables, machine)
     if (machine !== undefined) this.#local = new LocalJournal(this.#database)
     this.#meta = this.#database.prepare('SELECT value FROM meta WHERE name = ?')
@@ -283,6 +286,29 @@ export class Store {
 
   isSound(): boolean {
     return this.#database.prepare('PRAGMA integrity_check').get()?.[0] === 'ok'
+  }
+
+  /**
+   * Gives unused pages back, inside `transact`, until `isEnough`. The file gets shorter when the log is copied into it. Returns whether unused pages are
+   * left.
+   */
+  releasePages(isEnough: () => boolean): boolean {
+    const isMore = this.freePages.release(isEnough)
+    this.#files.mayShrinkTo(this.#database.path, this.freePages.fileBytes)
+    return isMore
+  }
+
+  /** Copies the log into the database and cuts both files to what they need. While somebody reads, such as a backup, that is left to a later time. */
+  cutFiles(): void {
+    const { path } = this.#database
+    this.#mustBeSame()
+    this.#files.mayShrinkTo(path, this.freePages.fileBytes)
+    this.#files.mayShrinkTo(`${path}-wal`, 0)
+    this.#database.exec('PRAGMA busy_timeout = 0')
+    const [isBusy] = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? []
+    this.#database.exec(`PRAGMA busy_timeout = ${writerTimeoutMs}`)
+    this.#mustBeSame()
+    if (isBusy === 0) this.#files.endShrinking()
   }
 
   /** Copies the database as of now into a new file; commands go on meanwhile. */

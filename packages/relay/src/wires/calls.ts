@@ -4,7 +4,7 @@ import { type Call, type Envelope, isOperation, operations } from '@agent-relay/
 
 /** Whether a call is a query or asks to wait. Other calls are answered before a client could give them up. */
 export function mayTakeLong(op: string, input: unknown): boolean {
-  return isPageCall(op) || (typeof input === 'object' && input !== null && 'wait' in input)
+  return isPageCall(op) || op === 'workspace.prune' || (typeof input === 'object' && input !== null && 'wait' in input)
 }
 
 export function isPageCall(op: string): boolean {

@@ -114,6 +114,50 @@ test('what was pruned is read by the same commands, also where its writing was c
   rmSync(join(folder, 'archive', '9-cut-off.jsonl.gz'))
 })
 
+test('the refusal of a message that was pruned says which file has it, and what reads the file', async () => {
+  const [file = ''] = archives()
+  const [{ message } = {}] = eventsOf(archived(file)).filter((event) => event.message)
+  const { code, stderr } = await world.run(['send', 'Ann', 'late', '--reply-to', message?.id as string, '--as', 'Bob'])
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`archive/${file}`)])
+  expect(stderr).toContain('search WORDS --archive')
+  const other = await world.run(['send', 'Ann', 'late', '--reply-to', 'm_nothing', '--as', 'Bob'])
+  expect(other.stderr).not.toContain('archive')
+})
+
+test('a backup has the archive, and a restore brings it back, whole', async () => {
+  const [file = ''] = archives()
+  const backup = join(world.root, 'pruned.tar')
+  expect((await world.run(['workspace', 'backup', backup])).code).toBe(0)
+  const second = join(world.root, 'second')
+  const restored = await world.run(['workspace', 'restore', backup], { env: { RELAY_DATA_DIR: second, HOME: second } })
+  expect([restored.code, restored.stderr]).toEqual([0, expect.anything()])
+  const copy = join(second, 'projects', 'app', 'archive', file)
+  expect(readFileSync(copy).equals(readFileSync(join(folder, 'archive', file)))).toBe(true)
+  expect([statSync(copy).mode & 0o777, statSync(join(second, 'projects', 'app', 'archive')).mode & 0o777]).toEqual([
+    0o600, 0o700,
+  ])
+  // One byte of the archive is another.
+  const bytes = readFileSync(backup)
+  const at = bytes.indexOf(readFileSync(copy).subarray(0, 64)) + 40
+  bytes[at] = (bytes[at] as number) ^ 1
+  writeFileSync(join(world.root, 'changed.tar'), bytes)
+  const third = { env: { RELAY_DATA_DIR: join(world.root, 'third'), HOME: join(world.root, 'third') } }
+  const refused = await world.run(['workspace', 'restore', join(world.root, 'changed.tar')], third)
+  expect([refused.code === 0, refused.stderr]).toEqual([false, expect.stringContaining('archive of app')])
+})
+
+test('the policy says how long what is over is kept, until it keeps it for ever', async () => {
+  const policy = (...args: string[]) => world.run(['workspace', 'policy', ...args])
+  for (const wrong of ['1h', '0d', 'off', '90'])
+    expect(await policy('set', '--keep', wrong)).toMatchObject({ code: 2, stderr: expect.stringContaining('forever') })
+  expect((await policy('set', '--keep', '90d')).stdout).toContain('90d: what is over and older')
+  expect((await policy('get')).stdout).toContain('90d: what is over and older')
+  expect((await world.run(['status'])).stdout).toContain('90d: what is over and older')
+  expect((await policy('set', '--claims', 'warn')).stdout).toContain('90d')
+  expect((await policy('set', '--keep', 'forever')).stdout).toContain('forever: nothing goes')
+  expect((await world.run(['status'])).stdout).not.toContain('keep')
+})
+
 test('an archive becomes a workspace of its own', async () => {
   const file = join(world.root, 'old.jsonl')
   writeFileSync(file, archived(archives()[0] as string))

@@ -130,6 +130,8 @@ test('a workspace is shared: no number changes, and the other machine opens it',
   const { workspaces } = await box.json<{ workspaces: object[] }>(['workspace', 'list'])
   expect(workspaces).toContainEqual(expect.objectContaining({ name: 'team', open: false, shared: true }))
   expect((await laptop.run(['workspace', 'list'])).stdout).toMatch(/team +open, shared/)
+  const keeping = await laptop.run(['workspace', 'policy', 'set', '--project', 'team', '--keep', '90d'])
+  expect([keeping.code, keeping.stderr]).toEqual([1, expect.stringContaining('agent-relay workspace unshare team')])
   const pruned = await laptop.run(['workspace', 'prune', 'team', '--older', '0s'])
   expect([pruned.code, pruned.stderr]).toEqual([1, expect.stringContaining('agent-relay workspace unshare team')])
   expect((await box.run(['workspace', 'open', 'team'])).stderr).toContain('Workspace team is open')

@@ -93,7 +93,7 @@ async function restore(trust: RestoreKeyTrust = {}) {
   copyDatabase(source, `${file}.db`)
   const { id, ...contents } = readDatabaseContents(`${file}.db`)
   const writer = new BackupWriter(file)
-  writer.add(`${file}.db`, { name: 'app', id: id as string, key, ...contents })
+  writer.add(`${file}.db`, { name: 'app', id: id as string, key, ...contents }, [])
   writer.end('1.0.0')
   writer.close()
   const backup = readBackup(file)

@@ -60,7 +60,7 @@ function backupOf(path: string, note: Record<string, unknown> = {}, name = 'app'
   const file = join(root, `${made++}.tar`)
   copyDatabase(path, `${file}.db`)
   const writer = new BackupWriter(file)
-  writer.add(`${file}.db`, { name, id, key, schema: 20, seq: 1, messages: 0, ...note })
+  writer.add(`${file}.db`, { name, id, key, schema: 20, seq: 1, messages: 0, ...note }, [])
   writer.end('1.0.0')
   writer.close()
   return file

@@ -26,7 +26,7 @@ function prune(world: CoreWorld, awaited: string[] = []): { gone: PrunedFact[]; 
     events: 0,
   }
   for (let after = 0; after < finished.throughSeq; ) {
-    const slice = runAllSteps(store.pruning.nextSlice(after, finished))
+    const slice = runAllSteps(store.pruning.nextSlice(after, finished, 96))
     if (slice.prunedFacts.length > 0) store.transact(() => store.pruning.deleteSlice(slice, record))
     gone.push(...slice.prunedFacts)
     after = slice.throughSeq

@@ -27,6 +27,12 @@ export function makeIds(now: () => number = Date.now, random: (bytes: Uint8Array
   }
 }
 
+/** Returns the time at which an id was made; undefined for any other text. */
+export function timeOfId(id: string): number | undefined {
+  const [, digits] = /^[a-z]+_([0-9a-hjkmnp-tv-z]{10})[0-9a-hjkmnp-tv-z]{16}$/.exec(id) ?? []
+  return digits === undefined ? undefined : [...digits].reduce((time, digit) => time * 32 + alphabet.indexOf(digit), 0)
+}
+
 function draw(digits: Uint8Array, random: (bytes: Uint8Array) => void): void {
   random(digits)
   for (let i = 0; i < randomChars; i++) digits[i] = (digits[i] as number) & 31

@@ -103,6 +103,8 @@ export const limits = {
   /** The longest time until a delegation (an agent's right to answer approvals) ends by itself: a week. */
   delegationMsMax: 7 * 24 * 60 * 60_000,
   delegationsMax: 100,
+  /** The shortest time that a policy keeps what is over: a day, since what is older goes once a day. */
+  keepMsMin: 24 * 60 * 60_000,
   delegationStarsMax: 8,
   /** How many requests to the model, how many tokens in and out, and how much time one run of the built-in agent loop may use. */
   runTurnsMax: 200,

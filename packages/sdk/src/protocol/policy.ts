@@ -22,5 +22,7 @@ export const Policy = z.object({
   claims: z.enum(['off', 'warn', 'deny', 'strict']),
   /** Delegations: the agents that may answer approvals of their own workers. Only a person at the page or a terminal can change this. */
   approve: z.array(Delegation).max(limits.delegationsMax),
+  /** How long what is over is kept: each day what is older goes into the archive. Unset: for ever. */
+  keepMs: z.number().int().min(limits.keepMsMin).optional(),
 })
 export type Policy = z.infer<typeof Policy>

@@ -98,7 +98,14 @@ export const refusals = {
     text: (d) =>
       `${d.channel} cannot be removed: ${d.why}. Its maker can remove it while nobody else has joined it and nothing was said in it.`,
   },
-  'message.unknown': { ...absentKind, text: (d) => `No message ${d.message} is known to you.` },
+  'message.unknown': {
+    ...absentKind,
+    text: (d) => {
+      const pruned =
+        d.archive === undefined ? '' : ` If it was pruned, the file archive/${d.archive} of the workspace has it.`
+      return `No message ${d.message} is known to you.${pruned}`
+    },
+  },
   'message.not-yours': { ...deniedKind, text: (d) => `Message ${d.message} was not addressed to you.` },
   'message.to-self': { ...usageKind, text: () => 'A message to yourself would reach nobody. Name another agent.' },
   'message.too-many': {

@@ -32,6 +32,15 @@ export const WorkspaceEntry = z.object({
     .object({ done: z.number(), of: z.number() })
     .optional()
     .describe('While it is reconciled: how many of how many entries were looked at.'),
+  pruning: z
+    .object({
+      doing: z.enum(['looking', 'pruning', 'giving space back']),
+      done: z.number(),
+      of: z.number(),
+      messages: z.number(),
+    })
+    .optional()
+    .describe('While it is pruned, or somebody asks what would go: how many of how many entries were looked at.'),
   queued: z.number().optional().describe('How many messages wait on this machine until it can be reached.'),
   voids: z
     .array(z.object({ seq: z.number(), machine: z.string(), why: z.string() }))

@@ -145,14 +145,15 @@ export class MessageSearch {
     return queries.messageWithBody(head)
   }
 
-  /** Drops pruned messages up to this entry from the index, a part at a time. */
-  async forgetPruned(through: number): Promise<void> {
-    if (!this.#opened && this.bytes === 0) return
-    for (const part of this.#isClosed ? [] : this.#index().partsBelow(through)) {
-      await new Promise(setImmediate)
+  /** Drops pruned messages up to this entry from the index, a part at a time, and gives the space back, in slices that end with `isEnough()`. */
+  async *forgetPruned(through: number, isEnough: () => () => boolean): AsyncGenerator<undefined> {
+    if (this.#isClosed || (!this.#opened && this.bytes === 0)) return
+    for (const part of this.#index().partsBelow(through)) {
+      yield
       if (this.#isClosed) return
       this.#index().emptyPart(part)
     }
+    for (let isMore = true; isMore && !this.#isClosed; yield) isMore = this.#index().releasePages(isEnough())
     this.#scheduleFill(fillRestMs)
   }
 

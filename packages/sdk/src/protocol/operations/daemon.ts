@@ -23,6 +23,7 @@ const WorkspaceStatus = z.object({
   /** The delay of the daemon's event loop in ms, over the last minute. */
   lagMs: z.object({ p50: z.number(), p99: z.number(), max: z.number() }),
   residentMb: z.number(),
+  keepMs: z.number().optional().describe('How long the policy keeps what is over; unset: for ever.'),
   /** The number of messages that wait on this machine until the shared workspace can be reached. */
   queued: z.number().optional(),
 })
@@ -57,7 +58,9 @@ export const daemonOperations = {
     who: 'holder',
     network: 'key',
     summary: 'Change the policy; a part that is left out stays as it is.',
-    input: Policy.partial(),
+    input: Policy.partial().extend({
+      keepMs: z.union([z.literal('forever'), Policy.shape.keepMs.unwrap()]).optional(),
+    }),
     output: Policy,
   },
   'workspace.open': {
@@ -191,6 +194,11 @@ export const daemonOperations = {
         .describe('Where older messages stay: from which one on, and who has not read that one or owes an answer.'),
       before: FileBytes.optional(),
       after: FileBytes.optional(),
+      stuck: z
+        .number()
+        .optional()
+        .describe('Unused bytes of an older database file, which it gives back when nobody uses the workspace.'),
+      ended: z.boolean().optional().describe('Whether the caller has ended it before all was done. What went is gone.'),
     }),
   },
   'workspace.place': {

@@ -70,6 +70,10 @@ const toShow = (d: RefusalDetails): string =>
 export const suggestionText = (value: unknown, lead: string): string =>
   Array.isArray(value) && value.length > 0 ? ` ${lead} ${value.join(' or ')}?` : ''
 
+/** Where to look for a message that was pruned. The same for every reader, because the archive takes the workspace's key. */
+const toReadArchive = ({ archive }: RefusalDetails): string =>
+  archive === undefined ? '' : 'Who has the key reads it: agent-relay search WORDS --archive'
+
 /** The fixes, by the code of their refusal. */
 export const fixes = {
   'agent.unknown': {
@@ -85,6 +89,7 @@ export const fixes = {
     person: 'Say who you are: --as NAME',
     program: 'Register a name first; over HTTP, send an agent token or the header X-Relay-Agent.',
   },
+  'message.unknown': { agent: toReadArchive, person: toReadArchive, program: toReadArchive },
   'auth.required': { agent: toComeIn, person: toComeIn, program: toComeIn },
   'run.unknown': {
     agent: {

@@ -1,6 +1,6 @@
 // `workspace backup`: copies workspaces into one file, whether or not a daemon runs. restore.ts brings them back.
 
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { listText } from '@agent-relay/sdk/internal/clis'
 import { credentialsPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { sizeText } from '@agent-relay/sdk/internal/size-text'
@@ -50,8 +50,9 @@ async function runBackup({ args, options, env, print }: CommandContext<BackupOpt
       if (fault) throw fault
       copyDatabase(directory.databasePath(workspace), to)
     }
+    const folderOf = (name: string) => dirname(directory.databasePath(name))
     const keyOf = options.withKeys ? (id: string) => keys.keyOf(id) : undefined
-    const kept = await makeBackup({ path, names, copy, keyOf }).finally(() => print.progress())
+    const kept = await makeBackup({ path, names, copy, folderOf, keyOf }).finally(() => print.progress())
     const workspaces = kept.map(({ key, ...rest }) => ({ ...rest, withKey: key !== undefined }))
     if (print.isJson) return void (await print.json({ path, workspaces }))
     await printBackedUp(print, workspaces)
@@ -83,14 +84,15 @@ interface BackedUp {
   name: string
   messages: number
   bytes: number
+  archive?: readonly { bytes: number }[]
   withKey: boolean
 }
 
 export function printBackedUp(print: Printer, workspaces: BackedUp[]): Promise<boolean> {
   return print.table(
     [{ head: 'NAME' }, { head: 'MESSAGES', alignsRight: true }, { head: 'SIZE', alignsRight: true }, { head: 'KEY' }],
-    workspaces.map(({ name, messages, bytes, withKey }) => [
-      ...[name, String(messages), sizeText(bytes)],
+    workspaces.map(({ name, messages, bytes, archive = [], withKey }) => [
+      ...[name, String(messages), sizeText(archive.reduce((sum, file) => sum + file.bytes, bytes))],
       withKey ? 'in it' : 'not in it',
     ]),
   )

@@ -1,9 +1,9 @@
 // `workspace policy`: shows and changes what a workspace allows beyond what every agent may do.
 
-import type { Delegation, OutputOf } from '@agent-relay/sdk/protocol'
+import { type Delegation, limits, type OutputOf } from '@agent-relay/sdk/protocol'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { withClient, withClientAsPerson } from '../../connection.ts'
-import { parseDurationMs } from '../../duration.ts'
+import { durationAsTyped, parseDurationMs } from '../../duration.ts'
 import { requirePerson } from '../../person.ts'
 import type { Printer } from '../../print.ts'
 import { oneLine } from '../../text.ts'
@@ -32,6 +32,7 @@ interface SetOptions {
   worktree?: string
   claims?: string
   approve?: string[]
+  keep?: string
   until?: string
 }
 
@@ -65,6 +66,10 @@ const set: NamedCommand<SetOptions> = {
       text: 'an agent that may answer approvals of a worker of its own, or of all (*): for one tool, or all (*), and inputs like the pattern; AGENT=none takes it back',
       isList: true,
     },
+    keep: {
+      flags: '--keep <time>',
+      text: 'each day, move what is over and older than this into the archive: 90d; forever: nothing',
+    },
     until: { flags: '--until <time>', text: 'how long --approve holds: 30m, 2h, up to 7d (1h)' },
   },
   examples: [
@@ -72,6 +77,7 @@ const set: NamedCommand<SetOptions> = {
     'agent-relay workspace policy set --spawn clis',
     'agent-relay workspace policy set --worktree on',
     'agent-relay workspace policy set --claims warn',
+    'agent-relay workspace policy set --keep 90d',
     'agent-relay workspace policy set --approve "Lead=Fixer:Bash:npm test*" --until 2h',
     'agent-relay workspace policy set --terminal "Lead=*" --terminal Bob=none',
     'agent-relay workspace policy set --terminal "*=*"',
@@ -89,12 +95,13 @@ export const policy: NamedCommand = {
 
 async function runSet(context: CommandContext<SetOptions>): Promise<void> {
   const { options, print } = context
-  const { writers, terminal, spawn, worktree, claims, approve } = options
-  if ([writers, terminal, spawn, worktree, claims, approve].every((each) => each === undefined))
+  const { writers, terminal, spawn, worktree, claims, approve, keep } = options
+  if ([writers, terminal, spawn, worktree, claims, approve, keep].every((each) => each === undefined))
     throw new CommandError(
-      'Say what to change: --writers NAMES, --terminal AGENT=NAMES, --spawn none|clis, --worktree on|off, --claims off|warn|deny|strict, --approve AGENT=WORKER:TOOL:PATTERN',
+      'Say what to change: --writers NAMES, --terminal AGENT=NAMES, --spawn none|clis, --worktree on|off, --claims off|warn|deny|strict, --approve AGENT=WORKER:TOOL:PATTERN, --keep 90d|forever',
       exitCodes.usage,
     )
+  const keepMs = keep === undefined ? undefined : keepMsOf(keep)
   const changes = terminal?.map(viewOf)
   const until = Date.now() + durationOf(options.until ?? '1h')
   const delegated = approve?.map((text) => delegationOf(text, until))
@@ -107,6 +114,7 @@ async function runSet(context: CommandContext<SetOptions>): Promise<void> {
       ...(spawn === undefined ? {} : { spawn: spawn as ShownPolicy['spawn'] }),
       ...(worktree === undefined ? {} : { worktree: worktree === 'on' }),
       ...(claims === undefined ? {} : { claims: claims as ShownPolicy['claims'] }),
+      ...(keepMs === undefined ? {} : { keepMs }),
       ...(delegated ? { approve: withDelegations(before?.approve ?? [], delegated) } : {}),
       ...(changes ? { terminal: Object.fromEntries(views.filter(([, whose]) => whose.length > 0)) } : {}),
     })
@@ -120,6 +128,13 @@ function viewOf(text: string): [string, string[]] {
   if (at < 1)
     throw new CommandError(`--terminal takes AGENT=NAMES, for instance Lead=Bob,Cyd; not "${text}"`, exitCodes.usage)
   return [text.slice(0, at), namesOf(text.slice(at + 1))]
+}
+
+function keepMsOf(text: string): number | 'forever' {
+  if (text === 'forever') return text
+  const ms = parseDurationMs(text)
+  if (ms !== undefined && ms >= limits.keepMsMin) return ms
+  throw new CommandError(`--keep takes a time of at least 1d, such as 90d, or forever; not "${text}"`, exitCodes.usage)
 }
 
 function durationOf(text: string): number {
@@ -168,7 +183,7 @@ const claimTexts: Record<ShownPolicy['claims'], string> = {
 
 async function show(print: Printer, policy: ShownPolicy): Promise<void> {
   if (print.isJson) return void (await print.json(policy))
-  const { writers, terminal, spawn, worktree, claims, approve } = policy
+  const { writers, terminal, spawn, worktree, claims, approve, keepMs } = policy
   const from = writers === '*' ? 'all workspaces of this daemon' : listed(writers)
   await print.table(
     [{ head: '' }, { head: '' }],
@@ -182,6 +197,7 @@ async function show(print: Printer, policy: ShownPolicy): Promise<void> {
           : 'off: only those that are started with --worktree',
       ],
       ['claims', `${claims}: ${claimTexts[claims]}`],
+      ['keep', keepText(keepMs)],
       ...approve.filter(({ until }) => until > Date.now()).map((each) => ['approve', oneLine(delegationLine(each))]),
       ...Object.entries(terminal).map(([agent, whose]) => [
         agent === '*' ? 'all agents see' : `${oneLine(agent)} sees`,
@@ -189,6 +205,12 @@ async function show(print: Printer, policy: ShownPolicy): Promise<void> {
       ]),
     ],
   )
+}
+
+/** The value of `keepMs` in words. */
+export function keepText(keepMs: number | undefined): string {
+  if (keepMs === undefined) return 'forever: nothing goes unless somebody prunes'
+  return `${durationAsTyped(keepMs)}: what is over and older goes into the archive, once a day`
 }
 
 function listed(names: string[]): string {

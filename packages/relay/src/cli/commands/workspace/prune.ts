@@ -3,11 +3,13 @@
 import { join } from 'node:path'
 import { listText } from '@agent-relay/sdk/internal/clis'
 import { sizeText } from '@agent-relay/sdk/internal/size-text'
-import type { OutputOf } from '@agent-relay/sdk/protocol'
+import type { InputOf, OutputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
+import type { Link } from '@agent-relay/sdk/wire'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { meantWorkspace, warnOfOtherVersion } from '../../connection.ts'
 import { connectControl, nextCommandId } from '../../control-socket.ts'
 import { parseDurationMs } from '../../duration.ts'
+import { endingSignal } from '../../ending.ts'
 import { yesOption } from '../../options.ts'
 import type { Printer } from '../../print.ts'
 import { countedText, oneLine, withTilde } from '../../text.ts'
@@ -50,13 +52,34 @@ async function run(context: CommandContext<PruneOptions>): Promise<void> {
   const link = await connectControl(env)
   try {
     warnOfOtherVersion(print, link.welcome.version)
-    const asked = link.call('workspace.prune', { workspace, olderMs, dryRun, delete: deletes }, nextCommandId('c'))
-    const pruned = await print.during(dryRun ? 'looking' : 'pruning', asked)
-    if (print.isJson) return void (await print.json(pruned))
-    await printPruned(print, pruned, options, env.HOME)
+    const asked = { workspace, olderMs, dryRun, delete: deletes }
+    const pruned = await pruneUntilEnded(link, asked, print)
+    if (print.isJson) await print.json(pruned)
+    else await printPruned(print, pruned, options, env.HOME)
+    if (pruned.ended) throw new CommandError(dryRun ? endedLookText : endedText, 130, { isPrintedAsJson: print.isJson })
   } finally {
     await link.close()
   }
+}
+
+const endedText = 'Ended before all was done. What went stays gone, and the next prune goes on.'
+const endedLookText = 'Ended before all was looked at, so more may go than this. Nothing was changed.'
+
+/** Prunes. Ctrl-C ends it in the daemon too, and the answer says what was done until then. */
+async function pruneUntilEnded(link: Link, asked: InputOf<'workspace.prune'>, print: Printer): Promise<Pruned> {
+  const id = nextCommandId('c')
+  endingSignal().addEventListener('abort', () => link.unwatch(id), { once: true })
+  const pruned = link.call('workspace.prune', asked, id)
+  return print.during(asked.dryRun ? 'looking' : 'pruning', pruned, async () => {
+    const { workspaces } = await link.call('daemon.status', {}, nextCommandId('c'))
+    const progress = workspaces.find(({ name }) => name === asked.workspace)?.pruning
+    return progress && progressText(progress)
+  })
+}
+
+function progressText({ doing, done, of, messages }: NonNullable<WorkspaceEntry['pruning']>): string {
+  if (doing === 'giving space back') return `${countedText(messages, 'message')}, ${doing}`
+  return of === 0 ? '' : `${done} of ${of} entries, ${countedText(messages, 'message')}`
 }
 
 function olderOf(text: string | undefined): number {
@@ -85,16 +108,26 @@ async function printPruned(
   options: PruneOptions,
   home: string | undefined,
 ): Promise<void> {
-  const { workspace, path, messages, events, archive, held, before, after } = pruned
+  const { workspace, path, messages, events, archive, held, before, after, stuck, ended } = pruned
   const what = `${countedText(messages, 'message')} with what became of them, ${countedText(events, 'event')} in all`
   for (const each of held) print.say(staysText(each))
-  if (events === 0) return void (await print.line(`Nothing in workspace ${workspace} is that old and over.`))
-  if (options.dryRun) return void (await print.line(`Would go: ${what}. Nothing was changed.`))
-  if (archive) {
+  if (options.dryRun && events > 0) return void (await print.line(`Would go: ${what}. Nothing was changed.`))
+  if (events === 0) await print.line(`Nothing in workspace ${workspace} ${ended ? 'went' : 'is that old and over'}.`)
+  else if (archive) {
     const file = withTilde(join(path, 'archive', archive.file), home)
     await print.line(`Archived: ${what}, in ${file} (${sizeText(archive.bytes)}).`)
   } else await print.line(`Deleted: ${what}.`)
-  if (before && after) print.say(`The database: ${sizeText(before.database)} before, ${sizeText(after.database)} now.`)
+  if (options.dryRun || !before || !after) return
+  if (events > 0) print.say(`Its files: ${sizesText(before)} before, ${sizesText(after)} now.`)
+  if (stuck !== undefined) print.say(stuckText(stuck))
+}
+
+function sizesText({ database, log, search, archive }: NonNullable<Pruned['after']>): string {
+  return `${sizeText(database + log + search)} and ${sizeText(archive)} of archive`
+}
+
+function stuckText(bytes: number): string {
+  return `${sizeText(bytes)} of it are unused. An older version made this file, which cannot give them back while it is in use: they come back some minutes after nobody uses the workspace any more.`
 }
 
 function staysText({ conversation, n, messages, unreadBy, isAsked }: Pruned['held'][number]): string {

@@ -4,6 +4,7 @@ import { uptimeText } from '@agent-relay/sdk/internal/client'
 import type { CliCommand, CommandContext } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { countedText, oneLine, withTilde } from '../../text.ts'
+import { keepText } from './policy.ts'
 
 export const status: CliCommand = {
   examples: ['agent-relay status', 'agent-relay status --project frontend --json'],
@@ -29,6 +30,7 @@ async function run(context: CommandContext): Promise<void> {
         ...(status.queued === undefined
           ? []
           : [['outbox', `${countedText(status.queued, 'message')} not sent yet: agent-relay outbox`]]),
+        ...(status.keepMs === undefined ? [] : [['keep', keepText(status.keepMs)]]),
         ['socket', withTilde(oneLine(socketPath), env.HOME)],
         ...(status.agent === undefined ? [] : [['you', oneLine(status.agent)]]),
       ],

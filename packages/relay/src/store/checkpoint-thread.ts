@@ -1,0 +1,10 @@
+// The thread that copies the log of a database into it: see checkpointing.ts.
+
+import { parentPort, workerData } from 'node:worker_threads'
+import { checkpointUntilEnded } from './checkpointing.ts'
+
+const end = checkpointUntilEnded(workerData as string)
+parentPort?.once('message', () => {
+  end()
+  parentPort?.close()
+})
