@@ -13,6 +13,7 @@ import { CredentialsFile } from '../machine/credentials-file.ts'
 import { DataDirectory } from '../machine/data-directory.ts'
 import { version } from '../machine/version.ts'
 import { type CommandContext, CommandError, exitCodes } from './command.ts'
+import { nextCommandId } from './control-socket.ts'
 import { withProcessProof } from './person.ts'
 import type { Printer } from './print.ts'
 import { withTilde } from './text.ts'
@@ -48,7 +49,17 @@ async function connect(
   const connect: Connector = (hello) => open({ ...hello, ...own })
   // The SDK's text about a changed name is for programs; people are told below.
   const told = { onRenamed: () => {} }
-  const client = new RelayClient({ ...rest, ...told, agentName, agentType, strictName, connect, autoConnect: false })
+  const ids = nextCommandId
+  const client = new RelayClient({
+    ...rest,
+    ...told,
+    ids,
+    agentName,
+    agentType,
+    strictName,
+    connect,
+    autoConnect: false,
+  })
   const welcome = await client.connect()
   if (welcome.because !== undefined && welcome.token !== undefined) print.say(welcome.because)
   if (hello.name && key !== undefined && welcome.token !== undefined && hello.type !== 'human') {

@@ -1,5 +1,5 @@
 // The version of this package, alone in its file, so that `--version` and the daemon's greeting load nothing else.
 
-import { createRequire } from 'node:module'
+import { readFileSync } from 'node:fs'
 
-export const version: string = createRequire(import.meta.url)('../../package.json').version
+export const version: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
