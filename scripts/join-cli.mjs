@@ -55,13 +55,13 @@ function placed(root) {
   }
 }
 
-/** The files that `who`, `send` and `inbox` load when they run. The launcher has the list of these commands. */
+/** What `who`, `send` and `inbox` import when they run, in the words of the importing file. The launcher has the list of these commands. */
 const lightParts = [
-  'commands/agents',
-  'commands/messages/send',
-  'commands/messages/inbox',
-  'exit',
-  'machine/process-tree',
+  './commands/agents.js',
+  './commands/messages/send.js',
+  './commands/messages/inbox.js',
+  './exit.js',
+  '@agent-relay/sdk/protocol/refusals',
 ]
 
 const light = {
@@ -69,10 +69,16 @@ const light = {
   setup({ onLoad, onResolve }) {
     // The other commands are never asked of this bundle.
     onResolve({ filter: /\/commands\// }, ({ kind, path }) =>
-      kind !== 'dynamic-import' || lightParts.some((part) => path.endsWith(`/${part}.js`))
-        ? undefined
-        : { path, external: true },
+      kind === 'dynamic-import' ? { path, external: true } : undefined,
     )
+    // What is imported from the beginning shares one scope, and what nobody uses of it is left out.
+    onLoad({ filter: /\/relay\/dist\/cli\/(?:main|exit|catalog-agents)\.js$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8')
+      const parts = lightParts.filter((part) => text.includes(`await import('${part}')`))
+      const imports = parts.map((part, i) => `import * as part${i} from '${part}'\n`)
+      const contents = parts.reduce((all, part, i) => all.replaceAll(`await import('${part}')`, `part${i}`), text)
+      return { contents: imports.join('') + contents }
+    })
     // Commander loads the part of Node that starts programs, for a way to run commands that we do not use.
     onLoad({ filter: /\/commander\/lib\/command\.js$/ }, ({ path }) => {
       const text = readFileSync(path, 'utf8')
@@ -102,6 +108,7 @@ async function joinLight(build, root, folder) {
     minifyWhitespace: true,
     // A script that is compiled apart has no `import()` of its own.
     supported: { 'dynamic-import': false },
+    minifySyntax: true,
     define: { 'import.meta.url': 'here' },
     banner: {
       js: "(function(exports,require,module,__filename){const here=require('node:url').pathToFileURL(__filename).href",
@@ -118,7 +125,8 @@ async function joinLight(build, root, folder) {
   writeFileSync(path, text)
   // All functions, also those that no start calls. The flag is taken back before V8 writes its flags down.
   setFlagsFromString('--no-lazy')
-  const script = new Script(text, { filename: path })
+  // V8 keeps this name for stack traces.
+  const script = new Script(text, { filename: 'agent-relay/dist/joined/light.cjs' })
   setFlagsFromString('--lazy')
   writeFileSync(join(folder, `light-${process.versions.v8}-${process.arch}.bin`), script.createCachedData())
 }
