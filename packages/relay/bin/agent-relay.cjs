@@ -44,7 +44,7 @@ function commands() {
 
 /**
  * The commands that people and agents type most, joined into one file, because finding and compiling many takes longer than Node's own start. If the build
- * was made by the same V8, its compiled form lies beside. V8 compiles the file anew if that form is of another file or of other flags.
+ * was made by the same V8, its compiled form lies beside. V8 compiles the file again if that form is of another file or of other flags.
  */
 function light() {
   const folder = `${__dirname}/../dist/joined`
