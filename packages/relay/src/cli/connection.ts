@@ -3,7 +3,7 @@
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { RelayClient, RelayError } from '@agent-relay/sdk'
-import { credentialsPath, dataDir, type Env, findDaemon, setting } from '@agent-relay/sdk/internal/discover'
+import { credentialsPath, dataDir, type Env, reachDaemon, setting } from '@agent-relay/sdk/internal/discover'
 import { type Connector, daemonName, type Hello, socketConnector, type Welcome } from '@agent-relay/sdk/wire'
 import { nearestNames } from '../core/nearest.ts'
 import { RefusalError } from '../core/refusal-error.ts'
@@ -35,8 +35,8 @@ async function connect(
   own?: Pick<Hello, 'process'>,
 ): Promise<CommandConnection> {
   const { env, options, print } = context
-  const socketPath = await findSocket(context)
-  const { workspaceId, workspace, version: running } = await askWorkspace(socketPath)
+  const { socketPath, socket } = await findSocket(context)
+  const { workspaceId, workspace, version: running } = await askWorkspace(socketConnector(socketPath, socket))
   warnOfOtherVersion(print, running)
   const key = workspaceKeyOf(workspaceId, socketPath, env)
   const who = need === 'holder' ? {} : identityOf(env, options.as)
@@ -113,10 +113,10 @@ export function meantWorkspace({ cwd, options }: WorkspaceChoice, env: Env): str
   return configuredProject(cwd ?? '/', env, options.project)
 }
 
-async function findSocket({ env, options, cwd }: CommandContext): Promise<string> {
+async function findSocket({ env, options, cwd }: CommandContext): ReturnType<typeof reachDaemon> {
   if (options.project !== undefined) configuredProject('/', env, options.project)
   try {
-    return (await findDaemon({ cwd, env, project: options.project })).socketPath
+    return await reachDaemon({ cwd, env, project: options.project })
   } catch (error) {
     const { code, details } = error instanceof RelayError ? error : {}
     if (code === 'workspace.closed') throw new RefusalError(code, details)
@@ -127,8 +127,8 @@ async function findSocket({ env, options, cwd }: CommandContext): Promise<string
 }
 
 /** Asks which workspace answers at a socket. Sent without a key, because the key depends on the workspace. */
-async function askWorkspace(socketPath: string): Promise<Welcome> {
-  const link = await socketConnector(socketPath)({})
+async function askWorkspace(connect: Connector): Promise<Welcome> {
+  const link = await connect({})
   void link.close()
   return link.welcome
 }
