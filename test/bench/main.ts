@@ -1,93 +1,130 @@
-// `npm run bench`: measures speed and weight, as medians of interleaved rounds, and prints one table. A missed ratio ends it with 1.
-// `--short` takes fewer rounds, for work on the code; `--only WORD` runs the parts whose name holds the word, also the long ones by hand.
+// `npm run bench`: measures speed and weight, as medians of interleaved rounds, and prints one table. `--help` says how it is used.
 
-import { measureAbsent } from './absent.ts'
-import { measureAcp } from './acp.ts'
-import { measureActions } from './actions.ts'
-import { measureApprovals } from './approvals.ts'
-import { measureChannels } from './channels.ts'
-import { measureClaims } from './claims.ts'
-import { measureCluster } from './cluster.ts'
-import { measureDelivery } from './delivery.ts'
-import { measureEndFile } from './end-file.ts'
-import {
-  measureBackup,
-  measureDisk,
-  measureFlood,
-  measureFrames,
-  measurePort,
-  measurePrune,
-  measureReads,
-  measureStalls,
-  measureStops,
-} from './hardship.ts'
-import { measureIdle } from './idle.ts'
-import { measureManyMachines } from './machines.ts'
-import { measurePage } from './page.ts'
-import { measurePerson } from './person.ts'
-import { measurePipe } from './pipe.ts'
-import { measureRuns } from './runs.ts'
-import { measureSends } from './sends.ts'
-import { measureStart } from './start.ts'
-import { isFailure, type Measure, print } from './table.ts'
-import { measureTexts } from './texts.ts'
-import { measureUnread } from './unread.ts'
-import { measureWeights } from './weights.ts'
-import { measureWorkers } from './worker.ts'
+import { type ChildProcess, fork } from 'node:child_process'
+import { constants } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { nearestNames } from 'agent-relay/dist/core/nearest.js'
+import { parts } from './parts.ts'
+import { failedRow, isFailure, type Measure, print } from './table.ts'
 
-const isShort = process.argv.includes('--short')
-const onlyAt = process.argv.indexOf('--only')
-const only = onlyAt > 0 ? process.argv[onlyAt + 1] : undefined
+const help = `Usage: npm run bench -- [options]
 
-const parts: Record<string, () => Promise<Measure[]>> = {
-  sends: () => measureSends(isShort ? { rounds: 2, ms: 700 } : { rounds: 7, ms: 1_500 }),
-  'end-file': () => measureEndFile(isShort ? { rounds: 3, commits: 100 } : { rounds: 9, commits: 300 }),
-  person: () => measurePerson(isShort ? { rounds: 3, ms: 700 } : { rounds: 7, ms: 1_000 }),
-  delivery: () => measureDelivery(isShort ? { rounds: 2, ms: 1_000 } : { rounds: 5, ms: 3_000 }),
-  cluster: () => measureCluster(isShort ? { rounds: 2, ms: 700 } : { rounds: 7, ms: 1_500 }),
-  channels: () => measureChannels(isShort ? { rounds: 3, ms: 500 } : { rounds: 9, ms: 1_000 }),
-  unread: () => (isShort ? measureUnread(100_000, 1) : measureUnread(1_000_000, 5)),
-  actions: () => measureActions(isShort ? { rounds: 2, calls: 100 } : { rounds: 5, calls: 300 }),
-  runs: () => measureRuns(isShort ? { rounds: 2, calls: 100, ms: 1_000 } : { rounds: 5, calls: 200, ms: 2_000 }),
-  idle: () => (isShort ? measureIdle(1, 50) : measureIdle(3, 500)),
-  start: () => measureStart(isShort ? 15 : 60),
-  acp: () => measureAcp(isShort ? { rounds: 5, ms: 5_000 } : { rounds: 25, ms: 20_000 }),
-  approvals: () => measureApprovals(isShort ? 20 : 100),
-  worker: () => measureWorkers({ rounds: isShort ? 5 : 15 }),
-  claims: () => measureClaims(isShort ? { rounds: 10, checks: 50 } : { rounds: 40, checks: 200 }),
-  pipe: () => measurePipe(isShort ? { rounds: 3, calls: 200 } : { rounds: 7, calls: 500 }),
-  absent: () => measureAbsent(isShort ? 10 : 40),
-  page: () => measurePage(isShort ? { rounds: 1, seconds: 2 } : { rounds: 3, seconds: 4 }),
-  texts: () => measureTexts(isShort ? 5 : 25),
-  weights: () => measureWeights(),
-  stops: () => measureStops(isShort ? 1 : 5),
-  backup: () => (isShort ? measureBackup(20_000, 1) : measureBackup(500_000, 3)),
-  prune: () => (isShort ? measurePrune(600, 1) : measurePrune(3_000, 3)),
-  flood: () => measureFlood(isShort ? 20 : 1_000),
-  frames: () => measureFrames(isShort ? 5_000 : 250_000),
-  stalls: () => measureStalls(isShort ? 20 : 200),
-  disk: () => measureDisk(),
-  port: () => measurePort(isShort ? 200 : 2_100),
-  reads: () => (isShort ? measureReads(20_000, 100, 500) : measureReads(1_000_000, 1_000, 5_000)),
-}
+Measures speed and weight, and prints one table. Each ratio is to a floor of the same run, on the same machine. A missed
+ratio, or a part that fails, ends it with 1. A row that says "over" has an absolute limit, which a slow machine misses.
 
-/** Only where one is named. */
-const byHand: typeof parts = {
-  machines: () => measureManyMachines([10, 25, 50], isShort ? 5_000 : 15_000),
-}
+Options:
+  --only a,b   run these parts only; the option may be repeated
+  --short      fewer rounds and smaller workspaces, for work on the code; its figures are rough
+  --list       list the parts
+  --json       print the rows as JSON
+  --help       show this help
 
-const measures: Measure[] = []
-for (const [name, measure] of Object.entries(only === undefined ? parts : { ...parts, ...byHand })) {
-  if (only !== undefined && !name.includes(only)) continue
-  const from = performance.now()
+Examples:
+  npm run bench
+  npm run bench -- --short --only sends,start
+  npm run bench -- --only others --json
+`
+
+const usageExit = 2
+const options = {
+  only: { type: 'string', multiple: true },
+  short: { type: 'boolean' },
+  list: { type: 'boolean' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const
+
+function main(): Promise<void> | undefined {
   try {
-    measures.push(...(await measure()))
+    const { values } = parseArgs({ options })
+    const { help: isHelp, list, only } = values
+    if (isHelp) return void process.stdout.write(help)
+    if (list) return void process.stdout.write(listText())
+    const usual = Object.keys(parts).filter((name) => !parts[name]?.isByHand)
+    return measureAll(only === undefined ? usual : namedIn(only), values)
   } catch (error) {
-    // The table of the others is worth having.
-    process.stderr.write(`bench: ${name} failed: ${error instanceof Error ? error.stack : error}\n`)
-    process.exitCode = 1
+    // An unknown option, or a part that does not exist.
+    process.stderr.write(`bench: ${(error as Error).message}\nbench: all options: npm run bench -- --help\n`)
+    process.exitCode = usageExit
   }
-  process.stderr.write(`bench: ${name} took ${((performance.now() - from) / 1000).toFixed(1)} s\n`)
 }
-process.stdout.write(`${print(measures)}\n`)
-if (measures.some(isFailure)) process.exitCode = 1
+
+function listText(): string {
+  const width = Math.max(...Object.keys(parts).map((name) => name.length))
+  const lines = Object.entries(parts).map(
+    ([name, { text, isByHand }]) => `${name.padEnd(width)}  ${text}${isByHand ? ' (only with --only)' : ''}\n`,
+  )
+  return lines.join('')
+}
+
+function namedIn(only: string[]): string[] {
+  const named = only.flatMap((each) => each.split(',')).map((each) => each.trim())
+  const names = named.filter((each) => each !== '')
+  if (names.length === 0) throw new Error('--only names no part. To see all: npm run bench -- --list')
+  for (const name of names) {
+    if (Object.hasOwn(parts, name)) continue
+    const [nearest] = nearestNames(name, Object.keys(parts))
+    const guess = nearest === undefined ? '' : ` Did you mean ${nearest}?`
+    throw new Error(`there is no part "${name}".${guess} To see all: npm run bench -- --list`)
+  }
+  return [...new Set(names)]
+}
+
+async function measureAll(names: string[], { short = false, json = false }): Promise<void> {
+  const measures: Measure[] = []
+  for (const name of names) {
+    const from = performance.now()
+    const found = await measurePart(name, short)
+    measures.push(...found)
+    process.stderr.write(`bench: ${name} took ${((performance.now() - from) / 1_000).toFixed(1)} s\n`)
+    if (isEnding) break
+  }
+  process.stdout.write(`${json ? JSON.stringify(measures, null, 2) : print(measures)}\n`)
+  process.exitCode = isEnding ? 130 : measures.some(isFailure) ? 1 : 0
+}
+
+let running: ChildProcess | undefined
+let isEnding = false
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    // What was measured so far is printed. A second signal does not wait for that.
+    if (isEnding) process.exit(130)
+    isEnding = true
+    running?.kill('SIGTERM')
+  })
+
+/** Runs a part in a process of its own, whose end in any way is a row: the rows of the other parts are worth having. */
+async function measurePart(name: string, isShort: boolean): Promise<Measure[]> {
+  const path = fileURLToPath(new URL('part.js', import.meta.url))
+  const child = fork(path, [name, isShort ? '--short' : ''], { stdio: ['ignore', 'inherit', 'pipe', 'ipc'] })
+  running = child
+  let measures: Measure[] | undefined
+  let said = ''
+  child.on('message', (message: { measures: Measure[] }) => (measures = message.measures))
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    process.stderr.write(text)
+    said = `${said}${text}`.slice(-10_000)
+  })
+  const why = await new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('close', (code, signal) => resolve(causeIn(said) ?? endOf(code, signal)))
+  })
+  return measures ?? [failedRow(name, isEnding ? 'it was stopped' : why)]
+}
+
+/** The error in what Node prints of one that nobody has caught. */
+function causeIn(said: string): string | undefined {
+  return said
+    .match(/^(?:\w*Error\b.*|.*\[cause\]: .*)$/gm)
+    ?.at(-1)
+    ?.trim()
+}
+
+function endOf(code: number | null, signal: NodeJS.Signals | null): string {
+  return signal === null
+    ? `its process ended with ${code}`
+    : `its process ended by ${signal} (${constants.signals[signal]})`
+}
+
+await main()

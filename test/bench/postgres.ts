@@ -37,7 +37,11 @@ export class PostgresServer {
   /** With the schema of a cluster. `settings`: others than those that it comes with. */
   static async start(...settings: string[]): Promise<PostgresServer> {
     const child = spawn(process.execPath, [program, ...settings], { stdio: ['pipe', 'pipe', 'inherit'] })
-    const [line] = await once(createInterface({ input: child.stdout }), 'line')
+    const ended = once(child, 'exit').then(([code]) => {
+      throw new Error(`PostgreSQL did not start (${code})`)
+    })
+    const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended])
+    ended.catch(() => {})
     const server = new PostgresServer(child, JSON.parse(line))
     server.version = await server.asAdmin(async (client) => {
       await migrate(client)

@@ -49,25 +49,32 @@ export async function measureSends({ rounds, ms }: Rounds): Promise<Measure[]> {
   const lagMs = await relay.lagMs()
   await Promise.all([echo.stop(), driver.stop(), load.stop(), relay.stop()])
   const truth = measureTruth(median(single.map(floorOf)), bodyBytes, lagMs)
-  return [manyInFlight(many, lagMs), oneAtATime(single, lagMs), ...truth]
+  return [...manyInFlight(many, lagMs), oneAtATime(single, lagMs), ...truth]
 }
 
-function manyInFlight(rounds: Round[], lagMs: number): Measure {
+/** Two rows of the same sends: against both floors in turn, and against the slower of the two alone. */
+function manyInFlight(rounds: Round[], lagMs: number): Measure[] {
   const value = median(rounds.map(({ relay }) => relay.perSecond))
   const [echo, driver] = [median(rounds.map((r) => r.echo.perSecond)), median(rounds.map((r) => r.driver.perSecond))]
-  const ratio = median(rounds.map((round) => round.relay.perSecond / inTurn(round)))
-  // As this row was measured before, against the slower of the two alone: at least 0.30 was asked.
-  const former = median(rounds.map((r) => r.relay.perSecond / Math.min(r.echo.perSecond, r.driver.perSecond)))
-  return {
-    measure: 'durable sends of 1 KB, 64 in flight',
-    value: `${Math.round(value)}/s`,
-    floor: `${Math.round(median(rounds.map(inTurn)))}/s`,
-    ratio,
-    limit: '>= 0.50',
-    isMet: ratio >= 0.5,
-    lagMs,
-    note: `echo ${Math.round(echo)}/s, bare driver at 64 a commit ${Math.round(driver)}/s; ${former.toFixed(2)} of the slower; p99 of a send ${ms(median(rounds.map(({ relay }) => relay.p99Ms)))}`,
+  const p99 = ms(median(rounds.map(({ relay }) => relay.p99Ms)))
+  const row = (what: string, floorOf: (round: Round) => number, least: number): Measure => {
+    const ratio = median(rounds.map((round) => round.relay.perSecond / floorOf(round)))
+    return {
+      measure: `durable sends of 1 KB, 64 in flight${what}`,
+      value: `${Math.round(value)}/s`,
+      floor: `${Math.round(median(rounds.map(floorOf)))}/s`,
+      ratio,
+      limit: `>= ${least.toFixed(2)}`,
+      isMet: ratio >= least,
+      lagMs,
+    }
   }
+  const note = `echo ${Math.round(echo)}/s, bare driver at 64 a commit ${Math.round(driver)}/s; p99 of a send ${p99}`
+  return [{ ...row('', inTurn, 0.5), note }, row(', to the slower floor', slower, 0.42)]
+}
+
+function slower({ echo, driver }: Round): number {
+  return Math.min(echo.perSecond, driver.perSecond)
 }
 
 /** One thread does both for each send: it takes in the message, and writes it. */
@@ -84,8 +91,8 @@ function oneAtATime(rounds: Round[], lagMs: number): Measure {
     value: ms(value),
     floor: ms(median(rounds.map(floorOf))),
     ratio,
-    limit: '<= 3.00',
-    isMet: ratio <= 3,
+    limit: '<= 1.70',
+    isMet: ratio <= 1.7,
     lagMs,
     note: `echo ${ms(echo)} + one commit ${ms(commit)}; p99 ${ms(median(rounds.map(({ relay }) => relay.p99Ms)))}`,
   }

@@ -1,4 +1,4 @@
-// The start of the command line against a bare Node: `--version`, which people and scripts ask for, and `hook`, which runs at every turn of an agent.
+// The start of the command line against a bare Node: `--version`, `hook`, which runs at every turn of an agent, and the commands that are typed most.
 
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
@@ -21,12 +21,15 @@ export async function measureStart(rounds: number): Promise<Measure[]> {
   const agent = new RelayClient({ agentName: 'hooked', socketPath, autoConnect: false })
   const { token = '' } = await agent.connect()
   const identity = { RELAY_AGENT_NAME: 'hooked', RELAY_AGENT_TOKEN: token }
-  const env = bareEnv({ RELAY_SOCKET: socketPath, NODE_EXTRA_CA_CERTS: '', ...identity })
+  const env = bareEnv({ RELAY_SOCKET: socketPath, NODE_EXTRA_CA_CERTS: '', HOME: temporaryFolder(), ...identity })
   try {
     const runs = {
       bare: ['-e', '0'],
       'agent-relay --version': [launcher, '--version'],
       'agent-relay hook, inbox empty': [launcher, 'hook', 'Stop'],
+      'agent-relay who': [launcher, 'who'],
+      'agent-relay send': [launcher, 'send', '#general', 'hi'],
+      'agent-relay inbox': [launcher, 'inbox'],
     }
     const times = Object.fromEntries(Object.keys(runs).map((name) => [name, [] as number[]]))
     for (let i = 0; i < rounds; i++)
@@ -51,6 +54,10 @@ export async function measureStart(rounds: number): Promise<Measure[]> {
 
 function timed(args: string[], env: NodeJS.ProcessEnv): Promise<number> {
   const from = performance.now()
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] })
-  return new Promise((resolve) => child.once('exit', () => resolve(performance.now() - from)))
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'ignore'] })
+  return new Promise((resolve, reject) =>
+    child.once('exit', (code) =>
+      code === 0 ? resolve(performance.now() - from) : reject(new Error(`${args.join(' ')} ended with ${code}`)),
+    ),
+  )
 }

@@ -13,6 +13,13 @@ export interface Measure {
   lagMs: number
   /** Said below the table. */
   note?: string
+  /** The part has ended without its rows. */
+  isFailed?: boolean
+}
+
+/** The row of a part that has ended without rows. */
+export function failedRow(part: string, why: string): Measure {
+  return { measure: part, value: `failed: ${why}`, lagMs: 0, isFailed: true }
 }
 
 /** `max`: how many times the floor it may be. */
@@ -34,8 +41,8 @@ export function against(measure: string, { value, floor, unit, max, note }: Comp
 
 const heads = ['measure', 'value', 'floor', 'ratio', 'limit', 'verdict', 'loop lag p99']
 
-export function isFailure({ ratio, isMet }: Measure): boolean {
-  return ratio !== undefined && isMet === false
+export function isFailure({ ratio, isMet, isFailed }: Measure): boolean {
+  return isFailed === true || (ratio !== undefined && isMet === false)
 }
 
 function verdict(measure: Measure): string {
@@ -43,7 +50,14 @@ function verdict(measure: Measure): string {
   return measure.isMet ? 'ok' : isFailure(measure) ? 'MISSED' : 'over'
 }
 
-export function print(measures: Measure[]): string {
+export function print(all: Measure[]): string {
+  const measures = all.filter(({ isFailed }) => !isFailed)
+  const failures = all.filter(({ isFailed }) => isFailed).map(({ measure, value }) => `${measure}: ${value}`)
+  if (measures.length === 0) return failures.join('\n')
+  return [...tableLines(measures), ...failures].join('\n')
+}
+
+function tableLines(measures: Measure[]): string[] {
   const rows = measures.map((each) => [
     each.measure,
     each.value,
@@ -53,8 +67,8 @@ export function print(measures: Measure[]): string {
     verdict(each),
     `${each.lagMs.toFixed(1)} ms`,
   ])
-  const all = [heads, ...rows]
-  const widths = heads.map((_, column) => Math.max(...all.map((row) => (row[column] as string).length)))
+  const lines = [heads, ...rows]
+  const widths = heads.map((_, column) => Math.max(...lines.map((row) => (row[column] as string).length)))
   const line = (row: string[]) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] as number))
@@ -62,5 +76,5 @@ export function print(measures: Measure[]): string {
       .trimEnd()
   const rule = widths.map((width) => '-'.repeat(width))
   const notes = measures.filter(({ note }) => note).map(({ measure, note }) => `${measure}: ${note}`)
-  return [line(heads), line(rule), ...rows.map(line), '', ...notes].join('\n')
+  return [line(heads), line(rule), ...rows.map(line), '', ...notes]
 }

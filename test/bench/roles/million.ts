@@ -16,6 +16,8 @@ export interface MillionQuestion {
   build?: { dataDir: string; messages: number }
   measure?: { calls: number }
   reads?: { calls: number }
+  /** Pages of the channel that has half of all messages. */
+  list?: { calls: number }
 }
 
 /** Milliseconds: all but one in a hundred of the newcomers' calls, and the longest call of another session, without them and meanwhile. */
@@ -204,7 +206,19 @@ async function longestOf(session: Session, work: Promise<unknown>): Promise<numb
   return longest
 }
 
+/** p50 in milliseconds of its newest page. */
+async function measureList({ calls }: { calls: number }): Promise<number> {
+  const took: number[] = []
+  for (let i = 0; i < calls; i++) {
+    const from = performance.now()
+    await dispatch.call(readers.one, 'message.list', { conversation: '#one' }, ids('c'))
+    took.push(performance.now() - from)
+  }
+  return quantile(took, 0.5)
+}
+
 serve((question: MillionQuestion) => {
   if (question.build) return build(question.build)
+  if (question.list) return measureList(question.list)
   return question.measure ? measure(question.measure) : question.reads && measureReads(question.reads)
 })

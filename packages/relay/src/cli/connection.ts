@@ -3,7 +3,7 @@
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { RelayClient, RelayError } from '@agent-relay/sdk'
-import { credentialsPath, dataDir, type Env, findDaemon, setting } from '@agent-relay/sdk/internal/discover'
+import { credentialsPath, dataDir, type Env, reachDaemon, setting } from '@agent-relay/sdk/internal/discover'
 import { type Connector, daemonName, type Hello, socketConnector, type Welcome } from '@agent-relay/sdk/wire'
 import { nearestNames } from '../core/nearest.ts'
 import { RefusalError } from '../core/refusal-error.ts'
@@ -13,6 +13,7 @@ import { CredentialsFile } from '../machine/credentials-file.ts'
 import { DataDirectory } from '../machine/data-directory.ts'
 import { release } from '../machine/version.ts'
 import { type CommandContext, CommandError, exitCodes } from './command.ts'
+import { nextCommandId } from './control-socket.ts'
 import { withProcessProof } from './person.ts'
 import type { Printer } from './print.ts'
 import { withTilde } from './text.ts'
@@ -34,8 +35,8 @@ async function connect(
   own?: Pick<Hello, 'process'>,
 ): Promise<CommandConnection> {
   const { env, options, print } = context
-  const socketPath = await findSocket(context)
-  const { workspaceId, workspace, version: running } = await askWorkspace(socketPath)
+  const { socketPath, socket } = await findSocket(context)
+  const { workspaceId, workspace, version: running } = await askWorkspace(socketConnector(socketPath, socket))
   warnOfOtherVersion(print, running)
   const key = workspaceKeyOf(workspaceId, socketPath, env)
   const who = need === 'holder' ? {} : identityOf(env, options.as)
@@ -48,7 +49,17 @@ async function connect(
   const connect: Connector = (hello) => open({ ...hello, ...own })
   // The SDK's text about a changed name is for programs; people are told below.
   const told = { onRenamed: () => {} }
-  const client = new RelayClient({ ...rest, ...told, agentName, agentType, strictName, connect, autoConnect: false })
+  const ids = nextCommandId
+  const client = new RelayClient({
+    ...rest,
+    ...told,
+    ids,
+    agentName,
+    agentType,
+    strictName,
+    connect,
+    autoConnect: false,
+  })
   const welcome = await client.connect()
   if (welcome.because !== undefined && welcome.token !== undefined) print.say(welcome.because)
   if (hello.name && key !== undefined && welcome.token !== undefined && hello.type !== 'human') {
@@ -102,10 +113,10 @@ export function meantWorkspace({ cwd, options }: WorkspaceChoice, env: Env): str
   return configuredProject(cwd ?? '/', env, options.project)
 }
 
-async function findSocket({ env, options, cwd }: CommandContext): Promise<string> {
+async function findSocket({ env, options, cwd }: CommandContext): ReturnType<typeof reachDaemon> {
   if (options.project !== undefined) configuredProject('/', env, options.project)
   try {
-    return (await findDaemon({ cwd, env, project: options.project })).socketPath
+    return await reachDaemon({ cwd, env, project: options.project })
   } catch (error) {
     const { code, details } = error instanceof RelayError ? error : {}
     if (code === 'workspace.closed') throw new RefusalError(code, details)
@@ -116,8 +127,8 @@ async function findSocket({ env, options, cwd }: CommandContext): Promise<string
 }
 
 /** Asks which workspace answers at a socket. Sent without a key, because the key depends on the workspace. */
-async function askWorkspace(socketPath: string): Promise<Welcome> {
-  const link = await socketConnector(socketPath)({})
+async function askWorkspace(connect: Connector): Promise<Welcome> {
+  const link = await connect({})
   void link.close()
   return link.welcome
 }

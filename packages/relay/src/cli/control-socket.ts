@@ -7,7 +7,13 @@ import { type Link, makeIds, socketConnector } from '@agent-relay/sdk/wire'
 import { nearestNames } from '../core/nearest.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 
-export const nextCommandId = makeIds()
+/**
+ * Names the calls of this command. An id only has to differ from all others, and no right hangs on it; so its random part comes without Node's cryptography,
+ * whose loading would be a sixth of a bare Node's start.
+ */
+export const nextCommandId = makeIds(Date.now, (bytes) => {
+  for (let i = 0; i < bytes.length; i++) bytes[i] = Math.random() * 256
+})
 /** Interval at which a daemon that starts or stops is asked whether it has. */
 export const daemonPollMs = 40
 

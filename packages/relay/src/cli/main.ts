@@ -178,7 +178,6 @@ function helpCommand(root: Command): Command {
 function summaryCommand(line: CommandSummary, parent: Command): Command {
   const command = parent.createCommand(line.name).description(line.text)
   if (line.args !== undefined) command.arguments(line.args)
-  for (const option of allOptions(line)) command.addOption(optionOf(option))
   return command
 }
 
@@ -189,6 +188,7 @@ function buildCommand(
   path = `agent-relay ${named.name}`,
 ): Command {
   const command = summaryCommand(named, parent).copyInheritedSettings(parent)
+  for (const option of allOptions(named)) command.addOption(optionOf(option))
   command.helpOption('-h, --help', 'show this help')
   const examples = named.examples ?? named.commands?.flatMap(firstExample) ?? []
   if (examples.length > 0) command.addHelpText('after', examplesText(examples))

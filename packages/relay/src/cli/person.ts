@@ -3,7 +3,6 @@
 import { type RelayClient, RelayError } from '@agent-relay/sdk'
 import { controlSocketPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { type Link, socketConnector, type Welcome } from '@agent-relay/sdk/wire'
-import { proofTitle } from '../machine/process-tree.ts'
 import { nextCommandId, tryConnectControl } from './control-socket.ts'
 
 /** The command line as the process's title, because the title of a bare Node tells nobody what runs there. */
@@ -15,6 +14,8 @@ export async function withProcessProof<T>(
   { client, welcome }: { client?: RelayClient; welcome: Welcome },
   work: () => Promise<T>,
 ): Promise<T> {
+  // Imported here and not above: it loads Node's cryptography, which most commands do not need.
+  const { proofTitle } = await import('../machine/process-tree.ts')
   const before = isBare.test(process.title) ? ownTitle : process.title
   const prove = ({ session }: Welcome) => {
     process.title = proofTitle(session)

@@ -4,7 +4,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { projectDir, readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
-import { type RequestKind, requestKinds } from '@agent-relay/sdk/protocol'
+import { type RequestKind, requestKinds } from '@agent-relay/sdk/protocol/requests'
 import { RefusalError } from '../core/refusal-error.ts'
 import { syncFolder } from './sync.ts'
 

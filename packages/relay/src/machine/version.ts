@@ -1,9 +1,8 @@
 // The version of this package and of its build, alone in a file, so that `--version` and the daemon's greeting load nothing else.
 
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 
-export const version: string = createRequire(import.meta.url)('../../package.json').version
+export const version: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
 
 /**
  * The version with the id of this build (scripts/build-id.mjs), as `1.2.3+0a1b2c3d4e5f`: what a daemon says of itself, and a command compares with its own. Code

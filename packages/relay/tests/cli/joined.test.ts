@@ -4,8 +4,10 @@ import { spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { Script } from 'node:vm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isCliJoined } from '../../../../scripts/join-cli.mjs'
+import { exitCodes } from '../../src/cli/command.ts'
 import { launcher, Running } from './cli-world.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'joined-'))
@@ -34,6 +36,8 @@ async function loads(...args: string[]): Promise<string> {
   return stdout.trim()
 }
 
+const compiled = `packages/relay/dist/joined/light-${process.versions.v8}-${process.arch}.bin`
+
 test('a command is loaded from what is joined, once that is there', async () => {
   expect(await loads('status')).toBe('apart')
   write('packages/relay/dist/joined/main.js', says('joined'), 2)
@@ -43,6 +47,41 @@ test('a command is loaded from what is joined, once that is there', async () => 
   expect(await loads('status')).toBe('joined')
   expect(isCliJoined(root)).toBe(true)
 })
+
+test.each(['who', 'send', 'inbox'])(
+  '%s is loaded from a file of its own, whatever lies there as its compiled form',
+  async (name) => {
+    write('packages/relay/dist/joined/light.cjs', "(function(exports){exports.main=()=>console.log('light')})", 2)
+    expect(await loads(name)).toBe('light')
+    write(compiled, 'not what V8 has written', 2)
+    expect(await loads(name)).toBe('light')
+    const other = new Script('1')
+    writeFileSync(join(root, compiled), other.createCachedData())
+    expect(await loads(name)).toBe('light')
+    expect(await loads('status')).toBe('joined')
+  },
+)
+
+// After a plain `tsc -b` the launcher loads single files.
+const checkout = join(dirname(launcher), '../../..')
+test.skipIf(!isCliJoined(checkout)).each([['who'], ['send', 'Bob', 'hi'], ['inbox']])(
+  '%s loads nothing that it does not need',
+  async (...args) => {
+    const preload = join(root, 'tell-loaded.cjs')
+    writeFileSync(preload, "process.on('exit', () => console.log(JSON.stringify(process.moduleLoadList)))")
+    const env = { PATH: process.env.PATH, HOME: root, RELAY_DATA_DIR: join(root, 'data') }
+    const child = spawn(process.execPath, ['-r', preload, launcher, ...args], { env, cwd: root })
+    const { stdout, stderr, code } = await new Running(child).ended
+    expect({ stderr, code }).toMatchObject({
+      stderr: expect.stringContaining('not running'),
+      code: exitCodes.notRunning,
+    })
+    const loaded: string[] = JSON.parse(stdout)
+    const heavy = ['crypto', 'child_process', 'perf_hooks', 'http', 'worker_threads', 'module', 'dns']
+    expect(loaded).toContain('NativeModule net')
+    expect(loaded.filter((each) => heavy.some((name) => each === `NativeModule ${name}`))).toEqual([])
+  },
+)
 
 test('what becomes a daemon is not', async () => {
   expect(await loads('up')).toBe('apart')

@@ -34,11 +34,15 @@ export function clean(text: string): string {
 }
 
 /**
- * Matches a letter or sign of a script whose letters join (Arabic, Devanagari, Sinhala and their like): only in these scripts are zero-width joiners part of
- * the spelling.
+ * Whether the text begins with a letter or sign of a script whose letters join (Arabic, Devanagari, Sinhala and their like): only in these scripts are
+ * zero-width joiners part of the spelling.
  */
-const joiningScriptPattern =
-  /^(?![\p{Default_Ignorable_Code_Point}\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Hebrew}\p{sc=Armenian}\p{sc=Georgian}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Bopomofo}\p{sc=Hangul}\p{sc=Common}\p{sc=Inherited}])[\p{L}\p{M}]/u
+function isOfJoiningScript(text: string): boolean {
+  // A literal in a function is compiled when it is first needed: this one takes V8 a millisecond, and most texts are plain.
+  return /^(?![\p{Default_Ignorable_Code_Point}\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Hebrew}\p{sc=Armenian}\p{sc=Georgian}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Bopomofo}\p{sc=Hangul}\p{sc=Common}\p{sc=Inherited}])[\p{L}\p{M}]/u.test(
+    text,
+  )
+}
 /**
  * Viramas, signs that join letters of Indic scripts: a zero-width joiner after a virama belongs to the letter before it (a half form, an old Malayalam chillu).
  */
@@ -60,7 +64,7 @@ function keptOf(run: string, at: number, text: string): string {
   const first = run.charAt(0)
   const isAlone = run.length === 1
   if (first === '\u200c' || first === '\u200d') {
-    const joinsLetters = isAlone && joiningScriptPattern.test(before) && joiningScriptPattern.test(after)
+    const joinsLetters = isAlone && isOfJoiningScript(before) && isOfJoiningScript(after)
     const joinsPictures = run === '\u200d' && pictureOrTone.test(before) && picture.test(after)
     return joinsLetters || joinsPictures || virama.test(before) ? first : ''
   }

@@ -10,8 +10,14 @@ import { limits } from '../protocol/limits.ts'
 import { frameRefusal } from '../protocol/refusals/frames.ts'
 import { EnvelopeLink, type Outlet } from './envelopes.ts'
 
-export function socketConnector(path: string): Connector {
-  return async (hello) => overSocket(await open(path)).introduce({ cwd: workingDirectory(), ...hello })
+/** `reached`: a connection that was made to find the daemon, which the first link takes over. */
+export function socketConnector(path: string, reached?: Socket): Connector {
+  let free = reached
+  return async (hello) => {
+    const socket = free ?? (await open(path))
+    free = undefined
+    return overSocket(socket).introduce({ cwd: workingDirectory(), ...hello })
+  }
 }
 
 function open(path: string): Promise<Socket> {
