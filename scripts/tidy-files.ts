@@ -9,7 +9,7 @@ export const readsFiles =
 export const fileReaders: Record<string, string> = {
   'packages/sdk/src/internal/foreign-file.ts': 'the careful reader itself',
   'packages/mcp/src/version.cts': 'its own package',
-  'packages/relay/src/machine/version.ts': 'its own package',
+  'packages/relay/src/machine/version.ts': 'its own package and the id of its build',
   'packages/relay/src/wires/page.ts': 'its own package',
   'packages/mcp/src/hooks/later-brief.cts': 'the data directory',
   'packages/mcp/src/hooks/identity.cts': "the kernel's files about a process",
@@ -24,7 +24,6 @@ export const fileReaders: Record<string, string> = {
   'packages/mcp/src/careful/file.ts': 'opens what it has just made, exclusively',
   'packages/mcp/src/careful/records.ts': 'the data directory',
   'packages/mcp/src/install/workspace-key.ts': 'the data directory',
-  'packages/relay/src/machine/version.ts': 'the id of this build',
   'packages/relay/src/machine/cluster-file.ts': 'opens what it has just made, exclusively',
   'packages/relay/src/machine/config.ts': 'the data directory',
   'packages/relay/src/daemon/recovering.ts': 'the data directory',

@@ -67,6 +67,7 @@ test('it counts what was sent and how long commits took, of this workspace alone
 
 test('its counters stay where they are when messages are pruned', async () => {
   await call('agent.register', { name: 'Solo' })
+  await call('channel.create', { channel: '#alone' }, world.key, 'Solo')
   for (let i = 0; i < 5; i++) await call('message.send', { to: '#alone', body: `note ${i}` }, world.key, 'Solo')
   const before = samplesOf(await (await ask(world.key)).text())
   const link = await socketConnector(controlSocketPath(world.dir))({})
