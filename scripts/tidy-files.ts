@@ -10,6 +10,7 @@ export const fileReaders: Record<string, string> = {
   'packages/sdk/src/internal/foreign-file.ts': 'the careful reader itself',
   'packages/mcp/src/version.cts': 'its own package',
   'packages/relay/src/machine/version.ts': 'its own package and the id of its build',
+  'packages/relay/src/machine/metrics-key.ts': 'the data directory',
   'packages/relay/src/wires/page.ts': 'its own package',
   'packages/mcp/src/hooks/later-brief.cts': 'the data directory',
   'packages/mcp/src/hooks/identity.cts': "the kernel's files about a process",

@@ -30,6 +30,7 @@ import { AgentHosts } from './agent-hosts.ts'
 import { type BuiltWorkspace, buildWorkspace, type DaemonWideParts, makeDaemonWideParts } from './build-workspace.ts'
 import { ClusterAccess } from './cluster-access.ts'
 import { ControlSocket } from './control-socket.ts'
+import { DaemonMetrics } from './daemon-metrics.ts'
 import { DailyPruning } from './daily-pruning.ts'
 import { DemoStage } from './demo-stage.ts'
 import { workspaceFileBytes } from './file-bytes.ts'
@@ -52,7 +53,7 @@ import { UserPrograms } from './user-programs.ts'
 /** `home` is the workspace for callers without a credential. Without `port`, the usual port is taken, else a free one. */
 type DaemonHttpOptions = Omit<
   HttpOptions,
-  'port' | 'onFault' | 'login' | 'isReady' | 'isLift' | 'playDemo' | 'overview'
+  'port' | 'onFault' | 'login' | 'isReady' | 'isLift' | 'playDemo' | 'overview' | 'ownerMetrics'
 > & {
   port?: number
   home?: string
@@ -111,10 +112,12 @@ export class Daemon {
   readonly #demo: DemoStage
   readonly #pruner: WorkspacePruner
   readonly #dailyPruning: DailyPruning
+  readonly #metrics: DaemonMetrics
   #control: SocketWire | undefined
   #http: HttpWire | undefined
   #login: PageLogin | undefined
   #endUnattendedWatch = () => {}
+  #endMetricsExport = () => {}
   #userPrograms: UserPrograms | undefined
   #isStopping = false
   readonly #hosts: AgentHosts
@@ -151,6 +154,7 @@ export class Daemon {
       onServedChange: () => this.#rememberOpen(),
     })
     const { onTrouble } = options
+    this.#metrics = new DaemonMetrics(directory.path, this.#openWorkspaces, this.#info())
     this.#startup = new StartupOpenings({ open: (name) => this.open(name), cluster: this.#cluster, onTrouble })
     this.#demo = new DemoStage(this.#openWorkspaces, options)
     const workspaces = this.#openWorkspaces
@@ -177,6 +181,7 @@ export class Daemon {
       daemon.#control = await SocketWire.listen(controlSocketPath(options.dataDir), control)
       directory.hooks.announceDaemon(process.pid)
       daemon.#userPrograms = daemon.#watchUserPrograms()
+      daemon.#endMetricsExport = await daemon.#metrics.startExport(options.env ?? process.env, options.onTrouble)
       daemon.#endUnattendedWatch = stopWhenUnattended(options, () => daemon.#openWorkspaces.dispatches())
       return daemon
     } catch (error) {
@@ -223,6 +228,7 @@ export class Daemon {
     if (this.#isStopping) return
     this.#isStopping = true
     this.#endUnattendedWatch()
+    this.#endMetricsExport()
     this.#demo.stop()
     this.#dailyPruning.close()
     await this.#userPrograms?.close()
@@ -257,6 +263,7 @@ export class Daemon {
     const { http, roles, onTrouble } = this.#options
     if (!http) return undefined
     const { HttpWire } = await import('../wires/http.ts')
+    if (!roles) this.#metrics.key.make()
     const served = servedWorkspaces(this.#openWorkspaces, http.home)
     const { PageLogin } = await import('../wires/page-login.ts')
     this.#login = new PageLogin({
@@ -270,7 +277,8 @@ export class Daemon {
     const isReady = () => this.#isReady(http.home)
     const playDemo = roles ? undefined : (here?: string) => this.#demo.play(here)
     const overview = (names?: readonly string[]) => overviewOf(this.#openWorkspaces, this.#person, names)
-    const options = { ...http, isLift: !!roles, login: this.#login, isReady, playDemo, overview, onFault: onTrouble }
+    const own = { isLift: !!roles, login: this.#login, isReady, playDemo, overview, ownerMetrics: this.#metrics }
+    const options = { ...http, ...own, onFault: onTrouble }
     const listen = (port: number) => HttpWire.listen({ ...options, port }, served)
     return http.port === undefined ? listenOnUsualPort(this.#directory.path, listen) : listen(http.port)
   }

@@ -4,24 +4,20 @@ import type { HistoryMessage } from '@agent-relay/sdk/protocol'
 import type { Steps } from '../core/steps.ts'
 import type { MessageHead, WaitingMessage } from '../core/view.ts'
 import { headColumns, receiptStateOf } from './columns.ts'
-import type { Database, Statement } from './database.ts'
+import type { Database, Row, Statement } from './database.ts'
 import type { Queries } from './queries.ts'
 import type { TablesMirror } from './tables.ts'
 import type { SqliteView } from './view.ts'
 
-/** Selects the messages of a reader's stays (times in the conversation), in order: two stays in one conversation never overlap. */
-const ofStays = `FROM members s CROSS JOIN messages m ON m.conversation = s.conversation AND m.n > max(s.joined_n, ?2)
-  AND m.n < min(coalesce(s.left_n + 1, ?3), ?3) WHERE s.agent = ?5 AND s.conversation = ?1`
-const ofAll = 'FROM messages m WHERE m.conversation = ?1 AND m.n > ?2 AND m.n < ?3'
-const spanColumns = `${headColumns}, octet_length(m.body)`
+const spanOf = `SELECT ${headColumns}, octet_length(m.body) FROM messages m WHERE m.conversation = ?1 AND m.n > ?2 AND m.n < ?3`
 
 const statements = {
   conversations: `SELECT c.key, c.name, coalesce((SELECT seq FROM messages WHERE conversation = c.key ORDER BY n DESC LIMIT 1), 0)
     FROM conversations c WHERE c.key > ? AND c.name NOT LIKE '-%' ORDER BY c.key LIMIT (? + 0)`,
-  upward: `SELECT ${spanColumns} ${ofAll} ORDER BY m.n LIMIT (?4 + 0)`,
-  downward: `SELECT ${spanColumns} ${ofAll} ORDER BY m.n DESC LIMIT (?4 + 0)`,
-  upwardSeen: `SELECT ${spanColumns} ${ofStays} ORDER BY s.joined_n, m.n LIMIT (?4 + 0)`,
-  downwardSeen: `SELECT ${spanColumns} ${ofStays} ORDER BY s.joined_n DESC, m.n DESC LIMIT (?4 + 0)`,
+  upward: `${spanOf} ORDER BY m.n LIMIT (?4 + 0)`,
+  downward: `${spanOf} ORDER BY m.n DESC LIMIT (?4 + 0)`,
+  stays: `SELECT joined_n, left_n FROM members WHERE agent = ?1 AND conversation = ?2 AND joined_n < ?4 AND coalesce(left_n, ?4) > ?3
+    ORDER BY joined_n`,
   sent: `SELECT ${headColumns}, octet_length(m.body) FROM messages m WHERE m.sender = ?1 AND m.seq > ?2 AND m.seq <= ?3 ORDER BY m.seq DESC`,
   counts: 'SELECT count(offered_at), count(read_at) FROM receipts WHERE message = ?',
   reactions: 'SELECT emoji, agent FROM reactions WHERE message = ? ORDER BY seq, at, agent',
@@ -100,11 +96,13 @@ export class History {
     { after, before, limit, bytesMax, isUpward, reader }: MessageSpan,
   ): MessageHead[] {
     const key = this.#tables.conversation(conversation)?.key ?? -1
-    const which = isUpward ? 'upward' : 'downward'
-    const rows =
-      reader === undefined
-        ? this.#sql[which].all(key, after, before, limit)
-        : this.#sql[`${which}Seen`].all(key, after, before, limit, this.#tables.agents.get(reader)?.key ?? -1)
+    const spans = reader === undefined ? [{ after, before }] : this.#seenSpans(key, reader, { after, before })
+    const rows: Row[] = []
+    for (const span of isUpward ? spans : spans.reverse()) {
+      if (rows.length >= limit) break
+      const sql = this.#sql[isUpward ? 'upward' : 'downward']
+      rows.push(...sql.all(key, span.after, span.before, limit - rows.length))
+    }
     const heads: MessageHead[] = []
     let bytes = 0
     for (const row of rows) {
@@ -113,6 +111,18 @@ export class History {
       heads.push(this.#view.messageHead(row))
     }
     return isUpward ? heads : heads.reverse()
+  }
+
+  /**
+   * Cuts a span down to the reader's stays (times in the conversation), in order; two stays never overlap. One statement for all of them would sort the whole
+   * conversation for each page.
+   */
+  #seenSpans(key: number, reader: string, { after, before }: { after: number; before: number }) {
+    const stays = this.#sql.stays.all(this.#tables.agents.get(reader)?.key ?? -1, key, after, before)
+    return (stays as [number, number | null][]).map(([joined, left]) => ({
+      after: Math.max(joined, after),
+      before: Math.min(left === null ? before : left + 1, before),
+    }))
   }
 
   /** Yields the messages that an agent has sent in the entries after a number, newest first, and undefined where the caller may pause. */

@@ -124,7 +124,8 @@ export class Callers {
 
 const bearer = /^Bearer +([\x21-\x7e]{1,200})$/i
 
-function bearerOf({ authorization }: IncomingHttpHeaders): string | undefined {
+/** Returns the credential of a request; refuses a header that holds none. */
+export function bearerOf({ authorization }: IncomingHttpHeaders): string | undefined {
   if (authorization === undefined) return undefined
   const credential = bearer.exec(authorization)?.[1]
   if (credential === undefined) throw new RefusalError('auth.required')

@@ -6,10 +6,10 @@ import { getRequestListener } from '@hono/node-server'
 import { type Context, Hono, type Next } from 'hono'
 import { RefusalError, toRefusal } from '../core/refusal-error.ts'
 import { Api, type ApiLimits, mountApi, mountPayloadLinks } from './api.ts'
-import type { Callers, Principal } from './callers.ts'
+import { bearerOf, type Callers, type Principal } from './callers.ts'
 import type { InProcessLink } from './in-process.ts'
 import { defaultToolset, openMcpSession } from './mcp-session.ts'
-import { metricsText, metricsType } from './metrics.ts'
+import { collectMetrics, type MetricFamily, metricsText, metricsType, type OwnerMetrics } from './metrics.ts'
 import { mountPage, type PageOptions } from './page.ts'
 import { type HttpEnv, isJsonType, refusalResponse, whenAnswerLeft } from './requests.ts'
 
@@ -18,6 +18,7 @@ export interface HttpAppOptions extends PageOptions {
   apiLimits?: ApiLimits
   /** Whether this is the port of `agent-relay lift`, which serves only MCP, and the page to its owner. */
   isLift?: boolean
+  ownerMetrics: OwnerMetrics
   onFault(error: Error): void
 }
 
@@ -67,6 +68,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     await next()
   }
   if (!isLift) mountPayloadLinks(app, callers, connections)
+  if (!isLift) mountOwnerMetrics(app, options)
   // Only these paths require a credential. Any other path must answer 404: a client that looks for an OAuth login page must not be asked to log in.
   for (const path of ['/mcp', '/sse', '/messages', ...(isLift ? [] : ['/api/*', '/metrics'])]) app.use(path, identify)
   const exchange = (c: Context<HttpEnv>) => exchangeOf(c, callers, links)
@@ -130,13 +132,27 @@ function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLi
   }
 }
 
-/** Serves metrics to the holder of the workspace's key only, since they are about every agent. */
+/** Serves the metrics of all workspaces to the holder of their own key. Whoever shows another credential is asked for it by `serveMetrics`. */
+function mountOwnerMetrics(app: Hono<HttpEnv>, { connections, ownerMetrics }: HttpAppOptions): void {
+  app.get('/metrics', async (c, next) => {
+    const { headers, socket } = c.env.incoming
+    const credential = bearerOf(headers)
+    if (credential === undefined || !ownerMetrics.isKey(credential)) return next()
+    connections.markAuthenticated(socket)
+    return metricsResponse(await ownerMetrics.collect())
+  })
+}
+
+/** Serves the metrics of a workspace to the holder of its key only, since they are about every agent. */
 async function serveMetrics(c: Context<HttpEnv>): Promise<Response> {
   const { dispatch, key } = c.var.principal
   if (key === undefined) throw new RefusalError('auth.denied', { why: 'the metrics take the key of the workspace.' })
-  return new Response(await metricsText([dispatch.workspace], dispatch.daemon), {
-    headers: { 'content-type': metricsType, 'cache-control': 'no-store' },
-  })
+  return metricsResponse(await collectMetrics([dispatch.workspace], dispatch.daemon))
+}
+
+function metricsResponse(families: MetricFamily[]): Response {
+  const headers = { 'content-type': metricsType, 'cache-control': 'no-store' }
+  return new Response(metricsText(families), { headers })
 }
 
 function refuseMethod(c: Context<HttpEnv>, allowed: string[]): Response {

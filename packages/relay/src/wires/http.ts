@@ -13,6 +13,7 @@ import type { ApiLimits } from './api.ts'
 import { Callers, type ServedWorkspaces } from './callers.ts'
 import { RequestGuard } from './guard.ts'
 import type { HttpApp } from './http-app.ts'
+import type { OwnerMetrics } from './metrics.ts'
 import type { PageLogin } from './page-login.ts'
 import { type ConnectionLimits, farewellMs, PortConnections } from './port-connections.ts'
 import { Upgrades } from './upgrades.ts'
@@ -52,6 +53,8 @@ export interface HttpOptions {
   playDemo?(here?: string): Promise<string>
   /** What happens in each workspace, for the person on the page. */
   overview(workspaces: readonly string[]): Promise<OutputOf<'workspace.overview'>>
+  /** The metrics of all workspaces. */
+  ownerMetrics: OwnerMetrics
   onFault(error: Error): void
 }
 
@@ -155,11 +158,11 @@ export class HttpWire {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { login, mcpLimits, apiLimits, isLift, playDemo, overview, ownName, onFault } = this.#options
+    const { login, mcpLimits, apiLimits, isLift, playDemo, overview, ownName, ownerMetrics, onFault } = this.#options
     this.#app ??= import('./http-app.ts').then(({ createHttpApp }) => {
       const connections = this.#connections
       const page = { callers: this.#callers, connections, login, playDemo, overview, ownName }
-      this.#made = createHttpApp({ ...page, mcpLimits, apiLimits, isLift, onFault })
+      this.#made = createHttpApp({ ...page, mcpLimits, apiLimits, isLift, ownerMetrics, onFault })
       return this.#made
     })
     try {

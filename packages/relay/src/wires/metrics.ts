@@ -8,7 +8,10 @@ export const metricsType = 'application/openmetrics-text; version=1.0.0; charset
 type Labels = Record<string, string>
 type Sample = [suffix: string, labels: Labels, value: number]
 
-interface MetricFamily {
+/** Stands before the name of each metric. */
+export const metricNamePrefix = 'agent_relay_'
+
+export interface MetricFamily {
   name: string
   type: 'counter' | 'gauge' | 'histogram' | 'info'
   help: string
@@ -16,14 +19,23 @@ interface MetricFamily {
   samples: Sample[]
 }
 
-/** The metrics of these workspaces and of the daemon. Each sample of a workspace names it; a family holds the samples of all of them. */
-export async function metricsText(
+/** The metrics of all workspaces, for the owner of the daemon. */
+export interface OwnerMetrics {
+  /** Whether the credential is the key of these metrics. */
+  isKey(credential: string): boolean
+  collect(): Promise<MetricFamily[]>
+}
+
+/** Collects the metrics of these workspaces and of the daemon. Each sample of a workspace names it; a family holds the samples of all of them. */
+export async function collectMetrics(
   workspaces: readonly DaemonCallScope['workspace'][],
   daemon: DaemonCallScope['daemon'],
-): Promise<string> {
+  { leavesOutFaults = false } = {},
+): Promise<MetricFamily[]> {
   const families = new Map(daemonMetrics(daemon).map((family) => [family.name, family]))
-  for (const workspace of workspaces)
-    for (const { samples, ...family } of await workspaceMetrics(workspace, daemon)) {
+  for (const workspace of workspaces) {
+    const found = workspaceMetrics(workspace, daemon)
+    for (const { samples, ...family } of await (leavesOutFaults ? found.catch(() => []) : found)) {
       const named = samples.map(
         ([suffix, labels, value]): Sample => [suffix, { workspace: workspace.name, ...labels }, value],
       )
@@ -31,7 +43,12 @@ export async function metricsText(
       if (known) known.samples.push(...named)
       else families.set(family.name, { ...family, samples: named })
     }
-  return `${[...families.values()].map(textOf).join('')}# EOF\n`
+  }
+  return [...families.values()]
+}
+
+export function metricsText(families: readonly MetricFamily[]): string {
+  return `${families.map(textOf).join('')}# EOF\n`
 }
 
 async function workspaceMetrics(
@@ -112,7 +129,7 @@ function singleSample(
 }
 
 function textOf({ name, type, help, unit, samples }: MetricFamily): string {
-  const full = `agent_relay_${name}`
+  const full = `${metricNamePrefix}${name}`
   const head = [`# TYPE ${full} ${type}`, ...(unit ? [`# UNIT ${full} ${unit}`] : []), `# HELP ${full} ${help}`]
   const lines = samples.map(([suffix, labels, value]) => {
     const all = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`)

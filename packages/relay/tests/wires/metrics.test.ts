@@ -1,5 +1,7 @@
 // `/metrics`: the figures of a workspace for the holder of its key, as OpenMetrics writes them.
 
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { controlSocketPath } from '@agent-relay/sdk/internal/discover'
 import { makeIds, socketConnector } from '@agent-relay/sdk/wire'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -63,6 +65,23 @@ test('it counts what was sent and how long commits took, of this workspace alone
   expect(names).toContain('agent_relay_event_loop_lag_seconds{percentile="99"}')
   expect(names).toContain('agent_relay_build_info{version="')
   expect(names).not.toContain('"other"')
+})
+
+test('one scrape has all workspaces that are open, for the key in the data directory, which opens nothing else', async () => {
+  const path = join(world.dir, 'metrics-key')
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  const key = readFileSync(path, 'utf8').trim()
+  const answer = await ask(key)
+  expect(answer.status).toBe(200)
+  const names = [...samplesOf(await answer.text()).keys()].join('\n')
+  for (const workspace of ['home', 'other'])
+    expect(names).toContain(`agent_relay_messages_total{workspace="${workspace}"}`)
+  expect(names.match(/agent_relay_uptime_seconds/g)).toHaveLength(1)
+  expect((await ask(`${key}x`)).status).toBe(401)
+  expect((await ask(key, '/api/workspace.status')).status).not.toBe(200)
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const call = { method: 'POST', headers, body: '{}' }
+  expect((await fetch(`${world.url}/api/workspace.status`, call)).status).toBe(401)
 })
 
 test('its counters stay where they are when messages are pruned', async () => {

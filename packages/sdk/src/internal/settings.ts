@@ -84,6 +84,11 @@ const table = {
     otherwise: 'they are, on Linux',
     readBy: 'the daemon',
   },
+  RELAY_METRICS_EXPORT: {
+    what: '`otlp`: metrics go to a collector of OpenTelemetry, where the `OTEL_EXPORTER_OTLP_` variables say, else to port 4318 of this machine',
+    otherwise: 'they go nowhere; `/metrics` answers',
+    readBy: 'the daemon',
+  },
   RELAY_LLM_PROVIDER: {
     what: 'who runs the model of a loop: `anthropic` or `openai-compatible`',
     otherwise: '`llm` in `.relay/config.json`, once it is trusted',
