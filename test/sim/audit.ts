@@ -3,7 +3,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Workspace } from '../../packages/relay/src/broker/workspace.ts'
 import { runAllSteps } from '../../packages/relay/src/core/steps.ts'
-import type { Database } from '../../packages/relay/src/store/database.ts'
+import type { Database, Row } from '../../packages/relay/src/store/database.ts'
+import { digestOfEntry } from '../../packages/relay/src/store/journal.ts'
 import { derivedTables } from '../../packages/relay/src/store/migrations.ts'
 import type { Store } from '../../packages/relay/src/store/store.ts'
 import type { Item, Letter, Model } from './model.ts'
@@ -23,10 +24,18 @@ export function dump(database: Database, whole = false): string {
         `${table}\n${database
           .prepare(`SELECT * FROM ${table}`)
           .all()
+          .map((row) => (table === 'journal' ? withDigest(database, row) : row))
           .map((row) => JSON.stringify(row))
           .join('\n')}`,
     )
     .join('\n')
+}
+
+/** An entry with the digest of its call, also where the entry keeps none because its message says as much. */
+function withDigest(database: Database, row: Row): Row {
+  const [seq = 0, , , , , , outcome, digest = null] = row
+  const [body = null, kind = null] = database.prepare('SELECT body, kind FROM messages WHERE seq = ?').get(seq) ?? []
+  return row.with(7, digestOfEntry(JSON.parse(String(outcome)), [digest, body, kind]) ?? null)
 }
 
 /** Everything stored is read or still in the inbox of each of its recipients, in the order it was sent; one's own never is. */
