@@ -99,6 +99,7 @@ const rowWriters: Record<string, string> = {
   'packages/relay/src/store/migrating.ts': 'all rows of another file, when a workspace is restored',
   'packages/relay/src/store/migrations.ts': 'a database of an older version',
   'packages/relay/src/store/search.ts': 'the index of search, a database of its own',
+  'packages/relay/src/store/search-parts.ts': 'the same: which words its parts have',
 }
 const protocol = 'packages/sdk/src/protocol'
 /** A table of the protocol is one file, or that file and a folder of its name. */

@@ -6,6 +6,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { isDamageError } from './damage.ts'
 import { Database, type Statement } from './database.ts'
 import { FreePages, makeShrinkable } from './free-pages.ts'
+import { PartWords } from './search-parts.ts'
 import { conversationMark, senderMark } from './search-query.ts'
 
 /** Number of entries in one part of the search index. The most expensive query of a part (words that begin with one letter) takes 3 ms. */
@@ -47,6 +48,7 @@ export class SearchIndex {
   /** The last indexed entry of each part of the index that was begun. */
   #filled = new Map<number, number>()
   #moveTo: Statement
+  #words: PartWords
 
   /** `messages` is the workspace's own database; `path` is the index's file, made if it is missing and replaced if it is damaged. */
   constructor(messages: Database, path: string, lastSeq: () => number, partEntries = partEntriesDefault) {
@@ -58,6 +60,7 @@ export class SearchIndex {
     this.#body = messages.prepare('SELECT body FROM messages WHERE seq = ?')
     this.#index = this.#open()
     this.#moveTo = this.#begin()
+    this.#words = new PartWords(this.#index)
     // An index that is ahead of the journal belongs to a workspace that was restored from an older copy.
     if (Math.max(0, ...this.#filled.values()) > lastSeq()) this.#startAfresh()
   }
@@ -83,6 +86,24 @@ export class SearchIndex {
     return undefined
   }
 
+  /** The newest part to which no more messages are added, and whose words are not all noted. */
+  get newestUnnotedPart(): number | undefined {
+    for (let part = this.partOf(this.#lastSeq()) - 1; part >= 0; part--)
+      if (this.#isWhole(part) && !this.#words.isOver(part)) return part
+    return undefined
+  }
+
+  /** Notes which words a part has, the next few of them. */
+  noteWords(part: number): void {
+    this.#repairing(() => this.#words.note(part))
+  }
+
+  /** Returns a function that tells of a part whether it may hold messages with all words of the text and all marks. */
+  partFilter(text: string, marks: readonly string[]): (part: number) => boolean {
+    const found = this.#repairing(() => this.#words.partsWith(text, marks))
+    return (part) => !found || found.has(part) || !this.#words.isWhole(part)
+  }
+
   /** Searches one part of the index and returns the entries that match. Undefined if the index was found damaged: it is empty then and must be filled again. */
   findInPart(part: number, query: string): number[] | undefined {
     return this.#repairing(() =>
@@ -103,6 +124,7 @@ export class SearchIndex {
       this.#index.transact(() => {
         this.#index.exec(`DROP TABLE IF EXISTS part_${part}`)
         this.#index.exec(`DELETE FROM progress WHERE part = ${part}`)
+        this.#words.forget(part)
       }),
     )
     this.#parts.delete(part)
@@ -212,6 +234,7 @@ export class SearchIndex {
     this.#remove()
     this.#index = this.#open()
     this.#moveTo = this.#begin()
+    this.#words = new PartWords(this.#index)
   }
 
   #begin(): Statement {

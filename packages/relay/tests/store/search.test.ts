@@ -3,6 +3,7 @@
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Database, type Statement } from '../../src/store/database.ts'
 import { SearchIndex } from '../../src/store/search.ts'
@@ -30,6 +31,16 @@ function fill(index: SearchIndex): number {
   for (let part = index.newestUnfilledPart; part !== undefined; part = index.newestUnfilledPart)
     while (index.fillPart(part)) slices++
   return slices
+}
+
+function noteAll(index: SearchIndex): void {
+  for (let part = index.newestUnnotedPart; part !== undefined; part = index.newestUnnotedPart) index.noteWords(part)
+}
+
+function sayAll(bodies: string[]): CoreWorld {
+  const own = new CoreWorld().cast('ada', 'bob')
+  for (const body of bodies) own.send('ada', 'bob', { body })
+  return own
 }
 
 /** A full index, as a file of its own: a connection of this process lives on until it is collected. */
@@ -123,6 +134,87 @@ test('marks in the index are not words: a search cannot find names or keys in th
     for (const question of searchQueriesOf(mark))
       expect(index.findInPart(0, queryWithMarks(question, [], []))).toEqual([])
   index.close()
+})
+
+test('a part is passed over only if no message in it has all the words', () => {
+  const letters = fc.constantFrom(
+    ...'abcdeéß',
+    'e\u0301',
+    'ǅ',
+    'И',
+    '語',
+    '\u0301',
+    '𞤀',
+    '-',
+    '.',
+    '_',
+    '7',
+    '٣',
+    '²',
+    "'",
+    '€',
+  )
+  const word = fc.string({ unit: letters, minLength: 1, maxLength: 6 })
+  const body = fc.array(word, { minLength: 1, maxLength: 4 }).map((words) => words.join(' '))
+  const asked = fc.array(
+    fc.oneof(
+      word,
+      word.map((each) => `${each}*`),
+      body.map((each) => `"${each}"`),
+    ),
+    {
+      minLength: 1,
+      maxLength: 3,
+    },
+  )
+  let round = 0
+  const passedOver: number[] = []
+  fc.assert(
+    fc.property(
+      fc.array(body, { minLength: 40, maxLength: 40 }),
+      fc.array(asked, { minLength: 5, maxLength: 5 }),
+      (bodies, asks) => {
+        const { store } = sayAll(bodies)
+        const index = new SearchIndex(store.database, join(directory, `${round++}.db`), () => store.journal.lastSeq, 8)
+        fill(index)
+        noteAll(index)
+        for (const words of asks) {
+          const text = words.join(' ')
+          const mayHold = index.partFilter(text, [senderMark('ada')])
+          for (let part = 0; part <= index.partOf(store.journal.lastSeq); part++) {
+            if (mayHold(part)) continue
+            passedOver.push(part)
+            const found = searchQueriesOf(text).map(
+              (each) => index.findInPart(part, queryWithMarks(each, [], [])) ?? [],
+            )
+            expect(found.reduce((all, each) => all.filter((seq) => each.includes(seq)))).toEqual([])
+          }
+        }
+        index.close()
+      },
+    ),
+    { numRuns: 30 },
+  )
+  expect(passedOver.length).toBeGreaterThan(0)
+})
+
+test('a part whose words are not all noted is searched; one that is emptied is forgotten', () => {
+  const index = new SearchIndex(world.store.database, path, () => world.store.journal.lastSeq, 16)
+  fill(index)
+  expect(index.partFilter('nowhere', [])(0)).toBe(true)
+  noteAll(index)
+  expect(index.newestUnnotedPart).toBeUndefined()
+  const mayHold = () => index.partFilter('"message 1"', [])
+  expect([mayHold()(0), index.partFilter('nowhere', [])(0)]).toEqual([true, false])
+  index.emptyPart(0)
+  expect(index.partFilter('nowhere', [])(0)).toBe(true)
+  fill(index)
+  noteAll(index)
+  expect([mayHold()(0), index.partFilter('nowhere', [])(0)]).toEqual([true, false])
+  index.close()
+  const again = new SearchIndex(world.store.database, path, () => world.store.journal.lastSeq, 16)
+  expect(again.partFilter('nowhere', [])(0)).toBe(false)
+  again.close()
 })
 
 test('an index of another shape is made again', () => {

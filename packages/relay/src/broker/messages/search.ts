@@ -80,9 +80,11 @@ export class MessageSearch {
     }
     const index = this.#index()
     const last = index.partOf(oldest)
+    const mayHold = index.partFilter(asked.text, asked.from === undefined ? [] : [senderMark(asked.from)])
     for (let part = index.partOf(newest); part >= last; part--) {
       const [low, high] = [index.lastEntryBefore(part), index.lastEntryBefore(part + 1)]
-      const here = fields.filter(({ firstSeq, lastSeq }) => firstSeq <= high && lastSeq > low)
+      const isNear = ({ firstSeq, lastSeq }: SearchRange) => firstSeq <= high && lastSeq > low
+      const here = mayHold(part) ? fields.filter(isNear) : []
       for (const seq of here.length === 0 ? [] : yield* this.#matches(part, asked, here)) {
         yield
         if (seq > top || !here.some(({ firstSeq, lastSeq }) => seq >= firstSeq && seq <= lastSeq)) continue
@@ -179,13 +181,22 @@ export class MessageSearch {
       const isBusy = !this.#engine.isIdle || this.#reads.size > 0 || this.#load.isHigh(performance.now())
       if (isBusy) return this.#scheduleFill(busyRestMs)
       try {
-        const part = this.#index().newestUnfilledPart
-        if (part !== undefined && this.#index().fillPart(part)) this.#scheduleFill(0)
+        if (this.#fillSome()) this.#scheduleFill(0)
       } catch {
         // A full disk, for example, loses no message. The next message or search tries again, and a search reports the error.
       }
     }, ms)
     this.#timer.unref()
+  }
+
+  /** Fills the index with the next messages; when it has all, it notes which words its parts have. Returns whether it did anything. */
+  #fillSome(): boolean {
+    const index = this.#index()
+    const unfilled = index.newestUnfilledPart
+    if (unfilled !== undefined) return index.fillPart(unfilled)
+    const unnoted = index.newestUnnotedPart
+    if (unnoted !== undefined) index.noteWords(unnoted)
+    return unnoted !== undefined
   }
 }
 
