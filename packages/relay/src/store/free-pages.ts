@@ -3,12 +3,18 @@
 
 import type { Database, Statement } from './database.ts'
 
-/** Makes a file that can shrink: before the first table is made, or before a copy is made of a whole database. On another file it changes nothing. */
-export const makeShrinkable = 'PRAGMA auto_vacuum = INCREMENTAL'
-
 /** The answer of `PRAGMA auto_vacuum` for a file that can shrink. */
 const incremental = 2
 const pagesPerStep = 8
+
+/**
+ * Makes a file that can shrink: before the first table is made, or before a copy is made of a whole database. On another file it changes nothing; one that can
+ * shrink already is not asked again, since SQLite would write that into it, with a sync, each time it is opened.
+ */
+export function makeShrinkable(database: Database): void {
+  const mode = Number(database.prepare(statements.mode).get()?.[0])
+  if (mode !== incremental) database.exec('PRAGMA auto_vacuum = INCREMENTAL')
+}
 
 const statements = {
   mode: 'PRAGMA auto_vacuum',

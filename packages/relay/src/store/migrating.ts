@@ -14,7 +14,7 @@ export function configureConnection(database: Database): void {
   // The timeout comes first: another process that looked at the file, such as `agent-relay doctor`, may be removing the file's log.
   database.exec(`PRAGMA busy_timeout = ${writerTimeoutMs}`)
   // This comes before the log: the log's mode is written into the file, which then is not new any more.
-  database.exec(makeShrinkable)
+  makeShrinkable(database)
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA synchronous = FULL')
   if (process.platform === 'darwin') database.exec('PRAGMA fullfsync = ON')

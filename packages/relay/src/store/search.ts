@@ -250,7 +250,7 @@ function isOfShape(database: Database): boolean {
 }
 
 function prepared(database: Database): Database {
-  database.exec(makeShrinkable)
+  makeShrinkable(database)
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA synchronous = OFF')
   database.exec('CREATE TABLE IF NOT EXISTS progress (part INTEGER PRIMARY KEY, seq INTEGER NOT NULL) STRICT')

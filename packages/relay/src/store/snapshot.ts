@@ -24,7 +24,7 @@ export function copyDatabase(from: string, to: string): void {
     try {
       database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
       database.exec('PRAGMA synchronous = OFF')
-      database.exec(makeShrinkable)
+      makeShrinkable(database)
       database.prepare('VACUUM INTO ?').run(to)
       // `putLogAway` writes to the database itself, so its writes are synced again.
       database.exec('PRAGMA synchronous = FULL')

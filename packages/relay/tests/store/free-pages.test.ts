@@ -1,7 +1,7 @@
 // Unused pages of a database file go back to the disk, in files of this version at once, in older ones when nobody uses them; and a file that somebody
 // else cuts is still noticed.
 
-import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -49,6 +49,16 @@ function giveBack(store: Store): void {
   while (store.transact(() => store.releasePages(() => true)));
   store.cutFiles()
 }
+
+test('a file that can shrink is opened again without a write', () => {
+  new Store(path).close()
+  const bytes = () => [path, `${path}-wal`].map((file) => readFileSync(file).toString('base64'))
+  const before = bytes()
+  const store = new Store(path)
+  expect(store.freePages.canShrink).toBe(true)
+  expect(bytes().every((each, i) => each === before[i])).toBe(true)
+  store.close()
+})
 
 test('a file gives its unused pages back a few at a time, and ends as short as a copy', () => {
   const store = new Store(path)
