@@ -7,6 +7,7 @@ import { isProjectName } from '@agent-relay/sdk/internal/discover'
 import { JsonDepthError, parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { DatabaseContents } from '../store/contents.ts'
+import { isArchiveFile } from '../store/pruning.ts'
 
 /** One workspace in a backup, as the backup's workspace.json describes it. */
 export interface BackedUpWorkspace extends DatabaseContents {
@@ -56,7 +57,6 @@ export type WorkspaceInBackup = Omit<BackedUpWorkspace, 'archive'> & {
 }
 
 const formats = [1, 2]
-const archiveFile = /^\w[\w+.-]{0,60}\.jsonl\.gz$/
 
 const blockBytes = 512
 const chunkBytes = 1024 * 1024
@@ -191,7 +191,7 @@ function checkedBackup(
     if (!span || !note || note.name !== name || note.bytes !== span.bytes || !isWellFormed(note)) throw wrong
     const archive = (note.archive ?? []).map(({ file, bytes, sha256 }) => {
       const part = spans.get(`${name}/archive/${file}`)
-      if (!part || part.bytes !== bytes || !archiveFile.test(file) || !digest.test(sha256)) throw wrong
+      if (!part || part.bytes !== bytes || !isArchiveFile(file) || !digest.test(sha256)) throw wrong
       return { file, bytes, sha256, start: part.start }
     })
     return { ...note, start: span.start, archive }

@@ -4,6 +4,7 @@ import { statSync } from 'node:fs'
 import { daemonName } from '@agent-relay/sdk/protocol'
 import { Database } from './database.ts'
 import { knownVersion } from './migrating.ts'
+import { isArchiveFile } from './pruning.ts'
 import { busyTimeoutMs } from './soundness.ts'
 
 export interface DatabaseContents {
@@ -34,7 +35,7 @@ export function readArchiveRecords(path: string): { file: string; bytes: number 
     // A file of an older version, of a workspace that nobody has opened since, lacks the table.
     if (!database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'prunes'").get()) return []
     const rows = database.prepare('SELECT file, bytes FROM prunes WHERE file IS NOT NULL ORDER BY id').all()
-    return rows.map(([file, bytes]) => ({ file: String(file), bytes: Number(bytes) }))
+    return rows.flatMap(([file, bytes]) => (isArchiveFile(file) ? [{ file, bytes: Number(bytes) }] : []))
   })
 }
 

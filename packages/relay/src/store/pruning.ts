@@ -219,5 +219,13 @@ export class Pruning {
 
 function pruneOf([id, at, horizon, through, file, bytes, messages, events]: Row): PruneRecord {
   const prune = { id, at, horizon, through, bytes, messages, events }
-  return (file === null ? prune : { ...prune, file }) as PruneRecord
+  return (isArchiveFile(file) ? { ...prune, file } : prune) as PruneRecord
+}
+
+/**
+ * Whether a name is one that a file of an archive can have. The database of a workspace that was restored may come from anybody, and the names in it must lead
+ * to no other file.
+ */
+export function isArchiveFile(name: unknown): name is string {
+  return typeof name === 'string' && /^\w[\w+.-]{0,60}\.jsonl\.gz$/.test(name)
 }
