@@ -106,10 +106,12 @@ function wordsIn(text: string): string[] {
   const phrases = searchQueriesOf(text).flatMap((question) => [...question.matchAll(/"([^"]*)"(\*)?/g)])
   return phrases.flatMap(([, phrase = '', star]) => {
     const words = phrase.match(/[\p{L}\p{N}\p{Co}\p{M}]+/gu) ?? []
+    // The star belongs to the last word that the index knows, which may be the one before a word that is none to it.
+    const last = star === undefined ? -1 : words.findLastIndex((word) => oldLetter.test(word))
     return words.flatMap((word, at) => {
-      const isBeginning = star !== undefined && at === words.length - 1
-      if (!oldLetter.test(word) || (isBeginning && word.length < beginningMin)) return []
-      return [`"${word}"${isBeginning ? '*' : ''}`]
+      if (!oldLetter.test(word) || (at === last && word.length < beginningMin)) return []
+      if (at === last && at < words.length - 1) return []
+      return [`"${word}"${at === last ? '*' : ''}`]
     })
   })
 }
