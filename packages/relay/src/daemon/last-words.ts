@@ -45,20 +45,31 @@ export function ownAgentCheck(dispatch: Dispatch, dispatches: () => readonly Dis
   }
 }
 
-/** Sends a turn's last words under ids made from the turn, so that nothing is sent twice. If the relay refuses them, the recipients are told why. */
+/**
+ * Sends a turn's last words under ids made from the turn, so that nothing is sent twice. If the relay refuses them for good, or the turn ended without
+ * words, the recipients are told so. A refusal that may pass is thrown: the answer is then sent later.
+ */
 export async function sendLastWords(dispatch: Dispatch, session: Session, { turn, to }: PromisedAnswer, words: string) {
   const { engine } = dispatch.workspace
   const agent = session.agent as string
   await dispatch.beginTurn(session, turn)
   for (const [i, names] of to.entries()) {
     const reply = { to: names.length === 1 ? (names[0] as string) : names, kind: 'status' as const }
-    const input = { ...reply, body: clipped(words) }
-    await dispatch.call(session, 'message.send', input, `${turn}-${i}`).catch(async (error) => {
-      if (!(error instanceof RefusalError)) throw error
-      const why = `${agent} has answered, and its answer was refused: ${refusalTextWithoutFix(error.refusal)}`
-      const input = { ...reply, body: why }
-      await engine.submit({ rule: 'message.send', input, by: daemonName, cause: `${turn}-${i}-refused` })
-    })
+    const explain = (body: string) =>
+      engine.submit({
+        rule: 'message.send',
+        input: { ...reply, body },
+        by: daemonName,
+        cause: `${turn}-${i}-refused`,
+      })
+    if (words === '') await explain(`${agent} has ended its turn without an answer.`)
+    else
+      await dispatch
+        .call(session, 'message.send', { ...reply, body: clipped(words) }, `${turn}-${i}`)
+        .catch((error) => {
+          if (!(error instanceof RefusalError) || error.refusal.retry) throw error
+          return explain(`${agent} has answered, and its answer was refused: ${refusalTextWithoutFix(error.refusal)}`)
+        })
   }
 }
 

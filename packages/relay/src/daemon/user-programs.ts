@@ -8,7 +8,7 @@ import type { Dispatch } from '../broker/dispatch.ts'
 import { giveProvisionalName, storeProvisionalNameOf } from '../broker/presence/provisional-names.ts'
 import { clisWithManyConversations } from '../broker/sessions/session.ts'
 import type { UserSession } from '../broker/waking/user-session-runtime.ts'
-import { refusalTextWithoutFix, toRefusal } from '../core/refusal-error.ts'
+import { RefusalError, refusalTextWithoutFix, toRefusal } from '../core/refusal-error.ts'
 import { CoalescedCheck } from '../machine/coalesced-check.ts'
 import { DialogQuestions } from '../supervisor/dialog.ts'
 import { deliverMail } from '../supervisor/mail-delivery.ts'
@@ -323,9 +323,13 @@ export class UserPrograms {
         const said = await program.lastWords(promised.turn)
         const session = dispatch.workspace.sessions.liveById(id)
         if (!said || !session || this.#isClosed) return
-        if (said.words) await sendLastWords(dispatch, session, promised, said.words)
+        if (said.words !== undefined) await sendLastWords(dispatch, session, promised, said.words)
         memory.forgetPromise(promised.turn)
       }
+    } catch (error) {
+      // The answer stays promised, and the next look sends it.
+      if (!(error instanceof RefusalError) || !error.refusal.retry) throw error
+      this.#next.runWithin(placeRetryMs)
     } finally {
       member.isAnswering = false
     }

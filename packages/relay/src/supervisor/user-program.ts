@@ -51,6 +51,7 @@ export interface AnswerPath {
 
 /** The last words of a turn. `words`: undefined where there are none, such as in a turn that the person has stopped. */
 export interface LastWords {
+  /** Empty for a turn that ended without a text; unset for a turn that never began, or is too old to be read. */
   words: string | undefined
 }
 

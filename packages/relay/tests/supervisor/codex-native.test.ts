@@ -4,7 +4,9 @@ import { symlinkSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { InboxMessage } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { PlayClock } from '../../../../test/plays/clock.ts'
 import { aWhile, until } from '../../../../test/until.ts'
+import { pairPerMinuteMax } from '../../src/broker/messages/sending.ts'
 import type { Session } from '../../src/broker/sessions/session.ts'
 import { tokenStanding } from '../../src/broker/sessions/standing.ts'
 import { CodexWorld } from './codex-world.ts'
@@ -124,6 +126,15 @@ describe('a conversation', () => {
     expect(heard[1]).toMatchObject({ from: 'agent-relay', body: expect.stringContaining('codex has answered') })
   })
 
+  test('that ends its turn without a word says so to who waits for an answer', async () => {
+    await world.send('Ada', 'codex', 'one')
+    await until(() => world.turns.length === 1)
+    world.status('first', 'idle')
+    const heard: InboxMessage[] = []
+    await until(async () => heard.push(...(await world.taken(ada))) === 1)
+    expect(heard[0]).toMatchObject({ from: 'agent-relay', body: 'codex has ended its turn without an answer.' })
+  })
+
   test('asks in the queue of approvals: it is joined while it waits, and left when that is over', async () => {
     const { approvals } = world.workspace
     const open = () => world.workspace.store.view.approvals.open()
@@ -213,6 +224,31 @@ describe('a conversation', () => {
     await until(() => world.turns.length === 1)
     expect(world.turns[0]?.text).toContain('mcp__agent_relay__relay_send(to="Ada")')
   })
+})
+
+test('an answer that is refused for now is sent later', async () => {
+  const clock = new PlayClock()
+  world = await CodexWorld.start({ isNative: true, clock })
+  ada = await world.session('Ada', '/elsewhere')
+  world.converse(join(world.root, 'work'), 'first')
+  await isReached('codex', 'wakes')
+  await world.send('Ada', 'codex', 'which branch?')
+  await until(async () => {
+    await clock.passes(100)
+    return world.turns.length === 1
+  })
+  // The two have written so much that the relay takes it for a loop.
+  for (let i = 1; i < pairPerMinuteMax; i++) await world.send('codex', 'Ada', `${i}`)
+  await world.take(ada)
+  world.says('first', 'the branch is main')
+  await aWhile()
+  expect(await world.taken(ada)).toEqual([])
+  await clock.passes(60_000)
+  world.status('first', 'idle')
+  const heard: InboxMessage[] = []
+  await until(async () => heard.push(...(await world.taken(ada))) === 1)
+  expect(heard[0]).toMatchObject({ from: 'codex', body: 'the branch is main' })
+  await world.close()
 })
 
 test('of a server whose process is not known asks at its terminal alone', async () => {

@@ -198,12 +198,12 @@ export class AppServer {
     await this.#rpc.call('thread/unsubscribe', { threadId: thread }, answerMs)
   }
 
-  /** The model's last text in the turn that began with the message of this id, if the turn is over and among the newest. */
+  /** The model's last text in the turn that began with the message of this id: empty if it said none, undefined if the turn is not among the newest. */
   async lastWords(thread: string, id: string): Promise<string | undefined> {
     const asked = { threadId: thread, limit: turnsMax, itemsView: 'summary', sortDirection: 'desc' }
     const { data } = await this.#call('thread/turns/list', asked, TurnPage)
     const turn = data.find(({ items }) => items.some(({ clientId }) => clientId === id))
-    return turn?.items.findLast(({ type }) => type === 'agentMessage')?.text
+    return turn && (turn.items.findLast(({ type }) => type === 'agentMessage')?.text ?? '')
   }
 
   /** The newest step of a conversation for which `isIt` is true. */
