@@ -9,16 +9,25 @@ import type { OpenWorkspaces } from './open-workspaces.ts'
 export class DaemonMetrics implements OwnerMetrics {
   readonly #workspaces: Pick<OpenWorkspaces, 'dispatches'>
   readonly #info: DaemonInfo
-  readonly key: MetricsKey
+  readonly #key: MetricsKey
 
   constructor(dataDir: string, workspaces: Pick<OpenWorkspaces, 'dispatches'>, info: DaemonInfo) {
     this.#workspaces = workspaces
     this.#info = info
-    this.key = new MetricsKey(dataDir)
+    this.#key = new MetricsKey(dataDir)
+  }
+
+  /** Without the key the metrics of all workspaces are closed, and everything else works. */
+  makeKey(onTrouble: (error: Error) => void): void {
+    try {
+      this.#key.make()
+    } catch (error) {
+      onTrouble(new Error(`There is no key to the metrics of all workspaces: ${(error as Error).message}`))
+    }
   }
 
   isKey(credential: string): boolean {
-    return this.key.isKey(credential)
+    return this.#key.isKey(credential)
   }
 
   /** Collects from the workspaces that are open: none at rest is opened, and one that cannot be read is left out. */

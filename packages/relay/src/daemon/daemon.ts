@@ -263,7 +263,7 @@ export class Daemon {
     const { http, roles, onTrouble } = this.#options
     if (!http) return undefined
     const { HttpWire } = await import('../wires/http.ts')
-    if (!roles) this.#metrics.key.make()
+    if (!roles) this.#metrics.makeKey(onTrouble)
     const served = servedWorkspaces(this.#openWorkspaces, http.home)
     const { PageLogin } = await import('../wires/page-login.ts')
     this.#login = new PageLogin({

@@ -12,23 +12,24 @@ export class MetricsKey {
     this.#path = join(dataDir, 'metrics-key')
   }
 
-  /** Makes the key if there is none. To change it, delete the file and start the daemon again. */
+  /** Makes the key if there is none. To change it, delete the file and start the daemon again. Throws if the file cannot be written. */
   make(): void {
     if (this.#read() === undefined)
       writeFileSync(this.#path, `mk_${randomBytes(24).toString('base64url')}\n`, { mode: 0o600 })
   }
 
+  /** Whether this is the key; false if the file cannot be read, so that the workspaces' own keys still open their own metrics. */
   isKey(credential: string): boolean {
     const key = this.#read()
     return key !== undefined && timingSafeEqual(hashOf(credential), hashOf(key))
   }
 
+  /** Returns the key; undefined if the file is missing or cannot be read. */
   #read(): string | undefined {
     try {
       return readFileSync(this.#path, 'utf8').trim() || undefined
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-      throw error
+    } catch {
+      return undefined
     }
   }
 }

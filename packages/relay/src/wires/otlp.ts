@@ -72,7 +72,8 @@ export class MetricsExport {
       if (!answer.ok) throw new Error(`it answered ${answer.status}`)
       this.#isTold = false
     } catch (error) {
-      if (!this.#isTold) onTrouble(new Error(`Metrics could not be sent to ${target.url}: ${reasonOf(error as Error)}`))
+      const why = reasonOf(error as Error)
+      if (!this.#isTold) onTrouble(new Error(`Metrics could not be sent to ${shownAddress(target.url)}: ${why}`))
       this.#isTold = true
     }
   }
@@ -82,9 +83,17 @@ export class MetricsExport {
   }
 }
 
-/** The cause of a failed `fetch` says more than its message. */
-function reasonOf({ message, cause }: Error): string {
-  return cause instanceof Error ? cause.message : message
+/** Returns the address as the log may show it: a password or a key may be part of it. */
+function shownAddress(url: string): string {
+  if (!URL.canParse(url)) return 'an address that is not a URL'
+  const { origin, pathname } = new URL(url)
+  return `${origin}${pathname}`
+}
+
+/** The cause of a failed `fetch` says more than its message, which may repeat the address with a password in it. */
+function reasonOf({ name, message, cause }: Error): string {
+  if (cause instanceof Error) return cause.message
+  return name === 'TypeError' ? 'it cannot be asked; credentials go in OTEL_EXPORTER_OTLP_HEADERS' : message
 }
 
 interface ExportMoment {

@@ -1,6 +1,6 @@
 // `/metrics`: the figures of a workspace for the holder of its key, as OpenMetrics writes them.
 
-import { readFileSync, statSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { controlSocketPath } from '@agent-relay/sdk/internal/discover'
 import { makeIds, socketConnector } from '@agent-relay/sdk/wire'
@@ -82,6 +82,18 @@ test('one scrape has all workspaces that are open, for the key in the data direc
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const call = { method: 'POST', headers, body: '{}' }
   expect((await fetch(`${world.url}/api/workspace.status`, call)).status).toBe(401)
+})
+
+test('a key to all workspaces that cannot be read opens nothing, and closes nothing else', async () => {
+  const path = join(world.dir, 'metrics-key')
+  const key = readFileSync(path, 'utf8')
+  rmSync(path)
+  mkdirSync(path)
+  expect((await ask(key.trim())).status).toBe(401)
+  expect((await ask(world.key)).status).toBe(200)
+  rmSync(path, { recursive: true })
+  writeFileSync(path, key, { mode: 0o600 })
+  expect((await ask(key.trim())).status).toBe(200)
 })
 
 test('its counters stay where they are when messages are pruned', async () => {

@@ -93,6 +93,23 @@ test('a collector that refuses is told of once', async () => {
   expect(told).toEqual([`Metrics could not be sent to ${url}/here: it answered 503`])
 })
 
+test.each([
+  ['http://me:hunter2@127.0.0.1:9/v1?key=hunter2', 'http://127.0.0.1:9/v1: it cannot be asked; credentials go in '],
+  ['hunter2', 'an address that is not a URL: '],
+])('no password of the address %s gets into the log', async (address, shown) => {
+  const env = {
+    RELAY_METRICS_EXPORT: 'otlp',
+    OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: address,
+    OTEL_METRIC_EXPORT_INTERVAL: '1',
+  }
+  world = await HttpWorld.start({}, ['home'], { env })
+  const { troubles } = world
+  await until(() => troubles.length > 0)
+  const told = troubles.splice(0).map(({ message }) => message)
+  expect(told).toEqual([expect.stringContaining(`Metrics could not be sent to ${shown}`)])
+  expect(told.join()).not.toContain('hunter2')
+})
+
 test('the variables of OpenTelemetry alone send nothing, and any other wish is refused aloud', async () => {
   const url = await startCollector()
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_METRIC_EXPORT_INTERVAL: '1', RELAY_METRICS_EXPORT: 'statsd' }
