@@ -8,7 +8,9 @@ import { whyNoStrace } from './harness/strace.ts'
 import { fillDisk, howToMount } from './scenarios/full-disk.ts'
 import { hostileFrames } from './scenarios/fuzz.ts'
 import { type KillsSize, killUnderLoad } from './scenarios/kills.ts'
+import { type PrunesSize, pruneUnderKills } from './scenarios/prunes.ts'
 import { restartUnderSessions } from './scenarios/restarts.ts'
+import { type RestoresSize, restoreBackups } from './scenarios/restores.ts'
 import { stalledReaders, stallReaders } from './scenarios/stalls.ts'
 import { traceAcks } from './scenarios/syncs.ts'
 import { askAndAnswer, type WakesSize } from './scenarios/wakes.ts'
@@ -22,6 +24,8 @@ export interface ProveSize {
   readersMb: number
   restarts: number
   wakes: WakesSize
+  prunes: PrunesSize
+  restores: RestoresSize
 }
 
 /** The default size: all trials together take about a minute on two quiet cores. */
@@ -33,6 +37,8 @@ export const proveSizeDefault: ProveSize = {
   readersMb: 20,
   restarts: 6,
   wakes: { questions: 100, wakeMs: waitLimitMs('prove') },
+  prunes: { kills: 8, msMax: 20_000 },
+  restores: { backups: 4 },
 }
 
 /** The result of a trial: a figure to compare with other runs, and each fault as a sentence; or the reason why the trial could not run on this machine. */
@@ -155,6 +161,33 @@ export const promises = {
       return {
         figure: `${times(questions, 'answer')}, median ${p50Ms.toFixed(1)} ms, slowest ${maxMs.toFixed(0)} ms`,
         faults,
+      }
+    },
+  },
+  prune: {
+    text: 'a pruning that is killed leaves each message in the database or in the archive',
+    async runTrial({ prunes }, setting) {
+      const found = await pruneUnderKills(Random.withNewSeed(), prunes, setting)
+      const { kills, cutOff, acked, pruned, fileMb, integrity, faults, clientErrors } = found
+      return {
+        figure: `${times(kills, 'kill')}, ${cutOff} in a pruning, ${number(pruned)} of ${number(acked)} in the archive, ${fileMb.toFixed(1)} MB left`,
+        faults: [
+          ...faults,
+          ...clientErrors,
+          ...faultUnless(pruned > 0, 'nothing was pruned'),
+          ...faultUnless(integrity === 'ok', `the database is not sound: ${integrity}`),
+        ],
+      }
+    },
+  },
+  restore: {
+    text: 'a backup has all that was acknowledged before it, and is restored whole',
+    async runTrial({ restores }, setting) {
+      const found = await restoreBackups(Random.withNewSeed(), restores, setting)
+      const { backups, cutOff, acked, restored, faults, clientErrors } = found
+      return {
+        figure: `${times(backups, 'backup')} of ${number(acked)} messages, ${number(restored)} restored, ${times(cutOff, 'kill')}`,
+        faults: [...faults, ...clientErrors, ...faultUnless(restored > 0, 'nothing was restored')],
       }
     },
   },

@@ -55,7 +55,13 @@ export class MessageHistory {
     return [...this.faultsOfStored(stored), ...this.#faultsOfShown(stored)].slice(0, 20)
   }
 
-  faultsOfStored(stored: StoredMessage[]): string[] {
+  /** The sends that are acknowledged by now. */
+  ackedSends(): RecordedSend[] {
+    return this.sends.filter(({ outcome }) => outcome === 'acked')
+  }
+
+  /** `required`: the sends that must be stored, all that are acknowledged where it is left out. */
+  faultsOfStored(stored: StoredMessage[], required: readonly RecordedSend[] = this.ackedSends()): string[] {
     const faults: string[] = []
     const times = countBy(stored.map(messageKey))
     const known = new Map(this.sends.map((send) => [messageKey(send), send]))
@@ -65,9 +71,8 @@ export class MessageHistory {
       if (!send) faults.push(`stored, but never sent: ${key}`)
       else if (send.outcome === 'refused') faults.push(`stored, but its sender was refused: ${key}`)
     }
-    for (const send of this.sends)
-      if (send.outcome === 'acked' && !times.has(messageKey(send)))
-        faults.push(`acknowledged, but not stored: ${messageKey(send)}`)
+    for (const send of required)
+      if (!times.has(messageKey(send))) faults.push(`acknowledged, but not stored: ${messageKey(send)}`)
     const order = inOrder(stored.map(({ from, to, n }) => ({ pair: pairOf(from, to), n })))
     return [...faults, ...order.map((text) => `stored out of order: ${text}`)]
   }
@@ -107,11 +112,14 @@ export interface StoredMessage {
   n: number
 }
 
-/** Reads a database that no daemon has open: its messages in the order in which they were stored, and whether SQLite finds the file sound. */
+/**
+ * Reads a database that no daemon has open: its messages in the order in which they were stored, those that were pruned into its archive before them,
+ * and whether SQLite finds the file sound.
+ */
 export function readStored(
   { relay, databasePath }: Trial,
   path = databasePath,
-): { messages: StoredMessage[]; integrity: string } {
-  const { bodies, integrity } = relay.read(path)
-  return { messages: bodies.map(parseBody), integrity }
+): { messages: StoredMessage[]; pruned: number; integrity: string } {
+  const { bodies, archived, integrity } = relay.read(path)
+  return { messages: [...archived, ...bodies].map(parseBody), pruned: archived.length, integrity }
 }

@@ -27,18 +27,36 @@ export interface ProcessExit {
 }
 
 /**
- * Started daemons that still live. If this process runs out of time or is told twice to end, it cannot clean up in the usual way: its exit handler then kills
- * these daemons and removes the folders.
+ * Started daemons and commands that still live. If this process runs out of time or is told twice to end, it cannot clean up in the usual way: its exit handler then kills
+ * these processes and removes the folders.
  */
 const alive = new Set<DaemonProcess>()
+const commands = new Set<ChildProcess>()
 const folders = new Set<string>()
 process.on('exit', () => {
   for (const daemon of alive) {
     daemon.kill('SIGKILL')
     daemon.child.kill('SIGKILL')
   }
+  for (const command of commands) command.kill('SIGKILL')
   for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
 })
+
+/** How a command of the relay ended. */
+export interface CommandResult extends ProcessExit {
+  ms: number
+  output: string
+  errors: string
+}
+
+interface CommandOptions {
+  /** The data directory that the command works in; that of the trial where it is left out. */
+  dataDir?: string
+  env?: NodeJS.ProcessEnv
+  input?: string
+  /** Kills the command after this time, if it has not ended by then. */
+  killMs?: number
+}
 
 /** A daemon process that was started: it lives, but is not necessarily ready. */
 export class DaemonProcess {
@@ -94,6 +112,12 @@ export class DaemonProcess {
   async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<ProcessExit> {
     this.kill(signal)
     return await this.exited
+  }
+
+  /** Stops the daemon as its owner does; throws if it does not end well. */
+  async stop(): Promise<void> {
+    const { code, signal } = await this.end('SIGTERM')
+    if (code !== 0) throw new Error(`the daemon ended with ${signal ?? code}: ${this.errors}`)
   }
 
   rssMb(): number {
@@ -154,6 +178,36 @@ export class Trial {
     return daemon
   }
 
+  /** Runs a command of the relay, as a person types it, to its end. */
+  async runCommand(args: string[], options: CommandOptions = {}): Promise<CommandResult> {
+    if (this.isOver) throw new Error('the trial is over')
+    const { dataDir = this.dataDir, env: more = {}, input = '', killMs } = options
+    const env = { ...environmentWithoutRelay(), RELAY_DATA_DIR: dataDir, HOME: dataDir, ...more }
+    const from = performance.now()
+    const child = spawn(process.execPath, [this.relay.launcher, ...args], { env, cwd: dataDir, stdio: 'pipe' })
+    commands.add(child)
+    const said = { output: '', errors: '' }
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said.output += text
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said.errors += text
+    })
+    child.stdin.on('error', () => {}).end(input)
+    const exited = new Promise<ProcessExit>((resolve) =>
+      child.once('close', (code, signal) => resolve({ code, signal })),
+    )
+    this.onDispose(async () => {
+      child.kill('SIGKILL')
+      await exited
+    })
+    const timer = killMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killMs)
+    const exit = await exited
+    clearTimeout(timer)
+    commands.delete(child)
+    return { ...exit, ...said, ms: performance.now() - from }
+  }
+
   /** The daemon's control socket, which is for the daemon's owner alone. */
   get controlPath(): string {
     return join(this.dataDir, 'control.sock')
@@ -164,7 +218,7 @@ export class Trial {
   }
 
   get databasePath(): string {
-    return join(this.dataDir, 'projects', trialProject, 'relay.db')
+    return databasePathIn(this.dataDir)
   }
 
   /** The key of the trial's workspace, read from the owner's credentials file. */
@@ -213,6 +267,11 @@ export async function inTrial<T>(setting: TrialOptions, work: (scene: Trial) => 
     signal?.removeEventListener('abort', cut)
     await scene.dispose()
   }
+}
+
+/** The database of the trial's workspace in a data directory. */
+export function databasePathIn(dataDir: string): string {
+  return join(dataDir, 'projects', trialProject, 'relay.db')
 }
 
 async function openWorkspace(controlPath: string): Promise<void> {

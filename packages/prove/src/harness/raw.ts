@@ -105,7 +105,7 @@ export class RawConnection {
   }
 
   #take(text: string): void {
-    this.bytesRead += text.length
+    this.bytesRead += Buffer.byteLength(text)
     const lines = (this.#rest + text).split('\n')
     this.#rest = lines.pop() as string
     for (const line of lines) {

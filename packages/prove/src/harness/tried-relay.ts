@@ -10,6 +10,8 @@ export interface TriedRelay {
 interface DatabaseContent {
   /** The first 200 characters of each message's body, in the order in which the messages were stored. */
   bodies: string[]
+  /** The same of the messages that were pruned into the workspace's archive. */
+  archived: string[]
   /** The result of SQLite's integrity check of the whole file: `ok`, or what is damaged. */
   integrity: string
 }

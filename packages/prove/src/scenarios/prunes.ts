@@ -1,0 +1,83 @@
+// Prunes a workspace while eight agents send and eight receive, and kills the daemon at random moments of it: each message must stay in the database or in
+// the archive, once, and in order.
+
+import { statSync } from 'node:fs'
+import { MessageHistory, readStored } from '../harness/history.ts'
+import { Load } from '../harness/load.ts'
+import { inTrial, sleep, type Trial, type TrialOptions, trialProject } from '../harness/processes.ts'
+import type { Random } from '../harness/random.ts'
+import { RawConnection } from '../harness/raw.ts'
+
+export interface PrunesReport {
+  kills: number
+  /** Prunings that were killed before they had answered. */
+  cutOff: number
+  acked: number
+  /** Messages that the archive has in the end. */
+  pruned: number
+  fileMb: number
+  integrity: string
+  faults: string[]
+  clientErrors: string[]
+}
+
+export interface PrunesSize {
+  kills: number
+  /** No daemon is killed after this time. */
+  msMax?: number
+}
+
+/** How long the load runs before each pruning, and the longest time until the kill. */
+const [loadMs, killMsMax] = [300, 250]
+/** Everything that is read and over may go. */
+const olderMs = 1
+const drainMsMax = 60_000
+
+export function pruneUnderKills(random: Random, size: PrunesSize, setting: TrialOptions): Promise<PrunesReport> {
+  const { kills, msMax = Number.POSITIVE_INFINITY } = size
+  return inTrial(setting, async (scene) => {
+    const from = performance.now()
+    const history = new MessageHistory()
+    let daemon = await scene.startDaemon()
+    const load = await Load.start(scene, history, random)
+    let [done, cutOff] = [0, 0]
+    while (done < kills && performance.now() - from < msMax) {
+      await sleep(loadMs)
+      const isCutOff = await pruneFor(scene, random.below(killMsMax))
+      await daemon.end('SIGKILL')
+      if (isCutOff) cutOff++
+      scene.reportProgress(`kill ${++done} of ${kills}, ${history.acked} messages acknowledged`)
+      load.changeWays()
+      daemon = await scene.startDaemon()
+    }
+    await load.finish(drainMsMax)
+    scene.reportProgress('the last pruning')
+    await pruneFor(scene)
+    await daemon.stop()
+    const { messages, pruned, integrity } = readStored(scene)
+    return {
+      kills: done,
+      cutOff,
+      acked: history.acked,
+      pruned,
+      fileMb: statSync(scene.databasePath).size / 1024 ** 2,
+      integrity,
+      faults: history.faults(messages),
+      clientErrors: load.errors,
+    }
+  })
+}
+
+/** Prunes, for at most this long. Returns whether the pruning goes on. */
+async function pruneFor({ controlPath }: Trial, ms?: number): Promise<boolean> {
+  const control = await RawConnection.connectAs(controlPath)
+  const pruning = control.call('workspace.prune', { workspace: trialProject, olderMs }).then(({ type, payload }) => {
+    if (type !== 'ACK' && type !== 'LOST') throw new Error(`the pruning was refused: ${JSON.stringify(payload)}`)
+    return false
+  })
+  try {
+    return await Promise.race([pruning, ...(ms === undefined ? [] : [sleep(ms).then(() => true)])])
+  } finally {
+    if (ms === undefined) await control.end()
+  }
+}

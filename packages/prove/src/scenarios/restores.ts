@@ -1,0 +1,93 @@
+// Backs a workspace up while eight agents send and eight receive, and restores each backup elsewhere, where the first attempt is killed: each restored
+// workspace must have all that was acknowledged before its backup began, once, and in order.
+
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { MessageHistory, type RecordedSend, readStored } from '../harness/history.ts'
+import { Load } from '../harness/load.ts'
+import { databasePathIn, inTrial, sleep, type Trial, type TrialOptions, trialProject } from '../harness/processes.ts'
+import type { Random } from '../harness/random.ts'
+
+export interface RestoresReport {
+  backups: number
+  /** Restorings that were killed before they had ended. */
+  cutOff: number
+  acked: number
+  /** Messages in all restored workspaces. */
+  restored: number
+  faults: string[]
+  clientErrors: string[]
+}
+
+export interface RestoresSize {
+  backups: number
+}
+
+interface MadeBackup {
+  path: string
+  ackedBefore: RecordedSend[]
+}
+
+const loadMs = 300
+const drainMsMax = 60_000
+/** The share of its time after which a restoring is killed, at least: before, Node itself starts. */
+const startShare = 0.3
+
+export function restoreBackups(random: Random, size: RestoresSize, setting: TrialOptions): Promise<RestoresReport> {
+  return inTrial(setting, async (scene) => {
+    const history = new MessageHistory()
+    const daemon = await scene.startDaemon()
+    const load = await Load.start(scene, history, random)
+    const made: MadeBackup[] = []
+    const faults: string[] = []
+    while (made.length < size.backups) {
+      await sleep(loadMs)
+      const path = join(scene.dataDir, `backup-${made.length + 1}.tar`)
+      const ackedBefore = history.ackedSends()
+      const { code, errors } = await scene.runCommand(['workspace', 'backup', path, trialProject])
+      if (code !== 0) throw new Error(`the backup ended with ${code}: ${errors}`)
+      made.push({ path, ackedBefore })
+      scene.reportProgress(`backup ${made.length} of ${size.backups}, ${history.acked} messages acknowledged`)
+    }
+    await load.finish(drainMsMax)
+    await daemon.stop()
+    let [cutOff, restored, wholeMs] = [0, 0, 0]
+    for (const [i, backup] of made.entries()) {
+      // The first one shows how long it takes.
+      const killMs = i === 0 ? undefined : wholeMs * (startShare + (1 - startShare) * random.next())
+      const result = await restoreOnce(scene, backup, killMs)
+      if (i === 0) wholeMs = result.ms
+      if (result.isCutOff) cutOff++
+      restored += result.messages
+      faults.push(...faultsOf(history, backup, result).map((fault) => `backup ${i + 1}: ${fault}`))
+      scene.reportProgress(`${i + 1} of ${made.length} backups restored`)
+    }
+    return { backups: made.length, cutOff, acked: history.acked, restored, faults, clientErrors: load.errors }
+  })
+}
+
+interface Restored {
+  ms: number
+  isCutOff: boolean
+  messages: number
+  stored: ReturnType<typeof readStored>
+}
+
+/** Restores a backup in a data directory of its own. What was cut off is done again. */
+async function restoreOnce(scene: Trial, { path }: MadeBackup, killMs?: number): Promise<Restored> {
+  const dataDir = `${path}.restored`
+  mkdirSync(dataDir, { mode: 0o700 })
+  const restore = ['workspace', 'restore', path, trialProject]
+  const first = await scene.runCommand(restore, { dataDir, killMs })
+  const isCutOff = first.code === null
+  const last = isCutOff && !existsSync(databasePathIn(dataDir)) ? await scene.runCommand(restore, { dataDir }) : first
+  if (!existsSync(databasePathIn(dataDir)))
+    throw new Error(`nothing was restored, and the command ended with ${last.code}: ${last.errors}`)
+  const stored = readStored(scene, databasePathIn(dataDir))
+  return { ms: first.ms, isCutOff, messages: stored.messages.length, stored }
+}
+
+function faultsOf(history: MessageHistory, { ackedBefore }: MadeBackup, { stored }: Restored): string[] {
+  const faults = history.faultsOfStored(stored.messages, ackedBefore)
+  return stored.integrity === 'ok' ? faults : [...faults, `the database is not sound: ${stored.integrity}`]
+}
