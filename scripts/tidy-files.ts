@@ -48,6 +48,7 @@ export const fileReaders: Record<string, string> = {
   'packages/relay/src/daemon/importing.ts': 'what the person named, a line at a time',
   'packages/prove/src/harness/processes.ts': "the kernel's files about a process, and what a trial's own daemon wrote",
   'packages/prove/src/scenarios/full-disk.ts': "what a trial's own daemon wrote",
+  'packages/prove/src/harness/postgres.ts': "the kernel's files about a process, and what a trial's own server wrote",
   'packages/prove/src/harness/strace.ts': 'what strace wrote in a directory of the trial',
   'packages/relay/src/work/own-files.ts': 'opens folders alone, to hold them',
   'packages/relay/src/machine/sync.ts': 'reads nothing: what was just written is synced',

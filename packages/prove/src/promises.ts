@@ -8,6 +8,7 @@ import { whyNoStrace } from './harness/strace.ts'
 import { fillDisk, howToMount } from './scenarios/full-disk.ts'
 import { hostileFrames } from './scenarios/fuzz.ts'
 import { type KillsSize, killUnderLoad } from './scenarios/kills.ts'
+import { findPostgres, killSharingMachines, type MachinesSize } from './scenarios/machines.ts'
 import { type PrunesSize, pruneUnderKills } from './scenarios/prunes.ts'
 import { restartUnderSessions } from './scenarios/restarts.ts'
 import { type RestoresSize, restoreBackups } from './scenarios/restores.ts'
@@ -26,9 +27,10 @@ export interface ProveSize {
   wakes: WakesSize
   prunes: PrunesSize
   restores: RestoresSize
+  machines: MachinesSize
 }
 
-/** The default size: all trials together take about a minute on two quiet cores. */
+/** The default size: all trials together take about two minutes on two quiet cores. */
 export const proveSizeDefault: ProveSize = {
   kills: { cycles: 15, msMax: 20_000 },
   answers: 100,
@@ -39,6 +41,7 @@ export const proveSizeDefault: ProveSize = {
   wakes: { questions: 100, wakeMs: waitLimitMs('prove') },
   prunes: { kills: 8, msMax: 20_000 },
   restores: { backups: 4 },
+  machines: { kills: 6, msMax: 30_000 },
 }
 
 /** The result of a trial: a figure to compare with other runs, and each fault as a sentence; or the reason why the trial could not run on this machine. */
@@ -188,6 +191,19 @@ export const promises = {
       return {
         figure: `${times(backups, 'backup')} of ${number(acked)} messages, ${number(restored)} restored, ${times(cutOff, 'kill')}`,
         faults: [...faults, ...clientErrors, ...faultUnless(restored > 0, 'nothing was restored')],
+      }
+    },
+  },
+  'shared-workspace': {
+    text: 'two machines that share a workspace agree, though server and daemons are killed',
+    async runTrial({ machines }, setting) {
+      const postgres = findPostgres()
+      if ('reason' in postgres) return { skipped: postgres.reason }
+      const found = await killSharingMachines(Random.withNewSeed(), postgres.programs, machines, setting)
+      const { kills, acked, shown, faults, clientErrors } = found
+      return {
+        figure: `${times(kills, 'kill')}, ${number(acked)} acknowledged on one, ${number(shown)} shown on the other`,
+        faults: [...faults, ...clientErrors, ...faultUnless(acked > 0, 'nothing was acknowledged')],
       }
     },
   },

@@ -1,9 +1,10 @@
 // A load for trials: eight agents send and eight receive over the SDK, and a history keeps what was acknowledged and what was shown.
 
-import { ConnectionError, type RelayClient } from '@agent-relay/sdk'
+import { ConnectionError, type RelayClient, type RelayError } from '@agent-relay/sdk'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { connectClient } from './clients.ts'
-import { type MessageHistory, messageBody } from './history.ts'
-import { sleep, type Trial } from './processes.ts'
+import { type MessageHistory, messageBody, type RecordedSend } from './history.ts'
+import { settlesWithin, sleep, type Trial } from './processes.ts'
 import type { Random } from './random.ts'
 
 const pairs = 8
@@ -12,26 +13,40 @@ const quickReconnect = { backoffMsMax: 100 }
 /** Client limits without repeated calls: such a client leaves sends with an unknown outcome. */
 const withoutRepeats = { ...quickReconnect, callTriesMax: 1 }
 
+export interface LoadOptions {
+  /** Where the receivers are: with the senders, unless another machine shares the workspace. */
+  receivers?: Trial
+  /** A refusal that the trial expects, which says that nothing was stored. */
+  expected?: string
+  /** A refusal that the trial expects, after which nobody knows whether the message was stored. */
+  undecided?: string
+}
+
 export class Load {
   readonly errors: string[] = []
   readonly #history: MessageHistory
   readonly #random: Random
   readonly #scene: Trial
+  readonly #options: LoadOptions
   readonly #senders: { client: RelayClient; done: Promise<void> }[] = []
   readonly #receivers: Receiver[] = []
   #isOver = false
 
-  private constructor(scene: Trial, history: MessageHistory, random: Random) {
+  private constructor(scene: Trial, history: MessageHistory, random: Random, options: LoadOptions) {
     this.#scene = scene
     this.#history = history
     this.#random = random
+    this.#options = options
   }
 
-  static async start(scene: Trial, history: MessageHistory, random: Random): Promise<Load> {
-    const load = new Load(scene, history, random)
+  static async start(scene: Trial, history: MessageHistory, random: Random, options: LoadOptions = {}): Promise<Load> {
+    const load = new Load(scene, history, random, options)
     const { errors } = load
     for (let i = 0; i < pairs; i++) {
-      const client = await connectClient(scene, `to-${i}`, { limits: quickReconnect, faults: errors })
+      const client = await connectClient(options.receivers ?? scene, `to-${i}`, {
+        limits: quickReconnect,
+        faults: errors,
+      })
       load.#receivers.push(new Receiver(client, history))
     }
     for (let i = 0; i < pairs; i++) {
@@ -39,6 +54,7 @@ export class Load {
         limits: i % 4 === 0 ? withoutRepeats : quickReconnect,
         faults: errors,
       })
+      if (i === 0) await knowsAll(client)
       load.#senders.push({ client, done: load.#send(client) })
     }
     return load
@@ -49,7 +65,8 @@ export class Load {
     for (const receiver of this.#receivers) if (this.#random.next() < 0.5) receiver.changeWay()
   }
 
-  async finish(drainMs: number): Promise<void> {
+  /** Ends the sending, and waits until all is shown; what has not come for `drainMs` counts as lost. */
+  async finish(drainMs = waitLimitMs('prove')): Promise<void> {
     this.#isOver = true
     await Promise.all(this.#senders.map(({ done }) => done))
     await this.#drain(drainMs)
@@ -85,13 +102,30 @@ export class Load {
           await client.send(send.to, messageBody(send.from, send.to, send.n, padding))
           send.outcome = 'acked'
         } catch (error) {
-          if (!(error instanceof ConnectionError)) this.errors.push(`${name}: send: ${(error as Error).message}`)
+          this.#recordFailure(send, error)
         }
         await sleep(this.#random.below(6))
       }
     }
     await Promise.all([lane(), lane(), lane()])
   }
+
+  #recordFailure(send: RecordedSend, error: unknown): void {
+    if (error instanceof ConnectionError) return
+    const { code, message } = error as RelayError
+    const { expected, undecided } = this.#options
+    if (expected !== undefined && code === expected) send.outcome = 'refused'
+    else if (undecided === undefined || code !== undecided) this.errors.push(`${send.from}: send: ${message}`)
+  }
+}
+
+/** Waits until a client sees every receiver: on another machine, they come a moment after they have registered. */
+async function knowsAll(client: RelayClient): Promise<void> {
+  const seen = async () => (await client.listAgents()).filter(({ name }) => name.startsWith('to-')).length
+  const isThere = (async () => {
+    while ((await seen()) < pairs) await sleep(20)
+  })()
+  if (!(await settlesWithin(waitLimitMs('prove'), isThere))) throw new Error('the receivers never came')
 }
 
 /** A receiver that either listens for messages or asks for them, never both at once: these are two streams, without an order between them. */

@@ -62,7 +62,7 @@ interface CommandOptions {
 export class DaemonProcess {
   readonly child: ChildProcess
   readonly exited: Promise<ProcessExit>
-  /** Resolves when the daemon has opened the workspace; rejects if the daemon ends before. */
+  /** Resolves when the daemon serves; rejects if the daemon ends before. */
   readonly ready: Promise<void>
   /** The daemon's own process id. Under strace, the child process is strace, so the two ids differ. */
   pid: number | undefined
@@ -70,7 +70,8 @@ export class DaemonProcess {
   url = ''
   #log = ''
 
-  constructor(child: ChildProcess, controlPath: string) {
+  /** `opens`: whether the daemon opens the trial's workspace, which makes it in a new data directory. */
+  constructor(child: ChildProcess, controlPath: string, opens: boolean) {
     this.child = child
     this.pid = child.pid
     alive.add(this)
@@ -87,7 +88,8 @@ export class DaemonProcess {
         isUp = true
         this.pid = Number(pid)
         this.url = / (http:\S+)/.exec(this.#log)?.[1] ?? ''
-        openWorkspace(controlPath).then(resolve, reject)
+        if (opens) openWorkspace(controlPath).then(resolve, reject)
+        else resolve()
       })
     })
     // Without this handler, a trial that does not await `ready` would end with an unhandled rejection.
@@ -153,13 +155,14 @@ export class Trial {
 
   /**
    * Starts a daemon. `wrapper` is a program that runs the daemon, such as strace with its options; `hasOwnFileSystem` says that this program gives the daemon a file
-   * system of its own.
+   * system of its own. `opens`: whether the daemon opens the trial's workspace.
    */
   spawnDaemon({
     wrapper = [] as string[],
     nodeArgs = [] as string[],
     hasOwnFileSystem = false,
     hasHttp = false,
+    opens = true,
   } = {}): DaemonProcess {
     if (this.isOver) throw new Error('the trial is over')
     const http = hasHttp ? ['--port', '0', '--home', trialProject] : []
@@ -167,7 +170,7 @@ export class Trial {
     const env = { ...environmentWithoutRelay(), RELAY_DATA_DIR: this.dataDir }
     const child = spawn(command as string, args, { env, stdio: ['pipe', 'ignore', 'pipe'] })
     const root = hasOwnFileSystem ? `/proc/${child.pid}/root` : ''
-    const daemon = new DaemonProcess(child, join(root, this.controlPath))
+    const daemon = new DaemonProcess(child, join(root, this.controlPath), opens)
     this.#started.push(daemon)
     return daemon
   }

@@ -1,6 +1,5 @@
 // Kills the daemon with kill -9 at random moments while eight agents send and eight receive over the SDK, and then checks the histories of messages.
 
-import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { MessageHistory, readStored } from '../harness/history.ts'
 import { Load } from '../harness/load.ts'
 import { inTrial, sleep, type TrialOptions } from '../harness/processes.ts'
@@ -20,8 +19,6 @@ const loadMsMax = 400
 /** The share of daemons that are killed before they are ready: an interrupted start must do no harm. */
 const earlyShare = 0.15
 const earlyMsMax = 250
-/** If no message has been shown for this long after the last send, the missing messages count as lost. */
-const drainMsMax = waitLimitMs('prove')
 
 export interface KillsSize {
   cycles: number
@@ -31,7 +28,7 @@ export interface KillsSize {
 }
 
 export function killUnderLoad(random: Random, size: KillsSize, setting: TrialOptions): Promise<KillsReport> {
-  const { cycles, msMax = Number.POSITIVE_INFINITY, drainMs = drainMsMax } = size
+  const { cycles, msMax = Number.POSITIVE_INFINITY, drainMs } = size
   return inTrial(setting, async (scene) => {
     const from = performance.now()
     const history = new MessageHistory()

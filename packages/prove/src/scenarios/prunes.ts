@@ -31,7 +31,6 @@ export interface PrunesSize {
 const [loadMs, killMsMax] = [300, 250]
 /** Everything that is read and over may go. */
 const olderMs = 1
-const drainMsMax = 60_000
 
 export function pruneUnderKills(random: Random, size: PrunesSize, setting: TrialOptions): Promise<PrunesReport> {
   const { kills, msMax = Number.POSITIVE_INFINITY } = size
@@ -50,7 +49,7 @@ export function pruneUnderKills(random: Random, size: PrunesSize, setting: Trial
       load.changeWays()
       daemon = await scene.startDaemon()
     }
-    await load.finish(drainMsMax)
+    await load.finish()
     scene.reportProgress('the last pruning')
     await pruneFor(scene)
     await daemon.stop()

@@ -29,7 +29,6 @@ interface MadeBackup {
 }
 
 const loadMs = 300
-const drainMsMax = 60_000
 /** The share of its time after which a restoring is killed, at least: before, Node itself starts. */
 const startShare = 0.3
 
@@ -49,7 +48,7 @@ export function restoreBackups(random: Random, size: RestoresSize, setting: Tria
       made.push({ path, ackedBefore })
       scene.reportProgress(`backup ${made.length} of ${size.backups}, ${history.acked} messages acknowledged`)
     }
-    await load.finish(drainMsMax)
+    await load.finish()
     await daemon.stop()
     let [cutOff, restored, wholeMs] = [0, 0, 0]
     for (const [i, backup] of made.entries()) {

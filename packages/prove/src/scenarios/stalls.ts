@@ -190,7 +190,8 @@ async function takeInbox(raw: RawConnection): Promise<number[]> {
   const found: number[] = []
   raw.onFrame = () => {}
   for (;;) {
-    const { payload } = await raw.call('inbox.take', { limit: 100 })
+    const { type, payload } = await raw.call('inbox.take', { limit: 100 })
+    if (type !== 'ACK') throw new Error(`the inbox was not handed out: ${type} ${JSON.stringify(payload)}`)
     const messages = payload.messages as { body: string }[]
     if (messages.length === 0) return found
     for (const { body } of messages) found.push(parseBody(body.slice(0, 100)).n)

@@ -2,15 +2,16 @@
 // one event a line, as `agent-relay workspace export --events` writes them, with bodies and payloads beside the event. Each slice is a gzip of its own,
 // appended to the others; together they are one gzip again.
 
-import { createReadStream, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { createGunzip, gzip } from 'node:zlib'
+import { createGunzip, gunzipSync, gzip } from 'node:zlib'
 import type { RelayEvent } from '@agent-relay/sdk'
 import { recordingLine } from '@agent-relay/sdk/internal/client'
 import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { syncFolder } from '../machine/sync.ts'
+import { readArchiveRecords } from '../store/contents.ts'
 import type { PrunedFact } from '../store/pruning.ts'
 
 const compress = promisify(gzip)
@@ -89,4 +90,14 @@ async function* eventsIn(path: string): AsyncGenerator<ArchivedEvent> {
     // Z_BUF_ERROR: the file ends within a gzip slice, since its writing was cut off.
     if ((error as NodeJS.ErrnoException).code !== 'Z_BUF_ERROR') throw error
   }
+}
+
+/** Reads the bodies of the messages that were taken out of a database. Bytes behind those that it knows belong to a pruning that was cut off. */
+export function readArchivedBodies(databasePath: string): string[] {
+  return readArchiveRecords(databasePath).flatMap(({ file, bytes }) => {
+    const path = join(dirname(databasePath), archiveFolder, file)
+    const lines = gunzipSync(readFileSync(path).subarray(0, bytes)).toString().split('\n').slice(0, -1)
+    const events = lines.map((line) => parseJson(line) as ArchivedEvent)
+    return events.flatMap(({ type, message }) => (type === 'message.created' && message ? [message.body] : []))
+  })
 }

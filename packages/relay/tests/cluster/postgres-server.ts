@@ -1,28 +1,20 @@
 // A test's own PostgreSQL in a temporary directory: installed when it is first needed, run without the rights of root, ended with the test.
 
-import {
-  appendFileSync,
-  chmodSync,
-  cpSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, chmodSync, cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   admin,
+  childrenOf,
   dataOf,
   endServer,
-  makeServer,
-  newest,
-  oldest,
-  postgresProgram,
+  killServer,
+  runPostgresProgram,
+  serverPid,
   setServer,
   startServer,
-} from '../../../../scripts/temporary-postgres.mjs'
+} from '@agent-relay/prove/harness/postgres'
+import { makeServer, newest, oldest } from '../../../../scripts/temporary-postgres.mjs'
 import { isFull } from '../../../../test/size.ts'
 import { until } from '../../../../test/until.ts'
 import { type Client, type ServerAddress, withClient } from '../../src/cluster/postgres/connection.ts'
@@ -99,14 +91,7 @@ export class PostgresServer {
 
   /** As if somebody had pulled the plug: the server and all that it runs, at once. */
   kill(): void {
-    for (const pid of [this.#pid, ...childrenOf(this.#pid)]) {
-      try {
-        process.kill(pid, 'SIGKILL')
-      } catch {
-        // It has seen that the server is gone, and has ended by itself.
-      }
-    }
-    rmSync(join(this.#data, 'postmaster.pid'), { force: true })
+    killServer(this.folder)
   }
 
   /** A copy that follows this server, which waits for it where it is synchronous. */
@@ -149,17 +134,10 @@ export class PostgresServer {
   }
 
   get #receiver(): number {
-    const pid = childrenOf(this.#pid).find((each) =>
+    const pid = childrenOf(serverPid(this.folder)).find((each) =>
       readFileSync(`/proc/${each}/cmdline`, 'utf8').includes('walreceiver'),
     )
     if (pid === undefined) throw new Error('nothing is received')
-    return pid
-  }
-
-  get #pid(): number {
-    const pid = Number(readFileSync(join(this.#data, 'postmaster.pid'), 'utf8').split('\n')[0])
-    // A signal to 0 or 1 would end the tests, or everything.
-    if (!(pid > 1)) throw new Error('the server has not written its process id yet')
     return pid
   }
 
@@ -188,21 +166,8 @@ export class PostgresServer {
   }
 
   #control(...order: string[]): Promise<void> {
-    return postgresProgram(this.#programs, 'pg_ctl', ['-D', this.#data, '-w', ...order])
+    return runPostgresProgram(this.#programs, 'pg_ctl', ['-D', this.#data, '-w', ...order])
   }
-}
-
-function childrenOf(parent: number): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]) === parent
-      } catch {
-        return false
-      }
-    })
 }
 
 /** A database with the schema of a cluster, and its machines. */

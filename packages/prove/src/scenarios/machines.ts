@@ -1,0 +1,158 @@
+// Two machines, each with a daemon of its own, share a workspace on a PostgreSQL: eight agents send on one, eight receive on the other, while the server and
+// the daemons are killed in turn. Both replicas must have the same messages: all that was acknowledged, once, and in order.
+
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
+import { MessageHistory, readStored } from '../harness/history.ts'
+import { Load } from '../harness/load.ts'
+import {
+  admin,
+  endServer,
+  initializeServer,
+  installedPostgres,
+  killServer,
+  setSmallServer,
+  startServer,
+} from '../harness/postgres.ts'
+import {
+  type DaemonProcess,
+  inTrial,
+  sleep,
+  type Trial,
+  type TrialOptions,
+  trialProject,
+} from '../harness/processes.ts'
+import type { Random } from '../harness/random.ts'
+
+export interface MachinesReport {
+  kills: number
+  acked: number
+  shown: number
+  faults: string[]
+  clientErrors: string[]
+}
+
+export interface MachinesSize {
+  kills: number
+  /** Nothing is killed after this time. */
+  msMax?: number
+}
+
+const killEveryMsMax = 600
+const serverRetryMs = 200
+
+/** Returns the programs of PostgreSQL, or the reason why there are none to use. */
+export function findPostgres(): { programs: string } | { reason: string } {
+  const [programs] = installedPostgres()
+  if (programs === undefined) return { reason: 'no PostgreSQL is installed (for Debian: apt-get install postgresql)' }
+  return { programs }
+}
+
+export function killSharingMachines(
+  random: Random,
+  programs: string,
+  size: MachinesSize,
+  setting: TrialOptions,
+): Promise<MachinesReport> {
+  return inTrial(setting, (here) => inTrial(setting, (there) => run(random, programs, size, { here, there })))
+}
+
+interface Machines {
+  here: Trial
+  there: Trial
+}
+
+async function run(random: Random, programs: string, size: MachinesSize, { here, there }: Machines) {
+  const { kills, msMax = Number.POSITIVE_INFINITY } = size
+  const server = await makeServer(programs, here)
+  const daemons = { here: await here.startDaemon(), there: await there.startDaemon({ opens: false }) }
+  await share(here, there, server)
+  const history = new MessageHistory()
+  const refusals = { expected: 'cluster.unreachable', undecided: 'cluster.unknown' }
+  const load = await Load.start(here, history, random, { receivers: there, ...refusals })
+  const from = performance.now()
+  const victims = [
+    async () => {
+      killServer(server)
+      await startAgain(programs, server)
+    },
+    async () => {
+      daemons.here = await killDaemon(here, daemons.here)
+    },
+    async () => {
+      daemons.there = await killDaemon(there, daemons.there)
+    },
+  ]
+  let done = 0
+  while (done < kills && performance.now() - from < msMax) {
+    await sleep(random.below(killEveryMsMax))
+    await victims[done % victims.length]?.()
+    here.reportProgress(`kill ${++done} of ${kills}, ${history.acked} messages acknowledged`)
+  }
+  await load.finish()
+  const stored = await readAlike(here, there, daemons)
+  return {
+    kills: done,
+    acked: history.acked,
+    shown: history.shown.length,
+    faults: [...stored.faults, ...history.faults(stored.messages)],
+    clientErrors: load.errors,
+  }
+}
+
+async function makeServer(programs: string, scene: Trial): Promise<string> {
+  const folder = join(scene.dataDir, 'postgres')
+  mkdirSync(folder, { mode: 0o700 })
+  await initializeServer(programs, folder)
+  setSmallServer(folder)
+  scene.onDispose(() => endServer(programs, folder))
+  await startServer(programs, folder)
+  scene.reportProgress('the server runs')
+  return folder
+}
+
+/** Shares the workspace of one machine and joins it on the other, as two people do. */
+async function share(here: Trial, there: Trial, server: string): Promise<void> {
+  const env = { PGHOST: server, PGUSER: admin.user, PGPASSWORD: admin.password }
+  const shared = await here.runCommand(['workspace', 'share', trialProject, '--invite', 'there', '--at', server], {
+    env,
+  })
+  if (shared.code !== 0) throw new Error(`the workspace could not be shared: ${shared.errors}`)
+  const joined = await there.runCommand(['machine', 'join', '--yes'], { input: shared.output })
+  if (joined.code !== 0) throw new Error(`the other machine could not join: ${joined.errors}`)
+  here.reportProgress('two machines share the workspace')
+}
+
+/** Starts the server after a kill: its former processes may need a moment to end. */
+async function startAgain(programs: string, folder: string): Promise<void> {
+  const until = performance.now() + waitLimitMs('prove')
+  for (;;) {
+    try {
+      return await startServer(programs, folder)
+    } catch (error) {
+      if (performance.now() > until) throw error
+      await sleep(serverRetryMs)
+    }
+  }
+}
+
+async function killDaemon(scene: Trial, daemon: DaemonProcess): Promise<DaemonProcess> {
+  await daemon.end('SIGKILL')
+  return scene.startDaemon()
+}
+
+/** Stops both daemons once each has heard of all, and compares what they have. */
+async function readAlike(here: Trial, there: Trial, daemons: { here: DaemonProcess; there: DaemonProcess }) {
+  await daemons.here.stop()
+  await daemons.there.stop()
+  const [own, other] = [readStored(here), readStored(there)]
+  const faults = [own, other]
+    .filter(({ integrity }) => integrity !== 'ok')
+    .map(({ integrity }) => `not sound: ${integrity}`)
+  // The last entries may not have come to the machine that stopped first.
+  const alike = Math.min(own.messages.length, other.messages.length)
+  if (JSON.stringify(own.messages.slice(0, alike)) !== JSON.stringify(other.messages.slice(0, alike)))
+    faults.push('the two machines have different messages')
+  return { messages: own.messages.length > alike ? own.messages : other.messages, faults }
+}
