@@ -41,27 +41,32 @@ export function knownVersion(database: Database): number {
   throw new RefusalError('workspace.newer', { path: database.path, found, known: migrationSteps.length })
 }
 
-/** Migrates the tables to the newest version, or to the version `to`: see schema.ts. */
+/**
+ * Migrates the tables to the newest version, or to the version `to`: see schema.ts. An older file keeps each step that succeeded. A new file gets all steps in
+ * one transaction, because every commit waits for the disk.
+ */
 export function migrate(database: Database, to: number = migrationSteps.length): void {
   const found = knownVersion(database)
-  for (let version = found; version < to; version++) {
-    try {
+  const versions = Array.from({ length: Math.max(0, to - found) }, (_, n) => found + n)
+  const batches = found === 0 && to > 0 ? [versions] : versions.map((version) => [version])
+  try {
+    for (const batch of batches)
       database.transact(() => {
-        const [sql, after] = [migrationSteps[version] as MigrationStep].flat() as [
-          string,
-          ((database: Database) => void)?,
-        ]
-        database.exec(sql)
-        after?.(database)
-        database.exec(`PRAGMA user_version = ${version + 1}`)
+        for (const version of batch) takeStep(database, version)
       })
-    } catch (error) {
-      // A migration step always succeeds on the tables of the version before it, so an error of this kind means damage.
-      const { message } = error as Error
-      if (!/already exists|no such|duplicate column/.test(message)) throw error
-      throw damagedFileRefusal(database.path, `its schema version is ${found}, which its tables are not: ${message}`)
-    }
+  } catch (error) {
+    // A migration step always succeeds on the tables of the version before it, so an error of this kind means damage.
+    const { message } = error as Error
+    if (!/already exists|no such|duplicate column/.test(message)) throw error
+    throw damagedFileRefusal(database.path, `its schema version is ${found}, which its tables are not: ${message}`)
   }
+}
+
+function takeStep(database: Database, version: number): void {
+  const [sql, after] = [migrationSteps[version] as MigrationStep].flat() as [string, ((database: Database) => void)?]
+  database.exec(sql)
+  after?.(database)
+  database.exec(`PRAGMA user_version = ${version + 1}`)
 }
 
 /** Tunes and migrates the database, and runs `read` for what is needed at the start. After a failure the database is closed and left as it is. */

@@ -39,6 +39,13 @@ async function doctor(...args: string[]): Promise<{ code: number | null; finding
 const home = (...parts: string[]) => join(world.root, 'home', ...parts)
 const launcher = () => join(world.dataDir, 'bin/agent-relay-mcp')
 
+/** The process of a daemon that has stopped may still be about to copy its log into the file. */
+function copyLog(path: string): void {
+  const database = new Database(path)
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  database.close()
+}
+
 describe('a whole installation', () => {
   it('has no fault, and every line says what was looked at', async () => {
     mkdirSync(home('.cursor'))
@@ -248,6 +255,7 @@ describe('a planted fault', () => {
       })
     expect(await world.run(['daemon', 'stop'])).toMatchObject({ code: 0 })
     const path = join(world.dataDir, 'projects', 'app', 'relay.db')
+    copyLog(path)
     plantDamage(path, 'middle-body')
     const down = (await doctor()).faults
     // It opens: what it reads at the start is whole.

@@ -40,6 +40,18 @@ describe.each(versions)('PostgreSQL %s', (version, programs) => {
     return rows
   }
 
+  /** Somebody is logged in as this role and does nothing. `ended`: once the server has ended that connection. */
+  function idleAs(line: ServerAddress): Promise<{ ended: Promise<void> }> {
+    return new Promise((resolve, reject) => {
+      const ended = withClient(line, (client) => {
+        const end = new Promise<void>((over) => client.on('end', over))
+        resolve({ ended: end })
+        return end
+      })
+      ended.catch(reject)
+    })
+  }
+
   test('it may execute what lets its machine join, and becomes nobody before that', async () => {
     const line = await invite('guest')
     const role = line.user.replace('_invited', '')
@@ -79,9 +91,9 @@ describe.each(versions)('PostgreSQL %s', (version, programs) => {
       expect(await said(client, `SET ROLE "${joined.user}"`)).toBe(denied)
     })
     await expect(joinCluster(line)).rejects.toThrow(LoginRefused)
-    const idle = withClient(line, (client) => new Promise<void>((resolve) => client.on('end', resolve)))
+    const idle = await idleAs(line)
     await invite('another')
-    await idle
+    await idle.ended
     expect(await roles('once')).toEqual([{ rolname: joined.user, rolconnlimit: 10 }])
     await expect(withClient(line, async () => {})).rejects.toMatchObject({ code: badPassword })
     const own = { ...world.address, ...joined }

@@ -58,14 +58,29 @@ test('while the database is away it waits, in order, also over a restart; then e
   expect((await alice.call('workspace.status', {})).queued).toBeUndefined()
 })
 
-test('what cannot be sent after all is told to its sender, and the next one goes on', async () => {
+// All in one outage, since the first call of each waits for ten seconds until it is told that nobody answers.
+test('while it is away: a call that is asked again, a full outbox, and what cannot be sent after all', async () => {
+  const dan = await place.enter(place.laptop, 'dan')
   place.server.kill()
   await isCut()
+  // Whether it waits or was sent, a call that is asked again is one message.
+  const { dispatch } = (await place.laptop.open(workspace)) as never as {
+    dispatch: { call(session: unknown, op: string, input: object, id: string): Promise<{ output: unknown }> }
+  }
+  const { sessions } = (await place.laptop.open(workspace)).workspace
+  const session = sessions.all().find(({ agent }) => agent === 'alice')
+  const ask = () => dispatch.call(session, 'message.queue', { to: 'bob', body: 'once' }, 'c_the_same')
+  expect((await ask()).output).toEqual((await ask()).output)
+  const other = dispatch.call(session, 'message.queue', { to: 'bob', body: 'other' }, 'c_the_same')
+  await expect(other).rejects.toMatchObject({ refusal: { code: 'call.reused' } })
+
+  await fill(dan)
+
   await queue(alice, 'to nobody', 'nobody')
   await queue(alice, 'to bob')
   await place.server.resume()
   await isBack()
-  await bob.takesSoon('to bob')
+  await bob.takesSoon('once', 'the first of alice', 'the second of alice', 'to bob')
   const told: { from: string; body: string }[] = []
   await until(async () => {
     told.push(...(await alice.call('inbox.take', {})).messages)
@@ -76,48 +91,27 @@ test('what cannot be sent after all is told to its sender, and the next one goes
     'agent-relay',
     expect.stringMatching(/^Your message to nobody, queued at \S+, was not sent: Agent not found: nobody/),
   ])
-})
-
-test('a call that is asked again is one message, whether it waits or was sent', async () => {
-  place.server.kill()
-  await isCut()
-  const { dispatch } = (await place.laptop.open(workspace)) as never as {
-    dispatch: { call(session: unknown, op: string, input: object, id: string): Promise<{ output: unknown }> }
-  }
-  const { sessions } = (await place.laptop.open(workspace)).workspace
-  const session = sessions.all().find(({ agent }) => agent === 'alice')
-  const ask = () => dispatch.call(session, 'message.queue', { to: 'bob', body: 'once' }, 'c_the_same')
-  expect((await ask()).output).toEqual((await ask()).output)
-  const other = dispatch.call(session, 'message.queue', { to: 'bob', body: 'other' }, 'c_the_same')
-  await expect(other).rejects.toMatchObject({ refusal: { code: 'call.reused' } })
-  await place.server.resume()
-  await isBack()
-  await bob.takesSoon('once')
   expect(await ask()).toMatchObject({ output: { sent: { to: 'bob' } } })
   await bob.takes()
 })
 
-test('one sender fills its own part of the outbox, and a list of the largest messages is short', async () => {
-  const dan = await place.enter(place.laptop, 'dan')
-  place.server.kill()
-  await isCut()
+/** One sender fills its own part of the outbox and nobody else's, and a list of the largest messages is short. One message of Alice waits already. */
+async function fill(dan: Actor): Promise<void> {
   const bytes = limits.bodyBytesMax
   const fits = Math.floor(limits.outboxBytesOfSenderMax / (bytes + 100))
   for (let n = 0; n < fits; n++) await queue(dan, String(n).padEnd(bytes, 'x'))
   await refused(queue(dan, 'y'.repeat(bytes)), 'outbox.full', /of yours .*250, and 4 MiB.* neither stored nor queued/)
   const { queued: listed } = await dan.call('outbox.list', {})
   expect(listed.map(({ preview }) => preview.length)).toEqual(Array(fits).fill(limits.lastWordsCharsMax))
-  expect((await queue(alice, 'the first of alice')).queued).toMatchObject({ ahead: fits })
+  expect((await queue(alice, 'the first of alice')).queued).toMatchObject({ ahead: fits + 1 })
   const dropped = await Promise.all(listed.map(({ id }) => dan.call('outbox.drop', { id })))
   expect(dropped.map(({ body }) => body.length)).toEqual(Array(fits).fill(bytes))
 
   for (let n = 0; n < limits.outboxOfSenderMax; n++) await queue(dan, String(n))
   await refused(queue(dan, 'one more'), 'outbox.full', /of yours/)
-  expect((await queue(alice, 'the second of alice')).queued).toMatchObject({ ahead: limits.outboxOfSenderMax + 1 })
+  expect((await queue(alice, 'the second of alice')).queued).toMatchObject({ ahead: limits.outboxOfSenderMax + 2 })
   for (const { id } of (await dan.call('outbox.list', {})).queued) await dan.call('outbox.drop', { id })
   const { workspaces, clusterFault } = await place.laptop.control('workspace.list', {})
-  expect(workspaces).toMatchObject([{ queued: 2 }])
+  expect(workspaces).toMatchObject([{ queued: 3 }])
   expect(clusterFault).toMatch(/^The cluster cannot be reached \(.+: Nothing listens there\..+\)\. Ask again later\.$/)
-  await place.server.resume()
-  await bob.takesSoon('the first of alice', 'the second of alice')
-})
+}

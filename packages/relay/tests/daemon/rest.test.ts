@@ -59,10 +59,12 @@ function isOpen(...names: string[]): boolean {
 }
 
 async function rest(...names: string[]): Promise<void> {
-  // What this test's own clients and its former daemons still held is freed here; a daemon that has closed nothing is not helped by it.
+  // What this test's own clients and its former daemons still held is freed here; a daemon that has closed nothing is not helped by it. Freeing collects the
+  // garbage of all tests in this process, so it comes ever less often.
   let looks = 0
   await until(() => {
-    if (++looks % 20 === 0) void freeClosedFiles()
+    looks++
+    if (looks >= 16 && Math.log2(looks) % 1 === 0) void freeClosedFiles()
     return !isOpen(...names)
   })
 }

@@ -13,7 +13,7 @@ import { sized } from '../../../../test/size.ts'
 import { Worktrees } from '../../src/work/worktrees.ts'
 import { git, leaveWork, makeRepository, oursIn, personsWork } from './repository-world.ts'
 
-const histories = sized(5, 500)
+const histories = sized(3, 500)
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
 
 let root: string
