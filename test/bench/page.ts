@@ -10,6 +10,7 @@ import { withSource } from './sources.ts'
 import type { Measure } from './table.ts'
 
 const perSecond = 50
+export const noChromiumText = 'bench: the rows of the page are left out: Chromium is not here; set CHROMIUM_PATH\n'
 const quietMs = 1_500
 
 interface Page {
@@ -29,7 +30,7 @@ export function measurePage(pace: { rounds: number; seconds: number }): Promise<
     const opened = await openPage(dataDir, 'bench')
     try {
       if (opened === undefined) {
-        process.stderr.write('bench: the rows of the page are left out: Chromium is not here; set CHROMIUM_PATH\n')
+        process.stderr.write(noChromiumText)
         return []
       }
       const clients = { writer: await relay.client('Ann'), watcher: await relay.client('Watcher') }

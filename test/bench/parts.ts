@@ -25,6 +25,7 @@ import { measureIdle } from './idle.ts'
 import { measureManyMachines } from './machines.ts'
 import { measureOthers } from './others.ts'
 import { measurePage } from './page.ts'
+import { measurePageCrowd } from './page-crowd.ts'
 import { measurePerson } from './person.ts'
 import { measurePipe } from './pipe.ts'
 import { measureRuns } from './runs.ts'
@@ -119,6 +120,14 @@ export const parts: Record<string, Part> = {
   page: {
     text: 'the page in Chromium',
     run: (isShort) => measurePage(isShort ? { rounds: 1, seconds: 2 } : { rounds: 3, seconds: 4 }),
+  },
+  'page-crowd': {
+    text: 'the page with 100 agents, 100,000 messages and 50 more a second, over ten minutes',
+    isByHand: true,
+    run: (isShort) =>
+      measurePageCrowd(
+        isShort ? { messages: 10_000, rounds: 2, seconds: 15 } : { messages: 100_000, rounds: 10, seconds: 30 },
+      ),
   },
   texts: { text: 'cleaning texts for models and terminals', run: (isShort) => measureTexts(isShort ? 5 : 25) },
   weights: { text: 'memory that careless clients could take', run: () => measureWeights() },

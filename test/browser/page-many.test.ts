@@ -12,7 +12,7 @@ import { at, frames, heapMb, longestTask, say, workMeter } from './measure.ts'
 import { PageWorld } from './page-world.ts'
 
 const [agents, pairsEach, manyMessages, batch] = [200, 5, 100_000, 500]
-const [rounds, seconds, perSecond] = [3, 8, 50]
+const [rounds, seconds, perSecond] = [3, 10, 50]
 /** What the page keeps of messages that came: some thousand, and then as many go as come. */
 const keptMb = 7
 const line = 'A line of some words, as agents write them to each other while they work.'

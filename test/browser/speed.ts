@@ -5,8 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { chromium, type Page } from 'playwright-core'
 import type { RelayClient } from '../../packages/sdk/src/index.ts'
 import { printedLink } from './link.ts'
-import { at, frames, workMeter } from './measure.ts'
+import { at, frames, heapMb, longestTask, workMeter } from './measure.ts'
 import { findChromium } from './setup.ts'
+
+/** Longer traces would not fit the browser's buffer while messages come. */
+const tracedSeconds = 10
 
 export interface Sights {
   p50Ms: number
@@ -87,4 +90,26 @@ function whenVisible({ round, count }: { round: number; count: number }): Promis
     }
     look()
   })
+}
+
+/** One stretch of a page under a steady pace: how long its thread worked at a stretch, and what it held afterwards. */
+export interface Strain {
+  longestMs: number
+  heapMb: number
+}
+
+/** Shows `hash` while `flood` sends, whose first ten seconds are traced. */
+export async function strain(page: Page, hash: string, flood: (seconds: number) => Promise<void>, seconds: number) {
+  const browser = page.context().browser()
+  if (browser === null) throw new Error('the page has no browser')
+  await page.evaluate((to) => {
+    location.hash = to
+  }, hash)
+  await page.locator(hash === '#/now' ? '.view-now' : '.messages').waitFor()
+  const longestMs = await longestTask(browser, page, () => flood(tracedSeconds))
+  await flood(seconds - tracedSeconds)
+  const { devtools } = await workMeter(page)
+  const found: Strain = { longestMs, heapMb: await heapMb(devtools) }
+  await devtools.detach()
+  return found
 }
