@@ -7,7 +7,7 @@ import { expectNoLeak } from '../guard.ts'
 import { sized } from '../size.ts'
 import { seeded } from './harness/seeded.ts'
 
-const count = sized(20_000, 1_000_000)
+const count = sized(5_000, 1_000_000)
 
 test(`${count.toLocaleString('en')} mutated frames`, async () => {
   const report = await hostileFrames(seeded('mutated frames'), { mutated: count }, { relay: installedRelay })

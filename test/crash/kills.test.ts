@@ -6,7 +6,7 @@ import { installedRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { sized } from '../size.ts'
 import { seeded } from './harness/seeded.ts'
 
-const kills = sized(5, 200)
+const kills = sized(3, 200)
 
 test(`${kills} kills under load`, async () => {
   const random = seeded(`${kills} kills under load`)

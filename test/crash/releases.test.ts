@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { sized } from '../size.ts'
 import { releaseStubborn } from './scenarios/releases.ts'
 
-const count = sized(5, 200)
+const count = sized(3, 200)
 
 test(`${count} releases, nothing survives, nothing else is touched`, async () => {
   const { faults, ...figures } = await releaseStubborn(count)

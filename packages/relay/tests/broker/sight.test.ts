@@ -4,6 +4,7 @@
 import { type Fact, makeIds, type OutputOf, type RelayEvent } from '@agent-relay/sdk/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import type { CallContext } from '../../src/broker/call.ts'
 import { Events } from '../../src/broker/events.ts'
 import { Hub } from '../../src/broker/hub.ts'
@@ -127,7 +128,7 @@ const heads = (world: CoreWorld): MessageHead[] =>
 const withoutSecrets = ({ hash: _, ...fact }: { type: string; hash?: unknown }): object => fact
 
 const seeds = fc.integer({ min: 1, max: 2_000_000_000 })
-const few = { numRuns: 3 }
+const few = { numRuns: sized(2, 20) }
 
 test('events: the index finds what the rule allows, from either end, in pages of any size', () => {
   fc.assert(

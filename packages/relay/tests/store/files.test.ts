@@ -19,6 +19,7 @@ import { RefusalError } from '../../src/core/refusal-error.ts'
 import { runAllSteps } from '../../src/core/steps.ts'
 import { missingDatabaseText, repairCommands } from '../../src/store/damage.ts'
 import { Database } from '../../src/store/database.ts'
+import { migrate } from '../../src/store/migrating.ts'
 import { derivedTables } from '../../src/store/migrations.ts'
 import { checkSoundness } from '../../src/store/soundness.ts'
 import { Store } from '../../src/store/store.ts'
@@ -103,6 +104,20 @@ test('a new database has its tables and settings and is sound', () => {
   expect(store.isSound()).toBe(true)
   expect(store.journal.lastSeq).toBe(0)
   store.close()
+})
+
+test('a new database gets all its tables in one commit, since each waits for the disk', () => {
+  const database = new Database(path)
+  database.exec('PRAGMA journal_mode = WAL')
+  migrate(database)
+  const log = readFileSync(`${path}-wal`)
+  database.close()
+  // The log of SQLite: a head, then pages, each behind a head of its own, which says at the last page of a commit how large the file is by now.
+  const [logHead, pageHead, page] = [32, 24, 4096]
+  const sizes: number[] = []
+  for (let at = logHead; at < log.length; at += pageHead + page) sizes.push(log.readUInt32BE(at + 4))
+  expect(sizes.filter((size) => size > 0)).toEqual([sizes.at(-1)])
+  expect(sizes.at(-1)).toBeGreaterThan(0)
 })
 
 test('opened again, nothing is migrated and nothing is lost', () => {
