@@ -55,9 +55,12 @@ export function stallReaders(
     await Promise.all(stalled.map((raw) => raw.call('channel.join', { channel: '#flood', create: true })))
     const from = performance.now()
     for (const [i, raw] of stalled.entries()) stopReading(raw, readers[i] as Reader, count)
-    await offer(scene, sender, '#flood', count)
-    const busy = witness.report()
-    const { cutOffSeconds, goodbyes } = await waitForCutOff(scene, sender, stalled, readers, from)
+    // The readers may be cut off long before a slow machine has offered all.
+    const offered = offer(scene, sender, '#flood', count).then(() => witness.report())
+    const [busy, { cutOffSeconds, goodbyes }] = await Promise.all([
+      offered,
+      waitForCutOff(scene, offered, stalled, readers, from),
+    ])
     const rssMbMax = meter.stop()
     const missed = await findMissed(scene, readers, count)
     const { failures } = await witness.end()
@@ -130,7 +133,7 @@ async function offer(scene: Trial, sender: RawConnection, channel: string, count
 /** Asks the daemon who is online: a reader that it has cut off is not. Such a reader then reads on, because the daemon waits some seconds with its goodbye. */
 async function waitForCutOff(
   scene: Trial,
-  asker: RawConnection,
+  offered: Promise<unknown>,
   stalled: RawConnection[],
   readers: readonly Reader[],
   from: number,
@@ -138,7 +141,16 @@ async function waitForCutOff(
   const cutOffSeconds: Record<string, number> = {}
   const goodbyes: Record<string, string | undefined> = {}
   const reading: Promise<void>[] = []
-  const deadline = performance.now() + cutOffMsMax
+  const asker = await RawConnection.connectAs(scene.socketPath, 'asker')
+  let deadline = Number.POSITIVE_INFINITY
+  offered.then(
+    () => {
+      deadline = performance.now() + cutOffMsMax
+    },
+    () => {
+      deadline = 0
+    },
+  )
   while (reading.length < readers.length && performance.now() < deadline) {
     const { payload } = await asker.call('agent.list', {})
     const there = new Set((payload.agents as { name: string }[]).map(({ name }) => name))
@@ -151,6 +163,7 @@ async function waitForCutOff(
     await sleep(50)
   }
   await Promise.all(reading)
+  await asker.end()
   return { cutOffSeconds, goodbyes }
 }
 

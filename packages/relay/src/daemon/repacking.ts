@@ -1,14 +1,14 @@
 // Rewrites the database file of a workspace at rest, once: a file that an older version has made cannot give unused space back, the new one can. The
 // copy is made in a thread, and takes the file's place only if nobody has opened the workspace meanwhile.
 
-import { renameSync, rmSync, statSync } from 'node:fs'
+import { renameSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { syncFolder } from '../machine/sync.ts'
 import { freeClosedFiles } from '../store/database.ts'
 import type { FreePages } from '../store/free-pages.ts'
-import { copyInThread } from '../store/snapshot.ts'
+import { copyInThread, removeCopy } from '../store/snapshot.ts'
 
 /** Unused space that is worth rewriting the whole file: so many bytes, and such a part of the file. */
 const [stuckMin, partMin] = [1024 * 1024, 0.25]
@@ -35,13 +35,13 @@ export async function repackDatabase(path: string, isAtRest: () => boolean): Pro
     }
     return false
   } finally {
-    rmSync(copy, { force: true })
+    removeCopy(copy)
   }
 }
 
 /** Removes a copy that a daemon was making when it was killed. */
 export function discardRepacked(path: string): void {
-  rmSync(repackedPath(path), { force: true })
+  removeCopy(repackedPath(path))
 }
 
 function repackedPath(path: string): string {

@@ -35,9 +35,14 @@ export function copyDatabase(from: string, to: string): void {
     const found = checkSoundness(to)
     if (found !== 'ok') throw damagedFileRefusal(from, found)
   } catch (error) {
-    rmSync(to, { force: true })
+    removeCopy(to)
     throw error
   }
+}
+
+/** Removes a copy that nobody needs, or that was cut off, with the journal that SQLite writes beside it. */
+export function removeCopy(path: string): void {
+  for (const each of [path, `${path}-journal`]) rmSync(each, { force: true })
 }
 
 /** Copies the log into the database, which was not possible while the database was read for the copy. No writer waits for this. */
