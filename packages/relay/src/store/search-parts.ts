@@ -106,7 +106,7 @@ function wordsIn(text: string): string[] {
   const phrases = searchQueriesOf(text).flatMap((question) => [...question.matchAll(/"([^"]*)"(\*)?/g)])
   return phrases.flatMap(([, phrase = '', star]) => {
     const words = phrase.match(/[\p{L}\p{N}\p{Co}\p{M}]+/gu) ?? []
-    // The star belongs to the last word that the index knows, which may be the one before a word that it leaves out.
+    // The star belongs to the last word that the index knows, which may stand before a word that the index does not take for one.
     const last = star === undefined ? -1 : words.findLastIndex((word) => oldLetter.test(word))
     return words.flatMap((word, at) => {
       if (!oldLetter.test(word) || (at === last && word.length < beginningMin)) return []
