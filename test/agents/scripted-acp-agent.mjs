@@ -2,9 +2,11 @@
 // It obeys what it finds in a prompt: `call TOOL {json}`, `busy MS`, `say WORD`, `ask N TITLE`, `refuse MS`, `spends {json}`, `hang`, `exit CODE`, `writes FILE`,
 // which asks first, `slips FILE`, which does not, `runs 'COMMAND'`, which asks and runs nothing, and the faults `big BYTES`, `wide N BYTES`, `huge BYTES`, `garbage`, `unknown`, `deaf`.
 //
-//   node scripted-acp-agent.mjs --log FILE [--at-start hang|exit|version|garbage] [--stay] [--wire] [--refuses N]
+// With `--loads FILE` it opens a conversation again that has begun, which that file remembers, and first repeats it.
+//
+//   node scripted-acp-agent.mjs --log FILE [--at-start hang|exit|version|garbage] [--stay] [--wire] [--refuses N] [--loads FILE]
 
-import { appendFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { resolve as absolute } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -28,6 +30,7 @@ const isStaying = process.argv.includes('--stay')
 if (isStaying) for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => {})
 
 const sessionId = 'scripted-session'
+const memory = option('--loads')
 const asked = new Map()
 let [calls, requests, open, isCancelled, onCancel] = [undefined, 0, 0, false, () => {}]
 
@@ -131,6 +134,7 @@ async function obey(text) {
 }
 
 async function prompt(id, { prompt: [{ text }] }) {
+  if (memory !== undefined) writeFileSync(memory, '')
   log({ event: open > 0 ? 'submitted-while-busy' : 'submitted', text })
   open++
   const refusal = /\brefuse(?: (\d+))?/.exec(text)
@@ -176,12 +180,33 @@ const handlers = {
       process.exit(3)
     }
     if (atStart === 'garbage') process.stdout.write('Welcome!\n')
-    write({ id, result: { protocolVersion: atStart === 'version' ? 2 : 1, agentCapabilities: {} } })
+    write({
+      id,
+      result: {
+        protocolVersion: atStart === 'version' ? 2 : 1,
+        agentCapabilities: { loadSession: memory !== undefined },
+      },
+    })
   },
   async 'session/new'(id, { cwd, mcpServers }) {
     log({ event: 'session', text: cwd, mcpServers })
     await connect(mcpServers)
     write({ id, result: { sessionId } })
+  },
+  async 'session/load'(id, { sessionId: wanted, mcpServers }) {
+    if (wanted !== sessionId || !existsSync(memory))
+      return write({ id, error: { code: -32002, message: 'Session not found' } })
+    log({ event: 'loaded', text: wanted })
+    const [path, cost] = [absolute('repeated'), { amount: 0.5, currency: 'USD' }]
+    const toolCall = { toolCallId: 'past', title: 'Write', kind: 'edit', locations: [{ path }], status: 'in_progress' }
+    for (const past of [
+      { sessionUpdate: 'tool_call', ...toolCall },
+      { sessionUpdate: 'usage_update', used: 1, size: 2, cost },
+    ])
+      write({ method: 'session/update', params: { sessionId, update: past } })
+    update('repeated ')
+    await connect(mcpServers)
+    write({ id, result: null })
   },
   'session/prompt': prompt,
   'session/cancel'() {

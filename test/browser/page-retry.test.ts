@@ -147,6 +147,7 @@ describe.skipIf(found.path === undefined)(`retry, ${inChromium}`, () => {
     const need = page.locator('.need', { hasText: name })
     await need.getByText('has failed').waitFor()
     await need.getByText('Dig', { exact: true }).waitFor()
+    expect(await need.getByText('Its conversation is lost').count()).toBe(0)
     // Its agent is not among those that are done.
     await page.locator('.agent-row-item', { hasText: name }).getByText('failed: its program ended').waitFor()
     const buttons = await need.locator('.need-tools').getByRole('button').allTextContents()
@@ -158,6 +159,17 @@ describe.skipIf(found.path === undefined)(`retry, ${inChromium}`, () => {
     await need.waitFor({ state: 'detached' })
     await release(name)
     rmSync(cwd, { recursive: true })
+  })
+
+  it('says what is lost, without a button, where no program can go on with the conversation', async () => {
+    const { page } = world
+    const command = ['sh', '-c', 'sleep 1.5; exit 3']
+    await (await ann()).call('worker.spawn', { name: 'Sower', cli: 'plain', cwd: '/', command, task: 'Sow' })
+    await world.show('now')
+    const need = page.locator('.need', { hasText: 'Sower' })
+    await need.getByText('Its conversation is lost: the relay cannot ask plain for it, started as it was.').waitFor()
+    const buttons = await need.locator('.need-tools').getByRole('button').allTextContents()
+    expect(buttons).toEqual(['Retry', 'Snooze 1 h', 'Dismiss'])
   })
 
   it('had nothing to complain about', () => {

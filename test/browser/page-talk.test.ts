@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../until.ts'
 import { found, inChromium } from './chromium.ts'
-import { PageWorld } from './page-world.ts'
+import { complaintsOf, PageWorld } from './page-world.ts'
 
 describe.skipIf(found.path === undefined)(`talking on the page, ${inChromium}`, () => {
   let world: PageWorld
@@ -107,6 +107,59 @@ describe.skipIf(found.path === undefined)(`talking on the page, ${inChromium}`, 
     await row.hover()
     await row.locator('.fate').click()
     await until(() => row.getByText('held', { exact: true }).isVisible())
+  })
+
+  it('marks all of a long conversation as read, and nothing of another one', async () => {
+    const { page, me } = world
+    await page.setViewportSize({ width: 1280, height: 860 })
+    await world.show('now')
+    const fay = await world.agent('Fay')
+    // More than one page of them.
+    const count = 600
+    for (let n = 0; n < count; n += 100)
+      await Promise.all(Array.from({ length: 100 }, (_, i) => fay.messages.send(me, `part ${n + i}`)))
+    const gus = await world.agent('Gus')
+    await gus.messages.send(me, 'And mine?')
+    await world.show('talk', `@${['Fay', me].sort().join(',')}`)
+    await page.getByRole('button', { name: /^Mark \d+ read$/ }).click()
+    const person = await world.agent(me, { type: 'human' })
+    const unread = async () => {
+      const { conversations } = await person.client.call('conversation.list', {})
+      return ['Fay', 'Gus'].map((from) => conversations.find(({ name }) => name.includes(from))?.unread)
+    }
+    await until(async () => (await unread())[0] === 0)
+    expect(await unread()).toEqual([0, 1])
+    await page.getByRole('button', { name: /^Mark \d+ read$/ }).waitFor({ state: 'detached' })
+  })
+
+  it('works where the browser refuses its storage, and keeps a draft only while it is open', async () => {
+    const context = await world.browser.newContext({ viewport: { width: 1280, height: 860 } })
+    const page = await context.newPage()
+    const complaints = complaintsOf(page, world.http.url)
+    await page.addInitScript(() => {
+      const refuse = () => {
+        throw new DOMException('The operation is insecure.', 'SecurityError')
+      }
+      Object.defineProperty(window, 'localStorage', { get: refuse })
+    })
+    await page.goto(await world.link())
+    await page.getByText('you are').waitFor()
+    const go = (hash: string) => page.evaluate((to) => location.assign(to), hash)
+    await go('#/talk/%23general')
+    const field = page.getByLabel('Message', { exact: true })
+    await field.fill('begun here')
+    await go('#/now')
+    await page.locator('.view-now').waitFor()
+    await go('#/talk/%23general')
+    await until(async () => (await field.inputValue()) === 'begun here')
+    await field.press('Enter')
+    await page.locator('.message', { hasText: 'begun here' }).waitFor()
+    await field.fill('lost')
+    await page.reload()
+    await field.waitFor()
+    expect(await field.inputValue()).toBe('')
+    expect(complaints).toEqual([])
+    await context.close()
   })
 
   it('refuses a picture, and says what to do instead', async () => {

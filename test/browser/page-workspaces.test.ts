@@ -159,6 +159,29 @@ describe.skipIf(found.path === undefined)(`every workspace, ${inChromium}`, () =
     await asker.close()
   })
 
+  it('are followed by and by where they are many', async () => {
+    const { page } = world
+    const busy: Awaited<ReturnType<typeof connectRelay>>[] = []
+    for (let n = 0; n < 22; n++) {
+      const { key } = await world.http.daemon.open(`busy${n}`)
+      busy.push(await connectRelay({ name: `Agent${n}`, key: key as string, url: world.http.url }))
+    }
+    await page.setViewportSize({ width: 1280, height: 860 })
+    await page.goto(`${world.http.url}/w/home/#/now`)
+    const link = page.getByRole('link', { name: /^All workspaces, \d+ more$/ })
+    await link.waitFor()
+    expect(await page.locator('.elsewhere-row').count()).toBe(8)
+    await link.click()
+    const more = page.getByRole('button', { name: /^Look at \d+ of \d+ more$/ })
+    await more.waitFor()
+    const shown = page.locator('.everywhere .agent-row')
+    await until(async () => (await shown.count()) >= 20)
+    await more.click()
+    await until(async () => (await shown.count()) >= busy.length)
+    expect(await more.count()).toBe(0)
+    for (const each of busy) await each.close()
+  })
+
   it('are at the address without a name', async () => {
     const { page } = world
     await page.goto(`${world.http.url}/w/`)

@@ -86,6 +86,10 @@ describe.skipIf(found.path === undefined)(`the page, ${inChromium}`, () => {
     await page.keyboard.press('Escape')
     await page.keyboard.press('/')
     await page.getByLabel('Search all messages').fill('needle')
+    await page
+      .locator('.result mark', { hasText: /^needle$/ })
+      .first()
+      .waitFor()
     await page.keyboard.press('Enter')
     await page.locator('.message.is-marked', { hasText: 'step 20' }).waitFor()
     expect(await page.locator('.message.is-marked').isVisible()).toBe(true)

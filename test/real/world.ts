@@ -127,6 +127,11 @@ export class RealWorld {
     await this.#peer.call('worker.spawn', { cwd: this.work, ...input })
   }
 
+  /** Lets a worker that has ended go on with its conversation. */
+  async goOn(name: string): Promise<void> {
+    await this.#peer.call('worker.retry', { name, continue: true })
+  }
+
   /** What agents were told after their memory was cut. */
   async briefs(): Promise<{ agent: string; after: string; text: string }[]> {
     const { events } = await this.#peer.call('event.list', { types: ['agent.briefed'] })

@@ -163,10 +163,11 @@ function Row({ need, isOver }: Held) {
   )
 }
 
-const Stuck = ({ need: { key, who, text, task, worker } }: { need: ShownNeed }) => (
+const Stuck = ({ need: { key, who, text, task, worker, noContinue } }: { need: ShownNeed }) => (
   <>
     {task !== undefined && <p>{cleanLine(task)}</p>}
     <p className={task === undefined ? '' : 'muted'}>{text}</p>
+    {noContinue !== undefined && <p className="muted small">Its conversation is lost: {noContinue}.</p>}
     {worker !== undefined && <Screen key={key} name={who} />}
   </>
 )

@@ -74,6 +74,8 @@ export interface WorkerRow extends Omit<WorkerWished, 'type' | 'worker' | 'contr
   reason?: string
   at: number
   changedAt: number
+  /** The id that the program gave its conversation. Unset: it has begun none, or none that a later program could open again. */
+  conversation?: string
 }
 
 export interface WorkerView {

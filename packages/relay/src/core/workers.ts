@@ -169,6 +169,8 @@ export interface WorkerReport {
   reason?: string
   /** Set when the daemon speaks with the program in its terminal from this report on. */
   control?: 'pty'
+  /** The conversation that the program is in, by the id that the program gave it. */
+  conversation?: string
   /** The terminal's last screen, for the eyes of the worker's parent. */
   screen?: string
   /** Whether the worktree held no work and was removed. Set on exit. */
@@ -182,11 +184,13 @@ export interface WorkerReport {
  * every watcher may see it.
  */
 export function report(view: View, { input, at }: Command<WorkerReport>): Verdict {
-  const { id, status, pid, code, reason, control, screen, isWorktreeRemoved } = input
+  const { id, status, pid, code, reason, control, conversation, screen, isWorktreeRemoved } = input
   const worker = view.workers.byId(id)
   if (!worker || worker.status === 'exited') return recordFacts([])
-  if (worker.status === status && worker.reason === reason && control === undefined) return recordFacts([])
-  const facts: Fact[] = [{ type: 'worker.changed', id, worker: worker.name, status, pid, code, reason, control }]
+  const isSame = worker.status === status && worker.reason === reason
+  if (isSame && control === undefined && conversation === undefined) return recordFacts([])
+  const changed = { id, worker: worker.name, status, pid, code, reason, control, conversation }
+  const facts: Fact[] = [{ type: 'worker.changed', ...changed }]
   if (status !== 'exited') return recordFacts(facts, { worker: worker.name })
   if (isWorktreeRemoved) facts.push({ type: 'worker.worktree-removed', id, worker: worker.name })
   facts.push(...workerEndFacts(view, worker, at))

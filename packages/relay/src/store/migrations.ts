@@ -214,6 +214,7 @@ export const migrationSteps: MigrationStep[] = [
   CREATE INDEX notices_agent ON notices (agent);
   `,
   '-- No table changes. From here on a digest may be "=", which an earlier version would take for that of another call: see store/call-digest.ts.',
+  'ALTER TABLE workers ADD COLUMN conversation TEXT;',
 ]
 
 /**

@@ -7,7 +7,7 @@ import type { Database, Row, Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 
 const columns =
-  'id, name, parent, cli, command, args, model, cwd, is_injected, wish, status, pid, code, reason, at, changed_at, machine, worktree, wished_by, control, asked, again'
+  'id, name, parent, cli, command, args, model, cwd, is_injected, wish, status, pid, code, reason, at, changed_at, machine, worktree, wished_by, control, asked, again, conversation'
 
 const statements = {
   byId: `SELECT ${columns} FROM workers WHERE id = ?`,
@@ -66,9 +66,9 @@ export class WorkerRows implements WorkerView {
 
 function workerOf(row: Row): WorkerRow {
   const [id, name, parent, cli, command, args, model, cwd, isInjected, wish, status, pid, code, ...others] = row
-  const [reason, at, changedAt, machine, worktree, wishedBy, control, asked, again] = others
+  const [reason, at, changedAt, machine, worktree, wishedBy, control, asked, again, conversation] = others
   const own = { command: parsed(command), args: parsed(args), worktree: parsed(worktree), asked: parsed(asked) }
-  const rest = withoutNulls({ model, pid, code, reason, machine, wishedBy, again, ...own })
+  const rest = withoutNulls({ model, pid, code, reason, machine, wishedBy, again, conversation, ...own })
   return {
     id,
     name,
@@ -90,11 +90,11 @@ function parsed(json: unknown): unknown {
 }
 
 const writes = {
-  worker: `INSERT INTO workers (id, name, parent, cli, command, args, model, cwd, is_injected, machine, worktree, control, asked, again, wish, status, at, changed_at, task)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'run', 'wished', ?, ?, ?)`,
+  worker: `INSERT INTO workers (id, name, parent, cli, command, args, model, cwd, is_injected, machine, worktree, control, asked, again, conversation, wish, status, at, changed_at, task)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT conversation FROM workers WHERE id = ?), 'run', 'wished', ?, ?, ?)`,
   workerWish: 'UPDATE workers SET wish = ?, wished_by = ? WHERE id = ?',
   workerChanged:
-    'UPDATE workers SET status = ?, pid = coalesce(?, pid), code = ?, reason = ?, control = coalesce(?, control), changed_at = ?, screen = ? WHERE id = ?',
+    'UPDATE workers SET status = ?, pid = coalesce(?, pid), code = ?, reason = ?, control = coalesce(?, control), conversation = coalesce(?, conversation), changed_at = ?, screen = ? WHERE id = ?',
   worktreeRemoved: 'UPDATE workers SET worktree = NULL WHERE id = ?',
 }
 
@@ -108,13 +108,15 @@ export function workerAppliers(database: Database, keep: BodyKeeper): FactApplie
       keep(seq, body)
       const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value))
       const place = [cwd, isInjected ? 1 : 0, machineOf(fact, entry), json(worktree)]
-      const how = [control, json(asked), again]
+      // One that goes on is in the conversation of the worker whose task it repeats.
+      const how = [control, json(asked), again, asked?.continues === undefined ? null : again]
       sql.worker.run(id, worker, parent, cli, json(command), json(args), model, ...place, ...how, at, at, seq)
     },
     'worker.wish-changed': ({ id, wish }, { by }) => sql.workerWish.run(wish, by, id),
-    'worker.changed': ({ id, status, pid = null, code = null, reason = null, control = null }, { seq, at, body }) => {
+    'worker.changed': (fact, { seq, at, body }) => {
+      const { id, status, pid = null, code = null, reason = null, control = null, conversation = null } = fact
       keep(seq, body)
-      sql.workerChanged.run(status, pid, code, reason, control, at, status === 'exited' ? seq : null, id)
+      sql.workerChanged.run(status, pid, code, reason, control, conversation, at, status === 'exited' ? seq : null, id)
     },
     'worker.worktree-removed': ({ id }) => sql.worktreeRemoved.run(id),
   }

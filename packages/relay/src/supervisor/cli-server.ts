@@ -36,6 +36,8 @@ export interface CliListener {
   onChange(): void
   /** The usage of a turn that has ended. */
   onSpent(spend: CliSpend): void
+  /** The program has begun a turn in this conversation, which may be another one than before. */
+  onConversation(id: string): void
 }
 
 export type CliSpend = Pick<SpendNoted, 'model' | 'tokens' | 'usd'>

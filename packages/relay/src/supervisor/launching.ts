@@ -8,6 +8,7 @@ import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { ControlName } from '@agent-relay/sdk/protocol'
 import type { WorkerRow } from '../core/view.ts'
 import type { CliServer } from './cli-server.ts'
 import type { CompanionOptions } from './companion-server.ts'
@@ -49,7 +50,7 @@ export interface PreparedLaunch {
   cliServer?: CliServer
   /** A server to be started before the program. */
   companion?: CompanionOptions
-  acp?: { harness: AcpHarness; mcpServers: AcpMcpServer[] }
+  acp?: { harness: AcpHarness; mcpServers: AcpMcpServer[]; conversation?: string }
 }
 
 /** Time limit of the CLI's own set-up command: its `mcp add` may take long, since it loads much of the CLI. */
@@ -74,7 +75,7 @@ export async function prepareLaunch(launching: LaunchOptions): Promise<PreparedL
   const context: LaunchContext = {
     ...{ directory, server: mcpCommand('serve'), hook: launchHook?.() ?? mcpCommand('hook'), identity },
     ...{ model, args, cwd, env: allowed, port, isInjected },
-    conversation: harness.canContinue?.(args) ? conversationOf(row) : undefined,
+    conversation: conversationOf(launching),
   }
   const speaks = isAcp ? (harness.acp ?? acpHarness.acp) : undefined
   // A command that the user gives has the arguments for ACP already.
@@ -91,17 +92,31 @@ export async function prepareLaunch(launching: LaunchOptions): Promise<PreparedL
     const companion = launch.companion && { ...options, ...launch.companion }
     return { options, cliServer: harness.cliServer?.(context), companion: command.length > 0 ? undefined : companion }
   }
-  return { options, acp: { harness: speaks, mcpServers: isInjected ? [mcpServer(speaks, context, launching)] : [] } }
+  const mcpServers = isInjected ? [mcpServer(speaks, context, launching)] : []
+  return { options, acp: { harness: speaks, mcpServers, conversation: context.conversation?.id } }
 }
 
-/** The id of a program's conversation is made from that of the worker that began it, so that it need not be stored. */
-function conversationOf({ id, asked }: WorkerRow): LaunchContext['conversation'] {
+/** Over ACP each agent has its own. */
+const acpConversationIds = /^[\x21-\x7e]{1,200}$/
+
+/** The form of the ids that programs give their conversations. Undefined for a program that takes an id of our making. */
+export function conversationForm(harness: Harness | undefined, control: ControlName): RegExp | undefined {
+  return control === 'acp' ? acpConversationIds : harness?.conversationIds
+}
+
+/** The conversation that the program named, to go on with it; for one that takes an id, one that is made from that of the worker that began it. */
+function conversationOf({ row, harness, isAcp }: LaunchOptions): LaunchContext['conversation'] {
+  const { id, asked, args = [], conversation } = row
+  const isContinued = asked?.continues !== undefined
+  if (!isAcp && !harness.canContinue?.(args)) return undefined
+  if (isAcp || harness.conversationIds)
+    return isContinued && conversation !== undefined ? { id: conversation, isContinued } : undefined
   const hex = createHash('sha256')
     .update(`conversation of ${asked?.continues ?? id}`)
     .digest('hex')
   // A UUID of version 8, which is for ids of one's own making.
   const uuid = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)]
-  return { id: uuid.join('-'), isContinued: asked?.continues !== undefined }
+  return { id: uuid.join('-'), isContinued }
 }
 
 /** Our MCP server in the form of ACP's `session/new`: over a pipe, so that its token stands in no argument. */

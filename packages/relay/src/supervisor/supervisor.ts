@@ -22,7 +22,7 @@ import { removeUnneededWorktree, reportWorkerExit, sweepWorkerProcesses } from '
 import { acpHarness } from './harness/acp.ts'
 import type { Harness } from './harness/harness.ts'
 import { harnesses as allHarnesses } from './harness/index.ts'
-import { type HarnessSetups, type LaunchOptions, programFileOf } from './launching.ts'
+import { conversationForm, type HarnessSetups, type LaunchOptions, programFileOf } from './launching.ts'
 import { openPty } from './pty.ts'
 import { SupervisedWorker } from './worker.ts'
 
@@ -115,8 +115,12 @@ export class Supervisor implements WorkerRuntime {
     })
   }
 
-  canContinue({ cli, args = [] }: WorkerRow): boolean {
-    return this.#harnessOf(cli)?.canContinue?.(args) ?? false
+  whyNotContinue({ cli, args = [], control, conversation }: WorkerRow): string | undefined {
+    const harness = this.#harnessOf(cli)
+    if (control !== 'acp' && !harness?.canContinue?.(args))
+      return `the relay cannot ask ${cli} for it, started as it was`
+    const form = conversationForm(harness, control)
+    return form?.test(conversation ?? '') === false ? `${cli} has named none that it could open again` : undefined
   }
 
   wake(): void {

@@ -12,7 +12,14 @@ import type { Control, ControlListener } from './control/control.ts'
 import { PtyControl } from './control/pty-control.ts'
 import { endProgram, exitCodeOf, exitReasonOf, reportWorkerExit, sweepWorkerProcesses } from './ending.ts'
 import type { Harness } from './harness/harness.ts'
-import { type HarnessSetups, type LaunchOptions, prepareLaunch, workerEnvironment, workerMarker } from './launching.ts'
+import {
+  conversationForm,
+  type HarnessSetups,
+  type LaunchOptions,
+  prepareLaunch,
+  workerEnvironment,
+  workerMarker,
+} from './launching.ts'
 import { ProgramOutput } from './output.ts'
 import { signalGroup } from './processes.ts'
 import { PromptScheduler } from './prompt-scheduler.ts'
@@ -58,6 +65,8 @@ export class SupervisedWorker {
   #companion: CompanionServer | undefined
   #notReady: NodeJS.Timeout | undefined
   #token = ''
+  /** The conversation that the program is in, as far as it is stored. */
+  #conversation: string | undefined
   #isLive = false
   #isPaused = false
   #isOver = false
@@ -165,6 +174,7 @@ export class SupervisedWorker {
       onChange: (ms) => (ms === undefined ? this.#scheduler.wake() : this.#scheduler.lookWithin(ms)),
       onExit: (exit) => control === this.#control && this.#onExit(exit),
       onBroken: (why, hasTalked) => control === this.#control && this.#enqueue(() => this.#fallBack(why, hasTalked)),
+      onConversation: (id) => this.#keepConversation(id, name),
       onSpent: (n, spend) => void ledger.recordSpend(row, n, spend).catch(this.#options.onTrouble),
       onTrouble: this.#options.onTrouble,
     }
@@ -199,7 +209,8 @@ export class SupervisedWorker {
     control.end()
     signalGroup(control.pid, 'SIGKILL')
     await sweepWorkerProcesses(id, control.pid)
-    const isLost = hasTalked || this.#scheduler.hasGivenMail
+    const goesOn = this.#row.asked?.continues !== undefined
+    const isLost = hasTalked || this.#scheduler.hasGivenMail || goesOn
     if (harness.isAcpOnly || command !== undefined || isLost)
       return this.#finish(`it cannot be spoken to over ACP: ${why}`)
     try {
@@ -210,6 +221,14 @@ export class SupervisedWorker {
       )
     }
     await ledger.reportFallback(this.#row, why, this.#scheduler.hasWaitingTask)
+  }
+
+  /** Stores the conversation, with which a later program can go on. An id in another form is not stored: it will be an argument. */
+  #keepConversation(id: string, control: ControlName): void {
+    const { harness, ledger } = this.#options
+    if (id === this.#conversation || !conversationForm(harness, control)?.test(id)) return
+    this.#conversation = id
+    this.#enqueue(() => ledger.reportConversation(this.#row, id))
   }
 
   async #makeWorktree(): Promise<void> {

@@ -96,3 +96,17 @@ test('a feed at a terminal shows each message of every workspace with its name, 
   expect(feed.shown().split('said in the shop')).toHaveLength(2)
   expect(feed.shown()).not.toContain('\u001b[31m')
 })
+
+test('events at a terminal are what was done; --all brings the deliveries too, and a program is given both', async () => {
+  await world.run(['inbox', '--as', 'Ann'])
+  await world.run(['send', 'Ann', 'Did it arrive?', '--as', 'Bo'])
+  await world.run(['inbox', '--as', 'Ann'])
+  const main = await world.run(['events', '--limit', '200'], atTerminal)
+  expect(main.stdout).toContain('Did it arrive?')
+  expect(main.stdout).not.toMatch(/offered to/)
+  expect(main.stderr).toContain('With them: agent-relay events --all')
+  const all = await world.run(['events', '--all', '--limit', '200'], atTerminal)
+  expect(all.stdout).toMatch(/offered to Ann/)
+  expect(all.stderr).not.toContain('events --all')
+  expect((await world.run(['events', '--limit', '200'])).stdout).toMatch(/offered to Ann/)
+})

@@ -92,6 +92,7 @@ test('what a killed daemon took along, with how to go on; not what its person ha
   ])
   const shown = await world.run(['needs'])
   expect(shown.stdout).toMatch(/ Fixer +has failed +Fix it\. · the daemon was restarted +failed:wk_/)
+  expect(shown.stdout).toContain('its conversation is lost: the relay cannot ask plain for it, started as it was')
   expect(shown.stderr).toMatch(/agent-relay retry (Fixer --continue|Plain) {2}·/)
   const who = await world.run(['who'])
   expect(who.stdout).toMatch(/^Fixer .*failed: the daemon was restarted/m)

@@ -101,6 +101,7 @@ test('a prompt finds a turn that a person has begun since the last look: it is n
       onExit() {},
       onBroken() {},
       onSpent() {},
+      onConversation() {},
       onTrouble: (error: Error) => void world.troubles.push(error),
     },
   }

@@ -174,8 +174,13 @@ describe('codex', () => {
   test('what it does, and what each turn has used, told by its server', async () => {
     const { say, heard } = await server([])
     const spent: object[] = []
+    const conversations = new Set<string>()
     const worker = new CodexWorkerServer(socket, '/w')
-    const following = worker.follow({ onChange: () => {}, onSpent: (spend) => void spent.push(spend) })
+    const following = worker.follow({
+      onChange: () => {},
+      onSpent: (spend) => void spent.push(spend),
+      onConversation: (id) => void conversations.add(id),
+    })
     onTestFinished(() => following.end())
     const status = (type: string, ...activeFlags: string[]) =>
       say({ method: 'thread/status/changed', params: { threadId: 't1', status: { type, activeFlags } } })
@@ -206,6 +211,7 @@ describe('codex', () => {
     await until(() => spent.length === 2)
     const tokens = (input: number, output: number) => ({ model: undefined, tokens: { input, output, cached: 0 } })
     expect(spent).toEqual([tokens(20, 9), tokens(30, 1)])
+    expect([...conversations]).toEqual(['t1'])
     expect(heard.filter(({ method }) => method === 'thread/resume')).toHaveLength(1)
   })
 

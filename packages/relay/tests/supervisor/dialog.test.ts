@@ -237,7 +237,14 @@ async function blocked() {
   const size = { cols: 100, rows: 30 }
   const terminal = await openPty({ file: 'cat', args: [], cwd: '/', env: { PATH: process.env.PATH ?? '' }, ...size })
   const output = new ProgramOutput(size, () => {})
-  const listener = { onChange: () => {}, onExit: () => {}, onBroken: () => {}, onSpent: () => {}, onTrouble: () => {} }
+  const listener = {
+    onChange: () => {},
+    onExit: () => {},
+    onBroken: () => {},
+    onSpent: () => {},
+    onConversation: () => {},
+    onTrouble: () => {},
+  }
   let isShown = true
   const harness = { ...plainHarness, readScreenSign: () => (isShown ? ('blocked' as const) : ('busy' as const)) }
   const show = (is: boolean) => {

@@ -104,6 +104,21 @@ describe('claude', () => {
   })
 })
 
+test.each([
+  [codexHarness, ['resume'], ['fork', 'do it']],
+  [opencodeHarness, ['--session'], ['-s', '--continue', '--port=1']],
+] as const)('one goes on in the conversation that its server named: %#', (harness, [flag], chosen) => {
+  const id = 'its-own'
+  const { args, companion } = launch(harness, { conversation: { id, isContinued: true }, args: [] })
+  for (const all of [args, ...(companion ? [companion.clientArgs] : [])]) expect(all[all.indexOf(flag) + 1]).toBe(id)
+  expect(launch(harness, {}).args).not.toContain(flag)
+  expect(harness.canContinue?.([])).toBe(true)
+  for (const each of chosen) expect(harness.canContinue?.([each])).toBe(false)
+  // The id becomes an argument.
+  for (const wrong of ['--yolo', '-c', '', 'a b', '01a1df09-0000-4000-8000-00000000000x\n--yolo'])
+    expect(harness.conversationIds?.test(wrong)).toBe(false)
+})
+
 describe('codex', () => {
   test('its command line', () => {
     const { args, env, files, setupRuns: before } = launch(codexHarness, { model: 'gpt-5.2', args: ['--search'] })

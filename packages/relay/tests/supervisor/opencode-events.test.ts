@@ -7,10 +7,13 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
+import type { Harness } from '../../src/supervisor/harness/harness.ts'
 import { opencodeCliServer } from '../../src/supervisor/opencode/server.ts'
 import { scripted, WorkerWorld } from './worker-world.ts'
 
 let end = async () => {}
+/** The conversations with which programs were to go on. */
+const continued: (string | undefined)[] = []
 afterEach(() => end())
 
 const asks = {
@@ -23,17 +26,22 @@ const asks = {
 }
 
 /** A worker whose terminal is idle, and its server. */
-async function hired() {
+async function hired({ task, unanswered = 0 }: { task?: string; unanswered?: number } = {}) {
+  let ignored = 0
   const lists: Record<string, unknown> = {
     '/session/status': {},
     '/permission': [],
     '/question': [],
     '/session': [{ id: 's1' }],
+    '/session/s1': { id: 's1' },
+    '/session/s2': { id: 's2', parentID: 's1' },
   }
   const posted: { path: string | undefined; body: unknown }[] = []
   const streams = new Set<ServerResponse>()
   const server = createServer(async (request, response) => {
     if (request.url === '/event') {
+      // As the real one while it starts.
+      if (ignored++ < unanswered) return
       streams.add(response.writeHead(200, { 'content-type': 'text/event-stream' }))
       response.write('data: {"id":"evt_0","type":"server.connected","properties":{}}\n\n')
       return
@@ -48,10 +56,20 @@ async function hired() {
   }
   onTestFinished(stop)
   const { port } = server.address() as AddressInfo
-  const served = { ...scripted, cliServer: () => opencodeCliServer({ port, secret: 'x', agent: undefined }) }
+  continued.length = 0
+  const served: Harness = {
+    ...scripted,
+    canContinue: () => true,
+    conversationIds: /^s\d$/,
+    cliServer: () => opencodeCliServer({ port, secret: 'x', agent: undefined }),
+    launch(context) {
+      continued.push(context.conversation?.id)
+      return scripted.launch(context)
+    },
+  }
   const world = await WorkerWorld.start({ harnesses: [served] })
   end = () => world.stop()
-  await world.hire('Eve')
+  await world.hire('Eve', { task })
   await until(() => streams.size > 0)
   const tell = (type: string, properties: object) => {
     for (const stream of streams) {
@@ -155,4 +173,30 @@ test('the answers of a turn are counted together, once, and those of its helpers
   isAt('idle')
   await until(async () => (await spend())[0]?.turns === 2)
   expect(await spend()).toEqual([{ ...first, turns: 2, tokens: { input: 133, output: 21, cached: 90 } }])
+})
+
+test('the conversation of its turns is kept, and not that of a helper, so that a later program goes on with it', async () => {
+  const { world, tell, isAt, is } = await hired({ task: 'dig' })
+  const goOn = () => world.lead.call('worker.retry', { name: 'Eve', continue: true })
+  tell('session.status', { sessionID: 's2', status: { type: 'busy' } })
+  await is('busy')
+  await world.lead.call('worker.release', { name: 'Eve' })
+  await expect(goOn()).rejects.toMatchObject({ code: 'worker.no-conversation' })
+  await world.lead.call('worker.retry', { name: 'Eve' })
+  await until(async () => {
+    isAt('busy')
+    const { events } = await world.lead.call('event.list', { types: ['worker.changed'] })
+    return events.some(({ fact }) => 'conversation' in fact)
+  })
+  await world.lead.call('worker.release', { name: 'Eve' })
+  await goOn()
+  expect(continued).toEqual([undefined, undefined, 's1'])
+  await world.lead.call('worker.release', { name: 'Eve' })
+})
+
+test('a request that a starting server never answers is made again', async () => {
+  const { isAt, is } = await hired({ unanswered: 1 })
+  await is('idle')
+  isAt('busy')
+  await is('busy')
 })

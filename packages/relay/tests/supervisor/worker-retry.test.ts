@@ -1,6 +1,6 @@
 // A worker's task given again, with a real daemon and real programs: the same program, place and words as in the first request.
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
@@ -9,7 +9,7 @@ import { acpHarness } from '../../src/supervisor/harness/acp.ts'
 import type { Harness, LaunchContext } from '../../src/supervisor/harness/harness.ts'
 import { plainHarness } from '../../src/supervisor/harness/plain.ts'
 import { makeRepository } from '../work/repository-world.ts'
-import { acpAgent, scripted, scriptedAgent, WorkerWorld } from './worker-world.ts'
+import { acpAgent, both, scripted, scriptedAgent, WorkerWorld } from './worker-world.ts'
 
 /** The conversations that programs of the CLI `resuming` were started with. */
 const conversations: LaunchContext['conversation'][] = []
@@ -25,7 +25,7 @@ const resuming: Harness = {
 
 let world: WorkerWorld
 beforeAll(async () => {
-  world = await WorkerWorld.start({ harnesses: [scripted, plainHarness, acpHarness, resuming] })
+  world = await WorkerWorld.start({ harnesses: [scripted, plainHarness, acpHarness, resuming, both] })
 })
 afterAll(() => world.stop())
 
@@ -87,6 +87,11 @@ test('an agent that speaks ACP is spoken to so again', async () => {
   const command = [process.execPath, acpAgent, '--log', world.logPath('Dee')]
   await world.lead.call('worker.spawn', { name: 'Dee', cli: 'acp', command, cwd: world.root, task: 'say it' })
   await release('Dee')
+  const going = world.lead.call('worker.retry', { name: 'Dee', continue: true })
+  await expect(going).rejects.toMatchObject({
+    code: 'worker.no-conversation',
+    message: expect.stringContaining('acp has named none that it could open again'),
+  })
   expect((await retry('Dee')).worker).toMatchObject({ control: 'acp', cli: 'acp' })
   await release('Dee')
 })
@@ -150,4 +155,40 @@ test('one that goes on has the conversation and the worktree of before, and goes
   expect(conversations.at(-1)).toMatchObject({ isContinued: false })
   expect(conversations.at(-1)?.id).not.toBe(id)
   await release('Hal')
+})
+
+test('over ACP it goes on where the agent can open its conversation again, and never in another one', async () => {
+  const memory = join(world.root, 'memory')
+  const spends = JSON.stringify({ cost: { amount: 0.75, currency: 'USD' } })
+  const args = ['--log', world.logPath('Ida'), '--loads', memory]
+  const wish = { name: 'Ida', cli: 'both', args, cwd: world.root, task: `spends ${spends}` }
+  await world.lead.call('worker.spawn', wish)
+  const isKept = async () =>
+    (await world.lead.call('event.list', { types: ['worker.changed'], limit: 500 })).events.some(
+      ({ fact }) => 'worker' in fact && fact.worker === 'Ida' && 'conversation' in fact,
+    )
+  const turns = async () => (await world.lead.call('spend.list', {})).spend.find(({ agent }) => agent === 'Ida')
+  await until(async () => (await isKept()) && (await turns())?.turns === 1)
+  await release('Ida')
+  for (const count of [2, 3]) {
+    const { worker } = await world.lead.call('worker.retry', { name: 'Ida', continue: true })
+    expect(worker.control).toBe('acp')
+    await until(() => world.submitted('Ida').length === count)
+    expect(world.submitted('Ida').at(-1)).toContain('goes on with this conversation.')
+    await until(async () => (await turns())?.turns === count)
+    await release('Ida')
+  }
+  expect(
+    world
+      .log('Ida')
+      .filter(({ event }) => ['session', 'loaded'].includes(event))
+      .map(({ event }) => event),
+  ).toEqual([...['session', 'loaded', 'loaded']])
+  // What the agent repeats was paid for before, and is no edit.
+  expect((await turns())?.usd).toBe(0.75 + 0.25 + 0.25)
+  expect((await world.lead.call('claim.list', {})).claims).toEqual([])
+  rmSync(memory)
+  await expect(world.lead.call('worker.retry', { name: 'Ida', continue: true })).rejects.toThrow('Session not found')
+  // It was not begun in its terminal instead.
+  expect(world.submitted('Ida')).toHaveLength(3)
 })

@@ -120,7 +120,9 @@ const texts: { [Name in TextName]: EventTextMaker<Name> } = {
     `${by} ${wishVerbs.get(fact.wish) ?? of('wish')} ${of('worker')}${reasonSuffix(fact, read)}`,
   'worker.worktree-removed': (of) => `the worktree of ${of('worker')} is removed`,
   'worker.changed': (of, { fact }, read) =>
-    `${of('worker')} ${fact.status === 'exited' ? 'has' : 'is'} ${of('status')}${reasonSuffix(fact, read)}`,
+    fact.conversation !== undefined
+      ? `${of('worker')} is in its conversation ${of('conversation')}`
+      : `${of('worker')} ${fact.status === 'exited' ? 'has' : 'is'} ${of('status')}${reasonSuffix(fact, read)}`,
   'run.started': (of, { fact }) =>
     `${of('agent')} has a contract of ${of('parent')}${fact.again === undefined ? '' : ` again, after ${of('again')}`} (${of('harness')})`,
   'run.completed': (of, { fact }) =>

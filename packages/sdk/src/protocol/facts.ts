@@ -256,6 +256,8 @@ export interface WorkerChanged {
   reason?: string
   /** Set if the daemon speaks to the worker through its terminal from here on, because the requested protocol did not work. */
   control?: 'pty'
+  /** The id that the program gave to the conversation that it is in, with which a later program can go on. */
+  conversation?: string
 }
 /** A worker's git worktree was removed: its content also exists elsewhere, or somebody said that it may go. */
 export interface WorkerWorktreeRemoved {

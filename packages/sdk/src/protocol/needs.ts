@@ -33,5 +33,7 @@ export const Need = z.object({
   canRetry: z.literal(true).optional(),
   /** Set if `worker.retry` can also let the failed worker go on with its conversation. */
   canContinue: z.literal(true).optional(),
+  /** Why `worker.retry` can give the failed worker its task only from the beginning. */
+  noContinue: z.string().optional(),
 })
 export type Need = z.infer<typeof Need>

@@ -15,7 +15,9 @@ import type { WorkspaceCore } from '../call.ts'
 const failedAmongMax = 200
 
 type FailedNeed = Omit<Need, 'message'>
-export type FailedNeedsWorkspace = WorkspaceCore & { workers: { canContinue(worker: WorkerRow): boolean } }
+export type FailedNeedsWorkspace = WorkspaceCore & {
+  workers: { whyNotContinue(worker: WorkerRow): string | undefined }
+}
 
 /** The person who asks, with the rights of the person's session. */
 export interface Asker {
@@ -60,7 +62,8 @@ function needOfWorker(workspace: FailedNeedsWorkspace, session: Reader, row: Wor
   const run = runOf(workspace, row)
   if (run) return { ...need, run: run.id, ...retryOf(workspace, session, run) }
   if ('refusal' in findFormerWorker(store.view, session, { name, machine: sessions.machine })) return need
-  return { ...need, canRetry: true, ...(workers.canContinue(row) ? { canContinue: true } : {}) }
+  const noContinue = workers.whyNotContinue(row)
+  return { ...need, canRetry: true, ...(noContinue === undefined ? { canContinue: true } : { noContinue }) }
 }
 
 function needOfRun(workspace: FailedNeedsWorkspace, session: Reader, run: RunRow): FailedNeed {

@@ -125,6 +125,14 @@ export class WorkerReports implements WorkerLedger {
     await engine.submit({ rule: 'worker.report', input, by: daemonName, cause: ids('d') })
   }
 
+  async reportConversation({ id }: WorkerRow, conversation: string): Promise<void> {
+    const { store, engine, ids } = this.#parts
+    const row = store.view.workers.byId(id)
+    if (!row || row.status === 'exited' || row.conversation === conversation) return
+    const input = { id, status: row.status, reason: row.reason, conversation }
+    await engine.submit({ rule: 'worker.report', input, by: daemonName, cause: ids('d') })
+  }
+
   /** Records the spend of a worker's turn; if the worker carries out a run, the spend belongs to the run, too. */
   async recordSpend(worker: WorkerRow, n: number, spend: Parameters<WorkerLedger['recordSpend']>[2]): Promise<void> {
     const { view } = this.#parts.store

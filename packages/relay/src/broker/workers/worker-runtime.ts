@@ -26,8 +26,8 @@ export interface WorkerRuntime {
   check(request: WorkerRequest): Promise<CheckedWorker>
   /** Returns those of these CLIs whose program is on PATH, in their order. */
   installed<C extends string>(clis: readonly C[]): C[]
-  /** Whether the program of a worker that has exited can go on with the conversation that it had. */
-  canContinue(worker: WorkerRow): boolean
+  /** Returns why no program can go on with the conversation that a worker had; undefined if one can. */
+  whyNotContinue(worker: WorkerRow): string | undefined
   /** Hints that rows of workers have changed: the supervisor compares wishes with the programs that run. A lost hint is made up for by the next one. */
   wake(): void
   /** Returns the worker's terminal; undefined if its program does not run. */
@@ -54,6 +54,8 @@ export interface WorkerLedger {
    * the beginning.
    */
   reportFallback(worker: WorkerRow, why: string, hasTask: boolean): Promise<void>
+  /** Reports the conversation that the worker's program is in, by the id that the program gave it. */
+  reportConversation(worker: WorkerRow, conversation: string): Promise<void>
   /** Reports that the worker's program has refused the task `times` times, and is not given it again. `why`: the program's words. */
   reportTaskRefused(worker: WorkerRow, times: number, why: string): Promise<void>
   /** Records the tokens and cost of turn number `n` of the worker's program, if the program tells them. */

@@ -127,21 +127,22 @@ export class Workers {
     assertMaySpawn(standing, this.#store.view.policy())
     const former = findFormerWorker(this.#store.view, asking.session, { name, machine: this.#machine })
     if ('refusal' in former) throw new RefusalError(former.refusal)
-    const { id, model, parent, cli } = former.worker
+    const { id, model, parent } = former.worker
     const { continues = id, ...asked } = former.worker.asked
     const input = { name, ...asked, model, task: former.task }
     const repeated = { again: id, parent }
     if (!goesOn) return this.hire({ ...asking, standing }, input, repeated)
-    if (!this.canContinue(former.worker)) throw new RefusalError('worker.no-conversation', { name, cli })
+    const why = this.whyNotContinue(former.worker)
+    if (why !== undefined) throw new RefusalError('worker.no-conversation', { name, why })
     // It goes on in the worktree that it has left. A worktree that was removed is made again, at the same place.
     const left = this.#store.view.workers.byId(continues)
     const place = left?.worktree ? { cwd: left.cwd, worktree: false } : {}
     return this.hire({ ...asking, standing }, { ...input, ...place }, { ...repeated, asked: { ...asked, continues } })
   }
 
-  /** Whether the program of a worker that has exited can go on with its conversation. */
-  canContinue(worker: WorkerRow): boolean {
-    return this.#runtime?.canContinue(worker) ?? false
+  /** Returns why no program can go on with the conversation of a worker that has exited; undefined if one can. */
+  whyNotContinue(worker: WorkerRow): string | undefined {
+    return this.#runtime ? this.#runtime.whyNotContinue(worker) : 'no programs are started here'
   }
 
   /** Plans the worker's working directory: a worktree of its own if it gets one, otherwise the directory as it is. */

@@ -50,9 +50,10 @@ function whatOf({ kind, approval, message, count = 1 }: Need): string {
   return `${approval === undefined ? saying[kind] : approval}${where}${many}`
 }
 
-/** What a need is about: of failed work, what it was, and then why it ended. */
-function textOf({ task, text }: Need): string {
-  return task === undefined ? text : `${task} · ${text}`
+/** What a need is about: of failed work, what it was, then why it ended, and what is lost with it. */
+function textOf({ task, text, noContinue }: Need): string {
+  const lost = noContinue === undefined ? [] : [`its conversation is lost: ${noContinue}`]
+  return [...(task === undefined ? [] : [task]), text, ...lost].join(' · ')
 }
 
 /** The commands that help with the first need. */

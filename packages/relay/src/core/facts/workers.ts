@@ -89,6 +89,7 @@ export const workerFacts: FactRows<
       code: optional(isWholeNumber),
       reason: optional(isLongText),
       control: optional(isOneOf('pty')),
+      conversation: optional(isLabel),
     },
   },
   'worker.worktree-removed': { ...ofItsMachine, shape: named },

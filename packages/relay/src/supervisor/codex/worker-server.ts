@@ -127,6 +127,7 @@ export class CodexWorkerServer implements CliServer, CliFollower {
 
   #remember(thread: CodexThread): FollowedThread | undefined {
     const known = this.#conversations.get(thread.id)
+    if (thread.status.type === 'active' && isPersonsThread(thread)) this.#listener?.onConversation(thread.id)
     if (known) known.thread = thread
     else if (isPersonsThread(thread))
       this.#conversations.set(thread.id, { thread, used: noTokens, noted: noTokens, isJoined: false })
@@ -137,6 +138,7 @@ export class CodexWorkerServer implements CliServer, CliFollower {
     const conversation = this.#conversations.get(id)
     if (!conversation) return
     conversation.thread.status = status
+    if (status.type === 'active') this.#listener?.onConversation(id)
     this.#countsAsBusyUntil = Number.NEGATIVE_INFINITY
     if (status.type === 'notLoaded') this.#conversations.delete(id)
     else if (status.type !== 'active') this.#reportUsage(conversation)

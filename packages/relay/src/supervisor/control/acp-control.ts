@@ -13,6 +13,7 @@ import { AcpPermissions, type AcpPermissionsOptions } from './acp-permissions.ts
 import {
   acpVersion,
   InitializeAnswer,
+  LoadSessionAnswer,
   NewSessionAnswer,
   rpcErrorCodes,
   SessionUpdate,
@@ -30,6 +31,8 @@ export interface AcpControlOptions extends AcpPermissionsOptions {
   cwd: string
   env: Readonly<Record<string, string>>
   mcpServers: readonly AcpMcpServer[]
+  /** The conversation to go on with, by the id that the agent gave it. */
+  conversation?: string
   output: ProgramOutput
 }
 
@@ -64,6 +67,8 @@ export class AcpControl implements Control {
   readonly #usage: AcpUsage
   #turns = 0
   #session: string | undefined
+  /** Whether a later program can open the conversation again. */
+  #canLoad = false
   /** When the conversation was opened. */
   #openedAt = Number.POSITIVE_INFINITY
   /** Set while a prompt is open. */
@@ -164,7 +169,6 @@ export class AcpControl implements Control {
   }
 
   async #open(): Promise<void> {
-    const { cwd, mcpServers } = this.#options
     const answer = await this.#wire.call(
       'initialize',
       {
@@ -177,12 +181,26 @@ export class AcpControl implements Control {
     )
     const said = InitializeAnswer.parse(answer)
     if (said.protocolVersion !== acpVersion) throw new Error(`it speaks version ${said.protocolVersion} of ACP`)
-    const opened = NewSessionAnswer.parse(await this.#wire.call('session/new', { cwd, mcpServers }, openStepMs))
-    this.#session = opened.sessionId
-    this.#usage.model = opened.models?.currentModelId
+    this.#canLoad = said.agentCapabilities?.loadSession === true && !this.#options.harness.losesConversations
+    this.#session = await this.#openConversation()
     this.#openedAt = performance.now()
     this.#transcript.setIdle(true)
     this.#options.listener.onChange()
+  }
+
+  /** Begins a conversation, or opens the one to go on with; answers its id. */
+  async #openConversation(): Promise<string> {
+    const { cwd, mcpServers, conversation } = this.#options
+    if (conversation === undefined) {
+      const opened = NewSessionAnswer.parse(await this.#wire.call('session/new', { cwd, mcpServers }, openStepMs))
+      this.#usage.model = opened.models?.currentModelId
+      return opened.sessionId
+    }
+    if (!this.#canLoad) throw new Error('it opens no earlier conversation any more')
+    const asked = { sessionId: conversation, cwd, mcpServers }
+    const opened = LoadSessionAnswer.parse(await this.#wire.call('session/load', asked, openStepMs))
+    this.#usage.model = opened?.models?.currentModelId
+    return conversation
   }
 
   /** Starts one turn. Silence does not mean that the prompt was taken: a rate limit or an expired login may be reported after a minute. */
@@ -206,6 +224,7 @@ export class AcpControl implements Control {
 
   /** Reports that the turn's prompt was taken: the model works on it. */
   #onTaken(turn: AcpTurn | undefined): void {
+    if (turn && this.#canLoad && this.#session !== undefined) this.#options.listener.onConversation(this.#session)
     const listener = turn?.listener
     if (!listener) return
     turn.listener = undefined
@@ -260,8 +279,13 @@ export class AcpControl implements Control {
   }
 
   #onUpdate(params: unknown): void {
-    if (WorkUpdate.safeParse(params).success) this.#onTaken(this.#turn)
     const { update } = SessionUpdate.safeParse(params).data ?? {}
+    // An agent that opens an earlier conversation first repeats all of it.
+    if (this.#session === undefined) {
+      if (update?.sessionUpdate === 'usage_update' && update.cost) this.#usage.onPastCost(update.cost)
+      return
+    }
+    if (WorkUpdate.safeParse(params).success) this.#onTaken(this.#turn)
     switch (update?.sessionUpdate) {
       case 'agent_message_chunk':
         return this.#transcript.printStream(update.content.text ?? '')

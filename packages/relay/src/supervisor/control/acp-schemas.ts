@@ -12,10 +12,16 @@ const Id = z.string().max(1_000)
 const Text = z.string()
 const Count = z.number().nonnegative()
 
-export const InitializeAnswer = z.object({ protocolVersion: z.number() })
+/** `loadSession`: whether the agent can open an earlier conversation again. */
+const Capabilities = z.object({ loadSession: z.boolean().nullish() })
+export const InitializeAnswer = z.object({
+  protocolVersion: z.number(),
+  agentCapabilities: Capabilities.nullish().catch(undefined),
+})
 /** Some agents say which model they use. */
 const Models = z.object({ currentModelId: z.string().max(200) })
 export const NewSessionAnswer = z.object({ sessionId: Id, models: Models.nullish().catch(undefined) })
+export const LoadSessionAnswer = NewSessionAnswer.omit({ sessionId: true }).nullish()
 
 const optionKinds = ['allow_once', 'allow_always', 'reject_once', 'reject_always'] as const
 export type PermissionOptionKind = (typeof optionKinds)[number]

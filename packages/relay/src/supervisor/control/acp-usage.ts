@@ -26,6 +26,11 @@ export class AcpUsage {
     if (currency === 'USD') this.#usd = amount
   }
 
+  /** Takes the cost of a conversation that goes on: earlier turns have recorded it. */
+  onPastCost({ amount, currency }: SessionCost): void {
+    if (currency === 'USD') this.#notedUsd = amount
+  }
+
   /** The usage of a turn that has ended. Undefined where the agent reports nothing. */
   onTurnEnd(end: TurnEnd | undefined): TurnSpend | undefined {
     const told = end && tokensOf(end)

@@ -74,6 +74,8 @@ export interface ControlListener {
   onBroken(why: string, hasTalked: boolean): void
   /** The usage of turn number `n` of the conversation, where the program reports it. */
   onSpent(n: number, spend: TurnSpend): void
+  /** The program has begun a turn in this conversation, in which a later program can go on. */
+  onConversation(id: string): void
   /** Something went wrong that the worker's parent cannot fix. */
   onTrouble(error: Error): void
 }

@@ -74,6 +74,7 @@ export class PtyControl implements Control {
     this.#follower = cliServer?.follow?.({
       onChange: () => listener.onChange(),
       onSpent: (spend) => listener.onSpent(++this.#turns, spend),
+      onConversation: (id) => listener.onConversation(id),
     })
   }
 

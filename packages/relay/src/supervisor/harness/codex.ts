@@ -37,17 +37,22 @@ export const codexHarness: Harness = {
   typing: { enterDelayMs: 100 },
   exitKeys: [ctrlC, ctrlC],
   bringsOwnMcp: (args) => args.some((arg) => ownServer.test(arg)),
+  // Without its server nobody knows its conversation.
+  canContinue: (args) => serverSettingsIn(args) !== undefined,
+  conversationIds: /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/,
   readScreenSign: (view) => findScreenSign(signs, view),
   launch(context) {
     const own = [...(context.model === undefined ? [] : ['-m', context.model]), ...context.args]
     const relay = context.isInjected ? configOverrides(context).flatMap((override) => ['-c', override]) : []
     // Codex's shared background server would own our MCP child and outlive the worker.
-    const launch = { args: ['--no-daemon', ...relay, ...own], env: {} }
+    const resumed = context.conversation ? ['resume', context.conversation.id] : []
+    const launch = { args: [...resumed, '--no-daemon', ...relay, ...own], env: {} }
     const settings = serverSettingsIn(own)
     if (!settings) return launch
     const socket = socketOf(context)
     const args = ['app-server', ...relay, ...settings, '--listen', `unix://${socket}`]
-    return { ...launch, companion: { args, socket, clientArgs: ['--remote', `unix://${socket}`, ...relay, ...own] } }
+    const clientArgs = [...resumed, '--remote', `unix://${socket}`, ...relay, ...own]
+    return { ...launch, companion: { args, socket, clientArgs } }
   },
   cliServer: (context) => new CodexWorkerServer(socketOf(context), context.cwd),
 }

@@ -52,6 +52,8 @@ export const geminiHarness: Harness = {
   },
   acp: {
     mcp: 'stdio',
+    // Version 0.61.0 finds no earlier session of a process that was killed.
+    losesConversations: true,
     launch: ({ model, args, isInjected }) => ({
       args: ['--acp', ...(model === undefined ? [] : ['-m', model]), ...args],
       env: isInjected ? trusted : {},

@@ -18,9 +18,12 @@ export interface Harness {
   /** The arguments, files and environment that start the program with the relay in it. Pure. */
   launch(context: LaunchContext): LaunchPlan
   /**
-   * Whether the program, started with these arguments, takes the id of its conversation, so that a later program can go on with it. Unset: it never does.
+   * Whether a later program can go on with the conversation that one has in a terminal, started with these arguments. Unset: it never can. Over ACP the
+   * program says so itself.
    */
   canContinue?(args: readonly string[]): boolean
+  /** The ids of conversations, as the CLI's own server reports them. Unset: the program takes an id of our making. */
+  readonly conversationIds?: RegExp
   /** The program's state by the bottom of the screen and the title; undefined: no sign (quiet time decides). */
   readScreenSign(screen: ScreenText): ScreenSign | undefined
   /** Delay between a paste and Enter. Both are only for an idle prompt: a busy Codex is interrupted by Enter. */
@@ -50,6 +53,8 @@ export interface AcpHarness {
    * a model may choose the words of a command.
    */
   isOwnTool(call: PermissionTool): boolean
+  /** The agent offers to open an earlier conversation again, but fails to. */
+  readonly losesConversations?: true
   /** The tokens reported with a turn are those of the whole conversation. */
   readonly countsConversation?: true
 }
@@ -99,7 +104,7 @@ export interface LaunchContext {
   env: Readonly<Record<string, string | undefined>>
   /** A free port on loopback, for a CLI whose own server is HTTP. */
   port?: number
-  /** The UUID of the program's conversation, and whether that exists already. Unset where the program does not take one. */
+  /** The conversation to go on with; for a program that takes an id of our making, a UUID, also the one to begin. */
   conversation?: { id: string; isContinued: boolean }
   isInjected: boolean
 }

@@ -23,6 +23,9 @@ const signs: ScreenPatterns = {
   idle: { line: /\bctrl\+p commands\b/, lines: 3 },
 }
 
+/** Options by which the user chooses the conversation, or its server. */
+const conversationFlags = ['--session', '-s', '--continue', '-c', '--fork', '--port']
+
 type Json = Record<string, unknown>
 
 export const opencodeHarness: Harness = {
@@ -35,12 +38,15 @@ export const opencodeHarness: Harness = {
   typing: { enterDelayMs: 100 },
   exitKeys: [ctrlC, ctrlC],
   bringsOwnMcp: (args) => hasFlag(args, '--agent'),
+  canContinue: (args) => !conversationFlags.some((flag) => hasFlag(args, flag)),
+  conversationIds: /^ses_\w+$/,
   readScreenSign: (view) => findScreenSign(signs, view),
   launch(context) {
-    const { isInjected, port } = context
+    const { isInjected, port, conversation } = context
     const args = [
       ...(isInjected ? ['--agent', serverName] : []),
       ...(port === undefined || hasFlag(context.args, '--port') ? [] : ['--port', String(port)]),
+      ...(conversation ? ['--session', conversation.id] : []),
       ...(context.model === undefined ? [] : ['-m', context.model]),
       ...context.args,
     ]

@@ -23,6 +23,7 @@ const isTextEvent = /^data: \{(?:"id":"[^"]*",)?"type":"message\.part/
 const Id = z.string().max(limits.idCharsMax)
 const Status = z.object({ type: z.string() })
 const Statuses = z.record(Id, Status)
+const Conversation = z.object({ parentID: Id.optional() })
 const AskedRequest = z.object({ id: Id, sessionID: Id })
 const event = <T extends string, P extends z.ZodType>(type: T, properties: P) =>
   z.object({ type: z.literal(type), properties })
@@ -160,6 +161,7 @@ export class OpencodeEvents implements CliFollower {
     this.#countsAsBusyUntil = Number.NEGATIVE_INFINITY
     if (status !== 'idle') {
       this.#hasWorked = true
+      if (!this.#busy.has(session)) void this.#noteConversation(session).catch(() => {})
       this.#busy.add(session)
       return
     }
@@ -167,6 +169,12 @@ export class OpencodeEvents implements CliFollower {
     // A turn that was broken off takes back its questions, without an event.
     for (const [id, asked] of this.#questions) if (asked.session === session) this.#questions.delete(id)
     this.#recordUsage()
+  }
+
+  /** Reports the conversation of a turn that begins, unless another conversation has begun this one. */
+  async #noteConversation(session: string): Promise<void> {
+    const { parentID } = Conversation.parse(await this.#source.ask('GET', `/session/${encodeURIComponent(session)}`))
+    if (parentID === undefined && !this.#end.signal.aborted) this.#listener.onConversation(session)
   }
 
   /** Keeps an answer, which is reported several times, each time as a whole. */

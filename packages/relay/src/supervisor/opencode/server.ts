@@ -63,7 +63,16 @@ interface OpencodeServerAddress {
 export function opencodeCliServer({ port, secret, agent }: OpencodeServerAddress): CliServer {
   const request = makeRequest(port, secret)
   const ask = makeJsonRequest(request)
-  const open = (signal: AbortSignal) => request('GET', '/event', { signal })
+  /** A server that is starting takes a request and may never answer it. The stream itself has no time limit. */
+  const open = async (signal: AbortSignal): Promise<Response> => {
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(), serverAnswerMs)
+    try {
+      return await request('GET', '/event', { signal: AbortSignal.any([signal, late.signal]) })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
   return {
     send: (text) => sendMessage(ask, agent, text),
     readDialog: async () => (await readPermissionDialog(ask)) ?? (await readQuestionDialog(ask)),

@@ -21,8 +21,7 @@ export const workerRefusals = {
   },
   'worker.no-conversation': {
     ...clashKind,
-    text: (d: RefusalDetails) =>
-      `Worker "${d.name}" cannot go on with its conversation: the relay cannot ask ${d.cli} for it, started as it was.`,
+    text: (d: RefusalDetails) => `Worker "${d.name}" cannot go on with its conversation: ${d.why}.`,
   },
   'worker.elsewhere': {
     ...clashKind,

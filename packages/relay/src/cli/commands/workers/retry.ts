@@ -13,7 +13,10 @@ interface RetryOptions {
 export const retry: CliCommand<RetryOptions> = {
   argumentKind: 'agents',
   options: {
-    continue: { flags: '--continue', text: "go on with the worker's conversation, where its CLI can (claude)" },
+    continue: {
+      flags: '--continue',
+      text: "go on with the worker's conversation, where its program can open it again (claude, codex, opencode, and many over ACP)",
+    },
   },
   examples: [
     'agent-relay retry Fixer',
