@@ -21,6 +21,7 @@ export const sizedElsewhere = [
   'packages/relay/tests/work/worktree-removal.test.ts',
   'packages/relay/tests/supervisor/worker-hostile.test.ts',
   'packages/relay/tests/daemon/rest.test.ts',
+  'packages/relay/tests/store/released-ages.test.ts',
 ]
 
 /** Each keeps one core busy: two run at once, apart from all others. */
