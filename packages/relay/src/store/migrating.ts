@@ -4,7 +4,7 @@ import { RefusalError } from '../core/refusal-error.ts'
 import { damagedFileRefusal } from './damage.ts'
 import type { Database } from './database.ts'
 import { makeShrinkable } from './free-pages.ts'
-import { type MigrationStep, migrationSteps } from './migrations.ts'
+import { migrationSteps } from './migrations.ts'
 
 /** How long a writer waits for another process. */
 export const writerTimeoutMs = 2_000
@@ -41,26 +41,27 @@ export function knownVersion(database: Database): number {
   throw new RefusalError('workspace.newer', { path: database.path, found, known: migrationSteps.length })
 }
 
-/** Migrates the tables to the newest version, or to the version `to`: see schema.ts. */
+/**
+ * Migrates the tables to the newest version, or to the version `to`: see schema.ts. All steps are one transaction: each commit would wait for the disk, and
+ * after a kill the file still is of the version that it was.
+ */
 export function migrate(database: Database, to: number = migrationSteps.length): void {
   const found = knownVersion(database)
-  for (let version = found; version < to; version++) {
-    try {
-      database.transact(() => {
-        const [sql, after] = [migrationSteps[version] as MigrationStep].flat() as [
-          string,
-          ((database: Database) => void)?,
-        ]
+  if (found >= to) return
+  try {
+    database.transact(() => {
+      for (const step of migrationSteps.slice(found, to)) {
+        const [sql, after] = [step].flat() as [string, ((database: Database) => void)?]
         database.exec(sql)
         after?.(database)
-        database.exec(`PRAGMA user_version = ${version + 1}`)
-      })
-    } catch (error) {
-      // A migration step always succeeds on the tables of the version before it, so an error of this kind means damage.
-      const { message } = error as Error
-      if (!/already exists|no such|duplicate column/.test(message)) throw error
-      throw damagedFileRefusal(database.path, `its schema version is ${found}, which its tables are not: ${message}`)
-    }
+      }
+      database.exec(`PRAGMA user_version = ${to}`)
+    })
+  } catch (error) {
+    // A migration step always succeeds on the tables of the version before it, so an error of this kind means damage.
+    const { message } = error as Error
+    if (!/already exists|no such|duplicate column/.test(message)) throw error
+    throw damagedFileRefusal(database.path, `its schema version is ${found}, which its tables are not: ${message}`)
   }
 }
 
