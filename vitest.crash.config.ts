@@ -22,6 +22,7 @@ export const sizedElsewhere = [
   'packages/relay/tests/supervisor/worker-hostile.test.ts',
   'packages/relay/tests/daemon/rest.test.ts',
   'packages/relay/tests/broker/sight.test.ts',
+  'packages/relay/tests/store/released-ages.test.ts',
 ]
 
 /** Each keeps one core busy: two run at once, apart from all others. */

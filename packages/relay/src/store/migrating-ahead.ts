@@ -2,11 +2,10 @@
 // the other workspaces are served meanwhile.
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { largeBytes } from './migrating.ts'
 import { migrationSteps } from './migrations.ts'
 import { runInThread } from './thread.ts'
 
-/** A smaller file is migrated in less time than a thread takes to start. */
-const largeBytes = 8 * 1024 * 1024
 /** Where SQLite keeps `user_version` in a file. The log may have a newer one: then there is nothing left to do. */
 const [versionAt, versionBytes] = [60, 4]
 

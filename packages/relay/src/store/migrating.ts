@@ -41,14 +41,18 @@ export function knownVersion(database: Database): number {
   throw new RefusalError('workspace.newer', { path: database.path, found, known: migrationSteps.length })
 }
 
+/** A smaller file is migrated in less time than a thread takes to start. */
+export const largeBytes = 8 * 1024 * 1024
+
 /**
- * Migrates the tables to the newest version, or to the version `to`: see schema.ts. An older file keeps each step that succeeded. A new file gets all steps in
- * one transaction, because every commit waits for the disk.
+ * Migrates the tables to the newest version, or to the version `to`: see schema.ts. All steps are one transaction, because every commit waits for the disk. A
+ * large file keeps each step that succeeded: its log would grow with every step, and a kill would cost them all.
  */
 export function migrate(database: Database, to: number = migrationSteps.length): void {
   const found = knownVersion(database)
-  const versions = Array.from({ length: Math.max(0, to - found) }, (_, n) => found + n)
-  const batches = found === 0 && to > 0 ? [versions] : versions.map((version) => [version])
+  if (found >= to) return
+  const versions = Array.from({ length: to - found }, (_, n) => found + n)
+  const batches = sizeOf(database) < largeBytes ? [versions] : versions.map((version) => [version])
   try {
     for (const batch of batches)
       database.transact(() => {
@@ -60,6 +64,13 @@ export function migrate(database: Database, to: number = migrationSteps.length):
     if (!/already exists|no such|duplicate column/.test(message)) throw error
     throw damagedFileRefusal(database.path, `its schema version is ${found}, which its tables are not: ${message}`)
   }
+}
+
+function sizeOf(database: Database): number {
+  const [pages, bytes] = ['PRAGMA page_count', 'PRAGMA page_size'].map((sql) =>
+    Number(database.prepare(sql).get()?.[0]),
+  )
+  return Number(pages) * Number(bytes)
 }
 
 function takeStep(database: Database, version: number): void {

@@ -4,7 +4,7 @@ import { fillConcerns } from './concerns.ts'
 import type { Database } from './database.ts'
 
 /** A migration step: SQL, and a function for what SQL alone cannot do. */
-export type MigrationStep = string | [sql: string, after: (database: Database) => void]
+type MigrationStep = string | [sql: string, after: (database: Database) => void]
 
 export const migrationSteps: MigrationStep[] = [
   `

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isAlive } from '../../../../test/is-alive.ts'
 import { aWhile, until } from '../../../../test/until.ts'
-import { reachOrSpawnDaemon } from '../../src/cli/commands/daemon/starting.ts'
+import { prepareDaemon, reachOrSpawnDaemon } from '../../src/cli/commands/daemon/starting.ts'
 import { lockPathOf } from '../../src/daemon/inspect.ts'
 import { DaemonLock } from '../../src/store/lock.ts'
 import { type Ran, shellWords, World, withoutWaiting } from './cli-world.ts'
@@ -111,7 +111,7 @@ describe('daemon', () => {
   it('is waited for as long as it starts, and whoever waits is told', async () => {
     const said: string[] = []
     // No daemon answers within a millisecond: as one that has much to rewrite after an update.
-    const { link, childPid } = await reachOrSpawnDaemon(world.env, [], (text) => said.push(text), impatient)
+    const { link, childPid } = await reachOrSpawnDaemon(world.env, [], (text) => said.push(text), { limits: impatient })
     expect((await link.call('daemon.status', {}, 'c')).pid).toBe(childPid)
     await link.close()
     expect(said).toEqual([
@@ -125,7 +125,7 @@ describe('daemon', () => {
     const env = { ...world.env, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(counting)}` }
     // This process is the winner, which takes long: it has the lock, and does not answer yet.
     const winner = DaemonLock.acquire(lockPathOf(world.dataDir))
-    const loser = reachOrSpawnDaemon(env, [], (text) => said.push(text), impatient)
+    const loser = reachOrSpawnDaemon(env, [], (text) => said.push(text), { limits: impatient })
     await until(() => said.some((text) => text.startsWith('Another process ')))
     await Promise.race([loser, aWhile(1_500)])
     expect(readFileSync(starts, 'utf8')).toBe('s')
@@ -142,7 +142,7 @@ describe('daemon', () => {
   it('that hangs is not waited for: it has announced itself, and does not answer', async () => {
     const [hanging, hooks] = [DaemonLock.acquire(lockPathOf(world.directory('data'))), world.directory('data/hooks')]
     writeFileSync(join(hooks, 'daemon'), `${process.pid}\n`)
-    await expect(reachOrSpawnDaemon(world.env, [], () => {}, impatient)).rejects.toThrow(
+    await expect(reachOrSpawnDaemon(world.env, [], () => {}, { limits: impatient })).rejects.toThrow(
       `Another process (pid ${process.pid}, just started) holds ${world.dataDir} but does not answer.`,
     )
     hanging?.release()
@@ -167,6 +167,25 @@ describe('daemon', () => {
     expect((await link.call('daemon.status', {}, 'c')).pid).toBe(first.childPid)
     await until(() => !isAlive(childPid as number))
     for (const each of [first.link, link]) await each.close()
+  })
+
+  it('stays when the one that is to follow it cannot even load', async () => {
+    await world.run(['daemon', 'start'])
+    const { pid } = await world.json(['daemon', 'status'])
+    const env = { NODE_OPTIONS: '--import=data:text/javascript,throw(new(Error)("cannot%20load"))' }
+    const { code, stderr } = await world.run(['daemon', 'restart'], { env })
+    expect([code, stderr]).toEqual([1, expect.stringContaining('cannot load')])
+    expect(await world.json(['daemon', 'status'])).toMatchObject({ pid })
+  })
+
+  it('that is to follow another one ends with the command that has started it, and touches nothing before it is told', async () => {
+    await world.run(['daemon', 'start'])
+    const { pid } = await world.json(['daemon', 'status'])
+    const prepared = await prepareDaemon(world.env, [])
+    prepared.process.disconnect()
+    await until(() => prepared.code !== undefined)
+    expect(prepared.code).toBe(0)
+    expect(await world.json(['daemon', 'status'])).toMatchObject({ pid })
   })
 
   it('starts, tells its state, logs, and stops', async () => {

@@ -8,7 +8,7 @@ import { printWorkspaceFaults } from '../../connection.ts'
 import { nextCommandId, tryConnectControl } from '../../control-socket.ts'
 import type { Printer } from '../../print.ts'
 import { type HttpPortRequest, httpArguments, requestedHttpPort } from './http.ts'
-import { reachOrSpawnDaemon } from './starting.ts'
+import { type PreparedDaemon, prepareDaemon, reachOrSpawnDaemon } from './starting.ts'
 import { daemonStatus, stopDaemon } from './stop.ts'
 
 export interface RestartedDaemon {
@@ -23,11 +23,13 @@ export async function restartDaemon(env: Env, print: Printer): Promise<Restarted
   const status = before && (await daemonStatus(before))
   const http = status && !status.endsUnattended ? keptHttp(status.http, env) : requestedHttpPort({}, env)
   void before?.close()
-  if (before) await print.during('stopping', stopDaemon(env))
+  const args = httpArguments(http)
+  const prepared = before && (await print.during('starting the daemon', prepareDaemon(env, args)))
+  if (prepared) await takeOver(env, prepared, print)
   else print.say('No daemon was running.')
   const { link } = await print.during(
     'starting the daemon',
-    reachOrSpawnDaemon(env, httpArguments(http), (text) => print.say(text)),
+    reachOrSpawnDaemon(env, args, (text) => print.say(text), { prepared }),
   )
   for (const workspace of open) {
     const opening = link.call('workspace.open', { workspace, mustExist: true }, nextCommandId('c'))
@@ -40,6 +42,17 @@ export async function restartDaemon(env: Env, print: Printer): Promise<Restarted
   printWorkspaceFaults(print, workspaces)
   await link.close()
   return { pid, version, workspaces: open }
+}
+
+/** Stops the daemon that runs, and lets the prepared one begin. */
+async function takeOver(env: Env, prepared: PreparedDaemon, print: Printer): Promise<void> {
+  try {
+    await print.during('stopping', stopDaemon(env))
+  } catch (error) {
+    prepared.end()
+    throw error
+  }
+  prepared.begin()
 }
 
 /** The HTTP port that the next daemon gets. The usual one is left out: nobody asked for it, and it need not be free again. */

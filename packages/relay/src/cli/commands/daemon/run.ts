@@ -9,12 +9,13 @@ import { loginName } from '../../connection.ts'
 import { endingSignal, reportFailedTasks, untilAborted } from '../../ending.ts'
 import { type HttpOptions, httpOptions, portMovedText, requestedHttpPort } from './http.ts'
 import { DaemonLog } from './log.ts'
-import { refreshEditorLauncher, removeMemoryDirectory } from './starting.ts'
+import { prepareFlag, refreshEditorLauncher, removeMemoryDirectory, waitForBeginning } from './starting.ts'
 
 interface RunOptions extends HttpOptions {
   memory?: boolean
   home?: string
   whileAttended?: boolean
+  prepare?: boolean
   logJson?: boolean
 }
 
@@ -31,6 +32,7 @@ export const runCommand: NamedCommand<RunOptions> = {
     memory: { flags: '--memory', text: 'databases in memory' },
     home: { flags: '--home <name>', text: 'the workspace that a caller without a credential means' },
     whileAttended: { flags: '--while-attended', text: 'end ten minutes after the last session' },
+    prepare: { flags: prepareFlag, text: 'load everything, then wait for the word of the process that has started it' },
     logJson: logJsonOption,
     ...httpOptions,
   },
@@ -49,6 +51,7 @@ async function runDaemon({ env, options }: CommandContext<RunOptions>): Promise<
   let failure: Error | undefined
   // Imported here because the other commands of the group do not need it.
   const { Daemon } = await import('../../../daemon/daemon.ts')
+  if (options.prepare && !(await waitForBeginning())) return
   const home = options.memory ? undefined : homeWorkspace
   const wish = requestedHttpPort(options, env, { home: options.home ?? home, isThrowAway: options.memory })
   const daemon = await Daemon.start({

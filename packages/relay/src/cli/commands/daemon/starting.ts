@@ -1,6 +1,7 @@
 // Starts a daemon if none runs, as this process (`up`) or in the background (`daemon start`), and opens a workspace in it.
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -36,6 +37,8 @@ import { daemonStatus, stopDaemon } from './stop.ts'
 
 /** Interval between looks at whether the winner of a race for the lock still lives. */
 const raceLookMs = 500
+/** For `daemon run`: load everything, then wait for the word of the process that has started it. */
+export const prepareFlag = '--prepare'
 const memoryPrefix = 'agent-relay-memory-'
 
 export type OpenedWorkspace = OutputOf<'workspace.open'>
@@ -94,11 +97,11 @@ export async function reachOrSpawnDaemon(
   env: Env,
   args: string[],
   say: (text: string) => void,
-  limits?: ConstructorParameters<typeof DaemonWait>[2],
+  { limits, prepared }: { limits?: ConstructorParameters<typeof DaemonWait>[2]; prepared?: SpawnedDaemon } = {},
 ): Promise<ReachedDaemon> {
   checkDataDirectory(env)
   mkdirSync(dataDir(env), { recursive: true, mode: 0o700 })
-  let child: SpawnedDaemon | undefined
+  let child = prepared
   for (const patience = new DaemonWait(env, say, limits); ; await patience.wait(child)) {
     const link = await tryConnectControl(env)
     if (link) {
@@ -160,7 +163,32 @@ async function endLoser(link: Link, child: SpawnedDaemon | undefined): Promise<v
   if (answering && answering.pid !== child.pid) child.end()
 }
 
+/** A daemon that has loaded its program and touches nothing before `begin()`. It ends by itself if this process ends before. */
+export interface PreparedDaemon extends SpawnedDaemon {
+  begin(): void
+}
+
+/** Starts the process of the daemon that is to follow the one that runs, so that nobody waits for the loading of its program. */
+export async function prepareDaemon(env: Env, args: string[]): Promise<PreparedDaemon> {
+  const spawned = spawnDaemon(env, [...args, prepareFlag], true)
+  const { process: child } = spawned
+  // Resolves also if the process ends before it has loaded.
+  await Promise.race([once(child, 'message'), once(child, 'exit')]).catch(() => {})
+  if (spawned.code !== undefined) throw failedStart(env, spawned.logFrom, spawned.code)
+  const begin = () => void child.send('begin', () => child.disconnect())
+  return Object.assign(spawned, { begin })
+}
+
+/** Waits, in a daemon that was started with `prepareFlag`, until the process that has started it says so. False if that process has ended instead. */
+export async function waitForBeginning(): Promise<boolean> {
+  if (!process.connected) return false
+  const told = Promise.race([once(process, 'message').then(() => true), once(process, 'disconnect').then(() => false)])
+  process.send?.('loaded')
+  return told
+}
+
 interface SpawnedDaemon {
+  process: ChildProcess
   pid?: number
   end(): void
   logFrom: number
@@ -169,13 +197,13 @@ interface SpawnedDaemon {
   lookAgainAt?: number
 }
 
-function spawnDaemon(env: Env, args: string[]): SpawnedDaemon {
+function spawnDaemon(env: Env, args: string[], isPrepared = false): SpawnedDaemon {
   const log = openLog(dataDir(env))
   const given = setting(env, 'RELAY_DATA_DIR')
   const child: ChildProcess = spawn(process.execPath, [launcher, 'daemon', 'run', ...args], {
     detached: true,
     windowsHide: true,
-    stdio: ['ignore', log.descriptor, log.descriptor],
+    stdio: ['ignore', log.descriptor, log.descriptor, ...(isPrepared ? ['ipc' as const] : [])],
     // The daemon does not run in our directory, which it would keep in use, and has no agent's name, token or marker, or it would end with that worker.
     cwd: dataDir(env),
     env: {
@@ -188,7 +216,8 @@ function spawnDaemon(env: Env, args: string[]): SpawnedDaemon {
   })
   log.close()
   // Killed, because a loser has no lock and nothing to put away. Asked to stop, it would first try to start, and might take the lock in that moment.
-  const spawned: SpawnedDaemon = { pid: child.pid, end: () => void child.kill('SIGKILL'), logFrom: log.size }
+  const end = () => void child.kill('SIGKILL')
+  const spawned: SpawnedDaemon = { process: child, pid: child.pid, end, logFrom: log.size }
   child.once('exit', (code) => {
     spawned.code = code ?? exitCodes.refused
     if (code === exitCodes.lostRace) spawned.lookAgainAt = performance.now() + raceLookMs
