@@ -4,7 +4,7 @@ import { RefusalError } from '../core/refusal-error.ts'
 import { damagedFileRefusal } from './damage.ts'
 import type { Database } from './database.ts'
 import { makeShrinkable } from './free-pages.ts'
-import { type MigrationStep, migrationSteps } from './migrations.ts'
+import { migrationSteps } from './migrations.ts'
 
 /** How long a writer waits for another process. */
 export const writerTimeoutMs = 2_000
@@ -74,7 +74,7 @@ function sizeOf(database: Database): number {
 }
 
 function takeStep(database: Database, version: number): void {
-  const [sql, after] = [migrationSteps[version] as MigrationStep].flat() as [string, ((database: Database) => void)?]
+  const [sql, after] = [migrationSteps[version]].flat() as [string, ((database: Database) => void)?]
   database.exec(sql)
   after?.(database)
   database.exec(`PRAGMA user_version = ${version + 1}`)

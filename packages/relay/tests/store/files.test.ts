@@ -144,6 +144,7 @@ test('a journal that was written before there were rows for whom it concerns get
     ['workers', 'control'],
     ['workers', 'asked'],
     ['workers', 'again'],
+    ['workers', 'conversation'],
     ['runs', 'worktree'],
     ['runs', 'again'],
     ['agents', 'retired'],
