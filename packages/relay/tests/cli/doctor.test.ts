@@ -5,6 +5,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, stat
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { guardMs } from '../../../../test/guard.ts'
 import { until } from '../../../../test/until.ts'
 import { dataDirectoryCheck } from '../../src/cli/commands/doctor/data-directory.ts'
 import { nodeCheck } from '../../src/cli/commands/doctor/machine.ts'
@@ -39,10 +40,10 @@ async function doctor(...args: string[]): Promise<{ code: number | null; finding
 const home = (...parts: string[]) => join(world.root, 'home', ...parts)
 const launcher = () => join(world.dataDir, 'bin/agent-relay-mcp')
 
-/** The process of a daemon that has stopped may still be about to copy its log into the file. */
-function copyLog(path: string): void {
+/** Changes a database whose daemon has stopped: its process may still be about to copy the log into the file. */
+function changeDatabase(path: string, sql: string): void {
   const database = new Database(path)
-  database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  database.exec(`PRAGMA busy_timeout = ${guardMs}; ${sql}`)
   database.close()
 }
 
@@ -236,9 +237,7 @@ describe('a planted fault', () => {
   it('a database that a newer version has written', async () => {
     await world.run(['daemon', 'start'])
     await world.run(['daemon', 'stop'])
-    const database = new Database(join(world.dataDir, 'projects', 'app', 'relay.db'))
-    database.exec('PRAGMA user_version = 9999')
-    database.close()
+    changeDatabase(join(world.dataDir, 'projects', 'app', 'relay.db'), 'PRAGMA user_version = 9999')
     const { faults } = await doctor()
     const text = 'the database of workspace app was written by a newer Agent Relay'
     expect(faults).toMatchObject([
@@ -255,7 +254,7 @@ describe('a planted fault', () => {
       })
     expect(await world.run(['daemon', 'stop'])).toMatchObject({ code: 0 })
     const path = join(world.dataDir, 'projects', 'app', 'relay.db')
-    copyLog(path)
+    changeDatabase(path, 'PRAGMA wal_checkpoint(TRUNCATE)')
     plantDamage(path, 'middle-body')
     const down = (await doctor()).faults
     // It opens: what it reads at the start is whole.
