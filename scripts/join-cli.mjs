@@ -91,15 +91,24 @@ const light = {
   },
 }
 
-/**
- * Joins `who`, `send` and `inbox` into one file, a function of CommonJS. Beside it lies the form into which this version of V8 compiles it: compiling takes as
- * long as a bare Node's start.
- */
-async function joinLight(build, root, folder) {
+/** Of the catalog's commands, this file is asked only for those that become a daemon. */
+const daemon = {
+  name: 'daemon',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/commands\// }, ({ kind, path }) =>
+      kind === 'dynamic-import' && !/^\.\/commands\/(?:daemon|lift)\//.test(path)
+        ? { path, external: true }
+        : undefined,
+    )
+  },
+}
+
+/** Joins commands into one file without parts: a function of CommonJS, which bin/agent-relay.cjs calls. Returns its text, and which files are in it. */
+async function joinWhole(build, root, path, { plugin, banner, define }) {
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     entryPoints: [join(root, 'packages/relay/dist/cli/main.js')],
-    outfile: join(folder, 'light.cjs'),
+    outfile: path,
     bundle: true,
     platform: 'node',
     target: 'node20',
@@ -109,26 +118,60 @@ async function joinLight(build, root, folder) {
     // A script that is compiled apart has no `import()` of its own.
     supported: { 'dynamic-import': false },
     minifySyntax: true,
-    define: { 'import.meta.url': 'here' },
+    define: { 'import.meta.url': 'here', ...define },
     banner: {
-      js: "(function(exports,require,module,__filename){const here=require('node:url').pathToFileURL(__filename).href",
+      js: `(function(exports,require,module,__filename){const here=require('node:url').pathToFileURL(__filename).href;${banner ?? ''}`,
     },
     footer: { js: '})' },
     metafile: true,
     write: false,
     logLevel: 'error',
-    plugins: [light, placed(root)],
+    plugins: [plugin, placed(root)],
   })
-  const heavy = Object.keys(metafile.inputs).find((path) => /\/zod\//.test(path))
-  if (heavy !== undefined) throw new Error(`who, send and inbox would load ${heavy}: they have to start light`)
-  const [{ text, path }] = outputFiles
+  const text = withAsciiOnly(outputFiles[0].text)
   writeFileSync(path, text)
+  return { text, inputs: Object.keys(metafile.inputs) }
+}
+
+/** V8 keeps a text of ASCII outside of its heap, in half the room. esbuild escapes other letters everywhere except in regular expressions. */
+function withAsciiOnly(text) {
+  if (/\.raw`[^`]*[^\0-\x7f]/.test(text))
+    throw new Error('a raw template has letters beyond ASCII, which cannot be escaped')
+  return text.replace(/[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** V8 keeps this name for stack traces. */
+const compile = (name, text) => new Script(text, { filename: `agent-relay/dist/joined/${name}.cjs` })
+
+/** Writes the form into which this version of V8 has compiled a joined file: compiling takes as long as a bare Node's start. */
+function writeCompiled(folder, name, script) {
+  writeFileSync(join(folder, `${name}-${process.versions.v8}-${process.arch}.bin`), script.createCachedData())
+}
+
+/** Joins `who`, `send` and `inbox`. */
+async function joinLight(build, root, folder) {
+  const { text, inputs } = await joinWhole(build, root, join(folder, 'light.cjs'), { plugin: light })
+  const heavy = inputs.find((path) => /\/zod\//.test(path))
+  if (heavy !== undefined) throw new Error(`who, send and inbox would load ${heavy}: they have to start light`)
   // All functions, also those that no start calls. The flag is taken back before V8 writes its flags down.
   setFlagsFromString('--no-lazy')
-  // V8 keeps this name for stack traces.
-  const script = new Script(text, { filename: 'agent-relay/dist/joined/light.cjs' })
+  const script = compile('light', text)
   setFlagsFromString('--lazy')
-  writeFileSync(join(folder, `light-${process.versions.v8}-${process.arch}.bin`), script.createCachedData())
+  writeCompiled(folder, 'light', script)
+}
+
+/**
+ * Joins what becomes a daemon: `daemon run`, `up` and `lift`. The file has no parts, since a daemon asks for some of them after days, when a later build may
+ * have replaced them. Only what every start runs is compiled in advance: the rest would be a tenth of an idle daemon's memory.
+ */
+async function joinDaemon(build, root, folder) {
+  const { text } = await joinWhole(build, root, join(folder, 'daemon.cjs'), {
+    plugin: daemon,
+    define: { 'import.meta.resolve': 'placeOf' },
+    banner:
+      "require=require('node:module').createRequire(here);const placeOf=(name)=>require('node:url').pathToFileURL(require.resolve(name)).href",
+  })
+  writeCompiled(folder, 'daemon', compile('daemon', text))
 }
 
 /** Whether nothing was built or installed after the commands were joined. */
@@ -168,6 +211,7 @@ export async function joinCli(root) {
       plugins: [placed(root)],
     })
     await joinLight(build, root, fresh)
+    await joinDaemon(build, root, fresh)
     rmSync(join(dist, 'joined'), { recursive: true, force: true })
     renameSync(fresh, join(dist, 'joined'))
   } catch (error) {

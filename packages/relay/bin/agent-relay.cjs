@@ -18,9 +18,10 @@ if (process.argv.length === 3 && (first === '--version' || first === '-V')) {
   process.stdout.write(readFileSync(script(second)))
 } else if (existsSync(entry)) {
   const isDaemon = first === 'up' || first === 'lift' || (first === 'daemon' && second === 'run')
-  const path = isDaemon ? entry : commands()
-  if (path !== entry && ['who', 'send', 'inbox'].includes(first)) light().main(process.argv)
-  else import(path).then(({ main }) => main(process.argv))
+  if (!isJoined()) import(entry).then(({ main }) => main(process.argv))
+  else if (isDaemon) whole('daemon').main(process.argv)
+  else if (['who', 'send', 'inbox'].includes(first)) whole('light').main(process.argv)
+  else import('../dist/joined/main.js').then(({ main }) => main(process.argv))
 } else {
   process.stderr.write('Not built yet: run npm run setup in the checkout\n')
   process.exitCode = 78
@@ -32,26 +33,27 @@ function script(shell) {
 }
 
 /**
- * The entry point of short commands: the bundle that scripts/join-cli.mjs makes, because loading single files took half of a command's time. In a checkout, a
- * build that is newer than the bundle wins. A daemon never uses the bundle: it loads parts of itself after days, when the bundle may be another one.
+ * Whether to load the files that scripts/join-cli.mjs has joined, because loading single files took half of a command's time, and most of a daemon's start. In a
+ * checkout, a build that is newer than the joined files wins.
  */
-function commands() {
-  const joined = `${__dirname}/../dist/joined/main.js`
+function isJoined() {
   const timeOf = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
   const built = ['relay', 'sdk', 'mcp'].map((name) => timeOf(`${__dirname}/../../${name}/dist/.tsbuildinfo`))
-  return timeOf(joined) > Math.max(...built) ? joined : entry
+  return timeOf(`${__dirname}/../dist/joined/main.js`) > Math.max(...built)
 }
 
 /**
- * The commands that people and agents type most, joined into one file, because finding and compiling many takes longer than Node's own start. If the build
- * was made by the same V8, its compiled form lies beside. V8 compiles the file again if that form is of another file or of other flags.
+ * The commands that people and agents type most (`light`), and what becomes a daemon (`daemon`): each joined into one file, because finding and compiling many
+ * takes longer than Node's own start. A daemon loads nothing else of what is joined, since it may go on for days after a build has replaced it. If the build was
+ * made by the same V8, the compiled form lies beside. V8 compiles the file again if that form is of another file or of other flags.
  */
-function light() {
+function whole(name) {
   const folder = `${__dirname}/../dist/joined`
-  const filename = require('node:path').join(folder, 'light.cjs')
-  const compiled = `${folder}/light-${process.versions.v8}-${process.arch}.bin`
+  const filename = require('node:path').join(folder, `${name}.cjs`)
+  const compiled = `${folder}/${name}-${process.versions.v8}-${process.arch}.bin`
   const cachedData = existsSync(compiled) ? readFileSync(compiled) : undefined
-  const script = new (require('node:vm').Script)(readFileSync(filename, 'utf8'), { filename, cachedData })
+  // The file is ASCII. Read as such, its text lies outside of V8's heap.
+  const script = new (require('node:vm').Script)(readFileSync(filename, 'latin1'), { filename, cachedData })
   const module = { exports: {} }
   script.runInThisContext()(module.exports, require, module, filename)
   return module.exports

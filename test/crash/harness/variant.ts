@@ -28,6 +28,8 @@ export class Variant {
       cpSync(join(root, 'packages/relay', name), join(this.#folder, name), { recursive: true, filter: isWanted })
     symlinkSync(join(root, 'node_modules'), join(this.#folder, 'node_modules'))
     if (!fault) return
+    // The joined files hold the same code once more, and would be loaded instead.
+    rmSync(join(this.#folder, 'dist/joined'), { recursive: true })
     const path = join(this.#folder, 'dist', fault.file)
     const parts = readFileSync(path, 'utf8').split(fault.piece)
     if (parts.length !== 2) throw new Error(`${fault.file} has ${parts.length - 1} times: ${fault.piece}`)

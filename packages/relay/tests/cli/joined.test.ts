@@ -1,7 +1,7 @@
-// The files that the launcher loads: for a command the bundled ones, unless something was built after them; for a daemon never the bundled ones.
+// The files that the launcher loads: the joined ones, unless something was built after them; for a daemon one file that holds all it may ask for later.
 
 import { spawn } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Script } from 'node:vm'
@@ -36,7 +36,7 @@ async function loads(...args: string[]): Promise<string> {
   return stdout.trim()
 }
 
-const compiled = `packages/relay/dist/joined/light-${process.versions.v8}-${process.arch}.bin`
+const compiled = (name: string) => `packages/relay/dist/joined/${name}-${process.versions.v8}-${process.arch}.bin`
 
 test('a command is loaded from what is joined, once that is there', async () => {
   expect(await loads('status')).toBe('apart')
@@ -48,19 +48,25 @@ test('a command is loaded from what is joined, once that is there', async () => 
   expect(isCliJoined(root)).toBe(true)
 })
 
-test.each(['who', 'send', 'inbox'])(
-  '%s is loaded from a file of its own, whatever lies there as its compiled form',
-  async (name) => {
-    write('packages/relay/dist/joined/light.cjs', "(function(exports){exports.main=()=>console.log('light')})", 2)
-    expect(await loads(name)).toBe('light')
-    write(compiled, 'not what V8 has written', 2)
-    expect(await loads(name)).toBe('light')
-    const other = new Script('1')
-    writeFileSync(join(root, compiled), other.createCachedData())
-    expect(await loads(name)).toBe('light')
-    expect(await loads('status')).toBe('joined')
-  },
-)
+test.each([
+  ['light', ['who']],
+  ['light', ['send']],
+  ['light', ['inbox']],
+  ['daemon', ['up']],
+  ['daemon', ['lift']],
+  ['daemon', ['daemon', 'run']],
+])('%s is one file for %j, whatever lies there as its compiled form', async (name, args) => {
+  write(`packages/relay/dist/joined/${name}.cjs`, `(function(exports){exports.main=()=>console.log('${name}')})`, 2)
+  rmSync(join(root, compiled(name)), { force: true })
+  expect(await loads(...args)).toBe(name)
+  write(compiled(name), 'not what V8 has written', 2)
+  expect(await loads(...args)).toBe(name)
+  const other = new Script('1')
+  writeFileSync(join(root, compiled(name)), other.createCachedData())
+  expect(await loads(...args)).toBe(name)
+  expect(await loads('status')).toBe('joined')
+  expect(await loads('daemon', 'start')).toBe('joined')
+})
 
 // After a plain `tsc -b` the launcher loads single files.
 const checkout = join(dirname(launcher), '../../..')
@@ -83,16 +89,20 @@ test.skipIf(!isCliJoined(checkout)).each([['who'], ['send', 'Bob', 'hi'], ['inbo
   },
 )
 
-test('what becomes a daemon is not', async () => {
-  expect(await loads('up')).toBe('apart')
-  expect(await loads('daemon', 'run')).toBe('apart')
-  expect(await loads('lift')).toBe('apart')
-  expect(await loads('daemon', 'start')).toBe('joined')
+test.skipIf(!isCliJoined(checkout))('a daemon never asks for another joined file', () => {
+  const text = readFileSync(join(checkout, 'packages/relay/dist/joined/daemon.cjs'), 'latin1')
+  const asked = [...text.matchAll(/require\("([^"]+)"\)/g)].map(([, name]) => name as string)
+  const own = new Set(asked.filter((name) => /^\.|^@agent-relay\//.test(name)))
+  // Commands of which this file is never asked.
+  const others = [...own].filter((name) => !name.startsWith('./commands/'))
+  expect(asked).toContain('pg')
+  expect(others).toEqual(['@agent-relay/mcp/edits'])
 })
 
 test.each(built)('what was joined before %s is left alone', async (path) => {
   write(path, '', 3)
   expect(await loads('status')).toBe('apart')
+  expect(await loads('daemon', 'run')).toBe('apart')
   expect(isCliJoined(root)).toBe(false)
   write(path, '', 1)
   expect(isCliJoined(root)).toBe(true)
