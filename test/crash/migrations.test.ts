@@ -35,6 +35,7 @@ function formerlyShared(path: string): void {
   )
   for (const column of ['whole', 'is_whole', 'hidden_lines', 'questions', 'mark', 'given'])
     store.database.exec(`ALTER TABLE approvals DROP COLUMN ${column}`)
+  store.database.exec('ALTER TABLE workers DROP COLUMN conversation')
   store.database.exec('PRAGMA user_version = 24; PRAGMA wal_checkpoint(TRUNCATE)')
   store.close()
 }
