@@ -104,13 +104,20 @@ export function conversationForm(harness: Harness | undefined, control: ControlN
   return control === 'acp' ? acpConversationIds : harness?.conversationIds
 }
 
-/** The conversation that the program named, to go on with it; for one that takes an id, one that is made from that of the worker that began it. */
+/**
+ * The conversation that the program named, to go on with it; for one that takes an id, one that is made from that of the worker that began it. Throws if
+ * the stored id does not have its form: it becomes an argument, and the database may be a restored one that anybody has written.
+ */
 function conversationOf({ row, harness, isAcp }: LaunchOptions): LaunchContext['conversation'] {
-  const { id, asked, args = [], conversation } = row
+  const { id, asked, args = [], conversation = '' } = row
   const isContinued = asked?.continues !== undefined
   if (!isAcp && !harness.canContinue?.(args)) return undefined
-  if (isAcp || harness.conversationIds)
-    return isContinued && conversation !== undefined ? { id: conversation, isContinued } : undefined
+  const form = conversationForm(harness, isAcp ? 'acp' : 'pty')
+  if (form) {
+    if (!isContinued) return undefined
+    if (!form.test(conversation)) throw new Error('the id of the conversation to go on with is none of its program')
+    return { id: conversation, isContinued }
+  }
   const hex = createHash('sha256')
     .update(`conversation of ${asked?.continues ?? id}`)
     .digest('hex')
