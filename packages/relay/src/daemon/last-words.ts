@@ -47,12 +47,13 @@ export function ownAgentCheck(dispatch: Dispatch, dispatches: () => readonly Dis
 
 /**
  * Sends a turn's last words under ids made from the turn, so that nothing is sent twice. If the relay refuses them for good, or the turn ended without
- * words, the recipients are told so. A refusal that may pass is thrown: the answer is then sent later.
+ * words, the recipients are told so. A refusal that may pass is thrown when all other answers have left: the refused one is then sent later.
  */
 export async function sendLastWords(dispatch: Dispatch, session: Session, { turn, to }: PromisedAnswer, words: string) {
   const { engine } = dispatch.workspace
   const agent = session.agent as string
   await dispatch.beginTurn(session, turn)
+  const refusedForNow: RefusalError[] = []
   for (const [i, names] of to.entries()) {
     const reply = { to: names.length === 1 ? (names[0] as string) : names, kind: 'status' as const }
     const explain = (body: string) =>
@@ -60,17 +61,20 @@ export async function sendLastWords(dispatch: Dispatch, session: Session, { turn
         rule: 'message.send',
         input: { ...reply, body },
         by: daemonName,
-        cause: `${turn}-${i}-refused`,
+        cause: `${turn}-${i}-no-answer`,
       })
     if (words === '') await explain(`${agent} has ended its turn without an answer.`)
     else
       await dispatch
         .call(session, 'message.send', { ...reply, body: clipped(words) }, `${turn}-${i}`)
         .catch((error) => {
-          if (!(error instanceof RefusalError) || error.refusal.retry) throw error
-          return explain(`${agent} has answered, and its answer was refused: ${refusalTextWithoutFix(error.refusal)}`)
+          if (!(error instanceof RefusalError)) throw error
+          if (error.refusal.retry) refusedForNow.push(error)
+          else
+            return explain(`${agent} has answered, and its answer was refused: ${refusalTextWithoutFix(error.refusal)}`)
         })
   }
+  if (refusedForNow[0]) throw refusedForNow[0]
 }
 
 const clippedMark = ' … (the rest stands in its terminal)'

@@ -226,13 +226,18 @@ describe('a conversation', () => {
   })
 })
 
-test('an answer that is refused for now is sent later', async () => {
+test('an answer that is refused for now is sent later, and holds up no other answer of its turn', async () => {
   const clock = new PlayClock()
   world = await CodexWorld.start({ isNative: true, clock })
   ada = await world.session('Ada', '/elsewhere')
+  const bob = await world.session('Bob', '/elsewhere')
   world.converse(join(world.root, 'work'), 'first')
   await isReached('codex', 'wakes')
+  world.status('first', 'active')
+  await until(() => doing('codex')?.state === 'busy')
   await world.send('Ada', 'codex', 'which branch?')
+  await world.send('Bob', 'codex', 'which branch?')
+  world.status('first', 'idle')
   await until(async () => {
     await clock.passes(100)
     return world.turns.length === 1
@@ -241,13 +246,14 @@ test('an answer that is refused for now is sent later', async () => {
   for (let i = 1; i < pairPerMinuteMax; i++) await world.send('codex', 'Ada', `${i}`)
   await world.take(ada)
   world.says('first', 'the branch is main')
-  await aWhile()
+  const heard: InboxMessage[] = []
+  await until(async () => heard.push(...(await world.taken(bob))) === 1)
   expect(await world.taken(ada)).toEqual([])
   await clock.passes(60_000)
   world.status('first', 'idle')
-  const heard: InboxMessage[] = []
-  await until(async () => heard.push(...(await world.taken(ada))) === 1)
-  expect(heard[0]).toMatchObject({ from: 'codex', body: 'the branch is main' })
+  await until(async () => heard.push(...(await world.taken(ada))) === 2)
+  const words = { from: 'codex', body: 'the branch is main' }
+  expect([heard, await world.taken(bob)]).toMatchObject([[words, words], []])
   await world.close()
 })
 
