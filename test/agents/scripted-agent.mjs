@@ -1,7 +1,9 @@
 // An agent without a model: a prompt in a terminal that honours marked pastes, an MCP client of the official SDK, and a log of every text that
 // was submitted to it. It obeys what it finds in such a text: `call TOOL {json}`, `busy MS`, `dialog`, `exit CODE`, `env`.
 //
-//   node scripted-agent.mjs --log FILE [--mcp-config FILE] [--slow-start MS] [--ignore-signals] [--lose-enters N]
+// Escape ends `busy` and closes a dialog.
+//
+//   node scripted-agent.mjs --log FILE [--mcp-config FILE] [--slow-start MS] [--ignore-signals] [--ignore-escape] [--lose-enters N]
 
 import { appendFileSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,7 +16,8 @@ const log = (entry) => appendFileSync(option('--log'), `${JSON.stringify({ at: D
 const print = (text) => process.stdout.write(text)
 const title = (state) => print(`\x1b]0;scripted: ${state}\x07`)
 
-let [input, isPasting, isBusy, isDialog, interrupts, pending] = ['', false, false, false, 0, '']
+let [input, isPasting, isBusy, isDialog, isStopped, interrupts, pending] = ['', false, false, false, false, 0, '']
+let loneEscape
 let losesEnters = Number(option('--lose-enters') ?? 0)
 let calls
 
@@ -30,7 +33,7 @@ function prompt() {
 function key(char) {
   if (isDialog) {
     log({ event: 'dialog-key', char })
-    if (char === 'y') isDialog = false
+    if (char === 'y' || char === '\x1b') isDialog = false
     if (!isDialog) void next()
     return
   }
@@ -41,6 +44,9 @@ function key(char) {
   } else if (char === '\r') submitted()
   else if (char === '\x03') {
     if (++interrupts > 1) process.exit(0)
+  } else if (char === '\x1b') {
+    log({ event: 'escape', isBusy })
+    isStopped = !process.argv.includes('--ignore-escape')
   } else if (char >= ' ' || char === '\n' || char === '\t') type(char)
   else log({ event: 'key', char })
 }
@@ -65,6 +71,7 @@ function submitted() {
 async function next() {
   if (isBusy || isDialog) return prompt()
   isBusy = true
+  isStopped = false
   prompt()
   for (let text = queue.shift(); text !== undefined; text = queue.shift()) await obey(text)
   isBusy = false
@@ -73,7 +80,8 @@ async function next() {
 
 async function obey(text) {
   for (const [, ms] of text.matchAll(/\bbusy (\d+)/g))
-    for (const end = Date.now() + Number(ms); Date.now() < end; await sleep(5)) print(`working ${Math.random()}\r\n`)
+    for (const end = Date.now() + Number(ms); Date.now() < end && !isStopped; await sleep(5))
+      print(`working ${Math.random()}\r\n`)
   for (const [, tool, json] of text.matchAll(/\bcall (\w+) (\{.*\})/g)) {
     const answer = await calls?.callTool({ name: tool, arguments: JSON.parse(json) })
     log({ event: 'answered', tool, text: answer?.content[0].text, isError: answer?.isError })
@@ -87,14 +95,22 @@ async function obey(text) {
 const [pasteBegin, pasteEnd] = ['\x1b[200~', '\x1b[201~']
 /** A mark may be cut in two by a read; a key is one character. */
 function feed(data) {
+  clearTimeout(loneEscape)
   pending += data
   while (pending !== '') {
     const mark = isPasting ? pasteEnd : pasteBegin
     if (pending.startsWith(mark)) {
       pending = pending.slice(mark.length)
       isPasting = !isPasting
-    } else if (pending.length < mark.length && mark.startsWith(pending)) return
-    else if (isPasting) {
+    } else if (pending.length < mark.length && mark.startsWith(pending)) {
+      // As terminals do: Escape with nothing behind it is the key.
+      if (pending === '\x1b')
+        loneEscape = setTimeout(() => {
+          pending = ''
+          key('\x1b')
+        }, 50)
+      return
+    } else if (isPasting) {
       const at = pending.indexOf('\x1b')
       const text = at < 0 ? pending : pending.slice(0, at || 1)
       pending = pending.slice(text.length)

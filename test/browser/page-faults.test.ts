@@ -13,7 +13,7 @@ const types = [
   ...['conversation.opened', 'channel.created', 'channel.removed', 'channel.joined', 'channel.left'],
   ...['agent.registered', 'agent.updated', 'agent.token-issued', 'agent.tokens-revoked', 'agent.retired'],
   ...['agent.homed', 'agent.briefed', 'action.registered', 'action.withdrawn', 'action.invoked', 'action.completed'],
-  ...['worker.wished', 'worker.wish-changed', 'worker.changed', 'worker.worktree-removed'],
+  ...['worker.wished', 'worker.wish-changed', 'worker.interrupted', 'worker.changed', 'worker.worktree-removed'],
   ...['run.started', 'run.completed', 'run.stopped', 'claim.made', 'claim.renewed', 'claim.ended'],
   ...[
     'claim.denied',

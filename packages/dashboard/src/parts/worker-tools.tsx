@@ -1,4 +1,4 @@
-// Buttons that pause, resume, release, retry or archive an agent, in its row and in its own view. An action that cannot be undone asks once more in the same
+// Buttons that interrupt, pause, resume, release, retry or archive an agent, in its row and in its own view. An action that cannot be undone asks once more in the same
 // place.
 
 import type { Agent } from '@agent-relay/sdk/internal/page'

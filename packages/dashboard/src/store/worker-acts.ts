@@ -9,11 +9,13 @@ import type { Workplace } from './workplace.ts'
 
 export interface WorkerAct {
   name: string
-  op: 'worker.pause' | 'worker.resume' | 'worker.release' | 'worker.retry' | 'agent.retire'
+  op: 'worker.interrupt' | 'worker.pause' | 'worker.resume' | 'worker.release' | 'worker.retry' | 'agent.retire'
   /** Whether the act cannot be undone; the page then asks once more. */
   isFinal: boolean
 }
 
+/** Stops the turn that a worker is in; its program stays. */
+const interrupt: WorkerAct = { name: 'Interrupt', op: 'worker.interrupt', isFinal: false }
 const pause: WorkerAct = { name: 'Pause', op: 'worker.pause', isFinal: false }
 const resume: WorkerAct = { name: 'Resume', op: 'worker.resume', isFinal: false }
 const release: WorkerAct = { name: 'Release', op: 'worker.release', isFinal: true }
@@ -23,7 +25,10 @@ const retry: WorkerAct = { name: 'Retry', op: 'worker.retry', isFinal: false }
 const archive: WorkerAct = { name: 'Archive', op: 'agent.retire', isFinal: true }
 
 export function actsOn({ status }: Pick<Agent, 'status'>, worker: ListedWorker | undefined): WorkerAct[] {
-  if (worker && worker.status !== 'exited') return [worker.status === 'paused' ? resume : pause, release]
+  if (worker && worker.status !== 'exited') {
+    const isInTurn = worker.status === 'busy' || worker.status === 'blocked'
+    return [...(isInTurn ? [interrupt] : []), worker.status === 'paused' ? resume : pause, release]
+  }
   return status === 'offline' ? [...(worker?.task === undefined ? [] : [retry]), archive] : []
 }
 

@@ -124,6 +124,7 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   'worker.release': ({ workspace }, asking, input) => workspace.workers.wishes.submit('worker.release', asking, input),
   'worker.pause': ({ workspace }, asking, input) => workspace.workers.wishes.submit('worker.pause', asking, input),
   'worker.resume': ({ workspace }, asking, input) => workspace.workers.wishes.submit('worker.resume', asking, input),
+  'worker.interrupt': ({ workspace }, asking, input) => workspace.workers.interrupts.submit(asking, input),
   'worker.type': async ({ workspace, daemon: { agentProcesses: agents } }, asking, input) => {
     // Typing into a dialog answers it, so only a person may.
     if (workspace.approvals.hasOpen(input.name) || (await workspace.workers.isBlocked(asking, input)))

@@ -28,13 +28,14 @@ const permissionKinds = {
   'worker.release': 'release',
   'worker.pause': 'release',
   'worker.resume': 'release',
+  'worker.interrupt': 'release',
 } as const satisfies Record<string, RequestKind>
 
 /** Whether and how the words that a person adds to an answer reach the agent's model. */
 export type WordsDelivery = Pick<OutputOf<'approval.answer'>, 'wordsReach' | 'wordsAs'>
 
 export type MachineRequestName = keyof typeof permissionKinds
-export type WorkerWishName = Exclude<MachineRequestName, 'approval.answer'>
+export type WorkerWishName = Exclude<MachineRequestName, 'approval.answer' | 'worker.interrupt'>
 
 const nameCharsMax = 200
 
@@ -73,11 +74,14 @@ interface RequestCarriers {
       input: ParsedInputOf<'worker.release'>,
     ): Promise<void>
   }
+  interrupts: {
+    submitForMachine(asked: ReceivedRequest, input: ParsedInputOf<'worker.interrupt'>): Promise<void>
+  }
 }
 
 /** Carries out another machine's request and returns the answer. Refusals go back as codes, and the asking machine finds the words. */
 export async function carryOutRequest(
-  { approvals, wishes }: RequestCarriers,
+  { approvals, wishes, interrupts }: RequestCarriers,
   allows: (machine: string, kind: RequestKind) => Promise<boolean>,
   machine: string,
   question: unknown,
@@ -93,7 +97,8 @@ export async function carryOutRequest(
   try {
     if (op === 'approval.answer')
       return { done: true, ...(await approvals.answerForMachine(asked, parseInput(op, input))) }
-    await wishes.submitForMachine(op, asked, parseInput(op, input))
+    if (op === 'worker.interrupt') await interrupts.submitForMachine(asked, parseInput(op, input))
+    else await wishes.submitForMachine(op, asked, parseInput(op, input))
     return { done: true }
   } catch (error) {
     return { refused: toRefusal(error).code }

@@ -167,7 +167,7 @@ export class Workspace implements WorkspaceCore {
       agents: () => agentsToReport(watched),
       isInUse: (agent) => isNameInUse(store.view, sessions, agent),
       carryOutRequest: (machine, question) =>
-        carryOutRequest({ approvals, wishes: workers.wishes }, sharing.allows, machine, question),
+        carryOutRequest({ approvals, ...workers }, sharing.allows, machine, question),
     })
   }
 

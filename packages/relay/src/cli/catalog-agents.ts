@@ -124,6 +124,12 @@ export const agentCommands: CatalogRow[] = [
     load: async () => (await import('./commands/workers/workers.ts')).resume,
   },
   {
+    name: 'interrupt',
+    args: '<name>',
+    text: 'stop the turn that a worker is in; it stays, and its messages wait',
+    load: async () => (await import('./commands/workers/workers.ts')).interrupt,
+  },
+  {
     name: 'release',
     args: '<name>',
     text: 'end a worker and all it started',

@@ -48,6 +48,7 @@ const rules = {
   'worker.release': workers.release,
   'worker.pause': workers.pause,
   'worker.resume': workers.resume,
+  'worker.interrupt': workers.interrupt,
   'worker.issue-token': workers.issueToken,
   'worker.report': workers.report,
   'worker.sweep': workers.sweep,

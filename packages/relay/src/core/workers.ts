@@ -116,15 +116,10 @@ export function resume(view: View, command: Command<WishInput>): Verdict {
 
 function wishFor(view: View, command: Command<WishInput>, wish: WorkerRow['wish'], what: string): Verdict {
   const { input, at, world } = command
-  const { name, standing } = input
-  const refused = refuseForged(view, command)
-  if (refused) return refused
-  const worker = view.workers.byName(name)
-  const reader = { agent: agentGivingCommand(command), standing }
-  if (!worker) return refuseUnknownWorker(view, reader, name)
-  if (!isInCharge(view, reader, worker)) return refuseNotYours(view, reader, worker, what)
-  const { id, machine } = worker
-  if (worker.status === 'exited') return refuse('worker.exited', { name, reason: worker.reason })
+  const found = findInCharge(view, command, what)
+  if ('refusal' in found) return found
+  const { worker } = found
+  const { id, name, machine } = worker
   if (wish === 'gone' && isWorkerLost(world, worker)) {
     const why = `its machine, ${worker.machine}, was removed from the cluster`
     return recordFacts(
@@ -139,6 +134,43 @@ function wishFor(view: View, command: Command<WishInput>, wish: WorkerRow['wish'
   // A release is final: a released worker can be neither paused nor resumed.
   if (worker.wish === wish || worker.wish === 'gone') return recordFacts([], { id })
   return recordFacts([{ type: 'worker.wish-changed', id, worker: name, wish, reason: reasonOf(input) }], { id })
+}
+
+/** Finds the worker of this name that runs. Refuses a caller that is not in charge of it. `what`: what the caller wants. */
+function findInCharge(view: View, command: Command<WishInput>, what: string): Refused | { worker: WorkerRow } {
+  const { name, standing } = command.input
+  const refused = refuseForged(view, command)
+  if (refused) return refused
+  const worker = view.workers.byName(name)
+  const reader = { agent: agentGivingCommand(command), standing }
+  if (!worker) return refuseUnknownWorker(view, reader, name)
+  if (!isInCharge(view, reader, worker)) return refuseNotYours(view, reader, worker, what)
+  if (worker.status === 'exited') return refuse('worker.exited', { name, reason: worker.reason })
+  return { worker }
+}
+
+/** The turn of a worker, as its program shows it; a program that waits for a person is in one. `unknown`: the relay knows no way to interrupt it. */
+export type WorkerTurn = 'under way' | 'none' | 'starting' | 'unknown'
+
+const noTurnReasons = { none: 'it is idle', starting: 'it is still starting' } as const
+
+export interface InterruptInput extends WishInput {
+  turn: WorkerTurn
+}
+
+/** Allows an interrupt to those who may release the worker. The program itself is interrupted afterwards. */
+export function interrupt(view: View, command: Command<InterruptInput>): Verdict {
+  const { input, world } = command
+  const what = 'interrupt it'
+  const found = findInCharge(view, command, what)
+  if ('refusal' in found) return found
+  const { id, name, cli, machine, wish } = found.worker
+  if (isElsewhere(view, world, found.worker)) return refuse('worker.runs-elsewhere', { name, machine, what })
+  if (wish === 'gone') return refuse('worker.no-turn', { name, why: 'it is being released' })
+  if (input.turn === 'unknown') return refuse('worker.no-interrupt', { name, cli })
+  if (wish === 'paused') return refuse('worker.no-turn', { name, why: 'it is paused, and can be resumed or released' })
+  if (input.turn !== 'under way') return refuse('worker.no-turn', { name, why: noTurnReasons[input.turn] })
+  return recordFacts([{ type: 'worker.interrupted', id, worker: name, reason: reasonOf(input) }], { id })
 }
 
 /** Returns the reason that is stored with the wish. The entry is this machine's own, so the reason names a caller on another machine. */

@@ -13,6 +13,8 @@ export interface CliServer {
   send?(text: string): Promise<boolean>
   /** Returns the question that the program waits for; undefined if the server knows of none. Rejects if the server does not answer. */
   readDialog?(): Promise<Dialog | undefined>
+  /** Interrupts the turns that are under way. True: the server was told of each. False, or a rejection: use keystrokes. */
+  interrupt?(): Promise<boolean>
   /** Follows the program, which has started: its state and usage are reported from now on. */
   follow?(listener: CliListener): CliFollower
 }

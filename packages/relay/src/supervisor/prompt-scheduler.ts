@@ -7,7 +7,13 @@ import type { HeldMail } from '../broker/waking/user-session-runtime.ts'
 import type { WorkerLedger } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
 import { CoalescedCheck } from '../machine/coalesced-check.ts'
-import type { ControlState, PromptChannel, PromptListener, UnfinishedPrompt } from './control/control.ts'
+import {
+  type ControlState,
+  isInTurn,
+  type PromptChannel,
+  type PromptListener,
+  type UnfinishedPrompt,
+} from './control/control.ts'
 import type { Harness } from './harness/harness.ts'
 import { deliverMail } from './mail-delivery.ts'
 
@@ -47,6 +53,7 @@ export class PromptScheduler {
   #mail: HeldMail | undefined
   #hasGivenMail = false
   #activity: 'busy' | 'idle' | undefined
+  #isInTurn = false
   #isLive = false
   #isReady = false
   #isHeld = false
@@ -68,6 +75,11 @@ export class PromptScheduler {
 
   get activity(): 'busy' | 'idle' | undefined {
     return this.#activity
+  }
+
+  /** Whether the program was in a turn at the last look. */
+  get isInTurn(): boolean {
+    return this.#isInTurn
   }
 
   get isReady(): boolean {
@@ -148,6 +160,7 @@ export class PromptScheduler {
   async #step(control: PromptChannel): Promise<number | undefined> {
     const look = await control.look()
     const { state, lookAgainMs, typingMs = 0 } = look
+    this.#isInTurn = isInTurn(look)
     await this.#tellBlocked(look)
     if (state === 'blocked') {
       if (this.#isBlocked) control.onBlockedReported?.()

@@ -88,6 +88,6 @@ async function isEnterAccepted(keyboard: Keyboard, before: ScreenState): Promise
   return true
 }
 
-function wait(ms: number): Promise<void> {
+export function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -6,9 +6,10 @@ import { type ControlName, limits } from '@agent-relay/sdk/protocol'
 import { refusal } from '@agent-relay/sdk/protocol/refusals'
 import type { WorkerLedger, WorkerTerminal, WorktreeKeeper } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
+import type { WorkerTurn } from '../core/workers.ts'
 import { type CompanionServer, startCompanion } from './companion-server.ts'
 import { AcpControl, type AcpControlOptions } from './control/acp-control.ts'
-import type { Control, ControlListener } from './control/control.ts'
+import { type Control, type ControlListener, isInTurn } from './control/control.ts'
 import { PtyControl } from './control/pty-control.ts'
 import { endProgram, exitCodeOf, exitReasonOf, reportWorkerExit, sweepWorkerProcesses } from './ending.ts'
 import type { Harness } from './harness/harness.ts'
@@ -24,6 +25,7 @@ import { ProgramOutput } from './output.ts'
 import { signalGroup } from './processes.ts'
 import { PromptScheduler } from './prompt-scheduler.ts'
 import type { OpenTerminal, ProgramExit, Terminal } from './pty.ts'
+import { wait } from './typing.ts'
 
 export interface SupervisedWorkerOptions extends Pick<AcpControlOptions, 'approvals' | 'edits'> {
   ledger: WorkerLedger
@@ -47,6 +49,8 @@ const size = { cols: 120, rows: 40 }
 const lastScreenLines = 20
 /** Characters of the last screen that the parent is shown, since somebody may have made the terminal very wide. */
 const lastScreenCharsMax = 16_000
+/** How long it is waited for the end of a turn that was interrupted, and the interval between two looks. */
+const [interruptMs, interruptLookMs] = [3_000, 50]
 /** The time that a program gets to read the text that is being typed into its terminal, before it is paused. */
 const typingHoldMs = 5_000
 
@@ -74,6 +78,7 @@ export class SupervisedWorker {
   readonly #worktreeAbort = new AbortController()
   /** Why the worker was released; undefined while it may stay. */
   #releaseReason: string | undefined
+  #interrupting: Promise<boolean> | undefined
   /** The queue of changes, which are carried out one after the other. */
   #queue: Promise<void> = Promise.resolve()
 
@@ -102,12 +107,56 @@ export class SupervisedWorker {
       screen: async (lines) => (await this.#output.lines(lines)).join('\n'),
       follow: (sink) => this.#output.follow(sink),
       isBlocked: async () => (await control.isBlocked?.()) ?? false,
+      turn: () => this.#turnOf(control),
+      interrupt: () => this.#interrupt(),
       type: (data) => control.type(data),
       resize: (cols, rows) => {
         control.resize(cols, rows)
         this.#output.resize(cols, rows)
       },
     }
+  }
+
+  #turnOf(control: Control): WorkerTurn {
+    if (!control.canInterrupt) return 'unknown'
+    if (!this.#scheduler.isReady) return 'starting'
+    return this.#scheduler.isInTurn ? 'under way' : 'none'
+  }
+
+  /** Interrupts the turn that is under way. Resolves to whether it is over. Two who ask at once interrupt one turn, and not the next one too. */
+  #interrupt(): Promise<boolean> {
+    this.#interrupting ??= this.#interruptNow().finally(() => {
+      this.#interrupting = undefined
+    })
+    return this.#interrupting
+  }
+
+  #interruptNow(): Promise<boolean> {
+    return new Promise((resolve) =>
+      this.#enqueue(async () => {
+        try {
+          // Between the looks nothing is typed: a key that came with Escape would be read as one with it.
+          await resolvesWithin(this.#scheduler.setHeld(true), typingHoldMs)
+          resolve(await this.#interruptHeld())
+        } finally {
+          resolve(false)
+          if (!this.#isPaused) void this.#scheduler.setHeld(false)
+        }
+      }),
+    )
+  }
+
+  async #interruptHeld(): Promise<boolean> {
+    const control = this.#control
+    const isOver = () =>
+      this.#isOver || this.#releaseReason !== undefined || this.#isPaused || control !== this.#control
+    if (!control || isOver() || !isInTurn(await control.look())) return true
+    await control.interrupt()
+    for (const deadline = performance.now() + interruptMs; performance.now() < deadline && !isOver(); ) {
+      if (!isInTurn(await control.look())) return true
+      await wait(interruptLookMs)
+    }
+    return isOver()
   }
 
   /** Checks the worker again: mail may have arrived, or the worker's MCP session may have connected. */

@@ -57,6 +57,7 @@ const inputs: { [O in OperationName]: (me: string) => InputOf<O> } = {
   'worker.release': () => ({ name: 'Hired' }),
   'worker.pause': () => ({ name: 'Hired' }),
   'worker.resume': () => ({ name: 'Hired' }),
+  'worker.interrupt': () => ({ name: 'Hired' }),
   'worker.changes': () => ({}),
   'worker.diff': () => ({ name: 'Nobody' }),
   'worker.sweep': () => ({}),

@@ -214,6 +214,7 @@ test('what a machine says of its own things counts', async () => {
     'agent.updated',
     'reaction.added',
     'worker.wish-changed',
+    'worker.interrupted',
     'worker.changed',
     'run.stopped',
     'approval.closed',

@@ -206,6 +206,7 @@ export const inputs: Inputs = {
   'worker.release': wish,
   'worker.pause': wish,
   'worker.resume': wish,
+  'worker.interrupt': (around) => ({ ...wish(around), turn: around.random.pick(['under way', 'none'] as const) }),
   'worker.issue-token': ({ made }) => ({ id: made('wk'), tokenHash: 't' }),
   'worker.report': ({ random, made }) => ({
     id: made('wk'),

@@ -121,13 +121,15 @@ test('a worker that runs on another machine is paused, resumed and released wher
   await fixer.call('worker.spawn', { name: 'helper', cli: 'plain', command: ['cat'] })
   const view = await viewOf(laptop)
   await until(() => view.workers.byName('helper')?.status === 'ready')
-  const denied = /box does not let laptop release, pause or resume its workers/
+  const denied = /box does not let laptop release, pause, resume or interrupt its workers/
   await refused(alice.call('worker.release', { name: 'helper' }), 'request.denied', denied)
   expect((await viewOf(box)).workers.byName('helper')?.wish).toBe('run')
   await place.allow(box, 'laptop', 'approve', 'release')
   expect(await alice.call('worker.pause', { name: 'helper' })).toMatchObject({ worker: { status: 'paused' } })
   expect((await viewOf(box)).workers.byName('helper')).toMatchObject({ wish: 'paused', status: 'paused' })
   expect(await alice.call('worker.resume', { name: 'helper' })).toMatchObject({ worker: { status: 'ready' } })
+  // It is decided there, by what is known there of its turn.
+  await refused(alice.call('worker.interrupt', { name: 'helper' }), 'request.refused', /worker\.no-interrupt/)
   // Whoever may not release it here does not ask there.
   const guest = await place.enter(laptop, 'guest')
   await refused(guest.call('worker.release', { name: 'helper' }), 'worker.unknown', /helper/)
@@ -271,7 +273,7 @@ test('a machine that is allowed speaks for no one else, does nothing twice, and 
   await expect(byRogue(late)).rejects.toThrow()
   // One that was asked just before, and is looked at just after.
   const { approvals, workers } = (await box.open(workspace)).workspace
-  const carriers = { approvals, wishes: workers.wishes }
+  const carriers = { approvals, wishes: workers.wishes, interrupts: workers.interrupts }
   expect(await carryOutRequest(carriers, async () => true, 'rogue', late)).toEqual({ refused: 'machine.not-allowed' })
   expect((await viewOf(box)).approvals.byId(last.row.id)?.closed).toBeUndefined()
   // Whoever comes under the same name is another machine.

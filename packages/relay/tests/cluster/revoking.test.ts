@@ -124,7 +124,7 @@ test('what another machine may ask of this one is said here, listed, and taken b
   expect(await says('laptop', 'approve')).toEqual([1, has('is this machine')])
   expect(membership(laptop).allows).toBeUndefined()
   expect(await says('box', 'approve')).toEqual([0, has('box may answer approvals of this machine.')])
-  const both = 'box may answer approvals of this machine, and release, pause and resume its workers.'
+  const both = 'box may answer approvals of this machine, and release, pause, resume and interrupt its workers.'
   expect(await says('box', 'release')).toEqual([0, has(both)])
   expect(await says()).toEqual([0, `${both}\n`])
   expect(await laptop.json(['machine', 'allow'])).toEqual({
@@ -133,7 +133,10 @@ test('what another machine may ask of this one is said here, listed, and taken b
   expect((await run(laptop, ['machine', 'list'])).stdout).toMatch(/^box .*, may approve, release here$/m)
   // It is the laptop's alone to say.
   expect((await run(box, ['machine', 'allow'])).stderr).toContain('No other machine')
-  expect(await says('box', 'approve', '--revoke')).toEqual([0, has('box may release, pause and resume its workers.')])
+  expect(await says('box', 'approve', '--revoke')).toEqual([
+    0,
+    has('box may release, pause, resume and interrupt its workers.'),
+  ])
   expect(await says('box', '--revoke')).toEqual([0, 'box may ask nothing of this machine.\n'])
   expect(membership(laptop)).toMatchObject({ machine: 'laptop', allows: {}, admin: 'boss' })
 })

@@ -128,6 +128,7 @@ export const samples: Samples = {
     machine,
   }),
   'worker.wish-changed': (cast) => ({ type: 'worker.wish-changed', ...named(cast), wish: 'gone' }),
+  'worker.interrupted': (cast) => ({ type: 'worker.interrupted', ...named(cast) }),
   'worker.changed': (cast) => ({ type: 'worker.changed', ...named(cast), status: 'exited' }),
   'worker.worktree-removed': (cast) => ({ type: 'worker.worktree-removed', ...named(cast) }),
   'run.started': ({ fresh, agent, machine }) => ({

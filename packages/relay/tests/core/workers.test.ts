@@ -64,7 +64,7 @@ test('the number of workers that run at once is limited', () => {
   expect(codeOf(spawn('one-more'))).toBe('done')
 })
 
-describe('who may release, pause and resume', () => {
+describe('who may release, pause, resume and interrupt', () => {
   beforeEach(() => {
     spawn('fixer')
     spawn('helper', 'fixer')
@@ -78,8 +78,24 @@ describe('who may release, pause and resume', () => {
     ['itself', 'helper', 'helper', false, 'worker.not-yours'],
     ['of an unknown one', 'nobody', 'lead', false, 'worker.unknown'],
   ])('%s', (_why, name, by, isHolder, code) => {
+    const standing = isHolder ? asHolder : asAgent
+    expect(codeOf(world.give('worker.interrupt', by, { name, standing, turn: 'under way' }))).toBe(code)
     for (const rule of ['worker.pause', 'worker.resume', 'worker.release'] as const)
-      expect(codeOf(world.give(rule, by, { name, standing: isHolder ? asHolder : asAgent }))).toBe(code)
+      expect(codeOf(world.give(rule, by, { name, standing }))).toBe(code)
+  })
+  test.each([
+    ['under way', 'done'],
+    ['none', 'worker.no-turn'],
+    ['starting', 'worker.no-turn'],
+    ['unknown', 'worker.no-interrupt'],
+  ] as const)('an interrupt of a turn that is %s', (turn, code) => {
+    const interrupt = (by: string) =>
+      codeOf(world.give('worker.interrupt', by, { name: 'helper', standing: asAgent, turn }))
+    expect(interrupt('lead')).toBe(code)
+    // Who may not, learns nothing of its turn.
+    expect(interrupt('other')).toBe('worker.unknown')
+    report('helper', 'exited')
+    expect(interrupt('lead')).toBe('worker.exited')
   })
   test('a released worker cannot be resumed', () => {
     world.give('worker.release', 'lead', { name: 'helper', standing: asAgent })

@@ -12,16 +12,20 @@ interface Kind {
   route: string
   /** What makes it ask a person, what the parent is told, and the answer. */
   asks: { text: string; told: string; answer: string }
+  /** What it logs when its turn is interrupted while it asks. */
+  takesBack: object
 }
 
 const kinds: Kind[] = [
   {
     ...{ control: 'pty', cli: 'scripted', agent: scriptedAgent, route: 'paste' },
     asks: { text: 'dialog', told: 'is blocked: a dialog is open.', answer: 'y' },
+    takesBack: { event: 'dialog-key', char: '\x1b' },
   },
   {
     ...{ control: 'acp', cli: 'acp', agent: acpAgent, route: 'acp' },
     asks: { text: 'ask 1 touch', told: 'is blocked: it wants to run "touch" (ap-', answer: '1\r' },
+    takesBack: { event: 'permission', outcome: 'cancelled' },
   },
 ]
 
@@ -31,7 +35,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
-describe.each(kinds)('$control', ({ control, cli, agent, route, asks }) => {
+describe.each(kinds)('$control', ({ control, cli, agent, route, asks, takesBack }) => {
   const hire = async (name: string, task?: string) => {
     const command = [process.execPath, agent, '--log', world.logPath(name)]
     const spawned = await world.lead.call('worker.spawn', { name, cli, command, control, task, cwd: world.root })
@@ -110,6 +114,68 @@ describe.each(kinds)('$control', ({ control, cli, agent, route, asks }) => {
     await until(async () => (await screen()).includes('working'))
     await until(() => isIdle(name))
     expect((await state(id))?.route).toBe(route)
+    await world.lead.call('worker.release', { name })
+  })
+
+  test('its turn is interrupted: it stays, and is given what waited', async () => {
+    const name = `Stops-${control}`
+    await hire(name)
+    const interrupt = () => world.lead.call('worker.interrupt', { name })
+    await until(() => isIdle(name))
+    await expect(interrupt()).rejects.toMatchObject({
+      ...{ code: 'worker.no-turn', message: expect.stringContaining(`Worker "${name}" is not in a turn: it is idle.`) },
+    })
+    const first = await send(name, 'busy 60000')
+    await until(async () => (await world.status(name)) === 'busy')
+    const second = await send(name, 'waited')
+    expect((await state(second))?.state).toBe('stored')
+    const answer = await interrupt()
+    expect([answer.worker.name, answer.note]).toEqual([name, undefined])
+    await until(() => world.submitted(name).length === 2)
+    expect(world.submitted(name)[1]).toContain('waited')
+    expect(events(name, 'submitted-while-busy')).toEqual([])
+    await until(async () => (await state(second))?.state === 'offered')
+    expect([await state(first), await state(second)]).toMatchObject([
+      { state: 'offered', route },
+      { state: 'offered', route },
+    ])
+    await world.lead.call('worker.release', { name })
+    const { events: told } = await world.lead.call('event.list', { types: ['worker.interrupted'] })
+    const own = told.filter(({ fact }) => (fact as { worker?: string }).worker === name)
+    expect(own).toMatchObject([{ by: 'Lead' }])
+    await expect(interrupt()).rejects.toMatchObject({ code: 'worker.exited' })
+  })
+
+  test('interrupted while it asks, it takes the question back', async () => {
+    const name = `Drops-${control}`
+    await hire(name)
+    await send(name, asks.text)
+    await until(async () => (await queue(name)).length === 1)
+    const { id } = (await queue(name))[0] as { id: string }
+    expect((await world.lead.call('worker.interrupt', { name })).note).toBeUndefined()
+    await until(() => world.log(name).some((each) => Object.entries(takesBack).every(([key, is]) => each[key] === is)))
+    await until(async () => (await queue(name)).length === 0)
+    await until(() => isIdle(name))
+    const { events: closed } = await world.lead.call('event.list', { types: ['approval.closed'] })
+    expect(closed.map(({ fact }) => fact)).toContainEqual(expect.objectContaining({ id, how: 'cancelled' }))
+    await send(name, 'and now')
+    await until(() => world.submitted(name).length === 2)
+    await world.lead.call('worker.release', { name })
+  })
+
+  test('paused, it is not interrupted', async () => {
+    const name = `Frozen-${control}`
+    await hire(name)
+    await send(name, 'busy 60000')
+    await until(async () => (await world.status(name)) === 'busy')
+    await world.lead.call('worker.pause', { name })
+    const why = 'it is paused, and can be resumed or released'
+    await expect(world.lead.call('worker.interrupt', { name })).rejects.toMatchObject({
+      ...{ code: 'worker.no-turn', message: expect.stringContaining(why) },
+    })
+    await world.lead.call('worker.resume', { name })
+    expect((await world.lead.call('worker.interrupt', { name })).note).toBeUndefined()
+    await until(() => isIdle(name))
     await world.lead.call('worker.release', { name })
   })
 

@@ -25,6 +25,7 @@ export const scripted: Harness = {
   hasMcp: true,
   bringsOwnMcp: (args) => args.includes('--mcp-config'),
   toolPrefix: 'mcp__agent-relay__',
+  interruptKeys: ['\x1b'],
   readScreenSign({ title }) {
     const state = /^scripted: (\w+)/.exec(title)?.[1]
     return state === 'dialog' ? 'blocked' : state === 'busy' || state === 'idle' ? state : undefined

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type OperationName, operations, refusals } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { aWhile, until } from '../../../../test/until.ts'
+import { acpAgent } from '../supervisor/worker-world.ts'
 import { makeRepository } from '../work/repository-world.ts'
 import { HttpWorld, rawStatus } from './http-world.ts'
 
@@ -50,6 +51,7 @@ const inputs: Partial<Record<OperationName, (id: string) => object>> = {
   'worker.retry': (name) => ({ name }),
   'worker.pause': (name) => ({ name }),
   'worker.resume': (name) => ({ name }),
+  'worker.interrupt': (name) => ({ name }),
   'worker.diff': (name) => ({ name }),
   'worker.screen': (name) => ({ name }),
   'worker.type': (name) => ({ name, data: 'x' }),
@@ -79,6 +81,17 @@ let hands = 0
 const hire = async () => {
   const name = `Hand-${++hands}`
   await world.api('worker.spawn', { name, cli: 'plain', command: ['cat'], cwd: '/' }, world.as('Ada'))
+  return name
+}
+
+/** A worker in a turn that does not end by itself. */
+const hireBusy = async () => {
+  const name = `Hand-${++hands}`
+  const command = [process.execPath, acpAgent, '--log', '/dev/null']
+  const wish = { name, cli: 'acp', command, cwd: '/', task: 'hang' }
+  await world.api('worker.spawn', wish, world.as('Ada'))
+  const { workspace } = await world.daemon.open('home')
+  await until(() => workspace.workers.terminalOf(name)?.turn() === 'under way')
   return name
 }
 
@@ -121,6 +134,7 @@ const before: Partial<Record<OperationName, () => Promise<string | undefined>>> 
     await world.api('worker.pause', { name }, world.as('Ada'))
     return name
   },
+  'worker.interrupt': hireBusy,
   'worker.diff': async () => (await hireInWorktree()).name,
   'worker.sweep': async () => {
     const { name, path } = await hireInWorktree()

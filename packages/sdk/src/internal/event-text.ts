@@ -118,6 +118,7 @@ const texts: { [Name in TextName]: EventTextMaker<Name> } = {
       : `${by} gives ${of('worker')} its task again (${of('cli')})`,
   'worker.wish-changed': (of, { by, fact }, read) =>
     `${by} ${wishVerbs.get(fact.wish) ?? of('wish')} ${of('worker')}${reasonSuffix(fact, read)}`,
+  'worker.interrupted': (of, { by, fact }, read) => `${by} interrupts ${of('worker')}${reasonSuffix(fact, read)}`,
   'worker.worktree-removed': (of) => `the worktree of ${of('worker')} is removed`,
   'worker.changed': (of, { fact }, read) =>
     fact.conversation !== undefined

@@ -245,6 +245,13 @@ export interface WorkerWishChanged {
   wish: 'run' | 'paused' | 'gone'
   reason?: string
 }
+/** Somebody interrupts the turn that a worker is in. */
+export interface WorkerInterrupted {
+  type: 'worker.interrupted'
+  id: string
+  worker: string
+  reason?: string
+}
 /** The status of a worker's program has changed. */
 export interface WorkerChanged {
   type: 'worker.changed'
@@ -296,6 +303,7 @@ export type Fact =
   | ActionCompleted
   | WorkerWished
   | WorkerWishChanged
+  | WorkerInterrupted
   | WorkerChanged
   | WorkerWorktreeRemoved
   | RunFact

@@ -4,7 +4,7 @@
 /** The kinds of requests, each allowed or refused as a whole. The texts complete a sentence that begins "does not let laptop …". */
 export const requestTexts = {
   approve: 'answer its approvals',
-  release: 'release, pause or resume its workers',
+  release: 'release, pause, resume or interrupt its workers',
 } as const
 
 export type RequestKind = keyof typeof requestTexts

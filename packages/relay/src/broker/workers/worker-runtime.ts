@@ -2,7 +2,7 @@
 
 import type { ControlName, SpendNoted, Worktree, WorktreeChanges } from '@agent-relay/sdk/protocol'
 import type { WorkerRow } from '../../core/view.ts'
-import type { WorkerReport } from '../../core/workers.ts'
+import type { WorkerReport, WorkerTurn } from '../../core/workers.ts'
 import type { Sink, Watch } from '../call.ts'
 import type { HeldMail, MailLimits } from '../waking/user-session-runtime.ts'
 
@@ -177,6 +177,10 @@ export interface WorkerTerminal {
   /** Returns the program's activity, as far as the screen shows it just now. */
   activity(): 'busy' | 'idle' | undefined
   screen(lines?: number): Promise<string>
+  /** Returns the state of the program's turn, as far as the program shows it just now. */
+  turn(): WorkerTurn
+  /** Interrupts the turn. Resolves to whether the turn is over: at once, or after a short wait for a program that goes on. */
+  interrupt(): Promise<boolean>
   /** Sends the terminal's kept output ({data, isPast: true}), then new output ({data}); ends with `worker.exited` when the program exits. */
   follow(sink: Sink): Pick<Watch, 'drained' | 'stop'>
   /** Whether a dialog is on the screen at this moment, so that a typed key would answer it. */

@@ -19,6 +19,7 @@ import type { Standing } from '../sessions/standing.ts'
 import type { OtherMachines, UnreachableMachine } from '../sharing.ts'
 import { WholeTexts } from '../whole-texts.ts'
 import { tellHirersOfRemoteWorkers } from './hired-elsewhere.ts'
+import { WorkerInterrupts } from './interrupts.ts'
 import { assertMaySpawn, assertMayStart, checkWorkingDirectory, type SpawnWish } from './spawning.ts'
 import { type Wisher, WorkerWishes, waitForWorker } from './wishes.ts'
 import type { WorkerReports } from './worker-reports.ts'
@@ -52,6 +53,7 @@ export class Workers {
   readonly reports: WorkerReports
   readonly worktrees: WorkerWorktrees
   readonly wishes: WorkerWishes
+  readonly interrupts: WorkerInterrupts
   readonly #runtime: WorkerRuntime | undefined
   readonly #keeper: WorktreeKeeper | undefined
 
@@ -67,6 +69,7 @@ export class Workers {
     tellHirersOfRemoteWorkers({ ...parts, isAwaited: (id) => reports.isAwaited(id) })
     const described = { ...parts, describe: (row: WorkerRow) => this.#describe(row) }
     this.worktrees = new WorkerWorktrees(described, keeper)
+    this.interrupts = new WorkerInterrupts({ ...described, requests, runtime })
     this.wishes = new WorkerWishes({ ...described, requests, reports, wake: () => runtime?.wake() })
   }
 

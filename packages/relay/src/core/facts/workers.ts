@@ -49,7 +49,7 @@ const asked = hasFields({
 const named = { id: isText, worker: isLabel }
 
 export const workerFacts: FactRows<
-  'worker.wished' | 'worker.wish-changed' | 'worker.changed' | 'worker.worktree-removed'
+  'worker.wished' | 'worker.wish-changed' | 'worker.interrupted' | 'worker.changed' | 'worker.worktree-removed'
 > = {
   'worker.wished': {
     shape: {
@@ -80,6 +80,7 @@ export const workerFacts: FactRows<
     ...ofItsMachine,
     shape: { ...named, wish: isOneOf('run', 'paused', 'gone'), reason: optional(isLongText) },
   },
+  'worker.interrupted': { ...ofItsMachine, shape: { ...named, reason: optional(isLongText) } },
   'worker.changed': {
     ...ofItsMachine,
     shape: {

@@ -69,6 +69,7 @@ const Loaded = z.object({ data: z.array(ThreadId) })
 const QuestionIds = z.object({ id: RequestId, thread: ThreadId })
 
 const ItemPage = z.object({ data: z.array(z.object({ item: Item })), nextCursor: z.string().nullish() })
+const TurnStates = z.object({ data: z.array(z.object({ id: z.string().max(limits.idCharsMax), status: z.string() })) })
 const TurnPage = z.object({ data: z.array(z.object({ items: z.array(Item) })) })
 
 /** The outcome of starting a turn. `lost`: the connection ended before the answer, so nobody knows. */
@@ -182,6 +183,15 @@ export class AppServer {
       if (outcome !== undefined) return outcome
       if (await this.hasTakenText(thread, id).catch(() => false)) return 'taken'
     }
+  }
+
+  /** Interrupts the conversation's turn. False: its newest turn is not under way. */
+  async interruptTurn(thread: string): Promise<boolean> {
+    const asked = { threadId: thread, limit: 1, itemsView: 'summary', sortDirection: 'desc' }
+    const [turn] = (await this.#call('thread/turns/list', asked, TurnStates)).data
+    if (turn?.status !== 'inProgress') return false
+    await this.#rpc.call('turn/interrupt', { threadId: thread, turnId: turn.id }, answerMs)
+    return true
   }
 
   /** Subscribes to the conversation: its events arrive here too, and the server repeats its open questions. Answers the steps of its newest turn. */

@@ -78,6 +78,12 @@ export class CodexWorkerServer implements CliServer, CliFollower {
     return thread === undefined ? undefined : this.#questions.readDialog(server, thread, this.#cwd)
   }
 
+  async interrupt(): Promise<boolean> {
+    const active = [...this.#conversations.values()].filter(({ thread }) => thread.status.type === 'active')
+    const told = await Promise.all(active.map(({ thread }) => this.#server?.interruptTurn(thread.id)))
+    return told.includes(true)
+  }
+
   async #stayConnected(): Promise<void> {
     const { signal } = this.#end
     while (!signal.aborted) {

@@ -54,11 +54,14 @@ const typedLinesMax = 16
 interface AcpTurn {
   /** The listener of the prompt that began the turn, until that prompt's outcome is known. */
   listener: PromptListener | undefined
+  /** What the program asks of a person until the turn is over is not put to anybody. */
+  isCancelled?: true
 }
 
 export class AcpControl implements Control {
   readonly name = 'acp'
   readonly mailRoom = { bytesMax: 256 * 1024 }
+  readonly canInterrupt = true
   readonly #options: AcpControlOptions
   readonly #child: ChildProcessWithoutNullStreams
   readonly #wire: AcpWire
@@ -132,7 +135,10 @@ export class AcpControl implements Control {
     if (reason !== undefined) return { state: 'blocked', reason }
     if (this.#turn) return { state: 'busy' }
     const restMs = (this.#lastRefusal?.until ?? 0) - performance.now()
-    if (restMs > 0) return { state: 'blocked', reason: `it refused: ${this.#lastRefusal?.why}`, lookAgainMs: restMs }
+    if (restMs > 0) {
+      const reason = `it refused: ${this.#lastRefusal?.why}`
+      return { state: 'blocked', reason, isBetweenTurns: true, lookAgainMs: restMs }
+    }
     const toolsMs = this.#toolsLoadingMs()
     return toolsMs > 0 ? { state: 'idle', lookAgainMs: toolsMs } : { state: 'idle' }
   }
@@ -151,9 +157,14 @@ export class AcpControl implements Control {
   /** Ends the turn that is under way. */
   #cancel(): void {
     if (!this.#turn) return
+    this.#turn.isCancelled = true
     this.#wire.notify('session/cancel', { sessionId: this.#session })
     this.#permissions.closeAll('cancelled')
     this.#transcript.printLines('cancelled')
+  }
+
+  async interrupt(): Promise<void> {
+    this.#cancel()
   }
 
   type(data: string): void {
@@ -274,8 +285,10 @@ export class AcpControl implements Control {
 
   #onRequest(method: string, params: unknown, reply: RpcReply): void {
     this.#onTaken(this.#turn)
-    if (method === 'session/request_permission') this.#permissions.ask(params, reply)
-    else reply.error(rpcErrorCodes.method, `${cleanLine(method).slice(0, 100)} is not offered`)
+    if (method === 'session/request_permission') {
+      if (this.#turn?.isCancelled) this.#permissions.cancel(reply)
+      else this.#permissions.ask(params, reply)
+    } else reply.error(rpcErrorCodes.method, `${cleanLine(method).slice(0, 100)} is not offered`)
   }
 
   #onUpdate(params: unknown): void {

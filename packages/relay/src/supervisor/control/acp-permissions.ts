@@ -124,9 +124,14 @@ export class AcpPermissions {
     const all = [...this.#checking, ...this.#asked.splice(0)]
     this.#checking.clear()
     for (const { source, reply } of all) {
-      reply.result({ outcome: { outcome: 'cancelled' } })
+      this.cancel(reply)
       this.#options.approvals.close(source, how)
     }
+  }
+
+  /** Answers a request that nobody decides, because its turn is over. */
+  cancel(reply: RpcReply): void {
+    reply.result({ outcome: { outcome: 'cancelled' } })
   }
 
   #queue(asked: AskedPermission, input: string): void {

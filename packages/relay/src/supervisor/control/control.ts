@@ -32,6 +32,13 @@ export interface PromptChannel {
    * much later.
    */
   prompt(text: string, listener: PromptListener): Promise<UnfinishedPrompt | undefined>
+  /** Whether the relay knows a way to interrupt a turn of this program. */
+  readonly canInterrupt: boolean
+  /**
+   * Interrupts the turn that is under way: the program stays, and takes back what the turn has asked. Called only while a turn is under way and no prompt is
+   * being given. Resolves when the program was told; `look` shows when the turn is over.
+   */
+  interrupt(): Promise<void>
   /** Stops watching the program, giving it prompts and answering its questions. */
   end(): void
 }
@@ -51,6 +58,11 @@ export interface PromptListener {
   onRefused(why?: string): void
 }
 
+/** Whether a turn is under way; a program that waits for a person is in one. */
+export function isInTurn({ state, isBetweenTurns }: ControlState): boolean {
+  return state === 'busy' || (state === 'blocked' && !isBetweenTurns)
+}
+
 export type UnfinishedPrompt = () => Promise<UnfinishedPrompt | undefined>
 
 export interface ControlState {
@@ -59,6 +71,8 @@ export interface ControlState {
   reason?: string
   /** With `blocked`: the question was answered a moment ago, and the screen may not show that yet. */
   isAnswered?: boolean
+  /** With `blocked`: no turn is under way, so that there is nothing to interrupt. */
+  isBetweenTurns?: true
   /** When to look again, if nothing happens before. */
   lookAgainMs?: number
   /** With `idle`: how long a person who types is not to be interrupted. */

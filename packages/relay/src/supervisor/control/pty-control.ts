@@ -10,7 +10,7 @@ import type { Harness } from '../harness/harness.ts'
 import type { ProgramOutput } from '../output.ts'
 import type { Terminal } from '../pty.ts'
 import { readScreenDialog } from '../screen-dialog.ts'
-import { type Keyboard, pasteText, pressEnter, type ScreenState } from '../typing.ts'
+import { type Keyboard, pasteText, pressEnter, type ScreenState, wait } from '../typing.ts'
 import type { Control, ControlListener, ControlState, PromptListener, UnfinishedPrompt } from './control.ts'
 
 export interface PtyControlOptions {
@@ -39,6 +39,8 @@ const typingPauseMs = 2_000
 const redrawMs = 2_000
 /** Maximum input that a person may type ahead of a program that does not read. */
 const typedBytesMax = 4 * limits.keysBytesMax
+/** Pause between two keys: Escape and what follows it at once are read as one key. */
+const betweenKeysMs = 200
 /** Limits of one paste, with and without paste marks. A line without marks must stay below the 4,095 bytes that a terminal's own line holds. */
 const [marked, unmarked] = [{ bytesMax: 256 * 1024 }, { bytesMax: 2_048, limit: 8 }]
 
@@ -137,6 +139,20 @@ export class PtyControl implements Control {
     }
     await pasteText(this.#keyboard, text)
     return this.#enter(listener)
+  }
+
+  get canInterrupt(): boolean {
+    return this.#options.harness.interruptKeys !== undefined
+  }
+
+  /** By the CLI's own server, which knows its turns; else by the keys, which may be lost in a program that is drawing. */
+  async interrupt(): Promise<void> {
+    const { cliServer, harness } = this.#options
+    if (await cliServer?.interrupt?.().catch(() => false)) return
+    for (const [at, key] of (harness.interruptKeys ?? []).entries()) {
+      if (at > 0) await wait(betweenKeysMs)
+      await this.#terminal.write(key)
+    }
   }
 
   type(data: string): void {

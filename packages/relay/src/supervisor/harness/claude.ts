@@ -6,6 +6,7 @@ import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import {
   cliTableFields,
   ctrlC,
+  escapeKey,
   findScreenSign,
   type Harness,
   hasFlag,
@@ -48,6 +49,7 @@ export const claudeHarness: Harness = {
     ...['DISABLE_ERROR_REPORTING', 'DISABLE_AUTOUPDATER'],
   ],
   typing: { enterDelayMs: 100 },
+  interruptKeys: [escapeKey],
   exitKeys: [ctrlC, ctrlC],
   hookGraceMs: 2_000,
   bringsOwnMcp: (args) => args.some((arg) => arg.includes('mcp-config')),

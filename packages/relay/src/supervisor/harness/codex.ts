@@ -6,6 +6,7 @@ import { CodexWorkerServer } from '../codex/worker-server.ts'
 import {
   cliTableFields,
   ctrlC,
+  escapeKey,
   findScreenSign,
   type Harness,
   type LaunchContext,
@@ -35,6 +36,7 @@ export const codexHarness: Harness = {
     'CODEX_HOME',
   ],
   typing: { enterDelayMs: 100 },
+  interruptKeys: [escapeKey],
   exitKeys: [ctrlC, ctrlC],
   bringsOwnMcp: (args) => args.some((arg) => ownServer.test(arg)),
   // Without its server nobody knows its conversation.

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import {
   cliTableFields,
   ctrlC,
+  escapeKey,
   findScreenSign,
   type Harness,
   hasFlag,
@@ -24,6 +25,7 @@ export const droidHarness: Harness = {
   install: 'npm install -g droid',
   variables: ['FACTORY_API_KEY', 'FACTORY_AIRGAP_ENABLED'],
   typing: { enterDelayMs: 400 },
+  interruptKeys: [escapeKey],
   exitKeys: [ctrlC, ctrlC],
   // Droid uses only the last of several --settings files.
   bringsOwnMcp: (args) => hasFlag(args, '--settings'),

@@ -4,6 +4,7 @@ import { cliOf } from '@agent-relay/sdk/internal/clis'
 import {
   cliTableFields,
   ctrlC,
+  escapeKey,
   findScreenSign,
   type Harness,
   hasFlag,
@@ -39,6 +40,7 @@ export const geminiHarness: Harness = {
   ],
   // Enter within 30 ms of the text is a newline, and was lost once at 120 ms.
   typing: { enterDelayMs: 400 },
+  interruptKeys: [escapeKey],
   exitKeys: [ctrlC, ctrlC],
   bringsOwnMcp: (args) => hasFlag(args, '--allowed-mcp-server-names'),
   readScreenSign: (view) => findScreenSign(signs, view),

@@ -28,6 +28,8 @@ export interface Harness {
   readScreenSign(screen: ScreenText): ScreenSign | undefined
   /** Delay between a paste and Enter. Both are only for an idle prompt: a busy Codex is interrupted by Enter. */
   readonly typing: { enterDelayMs: number }
+  /** Keys that interrupt a turn in the program's terminal, such as Escape. Unset: none were verified. */
+  readonly interruptKeys?: readonly string[]
   /** Keys for a polite exit, such as two Ctrl-C. */
   readonly exitKeys: readonly string[]
   /** The prefix under which the model sees our tools, such as `mcp__agent-relay__`. */
@@ -150,6 +152,7 @@ export const identityVariables = [
 export const mcpServerEnvironment = { NODE_EXTRA_CA_CERTS: '' } as const
 
 export const ctrlC = '\x03'
+export const escapeKey = '\x1b'
 
 /** The pattern of one sign: in the title, or in one of the lowest lines that are not empty. Text above those lines is conversation, which proves nothing. */
 interface ScreenPattern {

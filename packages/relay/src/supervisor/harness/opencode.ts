@@ -7,6 +7,7 @@ import { opencodeCliServer } from '../opencode/server.ts'
 import {
   cliTableFields,
   ctrlC,
+  escapeKey,
   findScreenSign,
   type Harness,
   hasFlag,
@@ -36,6 +37,7 @@ export const opencodeHarness: Harness = {
     ...['OPENCODE_DISABLE_MODELS_FETCH', 'OPENCODE_DISABLE_LSP_DOWNLOAD'],
   ],
   typing: { enterDelayMs: 100 },
+  interruptKeys: [escapeKey, escapeKey],
   exitKeys: [ctrlC, ctrlC],
   bringsOwnMcp: (args) => hasFlag(args, '--agent'),
   canContinue: (args) => !conversationFlags.some((flag) => hasFlag(args, flag)),

@@ -22,7 +22,8 @@ const isTextEvent = /^data: \{(?:"id":"[^"]*",)?"type":"message\.part/
 
 const Id = z.string().max(limits.idCharsMax)
 const Status = z.object({ type: z.string() })
-const Statuses = z.record(Id, Status)
+/** What each conversation does; one that is not named is idle. */
+export const Statuses = z.record(Id, Status)
 const Conversation = z.object({ parentID: Id.optional() })
 const AskedRequest = z.object({ id: Id, sessionID: Id })
 const event = <T extends string, P extends z.ZodType>(type: T, properties: P) =>

@@ -6,7 +6,7 @@ import { limits, Question, questionsMax } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { CliServer } from '../cli-server.ts'
 import type { Dialog } from '../dialog.ts'
-import { OpencodeEvents } from './events.ts'
+import { OpencodeEvents, Statuses } from './events.ts'
 
 /** Time limit of an answer: the server is on this machine and answers at once, or not at all. */
 const serverAnswerMs = 3_000
@@ -76,6 +76,7 @@ export function opencodeCliServer({ port, secret, agent }: OpencodeServerAddress
   return {
     send: (text) => sendMessage(ask, agent, text),
     readDialog: async () => (await readPermissionDialog(ask)) ?? (await readQuestionDialog(ask)),
+    interrupt: () => abortSessions(ask),
     follow: (listener) => new OpencodeEvents({ open, ask }, listener),
   }
 }
@@ -97,6 +98,14 @@ async function sendMessage(ask: RequestJson, agent: string | undefined, text: st
   } catch {
     return false
   }
+}
+
+/** Aborts the sessions that are at work, which takes back their questions. */
+async function abortSessions(ask: RequestJson): Promise<boolean> {
+  const statuses = Statuses.parse(await ask('GET', '/session/status'))
+  const busy = Object.keys(statuses).filter((id) => statuses[id]?.type !== 'idle')
+  for (const id of busy) await ask('POST', `/session/${encodeURIComponent(id)}/abort`)
+  return busy.length > 0
 }
 
 /** The first permission request that waits: the terminal shows one after the other. */

@@ -83,6 +83,16 @@ export const workerOperations = {
     input: named,
     output: z.object({ worker: Worker }),
   },
+  'worker.interrupt': {
+    kind: 'command',
+    who: 'agent',
+    network: 'token',
+    summary:
+      'Interrupt the turn that a worker is in: its program stays and becomes idle, what the turn asked is closed, and its mail waits for the next turn.',
+    input: named,
+    /** `note` says that the program was asked to stop and is still at work. */
+    output: z.object({ worker: Worker, note: z.string().optional() }),
+  },
   'worker.list': {
     kind: 'query',
     who: 'anyone',

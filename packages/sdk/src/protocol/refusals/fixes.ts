@@ -146,6 +146,11 @@ export const fixes = {
     person: (d) => `Release it first: agent-relay release ${d.name}`,
     program: (d) => `Release it first: relay.client.release('${d.name}')`,
   },
+  'worker.no-interrupt': {
+    agent: { relay_release: (d) => `To end it: relay_release(name="${d.name}")` },
+    person: (d) => `Interrupt it at its terminal: agent-relay attach ${d.name}`,
+    program: (d) => `To end it: relay.client.release('${d.name}')`,
+  },
   'worker.of-run': {
     agent: '',
     person: (d) => `To give that again: agent-relay retry ${d.run}`,

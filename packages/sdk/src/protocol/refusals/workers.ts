@@ -39,6 +39,15 @@ export const workerRefusals = {
       return `Worker "${d.name}" has exited${why || '.'}${printed}`
     },
   },
+  'worker.no-turn': {
+    ...clashKind,
+    text: (d: RefusalDetails) => `Worker "${d.name}" is not in a turn: ${d.why}.`,
+  },
+  'worker.no-interrupt': {
+    ...usageKind,
+    http: 501,
+    text: (d: RefusalDetails) => `The relay knows no way to interrupt worker "${d.name}" (${d.cli}).`,
+  },
   'worker.died': {
     retry: false,
     http: 502,

@@ -16,7 +16,7 @@ interface AllowOptions {
 export const allow: NamedCommand<AllowOptions> = {
   name: 'allow',
   args: '[name] [what...]',
-  text: 'let another machine answer approvals of this one (approve), or release, pause and resume its workers (release); without a name, list what is allowed',
+  text: 'let another machine answer approvals of this one (approve), or release, pause, resume and interrupt its workers (release); without a name, list what is allowed',
   options: { revoke: { flags: '--revoke', text: 'no longer allow it; without WHAT, nothing any more' } },
   examples: [
     'agent-relay machine allow',
@@ -89,7 +89,7 @@ async function printAllowed({ print }: CommandContext, place: ClusterMembership)
 
 const texts: Record<RequestKind, string> = {
   approve: 'answer approvals of this machine',
-  release: 'release, pause and resume its workers',
+  release: 'release, pause, resume and interrupt its workers',
 }
 
 function permissionText(name: string, may: RequestKind[]): string {

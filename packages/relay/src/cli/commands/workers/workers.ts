@@ -1,4 +1,4 @@
-// `spawn`, `release`, `pause`, `resume`, `workers`: start, end and list the programs that work for agents. Their terminals are in terminal.ts.
+// `spawn`, `release`, `pause`, `resume`, `interrupt`, `workers`: start, stop, end and list the programs that work for agents. Their terminals are in terminal.ts.
 
 import { resolve } from 'node:path'
 import { clisWith, defaultCli, listText } from '@agent-relay/sdk/internal/clis'
@@ -154,9 +154,15 @@ export const resume: CliCommand = {
   run: (context) => requestOfWorker(context, 'worker.resume', 'resumed'),
 }
 
+export const interrupt: CliCommand = {
+  argumentKind: 'agents',
+  examples: ['agent-relay interrupt Fixer'],
+  run: (context) => requestOfWorker(context, 'worker.interrupt', 'interrupted'),
+}
+
 async function requestOfWorker(
   context: CommandContext<ReleaseOptions>,
-  op: 'worker.release' | 'worker.pause' | 'worker.resume',
+  op: 'worker.release' | 'worker.pause' | 'worker.resume' | 'worker.interrupt',
   done: string,
 ): Promise<void> {
   const { args, options, print } = context
@@ -167,8 +173,12 @@ async function requestOfWorker(
     const note = 'note' in answer ? answer.note : undefined
     if (print.isJson) await print.json(answer)
     else {
-      const left = note === undefined ? '' : ` ${oneLine(note)} To see it: agent-relay diff ${oneLine(name)}`
-      await print.line(print.typed(`${oneLine(name)} ${done}.${left}`))
+      // The note of a release names the work that is left; that of an interrupt says that the turn goes on.
+      const isRelease = op === 'worker.release'
+      const next = isRelease ? 'To see it: agent-relay diff' : 'To end it: agent-relay release'
+      const left = note === undefined ? '' : ` ${oneLine(note)} ${next} ${oneLine(name)}`
+      const what = isRelease || note === undefined ? done : `is not ${done} yet`
+      await print.line(print.typed(`${oneLine(name)} ${what}.${left}`))
     }
   })
 }
