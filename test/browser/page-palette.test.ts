@@ -1,6 +1,7 @@
 // The palette: every place and action by its name, by keys alone; and the actions for an agent from its row.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { acpAgent } from '../../packages/relay/tests/supervisor/worker-world.ts'
 import { until } from '../until.ts'
 import { found, inChromium } from './chromium.ts'
 import { PageWorld } from './page-world.ts'
@@ -16,6 +17,25 @@ describe.skipIf(found.path === undefined)(`the palette, ${inChromium}`, () => {
   })
   afterAll(async () => {
     await world?.stop()
+  })
+
+  it('interrupts a worker from its row only while the worker is in a turn, on a phone too', async () => {
+    const { page } = world
+    await page.setViewportSize({ width: 390, height: 860 })
+    const ann = await world.agent('Ann')
+    const command = [process.execPath, acpAgent, '--log', '/dev/null']
+    await ann.client.call('worker.spawn', { name: 'Busy', cli: 'acp', cwd: '/', command, task: 'hang' })
+    await until(async () => (await statusOf('Busy')) === 'busy')
+    await world.show('agent', 'Busy')
+    const button = page.getByRole('button', { name: 'Interrupt' })
+    await button.waitFor()
+    const box = await button.boundingBox()
+    expect(Math.min(box?.width ?? 0, box?.height ?? 0)).toBeGreaterThanOrEqual(44)
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
+    await button.click()
+    await until(async () => (await statusOf('Busy')) === 'idle')
+    await button.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
   })
 
   const statusOf = async (name: string): Promise<string | undefined> => {

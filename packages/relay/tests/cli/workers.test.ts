@@ -1,7 +1,9 @@
 // Workers at the command line, with plain programs: the messages to a person when one starts, prints, ends and is released.
 
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
+import { acpAgent } from '../supervisor/worker-world.ts'
 import { World } from './cli-world.ts'
 
 let world: World
@@ -20,6 +22,23 @@ test('spawn, workers and release', async () => {
   expect((await world.run(['workers'])).stdout).toMatch(/^NAME .*\nCat +plain /)
   expect(await world.run(['release', 'Cat'])).toMatchObject({ code: 0, stdout: 'Cat released.\n' })
   expect(await world.run(['release', 'Cat'])).toMatchObject({ code: 1, stderr: 'Worker "Cat" has exited: released\n' })
+})
+
+test('interrupt ends the turn of a worker, which stays', async () => {
+  const log = join(world.root, 'log')
+  const start = ['spawn', 'Busy', '--acp', `${process.execPath} ${acpAgent} --log ${log}`]
+  expect(await world.run([...start, '--task', 'hang'])).toMatchObject({ code: 0 })
+  await until(async () => (await world.run(['workers'])).stdout.includes(' busy '))
+  expect(await world.run(['interrupt', 'Busy'])).toMatchObject({ code: 0, stdout: 'Busy interrupted.\n' })
+  await until(async () => (await world.run(['workers'])).stdout.includes(' idle '))
+  const refused = { code: 1, stderr: 'Worker "Busy" is not in a turn: it is idle.\n' }
+  expect(await world.run(['interrupt', 'Busy'])).toMatchObject(refused)
+  expect((await world.run(['events'])).stdout).toMatch(/\w+ interrupts Busy\n/)
+  await world.run(['spawn', 'Cat', '--command', 'cat'])
+  expect(await world.run(['interrupt', 'Cat'])).toMatchObject({
+    stderr:
+      'The relay knows no way to interrupt worker "Cat" (plain). Interrupt it at its terminal: agent-relay attach Cat\n',
+  })
 })
 
 test('a word that belongs to no option is not passed on, and what stands after -- is', async () => {
