@@ -49,6 +49,8 @@ const used: Record<string, string[]> = {
   ThreadTokenUsage: ['total'],
   TokenUsageBreakdown: ['inputTokens', 'outputTokens', 'cachedInputTokens'],
   TurnStartParams: ['threadId', 'input', 'clientUserMessageId'],
+  TurnInterruptParams: ['threadId', 'turnId'],
+  Turn: ['id', 'status'],
   ThreadItemsListParams: ['threadId', 'limit', 'sortDirection', 'cursor'],
   ThreadItemsListResponse: ['data', 'nextCursor'],
   ThreadItemEntry: ['item'],
@@ -68,12 +70,13 @@ test.skipIf(reason)('its protocol is the one that we built against', async () =>
       const { required = [], properties } = definitions[name]
       return [name, { required, ...Object.fromEntries(names.map((each) => [each, properties[each]])) }]
     })
-    const [ThreadStatus, [text]] = [definitions.ThreadStatus, definitions.UserInput.oneOf]
+    const { ThreadStatus, TurnStatus } = definitions
+    const [text] = definitions.UserInput.oneOf
     const steps = ['userMessage', 'contextCompaction', 'agentMessage']
     const isUsed = ({ properties }: { properties: { type: { enum: string[] } } }) =>
       steps.includes(properties.type.enum[0] ?? '')
     const ThreadItem = definitions.ThreadItem.oneOf.filter(isUsed)
-    const built = { ...Object.fromEntries(fields), ThreadStatus, UserInput: text, ThreadItem }
+    const built = { ...Object.fromEntries(fields), ThreadStatus, TurnStatus, UserInput: text, ThreadItem }
     expect(built).toEqual(JSON.parse(readFileSync(new URL('codex-app-server.json', import.meta.url), 'utf8')))
   } finally {
     rmSync(made, { recursive: true, force: true })

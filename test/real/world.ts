@@ -127,6 +127,15 @@ export class RealWorld {
     await this.#peer.call('worker.spawn', { cwd: this.work, ...input })
   }
 
+  /** Interrupts a worker's turn. Answers the note: set where the turn goes on. */
+  async interrupt(name: string): Promise<string | undefined> {
+    return (await this.#peer.call('worker.interrupt', { name })).note
+  }
+
+  async openApprovals(): Promise<number> {
+    return (await this.#peer.call('approval.list', {})).approvals.length
+  }
+
   /** Lets a worker that has ended go on with its conversation. */
   async goOn(name: string): Promise<void> {
     await this.#peer.call('worker.retry', { name, continue: true })
