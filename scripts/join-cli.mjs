@@ -1,10 +1,11 @@
 // Joins the commands of the CLI into few files: Node takes a millisecond for each that it loads, and a command loads two hundred, which was half of
 // its time. tsc has checked and written the files, and each still finds others as if it were in its own place. bin/agent-relay.cjs loads the joined
 // files only if nothing was built after them, so that a plain `tsc -b` is enough to try something.
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { Script } from 'node:vm'
+import * as zlib from 'node:zlib'
 
 /** Packages that are not joined: native, large, for one command alone, or CommonJS that the pipe has for itself. */
 const apart = [
@@ -143,9 +144,14 @@ function withAsciiOnly(text) {
 /** V8 keeps this name for stack traces. */
 const compile = (name, text) => new Script(text, { filename: `agent-relay/dist/joined/${name}.cjs` })
 
-/** Writes the form into which this version of V8 has compiled a joined file: compiling takes as long as a bare Node's start. */
-function writeCompiled(folder, name, script) {
-  writeFileSync(join(folder, `${name}-${process.versions.v8}-${process.arch}.bin`), script.createCachedData())
+/**
+ * Writes the form into which this version of V8 has compiled a joined file: compiling takes as long as a bare Node's start. bin/agent-relay.cjs finds it by
+ * this name.
+ */
+function writeCompiled(folder, name, text, script) {
+  const hash = zlib.crc32?.(text).toString(36)
+  if (hash === undefined) return
+  writeFileSync(join(folder, `${name}.${hash}-${process.versions.v8}-${process.arch}.bin`), script.createCachedData())
 }
 
 /** Joins `who`, `send` and `inbox`. */
@@ -157,7 +163,7 @@ async function joinLight(build, root, folder) {
   setFlagsFromString('--no-lazy')
   const script = compile('light', text)
   setFlagsFromString('--lazy')
-  writeCompiled(folder, 'light', script)
+  writeCompiled(folder, 'light', text, script)
 }
 
 /**
@@ -171,7 +177,7 @@ async function joinDaemon(build, root, folder) {
     banner:
       "require=require('node:module').createRequire(here);const placeOf=(name)=>require('node:url').pathToFileURL(require.resolve(name)).href",
   })
-  writeCompiled(folder, 'daemon', compile('daemon', text))
+  writeCompiled(folder, 'daemon', text, compile('daemon', text))
 }
 
 /** Whether nothing was built or installed after the commands were joined. */
@@ -212,6 +218,8 @@ export async function joinCli(root) {
     })
     await joinLight(build, root, fresh)
     await joinDaemon(build, root, fresh)
+    // A folder of mkdtemp is closed to other users, who may use this checkout too.
+    chmodSync(fresh, statSync(dist).mode & 0o777)
     rmSync(join(dist, 'joined'), { recursive: true, force: true })
     renameSync(fresh, join(dist, 'joined'))
   } catch (error) {
