@@ -5,7 +5,6 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync,
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Script } from 'node:vm'
-import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isCliJoined } from '../../../../scripts/join-cli.mjs'
 import { exitCodes } from '../../src/cli/command.ts'
@@ -39,8 +38,9 @@ async function loads(...args: string[]): Promise<string> {
 
 const joined = (name: string) => `packages/relay/dist/joined/${name}.cjs`
 const compiled = (name: string, text: string) =>
-  `packages/relay/dist/joined/${name}.${crc32(text).toString(36)}-${process.versions.v8}-${process.arch}.bin`
-const prints = (what: string) => `(function(exports){const text='${what}';exports.main=()=>console.log(text)})`
+  `packages/relay/dist/joined/${name}.${text.split('*')[1]}-${process.versions.v8}-${process.arch}.bin`
+const prints = (what: string) =>
+  `/*${what}1*/(function(exports){const text='${what}';exports.main=()=>console.log(text)})`
 
 test('a command is loaded from what is joined, once that is there', async () => {
   expect(await loads('status')).toBe('apart')
