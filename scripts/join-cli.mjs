@@ -1,7 +1,8 @@
 // Joins the commands of the CLI into few files: Node takes a millisecond for each that it loads, and a command loads two hundred, which was half of
 // its time. tsc has checked and written the files, and each still finds others as if it were in its own place. bin/agent-relay.cjs loads the joined
 // files only if nothing was built after them, so that a plain `tsc -b` is enough to try something.
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { Script } from 'node:vm'
@@ -128,9 +129,11 @@ async function joinWhole(build, root, path, { plugin, banner, define }) {
     logLevel: 'error',
     plugins: [plugin, placed(root)],
   })
-  const text = withAsciiOnly(outputFiles[0].text)
+  const ascii = withAsciiOnly(outputFiles[0].text)
+  const digest = createHash('sha256').update(ascii).digest('hex').slice(0, 16)
+  const text = `/*${digest}*/${ascii}`
   writeFileSync(path, text)
-  return { text, inputs: Object.keys(metafile.inputs) }
+  return { text, digest, inputs: Object.keys(metafile.inputs) }
 }
 
 /** V8 keeps a text of ASCII outside of its heap, in half the room. esbuild escapes other letters everywhere except in regular expressions. */
@@ -143,21 +146,25 @@ function withAsciiOnly(text) {
 /** V8 keeps this name for stack traces. */
 const compile = (name, text) => new Script(text, { filename: `agent-relay/dist/joined/${name}.cjs` })
 
-/** Writes the form into which this version of V8 has compiled a joined file: compiling takes as long as a bare Node's start. */
-function writeCompiled(folder, name, script) {
-  writeFileSync(join(folder, `${name}-${process.versions.v8}-${process.arch}.bin`), script.createCachedData())
+/**
+ * Writes the form into which this version of V8 has compiled a joined file: compiling takes as long as a bare Node's start. bin/agent-relay.cjs finds it by
+ * this name.
+ */
+function writeCompiled(folder, name, { text, digest }, script) {
+  const path = join(folder, `${name}.${digest}-${process.versions.v8}-${process.arch}.bin`)
+  writeFileSync(path, script.createCachedData())
 }
 
 /** Joins `who`, `send` and `inbox`. */
 async function joinLight(build, root, folder) {
-  const { text, inputs } = await joinWhole(build, root, join(folder, 'light.cjs'), { plugin: light })
-  const heavy = inputs.find((path) => /\/zod\//.test(path))
+  const joined = await joinWhole(build, root, join(folder, 'light.cjs'), { plugin: light })
+  const heavy = joined.inputs.find((path) => /\/zod\//.test(path))
   if (heavy !== undefined) throw new Error(`who, send and inbox would load ${heavy}: they have to start light`)
   // All functions, also those that no start calls. The flag is taken back before V8 writes its flags down.
   setFlagsFromString('--no-lazy')
-  const script = compile('light', text)
+  const script = compile('light', joined.text)
   setFlagsFromString('--lazy')
-  writeCompiled(folder, 'light', script)
+  writeCompiled(folder, 'light', joined, script)
 }
 
 /**
@@ -165,13 +172,13 @@ async function joinLight(build, root, folder) {
  * have replaced them. Only what every start runs is compiled in advance: the rest would be a tenth of an idle daemon's memory.
  */
 async function joinDaemon(build, root, folder) {
-  const { text } = await joinWhole(build, root, join(folder, 'daemon.cjs'), {
+  const joined = await joinWhole(build, root, join(folder, 'daemon.cjs'), {
     plugin: daemon,
     define: { 'import.meta.resolve': 'placeOf' },
     banner:
       "require=require('node:module').createRequire(here);const placeOf=(name)=>require('node:url').pathToFileURL(require.resolve(name)).href",
   })
-  writeCompiled(folder, 'daemon', compile('daemon', text))
+  writeCompiled(folder, 'daemon', joined, compile('daemon', joined.text))
 }
 
 /** Whether nothing was built or installed after the commands were joined. */
@@ -212,6 +219,8 @@ export async function joinCli(root) {
     })
     await joinLight(build, root, fresh)
     await joinDaemon(build, root, fresh)
+    // A folder of mkdtemp is closed to other users, who may use this checkout too.
+    chmodSync(fresh, statSync(dist).mode & 0o777)
     rmSync(join(dist, 'joined'), { recursive: true, force: true })
     renameSync(fresh, join(dist, 'joined'))
   } catch (error) {

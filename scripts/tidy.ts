@@ -37,7 +37,7 @@ const mayImport: Record<string, string[]> = {
   runs: ['broker', 'core', 'machine', 'mcp', 'sdk', 'protocol', 'discover'],
   daemon: ['cluster', 'wires', 'supervisor', 'runs', 'work', 'broker', 'store', 'core', 'machine', 'mcp', ...clients],
   // It starts daemons as programs: the command gives it whatever it must know of them.
-  prove: ['sdk', 'protocol'],
+  prove: ['sdk', 'protocol', 'discover'],
   // The command line starts the pipe, which is the MCP package's, and a lift's panes as the supervisor's harnesses say.
   cli: ['daemon', 'prove', 'cluster', 'supervisor', 'work', 'store', 'core', 'machine', 'mcp', ...clients],
 }

@@ -10,45 +10,44 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '../../packages/relay/src/store/database.ts'
 import { Store } from '../../packages/relay/src/store/store.ts'
+import { ReleasedWorld } from '../../packages/relay/tests/store/released/released-world.ts'
 import { sized } from '../size.ts'
 import { seeded } from './harness/seeded.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'relay-migrations-'))
 const opener = fileURLToPath(new URL('harness/store-opener.mjs', import.meta.url))
 const released = new URL('../../packages/relay/tests/store/released-0.1.0.sql', import.meta.url)
-const [kills, entries] = [sized(6, 60), 2_000]
+const kills = sized(6, 60)
+const seqs = Array.from({ length: 2_000 }, (_, n) => 10_001 + n)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Adds entries to a database of a former version, so that bringing it up to date takes a while. */
+function addEntries(database: Database): void {
+  const more =
+    "INSERT INTO journal (seq, at, by, cause, rule, facts, outcome) VALUES (?, 1, 'ada', 'more ' || ?, 'x', '[]', '{}')"
+  const insert = database.prepare(more)
+  for (const seq of seqs) insert.run(seq, `${seq}`)
+}
 
 /** Of a workspace that was shared before machines judged what others write. */
 function formerlyShared(path: string): void {
-  const store = new Store(path)
-  const facts = [{ type: 'channel.created', channel: '#general' }] as const
-  store.transact(() => {
-    for (let seq = 1; seq <= entries; seq++) {
-      const entry = { seq, at: seq, by: 'agent-relay', cause: `c${seq}`, rule: 'x', outcome: {} }
-      store.apply([{ ...entry, facts: seq === 1 ? [...facts] : [], machine: 'box', mark: `m${seq}` }])
-    }
+  const former = new ReleasedWorld('schema-24')
+  copyFileSync(former.databasePath('app'), path)
+  rmSync(former.world.root, { recursive: true })
+  const database = new Database(path)
+  const insert = database.prepare("INSERT INTO origins (seq, machine, mark) VALUES (?, 'box', 'm' || ?)")
+  database.transact(() => {
+    addEntries(database)
+    for (const seq of seqs) insert.run(seq, `${seq}`)
   })
-  store.database.exec('DROP INDEX origins_void; ALTER TABLE origins DROP COLUMN void_for')
-  store.database.exec(
-    'DROP TABLE dismissals; DROP TABLE notices; DROP TABLE awaited_receipts; DROP TABLE outbox; DROP INDEX approvals_mark',
-  )
-  for (const column of ['whole', 'is_whole', 'hidden_lines', 'questions', 'mark', 'given'])
-    store.database.exec(`ALTER TABLE approvals DROP COLUMN ${column}`)
-  store.database.exec('ALTER TABLE workers DROP COLUMN conversation')
-  store.database.exec('PRAGMA user_version = 24; PRAGMA wal_checkpoint(TRUNCATE)')
-  store.close()
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  database.close()
 }
 
 function ofFirstRelease(path: string): void {
   const database = new Database(path)
   database.exec(readFileSync(released, 'utf8'))
-  const more =
-    "INSERT INTO journal (seq, at, by, cause, rule, facts, outcome) VALUES (?, 1, 'ada', 'more ' || ?, 'x', '[]', '{}')"
-  const insert = database.prepare(more)
-  database.transact(() => {
-    for (let seq = 10_001; seq <= 10_000 + entries; seq++) insert.run(seq, `${seq}`)
-  })
+  database.transact(() => addEntries(database))
   database.close()
 }
 

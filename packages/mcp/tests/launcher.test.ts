@@ -204,6 +204,18 @@ describe.runIf(process.platform !== 'win32')('the launcher', () => {
     expect(run(['--version'], { PATH: `${old}:${fresh}` }).status).toBe(0)
   })
 
+  it('takes no Node from a folder of the PATH that depends on the current directory', () => {
+    const canary = join(home.root, 'canary')
+    mkdirSync(join(home.root, 'bin'))
+    writeFileSync(join(home.root, 'bin/node'), `#!/bin/sh\n: > '${canary}'\n`, { mode: 0o755 })
+    refreshLauncher(env, { node: join(home.root, 'gone/node'), script })
+    const start = (PATH: string, cwd: string) => spawnSync(launcherPath(env), [], { env: { ...env, PATH }, cwd })
+    for (const PATH of ['bin', './bin', 'bin:.', ':']) start(PATH, PATH === ':' ? join(home.root, 'bin') : home.root)
+    expect(existsSync(canary)).toBe(false)
+    start(join(home.root, 'bin'), '/')
+    expect(existsSync(canary)).toBe(true)
+  })
+
   it('says what is gone and the command that helps', () => {
     refreshLauncher(env, { node: process.execPath, script: join(home.root, 'gone.cjs') })
     const { status, stdout, stderr } = run(['serve'])

@@ -45,15 +45,17 @@ function isJoined() {
 /**
  * The commands that people and agents type most (`light`), and what becomes a daemon (`daemon`): each joined into one file, because finding and compiling many
  * takes longer than Node's own start. A daemon loads nothing else of what is joined, since it may go on for days after a build has replaced it. If the build was
- * made by the same V8, the compiled form lies beside. V8 compiles the file again if that form is of another file or of other flags.
+ * made by the same V8, the compiled form lies beside, under the digest with which the text begins: V8 itself would take the compiled form of any text of the
+ * same length. V8 compiles the file again if that form is damaged or made under other flags.
  */
 function whole(name) {
-  const folder = `${__dirname}/../dist/joined`
-  const filename = require('node:path').join(folder, `${name}.cjs`)
-  const compiled = `${folder}/${name}-${process.versions.v8}-${process.arch}.bin`
-  const cachedData = existsSync(compiled) ? readFileSync(compiled) : undefined
+  const filename = require('node:path').join(__dirname, '../dist/joined', `${name}.cjs`)
   // The file is ASCII. Read as such, its text lies outside of V8's heap.
-  const script = new (require('node:vm').Script)(readFileSync(filename, 'latin1'), { filename, cachedData })
+  const text = readFileSync(filename, 'latin1')
+  const [, digest] = /^\/\*(\w+)\*\//.exec(text) ?? []
+  const compiled = filename.replace(/cjs$/, `${digest}-${process.versions.v8}-${process.arch}.bin`)
+  const cachedData = existsSync(compiled) ? readFileSync(compiled) : undefined
+  const script = new (require('node:vm').Script)(text, { filename, cachedData })
   const module = { exports: {} }
   script.runInThisContext()(module.exports, require, module, filename)
   return module.exports

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
-import { dirname, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   controlSocketPath,
@@ -11,6 +11,7 @@ import {
   type Env,
   findDaemon,
   findProjectConfig,
+  programFolders,
   projectDir,
   socketPathOf,
 } from '../src/internal/discover.ts'
@@ -325,6 +326,12 @@ describe('paths', () => {
       expect(socketPathOf(`/${'ä'.repeat(45)}`, 'shop', {})).toMatch(/[0-9a-f]{16}\.sock$/)
     },
   )
+
+  it('takes programs from no folder of PATH that depends on the current directory', () => {
+    const absolute = join(place.directory, 'bin')
+    expect(programFolders(['', '.', 'bin', absolute, '../bin', ''].join(delimiter))).toEqual([absolute])
+    expect([programFolders(''), programFolders(undefined)]).toEqual([[], []])
+  })
 
   it('finds a daemon at such a moved socket', async () => {
     const long = join(place.directory, 'x'.repeat(100))

@@ -1,8 +1,9 @@
 // The editors and CLIs that the installer knows. Their names, titles and programs come from the table of CLIs in the SDK, all else from the file of each in
 // editors/.
 
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { clisWith, type NameWith } from '@agent-relay/sdk/internal/clis'
+import { programFolders } from '@agent-relay/sdk/internal/discover'
 import type { EditorName, EditorRule, HookedEditor } from './editor-rule.ts'
 import { claude } from './editors/claude.ts'
 import { claudeDesktop } from './editors/claude-desktop.ts'
@@ -57,6 +58,7 @@ export function detectEditors(context: InstallContext): Editor[] {
 export function programPath({ program }: Editor, { env, exists, platform }: InstallContext): string | undefined {
   if (program === undefined) return undefined
   const names = platform === 'win32' ? [`${program}.cmd`, `${program}.exe`] : [program]
-  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
-  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(exists)
+  return programFolders(env.PATH)
+    .flatMap((folder) => names.map((name) => join(folder, name)))
+    .find(exists)
 }

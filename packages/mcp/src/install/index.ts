@@ -239,7 +239,7 @@ function requestedHooks({ hooks, project }: InstallOptions): InstallRequest['hoo
   return hooks === true ? 'all' : hooks || 'none'
 }
 
-/** Tells the outcomes; in a dry run one diff for each file, since entry and hooks may stand in the same file. */
+/** Prints what became of each file; in a dry run one diff a file, since the server's entry and the hooks may stand in the same one. */
 function reportOutcomes(
   outcomes: FileOutcome[],
   { plan }: InstallRequest,

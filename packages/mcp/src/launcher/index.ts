@@ -140,7 +140,8 @@ if [ -f "$script" ]; then
   for found in "$(command -v node)" "\${versions:-$node}"/*/bin/node /usr/local/bin/node /opt/homebrew/bin/node /usr/bin/node; do
     [ -x "$found" ] || continue
     # A version beside it must be yours: where Node was /usr/bin/node, another user's /tmp/bin/node would stand beside it.
-    case "$found" in "\${versions:-$node}"/*) [ -O "\${found%/node}" ] || continue ;; esac
+    # A relative entry of the PATH would run a program of the current directory.
+    case "$found" in "\${versions:-$node}"/*) [ -O "\${found%/node}" ] || continue ;; /*) ;; *) continue ;; esac
     "$found" -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' \\
       < /dev/null > /dev/null 2>&1 || continue
     exec "$found" "$script" "$@"

@@ -2,8 +2,9 @@
 
 import { execFile, spawnSync } from 'node:child_process'
 import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { programFolders } from '@agent-relay/sdk/internal/discover'
 
 const run = promisify(execFile)
 
@@ -29,10 +30,10 @@ const settings = {
 }
 
 /** Returns the folders of the programs that are installed here: on the PATH, and from Debian's packages, the newest first. */
-export function installedPostgres(path = process.env.PATH ?? ''): string[] {
+export function installedPostgres(path = process.env.PATH): string[] {
   const versions = existsSync(debianFolder) ? readdirSync(debianFolder).sort((a, b) => Number(b) - Number(a)) : []
   const debians = versions.filter((version) => Number(version) >= oldestVersion)
-  const folders = [...path.split(delimiter), ...debians.map((version) => join(debianFolder, version, 'bin'))]
+  const folders = [...programFolders(path), ...debians.map((version) => join(debianFolder, version, 'bin'))]
   return folders.filter((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'pg_ctl')))
 }
 

@@ -39,6 +39,8 @@ export interface Engine {
   fetchPayload?(seq: number): Promise<Uint8Array | undefined>
   /** The reason why this machine cannot go on with the other machines of a shared workspace, for now or until somebody acts. Unset if it can. */
   readonly trouble?: Pick<SharedTrouble, 'stopped' | 'cutOff'>
+  /** The time since this machine's copy was last known to hold every entry of a shared workspace. Unset if no other machine writes the journal. */
+  readonly replicaLagMs?: number
   /** Called before closing: tells other machines what they still have to know, if that takes little time. */
   reportBeforeClose?(): Promise<void>
   /** Ends the engine: waiting and later commands are answered with this refusal. */

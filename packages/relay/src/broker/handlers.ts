@@ -244,6 +244,7 @@ function* workspaceStatus(
     sessions: sessions.size,
     messages,
     ...(keepMs === undefined ? {} : { keepMs }),
+    bytes: daemon.fileBytes?.(name),
     ...(outbox.count > 0 ? { queued: outbox.count } : {}),
     seq: store.journal.lastSeq,
     lagMs: daemon.lag(),

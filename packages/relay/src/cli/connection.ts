@@ -1,7 +1,8 @@
 // Finds the workspace that a command means and the agent that it acts as, and connects to both. Starting a daemon is in commands/daemon/starting.ts.
 
+import type { Socket } from 'node:net'
 import { userInfo } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { RelayClient, RelayError } from '@agent-relay/sdk'
 import { credentialsPath, dataDir, type Env, reachDaemon, setting } from '@agent-relay/sdk/internal/discover'
 import { type Connector, daemonName, type Hello, socketConnector, type Welcome } from '@agent-relay/sdk/wire'
@@ -29,6 +30,13 @@ export interface CommandConnection {
   welcome: Welcome
 }
 
+/** A workspace, as far as it is known before a connection says who it is. */
+interface KnownWorkspace {
+  id: string
+  name: string
+  key?: string
+}
+
 async function connect(
   context: CommandContext,
   need: NeededStanding,
@@ -36,34 +44,64 @@ async function connect(
 ): Promise<CommandConnection> {
   const { env, options, print } = context
   const { socketPath, socket } = await findSocket(context)
-  const { workspaceId, workspace, version: running } = await askWorkspace(socketConnector(socketPath, socket))
-  warnOfOtherVersion(print, running)
-  const key = workspaceKeyOf(workspaceId, socketPath, env)
-  const who = need === 'holder' ? {} : identityOf(env, options.as)
-  const hello = helloAs(who, key, need, {
-    lack: `no key for workspace ${workspace} in ${withTilde(credentialsPath(env), env.HOME)}`,
-    fix: missingKeyFix(workspace, env),
-  })
+  const identity = need === 'holder' ? {} : identityOf(env, options.as)
+  const connectTo = ({ id, name, key }: KnownWorkspace, reached?: Socket) => {
+    const hello = helloAs(identity, key, need, () => missingKeyText(name, env))
+    return connectAs({ ...hello, ...own }, ownerConnector(socketPath, id, env, reached))
+  }
+  const likely = likelyWorkspace(socketPath, identity, env)
+  const atOnce = likely && (await connectTo(likely, socket).catch(() => undefined))
+  if (atOnce && (identity.token !== undefined || atOnce.welcome.workspaceId === likely.id)) {
+    warnOfOtherVersion(print, atOnce.welcome.version)
+    return sayWhoIsNew(print, atOnce)
+  }
+  // Another workspace answered, or the connection was refused. Now the workspace is asked which it is, and what is refused then is told.
+  await atOnce?.client.disconnect()
+  const {
+    workspaceId: id,
+    workspace: name,
+    version,
+  } = await askWorkspace(socketConnector(socketPath, likely ? undefined : socket))
+  warnOfOtherVersion(print, version)
+  return sayWhoIsNew(print, await connectTo({ id, name, key: workspaceKeyOf(id, socketPath, env) }))
+}
+
+/**
+ * The workspace behind a socket as the owner's file has it, so that a command needs one connection and not two; undefined where the file does not say. Where a
+ * token tells who calls, no key is needed.
+ */
+function likelyWorkspace(socketPath: string, { token }: Identity, env: Env): KnownWorkspace | undefined {
+  const folder = dirname(socketPath)
+  const name = basename(folder)
+  if (token !== undefined) return { id: '', name }
+  const kept = new CredentialsFile(credentialsPath(env)).onlyOf(name, dirname(dirname(folder)))
+  return kept && { ...kept, name }
+}
+
+async function connectAs(hello: Hello, connect: Connector): Promise<CommandConnection & { hello: Hello }> {
   const { name: agentName, type: agentType, strict: strictName, ...rest } = hello
-  const open = ownerConnector(socketPath, workspaceId, env)
-  const connect: Connector = (hello) => open({ ...hello, ...own })
-  // The SDK's text about a changed name is for programs; people are told below.
-  const told = { onRenamed: () => {} }
-  const ids = nextCommandId
   const client = new RelayClient({
     ...rest,
-    ...told,
-    ids,
+    // The SDK's text about a changed name is for programs; people are told by sayWhoIsNew.
+    onRenamed: () => {},
+    ids: nextCommandId,
     agentName,
     agentType,
     strictName,
     connect,
     autoConnect: false,
   })
-  const welcome = await client.connect()
-  if (welcome.because !== undefined && welcome.token !== undefined) print.say(welcome.because)
-  if (hello.name && key !== undefined && welcome.token !== undefined && hello.type !== 'human') {
-    print.say(`${welcome.agent} is new in ${welcome.workspace}: registered as an agent.`)
+  return { client, hello, welcome: await client.connect() }
+}
+
+function sayWhoIsNew(
+  print: Printer,
+  { client, hello, welcome }: CommandConnection & { hello: Hello },
+): CommandConnection {
+  if (welcome.token !== undefined) {
+    if (welcome.because !== undefined) print.say(welcome.because)
+    if (hello.name && hello.key !== undefined && hello.type !== 'human')
+      print.say(`${welcome.agent} is new in ${welcome.workspace}: registered as an agent.`)
   }
   return { client, welcome }
 }
@@ -139,9 +177,9 @@ export function workspaceKeyOf(workspaceId: string, socketPath: string, env: Env
   return new CredentialsFile(credentialsPath(env)).keyOf(workspaceId) ?? new CredentialsFile(beside).keyOf(workspaceId)
 }
 
-/** Connects, each time with the key as it is then: it may have been rotated while a feed was running. */
-export function ownerConnector(socketPath: string, workspaceId: string, env: Env): Connector {
-  const open = socketConnector(socketPath)
+/** Connects, each time with the key as it is then: it may have been rotated while a feed was running. `reached`: the connection to use first. */
+export function ownerConnector(socketPath: string, workspaceId: string, env: Env, reached?: Socket): Connector {
+  const open = socketConnector(socketPath, reached)
   return (hello) =>
     open(hello.key === undefined ? hello : { ...hello, key: workspaceKeyOf(workspaceId, socketPath, env) })
 }
@@ -155,6 +193,10 @@ export function warnOfOtherVersion(print: Printer, running: string): void {
 export function printWorkspaceFaults(print: Printer, workspaces: readonly { name: string; fault?: string }[]): void {
   for (const { name, fault } of workspaces)
     if (fault !== undefined) print.say(`Workspace ${name} is not open: ${fault}`)
+}
+
+function missingKeyText(workspace: string, env: Env): string {
+  return `no key for workspace ${workspace} in ${withTilde(credentialsPath(env), env.HOME)}.${missingKeyFix(workspace, env)}`
 }
 
 /** The fix for a missing key of a shared workspace, which was made on another machine; empty for any other workspace. */
@@ -187,12 +229,12 @@ function helloAs(
   { name, token }: Identity,
   key: string | undefined,
   need: NeededStanding,
-  { lack, fix }: { lack: string; fix: string },
+  missingKey: () => string,
 ): Hello {
   if (token !== undefined) return { name, token }
   if (need === 'holder' && key === undefined)
     throw new CommandError(
-      `Not allowed: this takes the key of the workspace, and there is ${lack}.${fix}`,
+      `Not allowed: this takes the key of the workspace, and there is ${missingKey()}`,
       exitCodes.denied,
     )
   if (name === undefined && need !== 'agent') return { key }
@@ -200,7 +242,7 @@ function helloAs(
   if (key !== undefined) return { name: name ?? me, key, type: name === undefined || name === me ? 'human' : undefined }
   if (name !== undefined) return { name, strict: true }
   throw new CommandError(
-    `Not allowed: to act as ${me}, a person, takes the key, and there is ${lack}.${fix} Act as an agent: --as NAME`,
+    `Not allowed: to act as ${me}, a person, takes the key, and there is ${missingKey()} Act as an agent: --as NAME`,
     exitCodes.denied,
   )
 }

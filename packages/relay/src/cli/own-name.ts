@@ -5,7 +5,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
-import { type Env, readForeignText, workingDirectory } from '@agent-relay/sdk/internal/discover'
+import { type Env, programFolders, readForeignText, workingDirectory } from '@agent-relay/sdk/internal/discover'
 import { ownCommand, withOwnName } from '@agent-relay/sdk/internal/own-command'
 
 /** The file that starts this command line: absolute, since another terminal may have another PATH. */
@@ -122,6 +122,6 @@ export function pathOfOwn(env: Env): string {
   return ownFolders(env).join(delimiter)
 }
 
-function ownFolders({ PATH = '' }: Env): string[] {
-  return PATH.split(delimiter).filter((folder) => folder !== '' && !ofNpm.test(folder))
+function ownFolders({ PATH }: Env): string[] {
+  return programFolders(PATH).filter((folder) => !ofNpm.test(folder))
 }

@@ -1,6 +1,6 @@
 // The output of a command: data on stdout, talk on stderr; colour, tables that fit, JSON. The commands decide what is printed.
 
-import { tagOpeningCharacters, unseenCharacters } from '@agent-relay/sdk/internal/clean'
+import { replaceUnseen, tagOpeningCharacters } from '@agent-relay/sdk/internal/clean'
 import { asTyped, type Repeated } from './own-name.ts'
 import { cleanText, padText, shortenText, textWidth } from './text.ts'
 
@@ -204,7 +204,7 @@ function fitWidths(columns: TableColumn[], rows: string[][], max: number): numbe
  * this. The value stays the same for programs.
  */
 export function safeJson(json: string): string {
-  return json.replace(unseenCharacters, escapeCharacters).replace(tagOpeningCharacters, escapeCharacters)
+  return replaceUnseen(json, escapeCharacters).replace(tagOpeningCharacters, escapeCharacters)
 }
 
 export function escapeCharacters(text: string): string {

@@ -29,12 +29,15 @@ export class Follower {
   #mustLookAgain = false
   #isStopped = false
   #reach: () => void = () => {}
+  /** When the replica was last known to hold every entry, by the steady clock; at first the time from which it is followed. */
+  #completeAt: number
   /** Resolves once the cluster has answered and the replica has every entry of that moment. */
   readonly reached = new Promise<void>((resolve) => (this.#reach = resolve))
 
   constructor(options: FollowerOptions) {
     this.#options = options
-    const { journal, replica } = options
+    const { journal, replica, clock } = options
+    this.#completeAt = clock.steady()
     this.#hints = journal.onHint((head) => {
       if (head > replica.position.seq) void this.catchUp()
     })
@@ -69,14 +72,24 @@ export class Follower {
   }
 
   async #page(): Promise<void> {
-    const { replica, journal } = this.#options
+    const { replica, journal, clock } = this.#options
+    const askedAt = clock.steady()
     const followed = await journal.follow(replica.position, pageEntriesMax)
     if (this.#isStopped) return
     if (followed.kind !== 'entries') return this.#stopFor(followed)
     replica.apply(followed.entries)
     if (replica.halted) return this.#stopFor(replica.halted)
     if (followed.isMore) this.#mustLookAgain = true
-    else this.#reach()
+    else {
+      // Of what other machines stored after the question, the answer may know nothing.
+      this.#completeAt = askedAt
+      this.#reach()
+    }
+  }
+
+  /** The time since the replica was last known to hold every entry, or since it is followed if it never was. */
+  get lagMs(): number {
+    return this.#options.clock.steady() - this.#completeAt
   }
 
   #stopFor(stopped: StopReason | HaltReason): void {

@@ -89,6 +89,10 @@ export class SharedWorkspace implements Engine {
     return cutOff && { cutOff }
   }
 
+  get replicaLagMs(): number {
+    return this.#follower.lagMs
+  }
+
   /**
    * Brings back entries lost in a failover that could not be brought back before. Undefined if the workspace was not reconciled after the failover, for
    * which it has to be closed.

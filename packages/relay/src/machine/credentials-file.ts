@@ -43,6 +43,15 @@ export class CredentialsFile {
     return Object.values(this.#read().workspaces).flatMap((kept) => (isIn(kept, dataDir) ? kept.name : []))
   }
 
+  /** The workspace of this name in this data directory; undefined where the file has none, or more than one. */
+  onlyOf(name: string, dataDir: string): { id: string; key: string } | undefined {
+    const all = Object.entries(this.#read().workspaces).filter(
+      ([, kept]) => kept.name === name && kept.dataDir === dataDir,
+    )
+    const [only, ...others] = all
+    return only && others.length === 0 ? { id: only[0], key: only[1].key } : undefined
+  }
+
   /** The ids of all workspaces that this data directory has had under a name. */
   idsOf(name: string, dataDir: string): string[] {
     const all = Object.entries(this.#read().workspaces)

@@ -46,7 +46,7 @@ export class PartWords {
     this.#noted = new Map(rows.map(([part, rows, last, isWhole]) => [part, { rows, last, isWhole: isWhole === 1 }]))
   }
 
-  /** Whether all words of the part are noted. */
+  /** Whether every word of this part of the search index has been recorded. */
   isWhole(part: number): boolean {
     return this.#noted.get(part)?.isWhole === true
   }
@@ -106,7 +106,7 @@ function wordsIn(text: string): string[] {
   const phrases = searchQueriesOf(text).flatMap((question) => [...question.matchAll(/"([^"]*)"(\*)?/g)])
   return phrases.flatMap(([, phrase = '', star]) => {
     const words = phrase.match(/[\p{L}\p{N}\p{Co}\p{M}]+/gu) ?? []
-    // The star belongs to the last word that the index knows, which may stand before a word that the index does not take for one.
+    // SQLite's index gives a star ("any word that begins so") to the last word it recognises, even where the phrase ends in something that it skips.
     const last = star === undefined ? -1 : words.findLastIndex((word) => oldLetter.test(word))
     return words.flatMap((word, at) => {
       if (!oldLetter.test(word) || (at === last && word.length < beginningMin)) return []

@@ -6,8 +6,9 @@ import { createHash } from 'node:crypto'
 import { accessSync, constants, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
-import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { programFolders } from '@agent-relay/sdk/internal/discover'
 import type { ControlName } from '@agent-relay/sdk/protocol'
 import type { WorkerRow } from '../core/view.ts'
 import type { CliServer } from './cli-server.ts'
@@ -159,8 +160,9 @@ export function programFileOf(harness: Harness, command: readonly string[], env:
   const name = command[0] ?? harness.program
   if (name === undefined) return undefined
   if (name.includes('/')) return isExecutableFile(resolve(cwd, name)) ? resolve(cwd, name) : undefined
-  const folders = (env.PATH ?? '').split(delimiter).filter(isAbsolute)
-  return folders.map((folder) => join(folder, name)).find(isExecutableFile)
+  return programFolders(env.PATH)
+    .map((folder) => join(folder, name))
+    .find(isExecutableFile)
 }
 
 /** Returns the command for asking a CLI about itself, with the environment it may see; undefined if the CLI is not installed. */

@@ -98,6 +98,20 @@ async function workspaceMetrics(
       ...{ name: 'file_bytes', type: 'gauge', unit: 'bytes', help: 'What its files take on the disk.' },
       samples: files.map(([file, bytes]): Sample => ['', { file }, bytes]),
     },
+    ...sharedMetrics(workspace),
+  ]
+}
+
+/** What only a workspace has that several machines share. */
+function sharedMetrics({ engine, outbox }: DaemonCallScope['workspace']): MetricFamily[] {
+  const { replicaLagMs } = engine
+  if (replicaLagMs === undefined) return []
+  const lag =
+    "Since this machine's copy of the shared workspace was last known to hold everything that the database has, or since the workspace was opened here."
+  const waiting = 'Messages that wait on this machine and are not in the shared workspace yet.'
+  return [
+    singleSample('replica_lag_seconds', 'gauge', lag, '', replicaLagMs / 1_000, 'seconds'),
+    singleSample('outbox_messages', 'gauge', waiting, '', outbox.count),
   ]
 }
 

@@ -4,7 +4,8 @@
 
 import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
-import { delimiter, isAbsolute, join } from 'node:path'
+import { delimiter, join } from 'node:path'
+import { programFolders } from '@agent-relay/sdk/internal/discover'
 import { RefusalError } from '../core/refusal-error.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
@@ -171,7 +172,7 @@ export class Git {
     const kept = passedVariables.flatMap((name) => (this.#env[name] === undefined ? [] : [[name, this.#env[name]]]))
     return {
       ...Object.fromEntries(kept),
-      PATH: foldersOf(this.#env).join(delimiter),
+      PATH: programFolders(this.#env.PATH).join(delimiter),
       LC_ALL: 'C',
       GIT_TERMINAL_PROMPT: '0',
       GIT_EDITOR: 'true',
@@ -184,13 +185,8 @@ export class Git {
   }
 }
 
-/** Returns the absolute folders of PATH. Relative ones are left out, since one of them could lead into a repository. */
-function foldersOf(env: Env): string[] {
-  return (env.PATH ?? '').split(delimiter).filter(isAbsolute)
-}
-
 function programOf(env: Env): string {
-  for (const folder of foldersOf(env)) {
+  for (const folder of programFolders(env.PATH)) {
     const file = join(folder, 'git')
     try {
       accessSync(file, constants.X_OK)

@@ -1,9 +1,11 @@
 // The agent and the daemon of a command: environment, tokens, the key, and the message when one of them is missing.
 
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import { RelayClient } from '@agent-relay/sdk'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { World } from './cli-world.ts'
@@ -53,6 +55,63 @@ describe('which agent a command acts as', () => {
       stderr: expect.stringContaining(`${path}: not valid JSON. Nothing was changed`),
     })
     writeFileSync(path, keys)
+  })
+})
+
+async function registered(name: string) {
+  const client = new RelayClient({
+    agentName: name,
+    socketPath: join(world.dataDir, 'projects/app/daemon.sock'),
+    autoConnect: false,
+  })
+  const welcome = await client.connect()
+  await client.disconnect()
+  return welcome
+}
+
+/** A data directory whose one socket leads to that of workspace app. Returns how many connections each command makes to it. */
+async function withDoor(work: (dataDir: string, connections: () => number) => Promise<void>) {
+  const dataDir = join(world.root, 'door')
+  mkdirSync(join(dataDir, 'projects/app'), { recursive: true, mode: 0o700 })
+  const made: Socket[] = []
+  const server = createServer((socket) => {
+    made.push(socket)
+    const beyond = connect(join(world.dataDir, 'projects/app/daemon.sock'))
+    for (const [one, other] of [[socket, beyond] as const, [beyond, socket] as const]) {
+      one.on('error', () => {}).on('close', () => other.destroy())
+      one.pipe(other)
+    }
+  }).listen(join(dataDir, 'projects/app/daemon.sock'))
+  await once(server, 'listening')
+  await work(dataDir, () => made.splice(0).length)
+  server.close()
+}
+
+describe('how often a command connects', () => {
+  it('once, if the file of keys or a token says who calls; a file that is wrong is found out', async () => {
+    const keys = readFileSync(join(world.dataDir, 'credentials.json'), 'utf8')
+    const { token = '' } = await registered('Carol')
+    await withDoor(async (dataDir, connections) => {
+      const env = { RELAY_DATA_DIR: dataDir }
+      const write = (text: string) => writeFileSync(join(dataDir, 'credentials.json'), text, { mode: 0o600 })
+      write(keys.replaceAll(world.dataDir, dataDir))
+      expect(await world.run(['inbox', '--project', 'app'], { env })).toMatchObject({ code: 0 })
+      expect(connections()).toBe(1)
+      // As after a restored file of another workspace that had the name.
+      const other = keys.replaceAll(world.dataDir, dataDir).replaceAll(/"w_\w+"/g, '"w_01aaaaaaaaaaaaaaaaaaaaaaaaaa"')
+      write(other)
+      expect(await world.run(['inbox', '--project', 'app'], { env })).toMatchObject({ code: 77, stdout: '' })
+      expect(connections()).toBe(2)
+      write(other.replaceAll(/rk_[\w-]+/g, 'rk_wrong'))
+      expect(await world.run(['inbox', '--project', 'app', '--as', 'Bob'], { env })).toMatchObject({ code: 0 })
+      expect(connections()).toBe(3)
+      write('{"workspaces":{}}')
+      expect(await world.run(['who', '--project', 'app'], { env })).toMatchObject({ code: 0 })
+      expect(connections()).toBe(2)
+      const asCarol = { ...env, RELAY_AGENT_NAME: 'Carol', RELAY_AGENT_TOKEN: token }
+      expect((await world.json(['status', '--project', 'app'], { env: asCarol })).agent).toBe('Carol')
+      expect(connections()).toBe(1)
+    })
   })
 })
 

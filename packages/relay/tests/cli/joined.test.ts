@@ -36,7 +36,11 @@ async function loads(...args: string[]): Promise<string> {
   return stdout.trim()
 }
 
-const compiled = (name: string) => `packages/relay/dist/joined/${name}-${process.versions.v8}-${process.arch}.bin`
+const joined = (name: string) => `packages/relay/dist/joined/${name}.cjs`
+const compiled = (name: string, text: string) =>
+  `packages/relay/dist/joined/${name}.${text.split('*')[1]}-${process.versions.v8}-${process.arch}.bin`
+const prints = (what: string) =>
+  `/*${what}1*/(function(exports){const text='${what}';exports.main=()=>console.log(text)})`
 
 test('a command is loaded from what is joined, once that is there', async () => {
   expect(await loads('status')).toBe('apart')
@@ -56,20 +60,37 @@ test.each([
   ['daemon', ['lift']],
   ['daemon', ['daemon', 'run']],
 ])('%s is one file for %j, whatever lies there as its compiled form', async (name, args) => {
-  write(`packages/relay/dist/joined/${name}.cjs`, `(function(exports){exports.main=()=>console.log('${name}')})`, 2)
-  rmSync(join(root, compiled(name)), { force: true })
+  const form = compiled(name, prints(name))
+  write(joined(name), prints(name), 2)
+  rmSync(join(root, form), { force: true })
   expect(await loads(...args)).toBe(name)
-  write(compiled(name), 'not what V8 has written', 2)
+  write(form, 'not what V8 has written', 2)
   expect(await loads(...args)).toBe(name)
   const other = new Script('1')
-  writeFileSync(join(root, compiled(name)), other.createCachedData())
+  writeFileSync(join(root, form), other.createCachedData())
   expect(await loads(...args)).toBe(name)
   expect(await loads('status')).toBe('joined')
   expect(await loads('daemon', 'start')).toBe('joined')
 })
 
+test('the compiled form of a text is not that of another one with as many letters', async () => {
+  const ofOne = new Script(prints('one')).createCachedData()
+  write(joined('light'), prints('two'), 2)
+  writeFileSync(join(root, compiled('light', prints('one'))), ofOne)
+  expect(await loads('who')).toBe('two')
+  // V8 sees no difference. So the name alone keeps them apart, and it is the name that the launcher looks for.
+  writeFileSync(join(root, compiled('light', prints('two'))), ofOne)
+  expect(await loads('who')).toBe('one')
+})
+
 // After a plain `tsc -b` the launcher loads single files.
 const checkout = join(dirname(launcher), '../../..')
+test.skipIf(!isCliJoined(checkout)).each(['light', 'daemon'])('the build compiles %s, and V8 takes that', (name) => {
+  const text = readFileSync(join(checkout, joined(name)), 'latin1')
+  const cachedData = readFileSync(join(checkout, compiled(name, text)))
+  expect(new Script(text, { cachedData }).cachedDataRejected).toBe(false)
+})
+
 test.skipIf(!isCliJoined(checkout)).each([['who'], ['send', 'Bob', 'hi'], ['inbox']])(
   '%s loads nothing that it does not need',
   async (...args) => {

@@ -2,6 +2,7 @@
 
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -156,6 +157,23 @@ test('the policy says how long what is over is kept, until it keeps it for ever'
   expect((await policy('set', '--claims', 'warn')).stdout).toContain('90d')
   expect((await policy('set', '--keep', 'forever')).stdout).toContain('forever: nothing goes')
   expect((await world.run(['status'])).stdout).not.toContain('keep')
+})
+
+test('status says how large the files are', async () => {
+  const sizeOf = (...path: string[]) => statSync(join(folder, ...path)).size
+  const archive = archives().reduce((sum, name) => sum + sizeOf('archive', name), 0)
+  expect(archive).toBeGreaterThan(0)
+  // The daemon may move a part of its log into the database meanwhile.
+  await expect
+    .poll(async () => {
+      const sizes = { database: sizeOf('relay.db'), log: sizeOf('relay.db-wal'), archive }
+      const { bytes } = await world.json<OutputOf<'workspace.status'>>(['status'])
+      return isDeepStrictEqual({ ...bytes, search: 0 }, { ...sizes, search: 0 })
+    })
+    .toBe(true)
+  const { stdout } = await world.run(['status'])
+  const size = String.raw`[\d.]+ [KM]?B`
+  expect(stdout).toMatch(new RegExp(`^size +database ${size}, log ${size}, search ${size}, archive ${size}$`, 'm'))
 })
 
 test('an archive becomes a workspace of its own', async () => {

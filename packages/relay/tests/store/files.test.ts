@@ -128,37 +128,6 @@ test('opened again, nothing is migrated and nothing is lost', () => {
   store.close()
 })
 
-test('a journal that was written before there were rows for whom it concerns gets them when it is opened', () => {
-  filled()
-  const old = new Store(path)
-  const rows = (store: Store) => store.database.prepare('SELECT who, seq FROM concerns ORDER BY who, seq').all()
-  const written = rows(old)
-  expect(written.length).toBeGreaterThan(0)
-  old.database.exec(
-    'DROP TABLE concerns; DROP TABLE origins; DROP TABLE claims; DROP TABLE approvals; DROP TABLE spend; DROP TABLE dismissals; DROP TABLE notices; DROP TABLE awaited_receipts; DROP TABLE outbox; DROP TABLE prunes; DROP TABLE homes; DROP TABLE local_journal; DROP INDEX messages_question; DROP INDEX actions_unasked; DROP INDEX workers_worktree',
-  )
-  for (const [table, column] of [
-    ['actions', 'authority'],
-    ['workers', 'worktree'],
-    ['workers', 'wished_by'],
-    ['workers', 'control'],
-    ['workers', 'asked'],
-    ['workers', 'again'],
-    ['workers', 'conversation'],
-    ['runs', 'worktree'],
-    ['runs', 'again'],
-    ['agents', 'retired'],
-  ])
-    old.database.exec(`ALTER TABLE ${table} DROP COLUMN ${column}`)
-  for (const table of ['workers', 'runs', 'actions', 'invocations'])
-    old.database.exec(`ALTER TABLE ${table} DROP COLUMN machine`)
-  old.database.exec('PRAGMA user_version = 8')
-  old.close()
-  const store = new Store(path)
-  expect(rows(store)).toEqual(written)
-  store.close()
-})
-
 test('a database of a newer version is refused with the fix and left as it is', () => {
   filled()
   const database = new Database(path)

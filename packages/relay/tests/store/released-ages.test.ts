@@ -73,9 +73,14 @@ describe.each(ages)('%s', (fixture) => {
     const store = new Store(path)
     const prepare: Database['prepare'] = (sql) => store.database.prepare(sql)
     expect(rowsIn({ prepare })).toEqual(rows)
+    // Whom an entry concerns is younger than the first release.
+    const concerned = () => prepare('SELECT * FROM concerns ORDER BY who, seq').all()
+    const migrated = concerned()
+    expect(migrated).not.toEqual([])
     // An earlier pruning has taken out what the rows were made of.
     if (store.pruning.pruneRecords().length === 0) store.rebuild()
     expect(rowsIn({ prepare })).toEqual(rows)
+    expect(concerned()).toEqual(migrated)
     store.close()
   })
 

@@ -8,9 +8,15 @@
  */
 const unseenClass = String.raw`[\0-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}](?<![\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])`
 
-const unseenRuns = new RegExp(`(?:${unseenClass})+`, 'gu')
-/** Matches invisible characters one by one, and line ends other than line feeds, for callers that escape such characters instead of removing them. */
-export const unseenCharacters = new RegExp(`${unseenClass}|[\\u2028\\u2029]`, 'gu')
+let unseenPatterns: { runs: RegExp; each: RegExp } | undefined
+/** Returns the patterns for invisible characters. They are made on first use: V8 takes more than a millisecond, and most texts are plain. */
+function patternsOfUnseen() {
+  unseenPatterns ??= {
+    runs: new RegExp(`(?:${unseenClass})+`, 'gu'),
+    each: new RegExp(`${unseenClass}|[\\u2028\\u2029]`, 'gu'),
+  }
+  return unseenPatterns
+}
 
 /**
  * Matches whole terminal escape sequences, so that removing `ESC[31m` leaves no `[31m` behind: strings with a terminator (OSC, DCS, …), CSI sequences, and
@@ -30,7 +36,12 @@ export function clean(text: string): string {
     .replace(escapeSequences, '')
     .replace(lineEnds, '\n')
     .replace(/\p{Cs}/gu, '\ufffd')
-    .replace(unseenRuns, keptOf)
+    .replace(patternsOfUnseen().runs, keptOf)
+}
+
+/** Replaces invisible characters one by one, and line ends other than line feeds, for callers that escape such characters instead of removing them. */
+export function replaceUnseen(text: string, by: (character: string) => string): string {
+  return plainTextPattern.test(text) ? text : text.replace(patternsOfUnseen().each, by)
 }
 
 /**

@@ -42,6 +42,7 @@ export {
   isProjectName,
   type ProjectConfig,
   type ProjectFile,
+  programFolders,
   projectDir,
   projectNameRule,
   socketPathOf,

@@ -1,7 +1,7 @@
 // Paths on this machine: data directory, sockets, project configuration, credentials. discover.ts chooses between them. The MCP stdio pipe loads this file and
 // must start as fast as a bare Node, so it imports only `node:` modules, and not `node:crypto`.
 
-import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { RelayError } from '../errors.ts'
 import { readForeignText, UnsafeFileError } from './foreign-file.ts'
 import { JsonDepthError, parseJson } from './parse-json.ts'
@@ -166,6 +166,11 @@ function homeOf(env: Env): string {
 function absolute(env: Env, name: string): string | undefined {
   const value = setting(env, name)
   return value && isAbsolute(value) ? value : undefined
+}
+
+/** The folders in which PATH finds programs. A relative entry, or an empty one, would find them in the current directory, so only absolute ones count. */
+export function programFolders(path: string | undefined): string[] {
+  return (path ?? '').split(delimiter).filter(isAbsolute)
 }
 
 /**

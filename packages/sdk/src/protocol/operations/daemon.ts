@@ -24,6 +24,7 @@ const WorkspaceStatus = z.object({
   lagMs: z.object({ p50: z.number(), p99: z.number(), max: z.number() }),
   residentMb: z.number(),
   keepMs: z.number().optional().describe('How long the policy keeps what is over; unset: for ever.'),
+  bytes: FileBytes.optional(),
   /** The number of messages that wait on this machine until the shared workspace can be reached. */
   queued: z.number().optional(),
 })

@@ -3,8 +3,8 @@
 
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { delimiter, join } from 'node:path'
-import { type Env, readForeignText } from '@agent-relay/sdk/internal/discover'
+import { join } from 'node:path'
+import { type Env, programFolders, readForeignText } from '@agent-relay/sdk/internal/discover'
 import { type Client, type ServerAddress, withClient } from '../../../cluster/postgres/connection.ts'
 import { clusterAddressText } from '../../../machine/cluster-file.ts'
 import { CommandError, exitCodes } from '../../command.ts'
@@ -98,7 +98,7 @@ const installers: [string, (user: string) => string][] = [
 ]
 
 function noPostgresText(env: Env, again: string): string {
-  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
+  const folders = programFolders(env.PATH)
   const install = installers.find(([program]) => folders.some((folder) => existsSync(join(folder, program))))
   const elsewhere = 'One elsewhere: agent-relay cluster init postgres://admin@db.example:5432/relay'
   if (!install)

@@ -1,6 +1,8 @@
 // `status`: one workspace and the daemon that serves it, on a few lines.
 
 import { uptimeText } from '@agent-relay/sdk/internal/client'
+import { sizeText } from '@agent-relay/sdk/internal/size-text'
+import type { OutputOf } from '@agent-relay/sdk/protocol'
 import type { CliCommand, CommandContext } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { countedText, oneLine, withTilde } from '../../text.ts'
@@ -30,10 +32,17 @@ async function run(context: CommandContext): Promise<void> {
         ...(status.queued === undefined
           ? []
           : [['outbox', `${countedText(status.queued, 'message')} not sent yet: agent-relay outbox`]]),
+        ...(status.bytes === undefined ? [] : [['size', sizesText(status.bytes)]]),
         ...(status.keepMs === undefined ? [] : [['keep', keepText(status.keepMs)]]),
         ['socket', withTilde(oneLine(socketPath), env.HOME)],
         ...(status.agent === undefined ? [] : [['you', oneLine(status.agent)]]),
       ],
     )
   })
+}
+
+function sizesText(bytes: NonNullable<OutputOf<'workspace.status'>['bytes']>): string {
+  return Object.entries(bytes)
+    .map(([file, size]) => `${file} ${sizeText(size)}`)
+    .join(', ')
 }

@@ -1,6 +1,6 @@
 // `trust`: allows what this project's .relay/config.json sets, as it stands now, or takes that back.
 
-import { unseenCharacters } from '@agent-relay/sdk/internal/clean'
+import { replaceUnseen } from '@agent-relay/sdk/internal/clean'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import type { McpServerSettings, ProjectSettings } from '../../../machine/trust.ts'
 import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
@@ -97,5 +97,5 @@ function serverLines(name: string, server: McpServerSettings): string[] {
 
 /** A word, quoted and with invisible characters escaped unless it is plain: two words cannot look like one, nor one like another. */
 function word(text: string): string {
-  return /^[\w@%+=:,./~-]+$/.test(text) ? text : JSON.stringify(text).replace(unseenCharacters, escapeCharacters)
+  return /^[\w@%+=:,./~-]+$/.test(text) ? text : replaceUnseen(JSON.stringify(text), escapeCharacters)
 }
