@@ -150,7 +150,7 @@ const compile = (name, text) => new Script(text, { filename: `agent-relay/dist/j
  * Writes the form into which this version of V8 has compiled a joined file: compiling takes as long as a bare Node's start. bin/agent-relay.cjs finds it by
  * this name.
  */
-function writeCompiled(folder, name, { text, digest }, script) {
+function writeCompiled(folder, name, { digest }, script) {
   const path = join(folder, `${name}.${digest}-${process.versions.v8}-${process.arch}.bin`)
   writeFileSync(path, script.createCachedData())
 }
