@@ -104,11 +104,7 @@ function feed(data) {
       isPasting = !isPasting
     } else if (pending.length < mark.length && mark.startsWith(pending)) {
       // As terminals do: Escape with nothing behind it is the key.
-      if (pending === '\x1b')
-        loneEscape = setTimeout(() => {
-          pending = ''
-          key('\x1b')
-        }, 50)
+      if (pending === '\x1b') loneEscape = setTimeout(pressEscape, 50)
       return
     } else if (isPasting) {
       const at = pending.indexOf('\x1b')
@@ -120,6 +116,11 @@ function feed(data) {
       pending = pending.slice(1)
     }
   }
+}
+
+function pressEscape() {
+  pending = ''
+  key('\x1b')
 }
 
 async function connect() {

@@ -113,7 +113,7 @@ export function workerAppliers(database: Database, keep: BodyKeeper): FactApplie
       sql.worker.run(id, worker, parent, cli, json(command), json(args), model, ...place, ...how, at, at, seq)
     },
     'worker.wish-changed': ({ id, wish }, { by }) => sql.workerWish.run(wish, by, id),
-    // What became of the turn is the program's own affair.
+    // No row tells of turns: the program alone knows them.
     'worker.interrupted': () => {},
     'worker.changed': (fact, { seq, at, body }) => {
       const { id, status, pid = null, code = null, reason = null, control = null, conversation = null } = fact

@@ -116,7 +116,7 @@ function conversationOf({ row, harness, isAcp }: LaunchOptions): LaunchContext['
   const form = conversationForm(harness, isAcp ? 'acp' : 'pty')
   if (form) {
     if (!isContinued) return undefined
-    if (!form.test(conversation)) throw new Error('the id of the conversation to go on with is none of its program')
+    if (!form.test(conversation)) throw new Error('the stored id of its conversation is not valid')
     return { id: conversation, isContinued }
   }
   const hex = createHash('sha256')

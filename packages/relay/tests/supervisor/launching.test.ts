@@ -38,12 +38,12 @@ test.each(kinds)('a conversation becomes an argument only in the form of its pro
   const { options } = await prepare(harness, own)
   expect(options.args).toContain(own)
   for (const wrong of ['--yolo', `${own}\n--yolo`, `${own} --yolo`, '', undefined])
-    await expect(prepare(harness, wrong)).rejects.toThrow('none of its program')
+    await expect(prepare(harness, wrong)).rejects.toThrow('stored id of its conversation is not valid')
 })
 
 test('over ACP the id is no argument; with other characters than an id has it is refused all the same', async () => {
   const { options, acp } = await prepare(acpHarness, 'any/id:1')
   expect([options.args, acp?.conversation]).toEqual([[], 'any/id:1'])
   for (const wrong of ['two words', 'a\u0000b', 'x'.repeat(201), undefined])
-    await expect(prepare(acpHarness, wrong)).rejects.toThrow('none of its program')
+    await expect(prepare(acpHarness, wrong)).rejects.toThrow('stored id of its conversation is not valid')
 })
