@@ -32,6 +32,16 @@ describe.skipIf(found.path === undefined)(`the palette, ${inChromium}`, () => {
     const box = await button.boundingBox()
     expect(Math.min(box?.width ?? 0, box?.height ?? 0)).toBeGreaterThanOrEqual(44)
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
+    // A program that is stopped reads the cancellation only when it goes on.
+    const { workers } = await ann.client.call('worker.list', {})
+    const pid = workers.find(({ name }) => name === 'Busy')?.pid as number
+    process.kill(pid, 'SIGSTOP')
+    await button.click()
+    await page.getByText('Its turn has not ended yet.').waitFor()
+    process.kill(pid, 'SIGCONT')
+    await until(async () => (await statusOf('Busy')) === 'idle')
+    await button.waitFor({ state: 'detached' })
+    await ann.client.call('message.send', { to: 'Busy', body: 'hang' })
     await button.click()
     await until(async () => (await statusOf('Busy')) === 'idle')
     await button.waitFor({ state: 'detached' })

@@ -1,5 +1,5 @@
-// Buttons that interrupt, pause, resume, release, retry or archive an agent, in its row and in its own view. An action that cannot be undone asks once more in the same
-// place.
+// Buttons that interrupt, pause, resume, release, retry or archive an agent, in its row and in its own view. An action that cannot be undone asks once
+// more in the same place.
 
 import type { Agent } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'

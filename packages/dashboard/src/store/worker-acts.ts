@@ -42,7 +42,9 @@ export async function perform(
   { client, path, hint }: ActingPlace = here,
 ): Promise<void> {
   try {
-    await client.call(op, { name })
+    const answer = await client.call(op, { name })
+    // An interrupt that has not ended the turn yet is shown as one that failed.
+    if (op === 'worker.interrupt' && 'note' in answer && answer.note !== undefined) throw new Error(answer.note)
   } catch (error) {
     // The worker was started for a run, so the run is started again instead.
     if (!(error instanceof RelayError) || error.code !== 'worker.of-run') throw error
