@@ -34,6 +34,12 @@ const permissionKinds = {
 /** Whether and how the words that a person adds to an answer reach the agent's model. */
 export type WordsDelivery = Pick<OutputOf<'approval.answer'>, 'wordsReach' | 'wordsAs'>
 
+/** What the other machine says of a request that it has carried out. */
+interface RequestResult extends WordsDelivery {
+  /** Of an interrupt: whether the turn is over. */
+  isOver: boolean
+}
+
 export type MachineRequestName = keyof typeof permissionKinds
 export type WorkerWishName = Exclude<MachineRequestName, 'approval.answer' | 'worker.interrupt'>
 
@@ -75,7 +81,7 @@ interface RequestCarriers {
     ): Promise<void>
   }
   interrupts: {
-    submitForMachine(asked: ReceivedRequest, input: ParsedInputOf<'worker.interrupt'>): Promise<void>
+    submitForMachine(asked: ReceivedRequest, input: ParsedInputOf<'worker.interrupt'>): Promise<boolean>
   }
 }
 
@@ -85,7 +91,7 @@ export async function carryOutRequest(
   allows: (machine: string, kind: RequestKind) => Promise<boolean>,
   machine: string,
   question: unknown,
-): Promise<({ done: true } & Partial<WordsDelivery>) | { refused: RefusalCode }> {
+): Promise<({ done: true } & Partial<RequestResult>) | { refused: RefusalCode }> {
   const read = MachineRequest.safeParse(question)
   if (!read.success) return { refused: 'operation.unknown' }
   const { op, id, name, surface, input, seesAll: isAll } = read.data
@@ -97,8 +103,9 @@ export async function carryOutRequest(
   try {
     if (op === 'approval.answer')
       return { done: true, ...(await approvals.answerForMachine(asked, parseInput(op, input))) }
-    if (op === 'worker.interrupt') await interrupts.submitForMachine(asked, parseInput(op, input))
-    else await wishes.submitForMachine(op, asked, parseInput(op, input))
+    if (op === 'worker.interrupt')
+      return { done: true, isOver: await interrupts.submitForMachine(asked, parseInput(op, input)) }
+    await wishes.submitForMachine(op, asked, parseInput(op, input))
     return { done: true }
   } catch (error) {
     return { refused: toRefusal(error).code }
@@ -123,7 +130,7 @@ export class MachineRequests {
    * Asks another machine for a command that a rule refused here because that machine has to decide it. Resolves once that machine says that the command is
    * done. Of the machine's answer only refusal codes that we know are trusted: deciding `again` finds the reason of a refusal in the journal.
    */
-  async ask(refused: Refusal, request: Request, again: () => Promise<CommandReply>): Promise<WordsDelivery> {
+  async ask(refused: Refusal, request: Request, again: () => Promise<CommandReply>): Promise<RequestResult> {
     const machine = refused.details.machine as string
     const otherMachines = this.#otherMachines
     if (!otherMachines.isReached(machine)) throw new RefusalError('machine.away', awayDetails(otherMachines, machine))
@@ -131,7 +138,7 @@ export class MachineRequests {
       | Record<string, unknown>
       | undefined
     if (!answer) throw new RefusalError('request.unanswered', { machine })
-    if (answer.done === true) return wordsDeliveryOf(answer)
+    if (answer.done === true) return { ...wordsDeliveryOf(answer), isOver: answer.isOver === true }
     const code = codeOf(answer.refused)
     // The other machine runs an older daemon, which does not know the request.
     if (code === 'operation.unknown') throw new RefusalError(refused)
@@ -139,7 +146,7 @@ export class MachineRequests {
       throw new RefusalError(code, { machine, from: this.#machine, kind: permissionKinds[request.op] })
     const reply = await again()
     // If the other machine was removed meanwhile, the command was decided on this one.
-    if (!('refusal' in reply)) return { wordsReach: false }
+    if (!('refusal' in reply)) return { wordsReach: false, isOver: false }
     if (reply.refusal.code !== refused.code) throw new RefusalError(reply.refusal)
     throw new RefusalError('request.refused', { machine, code })
   }

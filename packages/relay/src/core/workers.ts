@@ -152,7 +152,7 @@ function findInCharge(view: View, command: Command<WishInput>, what: string): Re
 /** The turn of a worker, as its program shows it; a program that waits for a person is in one. `unknown`: the relay knows no way to interrupt it. */
 export type WorkerTurn = 'under way' | 'none' | 'starting' | 'unknown'
 
-const noTurnReasons = { none: 'it is idle', starting: 'it is still starting' } as const
+const noTurnReasons = { none: 'it waits for its next prompt', starting: 'it is still starting' } as const
 
 export interface InterruptInput extends WishInput {
   turn: WorkerTurn

@@ -7,13 +7,15 @@ import type { Dialog } from './dialog.ts'
 export const reconnectMs = 1_000
 /** Maximum delay before a program begins with a message that it has taken. */
 export const turnStartMs = 5_000
+/** Time limit of each answer of a server that is told to interrupt a turn. It is short, since whoever interrupts waits, and keystrokes come next. */
+export const interruptAnswerMs = 1_500
 
 export interface CliServer {
   /** Sends a message. True: the server has it. False: use keystrokes. */
   send?(text: string): Promise<boolean>
   /** Returns the question that the program waits for; undefined if the server knows of none. Rejects if the server does not answer. */
   readDialog?(): Promise<Dialog | undefined>
-  /** Interrupts the turns that are under way. True: the server was told of each. False, or a rejection: use keystrokes. */
+  /** Interrupts the turns that are under way. True: the server was told. False, or a rejection: use keystrokes. */
   interrupt?(): Promise<boolean>
   /** Follows the program, which has started: its state and usage are reported from now on. */
   follow?(listener: CliListener): CliFollower

@@ -49,8 +49,10 @@ const size = { cols: 120, rows: 40 }
 const lastScreenLines = 20
 /** Characters of the last screen that the parent is shown, since somebody may have made the terminal very wide. */
 const lastScreenCharsMax = 16_000
-/** How long it is waited for the end of a turn that was interrupted, and the interval between two looks. */
-const [interruptMs, interruptLookMs] = [3_000, 50]
+/** Time in which whoever interrupts a turn is told whether it is over. Another machine that asks waits five seconds in all. */
+const interruptMs = 3_000
+/** Interval between two looks whether an interrupted turn is over. */
+const interruptLookMs = 50
 /** The time that a program gets to read the text that is being typed into its terminal, before it is paused. */
 const typingHoldMs = 5_000
 
@@ -78,6 +80,7 @@ export class SupervisedWorker {
   readonly #worktreeAbort = new AbortController()
   /** Why the worker was released; undefined while it may stay. */
   #releaseReason: string | undefined
+  /** The interrupt that is under way. */
   #interrupting: Promise<boolean> | undefined
   /** The queue of changes, which are carried out one after the other. */
   #queue: Promise<void> = Promise.resolve()
@@ -123,20 +126,19 @@ export class SupervisedWorker {
     return this.#scheduler.isInTurn ? 'under way' : 'none'
   }
 
-  /** Interrupts the turn that is under way. Resolves to whether it is over. Two who ask at once interrupt one turn, and not the next one too. */
-  #interrupt(): Promise<boolean> {
+  /** Interrupts the turn that is under way. Resolves to whether it is over by now. Two who ask at once interrupt one turn, and not the next one too. */
+  async #interrupt(): Promise<boolean> {
     this.#interrupting ??= this.#interruptNow().finally(() => {
       this.#interrupting = undefined
     })
-    return this.#interrupting
+    const ending = this.#interrupting
+    return (await resolvesWithin(ending, interruptMs)) && ending
   }
 
   #interruptNow(): Promise<boolean> {
     return new Promise((resolve) =>
       this.#enqueue(async () => {
         try {
-          // Between the looks nothing is typed: a key that came with Escape would be read as one with it.
-          await resolvesWithin(this.#scheduler.setHeld(true), typingHoldMs)
           resolve(await this.#interruptHeld())
         } finally {
           resolve(false)
@@ -148,15 +150,18 @@ export class SupervisedWorker {
 
   async #interruptHeld(): Promise<boolean> {
     const control = this.#control
-    const isOver = () =>
-      this.#isOver || this.#releaseReason !== undefined || this.#isPaused || control !== this.#control
-    if (!control || isOver() || !isInTurn(await control.look())) return true
+    const isGone = () => this.#isOver || this.#releaseReason !== undefined
+    // Until the turn is over nothing else is typed: a key that came with Escape would be read as one with it.
+    const isHeld = await resolvesWithin(this.#scheduler.setHeld(true), typingHoldMs)
+    if (!control || isGone()) return true
+    if (!isHeld || this.#isPaused) return false
+    if (!isInTurn(await control.look())) return true
     await control.interrupt()
-    for (const deadline = performance.now() + interruptMs; performance.now() < deadline && !isOver(); ) {
+    for (const deadline = performance.now() + interruptMs; performance.now() < deadline && !isGone(); ) {
       if (!isInTurn(await control.look())) return true
       await wait(interruptLookMs)
     }
-    return isOver()
+    return isGone()
   }
 
   /** Checks the worker again: mail may have arrived, or the worker's MCP session may have connected. */

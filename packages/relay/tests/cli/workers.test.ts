@@ -31,7 +31,7 @@ test('interrupt ends the turn of a worker, which stays', async () => {
   await until(async () => (await world.run(['workers'])).stdout.includes(' busy '))
   expect(await world.run(['interrupt', 'Busy'])).toMatchObject({ code: 0, stdout: 'Busy interrupted.\n' })
   await until(async () => (await world.run(['workers'])).stdout.includes(' idle '))
-  const refused = { code: 1, stderr: 'Worker "Busy" is not in a turn: it is idle.\n' }
+  const refused = { code: 1, stderr: 'Worker "Busy" is not in a turn: it waits for its next prompt.\n' }
   expect(await world.run(['interrupt', 'Busy'])).toMatchObject(refused)
   expect((await world.run(['events'])).stdout).toMatch(/\w+ interrupts Busy\n/)
   await world.run(['spawn', 'Cat', '--command', 'cat'])

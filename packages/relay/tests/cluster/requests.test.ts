@@ -20,6 +20,7 @@ import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 import type { ApprovalRow } from '../../src/core/view.ts'
 import { ClusterFile, type ClusterMembership } from '../../src/machine/cluster-file.ts'
 import { inProcessConnector } from '../../src/wires/in-process.ts'
+import { acpAgent } from '../supervisor/worker-world.ts'
 import { LaptopAndBox, workspace } from './laptop-and-box.ts'
 import type { Machine } from './machine.ts'
 
@@ -130,6 +131,15 @@ test('a worker that runs on another machine is paused, resumed and released wher
   expect(await alice.call('worker.resume', { name: 'helper' })).toMatchObject({ worker: { status: 'ready' } })
   // It is decided there, by what is known there of its turn.
   await refused(alice.call('worker.interrupt', { name: 'helper' }), 'request.refused', /worker\.no-interrupt/)
+  const command = [process.execPath, acpAgent, '--log', '/dev/null']
+  await fixer.call('worker.spawn', { name: 'busy', cli: 'acp', command, task: 'hang' })
+  const { workers } = (await box.open(workspace)).workspace
+  await until(() => workers.terminalOf('busy')?.turn() === 'under way')
+  await until(() => view.workers.byName('busy')?.status === 'ready')
+  expect((await alice.call('worker.interrupt', { name: 'busy' })).note).toBeUndefined()
+  await until(() => workers.terminalOf('busy')?.turn() === 'none')
+  const { events: told } = await alice.call('event.list', { types: ['worker.interrupted'] })
+  expect(told.map(({ fact }) => fact)).toMatchObject([{ worker: 'busy', reason: 'asked by alice on laptop' }])
   // Whoever may not release it here does not ask there.
   const guest = await place.enter(laptop, 'guest')
   await refused(guest.call('worker.release', { name: 'helper' }), 'worker.unknown', /helper/)

@@ -37,7 +37,8 @@ describe('opencode', () => {
   async function opened(answers: Record<string, unknown>) {
     const posted: { path: string | undefined; body: unknown }[] = []
     const server = createServer(async (request, response) => {
-      if (request.method === 'POST') posted.push({ path: request.url, body: await json(request) })
+      if (request.method === 'POST')
+        posted.push({ path: request.url, body: await json(request).catch(() => undefined) })
       const answer = request.method === 'POST' ? true : answers[request.url ?? '']
       if (answer === undefined) response.statusCode = 404
       response.end(JSON.stringify(answer ?? {}))
@@ -45,8 +46,8 @@ describe('opencode', () => {
     onTestFinished(() => void server.close())
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
-    const { readDialog: asked } = opencodeCliServer({ port, secret: 'x', agent: undefined })
-    return { asked: () => asked?.(), posted }
+    const { readDialog: asked, interrupt } = opencodeCliServer({ port, secret: 'x', agent: undefined })
+    return { asked: () => asked?.(), interrupt: () => interrupt?.(), posted }
   }
 
   const part = { callID: 'c1', state: { input: { command: 'touch a', workdir: '/etc', description: 'work' } } }
@@ -90,6 +91,18 @@ describe('opencode', () => {
     ])
   })
 
+  test('an interrupt aborts each session that is at work, and says so where none is', async () => {
+    const answers = { '/session/status': { s1: { type: 'busy' }, s2: { type: 'idle' }, 's/3': { type: 'retry' } } }
+    const { interrupt, posted } = await opened(answers)
+    expect(await interrupt()).toBe(true)
+    expect(posted.map(({ path }) => path)).toEqual(['/session/s1/abort', '/session/s%2F3/abort'])
+    answers['/session/status'] = {} as never
+    expect(await interrupt()).toBe(false)
+    expect(posted).toHaveLength(2)
+    await expect((await opened({})).interrupt()).rejects.toThrow('404')
+    await expect((await opened({ '/session/status': { s1: 7 } })).interrupt()).rejects.toThrow()
+  })
+
   test.each([
     ['nothing is asked', { '/permission': [], '/question': [] }, undefined],
     ['an answer that is not understood', { '/permission': [{ id: 7 }] }, 'rejects'],
@@ -110,7 +123,11 @@ describe('codex', () => {
   afterEach(() => rmSync(socket, { force: true }))
 
   /** Asks again whoever joins, as the real one does. */
-  async function server(asks: object[], items: object[] = []) {
+  async function server(
+    asks: object[],
+    items: object[] = [],
+    more: Record<string, object | 'nothing' | 'closes'> = {},
+  ) {
     const http = createServer()
     const heard: { id?: unknown; method?: string; result?: unknown }[] = []
     const says: ((message: object) => void)[] = []
@@ -130,7 +147,10 @@ describe('codex', () => {
           'thread/read': { thread: { ...thread, status: { type: 'active', activeFlags: flags } } },
           'thread/resume': { initialTurnsPage: { data: [{ items }] } },
         }
-        say({ id, result: results[method] ?? {} })
+        const special = more[method]
+        if (special === 'closes') return client.terminate()
+        if (special === 'nothing') return
+        say({ id, ...(special ?? { result: results[method] ?? {} }) })
         if (method === 'thread/resume') for (const each of asks) say(each)
       })
     })
@@ -213,6 +233,29 @@ describe('codex', () => {
     expect(spent).toEqual([tokens(20, 9), tokens(30, 1)])
     expect([...conversations]).toEqual(['t1'])
     expect(heard.filter(({ method }) => method === 'thread/resume')).toHaveLength(1)
+  })
+
+  test.each([
+    ['its newest turn is under way', {}, 'inProgress', true],
+    ['its newest turn is over', {}, 'completed', false],
+    ['it refuses to list its turns', { 'thread/turns/list': { error: { code: 1, message: 'no' } } }, '', 'no'],
+    ['it refuses to interrupt', { 'turn/interrupt': { error: { code: 1, message: 'no' } } }, 'inProgress', 'no'],
+    ['it answers in another form', { 'thread/turns/list': { result: { data: [{ id: 7 }] } } }, '', 'not as expected'],
+    ['it never answers', { 'turn/interrupt': 'nothing' }, 'inProgress', 'did not answer turn/interrupt'],
+    ['it closes', { 'turn/interrupt': 'closes' }, 'inProgress', 'it has ended'],
+  ] as const)('an interrupt where %s', async (_, more, status, outcome) => {
+    const turns = { result: { data: [{ id: 'turn-1', status, items: [] }] } }
+    const { heard } = await server([], [], { 'thread/turns/list': turns, ...more })
+    const worker = new CodexWorkerServer(socket, '/w')
+    const following = worker.follow({ onChange: () => {}, onSpent: () => {}, onConversation: () => {} })
+    onTestFinished(() => following.end())
+    expect(await worker.interrupt()).toBe(false)
+    await worker.readDialog()
+    if (typeof outcome === 'string') await expect(worker.interrupt()).rejects.toThrow(outcome)
+    else expect(await worker.interrupt()).toBe(outcome)
+    const told = heard.filter(({ method }) => method === 'turn/interrupt')
+    const isTold = status === 'inProgress'
+    expect(told).toMatchObject(isTold ? [{ params: { threadId: 't1', turnId: 'turn-1' } }] : [])
   })
 
   test('changes of files with all that changes, also of a step that began later', async () => {

@@ -123,7 +123,10 @@ describe.each(kinds)('$control', ({ control, cli, agent, route, asks, takesBack 
     const interrupt = () => world.lead.call('worker.interrupt', { name })
     await until(() => isIdle(name))
     await expect(interrupt()).rejects.toMatchObject({
-      ...{ code: 'worker.no-turn', message: expect.stringContaining(`Worker "${name}" is not in a turn: it is idle.`) },
+      ...{
+        code: 'worker.no-turn',
+        message: expect.stringContaining(`Worker "${name}" is not in a turn: it waits for its next prompt.`),
+      },
     })
     const first = await send(name, 'busy 60000')
     await until(async () => (await world.status(name)) === 'busy')

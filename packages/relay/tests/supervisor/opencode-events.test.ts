@@ -25,8 +25,15 @@ const asks = {
   always: ['touch *'],
 }
 
+interface HiredOptions {
+  task?: string
+  unanswered?: number
+  /** What its server does where it is told to abort a turn. */
+  atAbort?: 'obeys' | 'refuses' | 'is silent' | 'closes'
+}
+
 /** A worker whose terminal is idle, and its server. */
-async function hired({ task, unanswered = 0 }: { task?: string; unanswered?: number } = {}) {
+async function hired({ task, unanswered = 0, atAbort = 'obeys' }: HiredOptions = {}) {
   let ignored = 0
   const lists: Record<string, unknown> = {
     '/session/status': {},
@@ -46,7 +53,12 @@ async function hired({ task, unanswered = 0 }: { task?: string; unanswered?: num
       response.write('data: {"id":"evt_0","type":"server.connected","properties":{}}\n\n')
       return
     }
-    if (request.method === 'POST') posted.push({ path: request.url, body: await json(request) })
+    if (request.method === 'POST') posted.push({ path: request.url, body: await json(request).catch(() => undefined) })
+    if (request.url?.endsWith('/abort')) {
+      if (atAbort === 'is silent') return
+      if (atAbort === 'closes') return response.destroy()
+      if (atAbort === 'refuses') response.statusCode = 500
+    }
     response.end(JSON.stringify(request.method === 'POST' ? true : lists[request.url ?? '']))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -133,6 +145,29 @@ test('what it asks is a row with words, and goes with the turn', async () => {
   await is('idle')
   await until(async () => (await approvals()).length === 0)
 })
+
+test.each(['obeys', 'refuses', 'is silent', 'closes'] as const)(
+  'its turn is interrupted, and its server %s',
+  async (atAbort) => {
+    const { world, lists, posted, isAt, is } = await hired({ atAbort })
+    lists['/session/status'] = { s1: { type: 'busy' } }
+    isAt('busy')
+    await is('busy')
+    const keys = () => world.log('Eve').filter(({ event }) => event === 'escape')
+    const answer = world.lead.call('worker.interrupt', { name: 'Eve' })
+    await until(() => posted.length === 1)
+    expect(posted[0]?.path).toBe('/session/s1/abort')
+    if (atAbort !== 'obeys') await until(() => keys().length === 1)
+    isAt('idle')
+    expect((await answer).worker.name).toBe('Eve')
+    await is('idle')
+    // What the terminal was told is the last word, and it is told once.
+    await world.lead.call('message.send', { to: 'Eve', body: 'go on' })
+    await until(() => world.submitted('Eve').length === 1)
+    expect(keys()).toHaveLength(atAbort === 'obeys' ? 0 : 1)
+    await world.lead.call('worker.release', { name: 'Eve' })
+  },
+)
 
 test('what waits when it is first heard of, and what is not understood', async () => {
   const { lists, tell, is, streams } = await hired()

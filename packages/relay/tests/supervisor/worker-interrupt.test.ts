@@ -1,5 +1,6 @@
 // Interrupting a worker's turn: who may, and programs that cannot be interrupted, or do not stop. controls.test.ts has what every control does.
 
+import { limits } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
 import { acpAgent, WorkerWorld } from './worker-world.ts'
@@ -11,6 +12,7 @@ beforeAll(async () => {
 afterAll(() => world.stop())
 
 const interrupt = (name: string, by = world.lead) => by.call('worker.interrupt', { name })
+const notEnded = 'Its turn has not ended yet.'
 const release = (name: string) => world.lead.call('worker.release', { name })
 const isBusy = (name: string) => until(async () => (await world.status(name)) === 'busy')
 const interrupted = async (name: string) => {
@@ -57,13 +59,25 @@ test('a program that goes on is said to be still at work; two interrupts at once
   await world.hire('Dan', { task: 'busy 60000', args: ['--ignore-escape'] })
   await isBusy('Dan')
   const answers = await Promise.all([interrupt('Dan'), interrupt('Dan')])
-  expect(answers.map(({ note }) => note)).toEqual([0, 1].map(() => 'It was asked to stop, and is still at work.'))
+  expect(answers.map(({ note }) => note)).toEqual([notEnded, notEnded])
   expect(await world.status('Dan')).toBe('busy')
   expect(world.log('Dan').filter(({ event }) => event === 'escape')).toHaveLength(1)
   // A release does not wait for an interrupt.
   const late = interrupt('Dan')
   await release('Dan')
-  expect((await late).worker.status).toBe('exited')
+  expect(await world.status('Dan')).toBe('exited')
+  expect((await late).note).toBeUndefined()
+})
+
+test('a program that does not read holds up neither the answer nor its release', async () => {
+  await world.hire('Hal', { task: 'busy 60000' })
+  await isBusy('Hal')
+  const { workers } = await world.lead.call('worker.list', {})
+  process.kill(workers.find(({ name }) => name === 'Hal')?.pid as number, 'SIGSTOP')
+  await world.types('Hal', 'x'.repeat(limits.keysBytesMax))
+  expect((await interrupt('Hal')).note).toBe(notEnded)
+  await release('Hal')
+  expect(await world.status('Hal')).toBe('exited')
 })
 
 test('over ACP what it asks after the interrupt is not put to anybody', async () => {

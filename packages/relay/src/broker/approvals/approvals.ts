@@ -216,10 +216,11 @@ export class Approvals implements ApprovalQueue {
     if (!('refusal' in reply)) return { ...(reply.outcome as AnswerOutcome), ...told }
     if (reply.refusal.code !== 'approval.elsewhere') throw new RefusalError(reply.refusal)
     const request = { op: 'approval.answer', id: asking.id, ...askerFields(by, standing), surface, input } as const
-    const done = await this.#requests.ask(reply.refusal, request, async () => (await answer()).reply)
+    const again = async () => (await answer()).reply
+    const { wordsReach, wordsAs } = await this.#requests.ask(reply.refusal, request, again)
     const { agent, tool, choices } = this.#parts.store.view.approvals.byId(input.id) as ApprovalRow
     const { kind } = choices.find(({ id }) => id === input.choice) as ApprovalChoice
-    return { agent, tool, kind, how: 'answered', ...done }
+    return { agent, tool, kind, how: 'answered', wordsReach, wordsAs }
   }
 
   /** Gives the answer of a person on another machine, which this machine's owner allows. */

@@ -1,5 +1,5 @@
-// Interrupting the turn that a worker is in. A rule decides and records who has interrupted whom; then the supervisor stops the turn. A worker on another
-// machine is interrupted there, by a request.
+// Interrupting the turn that a worker is in. A rule decides and records who has interrupted whom; then the supervisor stops the turn. A worker on
+// another machine is interrupted there, by a request.
 
 import { daemonName, type OutputOf, type ParsedInputOf, type Worker } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
@@ -17,7 +17,7 @@ interface InterruptParts extends Pick<WorkspaceParts, 'store' | 'engine'> {
 
 type Input = ParsedInputOf<'worker.interrupt'>
 
-const stillAtWork = 'It was asked to stop, and is still at work.'
+const goesOn = 'Its turn has not ended yet.'
 
 export class WorkerInterrupts {
   readonly #parts: InterruptParts
@@ -26,7 +26,7 @@ export class WorkerInterrupts {
     this.#parts = parts
   }
 
-  /** Interrupts the worker's turn; resolves when the turn is over, or when its program has not ended it for a while. */
+  /** Interrupts the worker's turn. Resolves when the turn is over, or a few seconds later, with a note that it goes on. */
   async submit(asking: CallContext, { name }: Input): Promise<OutputOf<'worker.interrupt'>> {
     const { store, engine, requests } = this.#parts
     const { by, id } = asking
@@ -39,20 +39,23 @@ export class WorkerInterrupts {
     if ('refusal' in reply) {
       if (reply.refusal.code !== 'worker.runs-elsewhere') throw new RefusalError(reply.refusal)
       const request = { op: 'worker.interrupt', id, ...askerFields(by, standing), input: { name } } as const
-      await requests.ask(reply.refusal, request, decide)
-      return { worker: this.#parts.describe(store.view.workers.byName(name) as WorkerRow) }
+      const { isOver } = await requests.ask(reply.refusal, request, decide)
+      return this.#answer(store.view.workers.byName(name) as WorkerRow, isOver)
     }
     const isOver = await this.#carryOut(reply)
-    const row = store.view.workers.byId(reply.outcome.id as string) as WorkerRow
-    return { worker: this.#parts.describe(row), ...(isOver ? {} : { note: stillAtWork }) }
+    return this.#answer(store.view.workers.byId(reply.outcome.id as string) as WorkerRow, isOver)
   }
 
-  /** Interrupts a worker's turn on behalf of another machine, which this machine's owner allows. */
-  async submitForMachine({ asker, standing, cause, digest }: ReceivedRequest, { name }: Input): Promise<void> {
+  /** Interrupts a worker's turn on behalf of another machine, which this machine's owner allows. Returns whether the turn is over. */
+  async submitForMachine({ asker, standing, cause, digest }: ReceivedRequest, { name }: Input): Promise<boolean> {
     const input = { name, standing, asker, turn: this.#turnOf(name) }
     const reply = await this.#parts.engine.submit({ rule: 'worker.interrupt', input, by: daemonName, cause, digest })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    await this.#carryOut(reply)
+    return this.#carryOut(reply)
+  }
+
+  #answer(row: WorkerRow, isOver: boolean): OutputOf<'worker.interrupt'> {
+    return { worker: this.#parts.describe(row), ...(isOver ? {} : { note: goesOn }) }
   }
 
   /** Returns whether the turn is over. A repeated call changes nothing: the worker may be in another turn by now. */

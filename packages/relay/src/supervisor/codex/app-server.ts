@@ -7,6 +7,7 @@ import { limits, type Tokens } from '@agent-relay/sdk/protocol'
 import type { WebSocket } from 'ws'
 import { z } from 'zod'
 import { version } from '../../machine/version.ts'
+import { interruptAnswerMs } from '../cli-server.ts'
 import { JsonRpc, RpcError, type RpcReply } from '../json-rpc.ts'
 
 /** Longest frame. Most answers have a few kilobytes, but each of the newest steps of a conversation may hold the output of a command. */
@@ -188,9 +189,9 @@ export class AppServer {
   /** Interrupts the conversation's turn. False: its newest turn is not under way. */
   async interruptTurn(thread: string): Promise<boolean> {
     const asked = { threadId: thread, limit: 1, itemsView: 'summary', sortDirection: 'desc' }
-    const [turn] = (await this.#call('thread/turns/list', asked, TurnStates)).data
+    const [turn] = (await this.#call('thread/turns/list', asked, TurnStates, interruptAnswerMs)).data
     if (turn?.status !== 'inProgress') return false
-    await this.#rpc.call('turn/interrupt', { threadId: thread, turnId: turn.id }, answerMs)
+    await this.#rpc.call('turn/interrupt', { threadId: thread, turnId: turn.id }, interruptAnswerMs)
     return true
   }
 
@@ -233,8 +234,8 @@ export class AppServer {
     this.#socket.terminate()
   }
 
-  async #call<T>(method: string, params: object, shape: z.ZodType<T>): Promise<T> {
-    const answer = shape.safeParse(await this.#rpc.call(method, params, answerMs))
+  async #call<T>(method: string, params: object, shape: z.ZodType<T>, withinMs = answerMs): Promise<T> {
+    const answer = shape.safeParse(await this.#rpc.call(method, params, withinMs))
     if (answer.success) return answer.data
     throw new UnfitServerError(`its answer to ${method} is not as expected`)
   }

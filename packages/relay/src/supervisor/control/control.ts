@@ -35,8 +35,8 @@ export interface PromptChannel {
   /** Whether the relay knows a way to interrupt a turn of this program. */
   readonly canInterrupt: boolean
   /**
-   * Interrupts the turn that is under way: the program stays, and takes back what the turn has asked. Called only while a turn is under way and no prompt is
-   * being given. Resolves when the program was told; `look` shows when the turn is over.
+   * Interrupts the turn that is under way: the program stays, and takes back what the turn has asked. Called only while a turn is under way and no
+   * prompt is being given. Resolves when the program was told; `look` shows when the turn is over.
    */
   interrupt(): Promise<void>
   /** Stops watching the program, giving it prompts and answering its questions. */

@@ -151,7 +151,8 @@ export class PtyControl implements Control {
     if (await cliServer?.interrupt?.().catch(() => false)) return
     for (const [at, key] of (harness.interruptKeys ?? []).entries()) {
       if (at > 0) await wait(betweenKeysMs)
-      await this.#terminal.write(key)
+      // A program that does not read would be waited for for ever, and with it the worker's release.
+      void this.#terminal.write(key)
     }
   }
 

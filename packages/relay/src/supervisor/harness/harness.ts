@@ -28,7 +28,7 @@ export interface Harness {
   readScreenSign(screen: ScreenText): ScreenSign | undefined
   /** Delay between a paste and Enter. Both are only for an idle prompt: a busy Codex is interrupted by Enter. */
   readonly typing: { enterDelayMs: number }
-  /** Keys that interrupt a turn in the program's terminal, such as Escape. Unset: none were verified. */
+  /** Keys that interrupt a turn in the program's terminal, such as Escape. Unset: none are known. */
   readonly interruptKeys?: readonly string[]
   /** Keys for a polite exit, such as two Ctrl-C. */
   readonly exitKeys: readonly string[]

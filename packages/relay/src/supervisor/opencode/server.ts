@@ -4,7 +4,7 @@
 import { opencodePermissionText } from '@agent-relay/sdk/internal/opencode-permission-text'
 import { limits, Question, questionsMax } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import type { CliServer } from '../cli-server.ts'
+import { type CliServer, interruptAnswerMs } from '../cli-server.ts'
 import type { Dialog } from '../dialog.ts'
 import { OpencodeEvents, Statuses } from './events.ts'
 
@@ -62,7 +62,7 @@ interface OpencodeServerAddress {
 
 export function opencodeCliServer({ port, secret, agent }: OpencodeServerAddress): CliServer {
   const request = makeRequest(port, secret)
-  const ask = makeJsonRequest(request)
+  const ask = makeJsonRequest(request, serverAnswerMs)
   /** A server that is starting takes a request and may never answer it. The stream itself has no time limit. */
   const open = async (signal: AbortSignal): Promise<Response> => {
     const late = new AbortController()
@@ -76,7 +76,7 @@ export function opencodeCliServer({ port, secret, agent }: OpencodeServerAddress
   return {
     send: (text) => sendMessage(ask, agent, text),
     readDialog: async () => (await readPermissionDialog(ask)) ?? (await readQuestionDialog(ask)),
-    interrupt: () => abortSessions(ask),
+    interrupt: () => abortSessions(makeJsonRequest(request, interruptAnswerMs)),
     follow: (listener) => new OpencodeEvents({ open, ask }, listener),
   }
 }
@@ -168,9 +168,9 @@ function makeRequest(port: number, secret: string) {
   }
 }
 
-function makeJsonRequest(request: SendRequest) {
+function makeJsonRequest(request: SendRequest, answerMs: number) {
   return async (method: string, path: string, body?: object): Promise<unknown> => {
-    const signal = AbortSignal.timeout(serverAnswerMs)
+    const signal = AbortSignal.timeout(answerMs)
     const response = await request(method, path, {
       signal,
       body: body === undefined ? undefined : JSON.stringify(body),

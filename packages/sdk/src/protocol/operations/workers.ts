@@ -90,7 +90,7 @@ export const workerOperations = {
     summary:
       'Interrupt the turn that a worker is in: its program stays and becomes idle, what the turn asked is closed, and its mail waits for the next turn.',
     input: named,
-    /** `note` says that the program was asked to stop and is still at work. */
+    /** `note` says that the turn has not ended within a few seconds. */
     output: z.object({ worker: Worker, note: z.string().optional() }),
   },
   'worker.list': {

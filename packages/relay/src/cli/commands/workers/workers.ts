@@ -1,4 +1,5 @@
-// `spawn`, `release`, `pause`, `resume`, `interrupt`, `workers`: start, stop, end and list the programs that work for agents. Their terminals are in terminal.ts.
+// `spawn`, `release`, `pause`, `resume`, `interrupt`, `workers`: start, stop, end and list the programs that work for agents. Their terminals are in
+// terminal.ts.
 
 import { resolve } from 'node:path'
 import { clisWith, defaultCli, listText } from '@agent-relay/sdk/internal/clis'
@@ -173,12 +174,14 @@ async function requestOfWorker(
     const note = 'note' in answer ? answer.note : undefined
     if (print.isJson) await print.json(answer)
     else {
+      const named = oneLine(name)
       // The note of a release names the work that is left; that of an interrupt says that the turn goes on.
-      const isRelease = op === 'worker.release'
-      const next = isRelease ? 'To see it: agent-relay diff' : 'To end it: agent-relay release'
-      const left = note === undefined ? '' : ` ${oneLine(note)} ${next} ${oneLine(name)}`
-      const what = isRelease || note === undefined ? done : `is not ${done} yet`
-      await print.line(print.typed(`${oneLine(name)} ${what}.${left}`))
+      const next =
+        op === 'worker.release'
+          ? `To see it: agent-relay diff ${named}`
+          : `To end the worker: agent-relay release ${named}`
+      const left = note === undefined ? '' : ` ${oneLine(note)} ${next}`
+      await print.line(print.typed(`${named} ${done}.${left}`))
     }
   })
 }
