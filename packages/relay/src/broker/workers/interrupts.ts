@@ -55,6 +55,9 @@ export class WorkerInterrupts {
   }
 
   #answer(row: WorkerRow, isOver: boolean): OutputOf<'worker.interrupt'> {
+    const { name, status, reason } = row
+    // The program may have ended meanwhile, as it does with a daemon that is restarted during the call.
+    if (status === 'exited') throw new RefusalError('worker.exited', { name, reason })
     return { worker: this.#parts.describe(row), ...(isOver ? {} : { note: goesOn }) }
   }
 
