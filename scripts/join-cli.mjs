@@ -6,9 +6,10 @@ import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, wri
 import { dirname, join, relative } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { Script } from 'node:vm'
+import { licensesOf } from './join-libraries.mjs'
 
-/** Packages that are not joined: native, large, for one command alone, or CommonJS that the pipe has for itself. */
-const apart = [
+/** Packages that are not joined, by their names or entries: native, large, for one command alone, or CommonJS that the pipe has for itself. */
+export const packagesApart = [
   '@agent-relay/mcp/edits',
   '@agent-relay/mcp/serve',
   '@agent-relay/prove',
@@ -92,17 +93,28 @@ const light = {
   },
 }
 
-/** Of the catalog's commands, this file is asked only for those that become a daemon. */
+/** Of the catalog's commands, this file is asked only for those that become a daemon. The launcher has the list of these commands. */
 const daemon = {
   name: 'daemon',
   setup({ onResolve }) {
     onResolve({ filter: /^\.\/commands\// }, ({ kind, path }) =>
-      kind === 'dynamic-import' && !/^\.\/commands\/(?:daemon|lift)\//.test(path)
+      kind === 'dynamic-import' && !/^\.\/commands\/(?:daemon\/|lift\/|demo\.js$)/.test(path)
         ? { path, external: true }
         : undefined,
     )
   },
 }
+
+/** Of the commands that become a daemon, the joined files with parts have the help alone: nobody asks them for the daemon itself. */
+const others = (root) => ({
+  name: 'others',
+  setup({ onResolve }) {
+    const own = join(root, 'packages/relay/dist/daemon/daemon.js')
+    onResolve({ filter: /\/daemon\.js$/ }, ({ path, resolveDir }) =>
+      join(resolveDir, path) === own ? { path: '../daemon/daemon.js', external: true } : undefined,
+    )
+  },
+})
 
 /** Joins commands into one file without parts: a function of CommonJS, which bin/agent-relay.cjs calls. Returns its text, and which files are in it. */
 async function joinWhole(build, root, path, { plugin, banner, define }) {
@@ -114,7 +126,7 @@ async function joinWhole(build, root, path, { plugin, banner, define }) {
     platform: 'node',
     target: 'node20',
     format: 'cjs',
-    external: apart,
+    external: packagesApart,
     minifyWhitespace: true,
     // A script that is compiled apart has no `import()` of its own.
     supported: { 'dynamic-import': false },
@@ -168,7 +180,7 @@ async function joinLight(build, root, folder) {
 }
 
 /**
- * Joins what becomes a daemon: `daemon run`, `up` and `lift`. The file has no parts, since a daemon asks for some of them after days, when a later build may
+ * Joins what becomes a daemon: `daemon run`, `up`, `lift` and `demo`. The file has no parts, since a daemon asks for some of them after days, when a later build may
  * have replaced them. Only what every start runs is compiled in advance: the rest would be a tenth of an idle daemon's memory.
  */
 async function joinDaemon(build, root, folder) {
@@ -179,6 +191,7 @@ async function joinDaemon(build, root, folder) {
       "require=require('node:module').createRequire(here);const placeOf=(name)=>require('node:url').pathToFileURL(require.resolve(name)).href",
   })
   writeCompiled(folder, 'daemon', joined, compile('daemon', joined.text))
+  return joined.inputs
 }
 
 /** Whether nothing was built or installed after the commands were joined. */
@@ -199,7 +212,7 @@ export async function joinCli(root) {
   const { build } = await import('esbuild')
   const fresh = mkdtempSync(join(dist, 'joined-'))
   try {
-    await build({
+    const { metafile } = await build({
       absWorkingDir: root,
       entryPoints: { main: join(dist, 'cli/main.js') },
       outdir: fresh,
@@ -208,17 +221,19 @@ export async function joinCli(root) {
       platform: 'node',
       target: 'node20',
       format: 'esm',
-      external: apart,
+      external: packagesApart,
       minifyWhitespace: true,
       // Some packages of other people are CommonJS, and ask for parts of Node.
       banner: {
         js: "import { createRequire as requireOf } from 'node:module'\nconst require = requireOf(import.meta.url)",
       },
+      metafile: true,
       logLevel: 'error',
-      plugins: [placed(root)],
+      plugins: [others(root), placed(root)],
     })
     await joinLight(build, root, fresh)
-    await joinDaemon(build, root, fresh)
+    const inputs = [...Object.keys(metafile.inputs), ...(await joinDaemon(build, root, fresh))]
+    writeFileSync(join(fresh, 'licenses.txt'), licensesOf(root, inputs))
     // A folder of mkdtemp is closed to other users, who may use this checkout too.
     chmodSync(fresh, statSync(dist).mode & 0o777)
     rmSync(join(dist, 'joined'), { recursive: true, force: true })
