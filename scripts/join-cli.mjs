@@ -1,9 +1,11 @@
 // Joins the commands of the CLI into few files: Node takes a millisecond for each that it loads, and a command loads two hundred, which was half of
 // its time. tsc has checked and written the files, and each still finds others as if it were in its own place. bin/agent-relay.cjs loads the joined
 // files only if nothing was built after them, so that a plain `tsc -b` is enough to try something.
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { Script } from 'node:vm'
 import { licensesOf } from './join-libraries.mjs'
@@ -165,9 +167,10 @@ const compile = (name, text) => new Script(text, { filename: `agent-relay/dist/j
 function writeCompiled(folder, name, { digest }, script) {
   const path = join(folder, `${name}.${digest}-${process.versions.v8}-${process.arch}.bin`)
   writeFileSync(path, script.createCachedData())
+  return path
 }
 
-/** Joins `who`, `send` and `inbox`. */
+/** Joins `who`, `send` and `inbox`. Returns the path of the compiled form, which has all functions. */
 async function joinLight(build, root, folder) {
   const joined = await joinWhole(build, root, join(folder, 'light.cjs'), { plugin: light })
   const heavy = joined.inputs.find((path) => /\/zod\//.test(path))
@@ -176,7 +179,7 @@ async function joinLight(build, root, folder) {
   setFlagsFromString('--no-lazy')
   const script = compile('light', joined.text)
   setFlagsFromString('--lazy')
-  writeCompiled(folder, 'light', joined, script)
+  return writeCompiled(folder, 'light', joined, script)
 }
 
 /**
@@ -200,6 +203,7 @@ export function isCliJoined(root) {
   const sources = [
     ...['relay', 'sdk', 'mcp'].map((name) => `packages/${name}/dist/.tsbuildinfo`),
     'node_modules/.package-lock.json',
+    'scripts/compile-light.mjs',
     'scripts/join-cli.mjs',
   ]
   return timeOf('packages/relay/dist/joined/main.js') > Math.max(...sources.map(timeOf))
@@ -231,9 +235,18 @@ export async function joinCli(root) {
       logLevel: 'error',
       plugins: [others(root), placed(root)],
     })
-    await joinLight(build, root, fresh)
+    const form = await joinLight(build, root, fresh)
     const inputs = [...Object.keys(metafile.inputs), ...(await joinDaemon(build, root, fresh))]
     writeFileSync(join(fresh, 'licenses.txt'), licensesOf(root, inputs))
+    // Where no daemon can run, the form with all functions stays.
+    const { PATH, TMPDIR } = process.env
+    const args = [fileURLToPath(new URL('compile-light.mjs', import.meta.url)), fresh, form]
+    spawnSync(process.execPath, args, {
+      env: { PATH, TMPDIR },
+      stdio: 'ignore',
+      timeout: 10_000,
+      killSignal: 'SIGKILL',
+    })
     // A folder of mkdtemp is closed to other users, who may use this checkout too.
     chmodSync(fresh, statSync(dist).mode & 0o777)
     rmSync(join(dist, 'joined'), { recursive: true, force: true })

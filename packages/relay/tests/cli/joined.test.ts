@@ -108,6 +108,28 @@ test.skipIf(!isCliJoined(checkout)).each(['light', 'daemon'])('the build compile
   expect(new Script(text, { cachedData }).cachedDataRejected).toBe(false)
 })
 
+test.skipIf(!isCliJoined(checkout))('of light, the build compiles what a run of its commands calls', async () => {
+  const [folder, form, temporary] = [
+    dirname(join(checkout, joined('light'))),
+    join(root, 'form'),
+    join(root, 'temporary'),
+  ]
+  mkdirSync(temporary)
+  const compile = (from: string) => {
+    const args = [join(checkout, 'scripts/compile-light.mjs'), from, form]
+    return new Running(spawn(process.execPath, args, { env: { PATH: process.env.PATH, TMPDIR: temporary } })).ended
+  }
+  expect(await compile(root)).toMatchObject({ code: 1 })
+  expect(existsSync(form)).toBe(false)
+  expect(await compile(folder)).toMatchObject({ code: 0 })
+  const text = readFileSync(join(folder, 'light.cjs'), 'latin1')
+  const cachedData = readFileSync(form)
+  expect(new Script(text, { cachedData }).cachedDataRejected).toBe(false)
+  // All functions would take almost twice as much.
+  expect(readFileSync(join(checkout, compiled('light', text))).length).toBeLessThan(1.3 * cachedData.length)
+  expect(readdirSync(temporary)).toEqual([])
+})
+
 test.skipIf(!isCliJoined(checkout)).each([['who'], ['send', 'Bob', 'hi'], ['inbox']])(
   '%s loads nothing that it does not need',
   async (...args) => {
