@@ -1,4 +1,4 @@
-// The table of who may ask which operation, for docs/SECURITY.md: made from the columns `who` and `network` of the operations, and from nothing else.
+// The table of who may ask which operation, for docs/reference/access.md: made from the columns `who` and `network` of the operations, and from nothing else.
 // packages/relay/tests/broker/access.test.ts asks a daemon every operation as every one of these callers, and compares.
 import { type OperationName, type OperationRule, operations } from '../packages/sdk/src/protocol/index.ts'
 
@@ -48,14 +48,4 @@ export function accessTable(): string {
   const lines = [...rows].map(([cells, names]) => `| ${names.map((name) => `\`${name}\``).join(', ')} | ${cells} |`)
   const heads = ['operations', ...Object.values(callers)]
   return [`| ${heads.join(' | ')} |`, `|${heads.map(() => '---').join('|')}|`, ...lines].join('\n')
-}
-
-const [begin, end] = ['<!-- made by npm run reference: who may ask what -->', '<!-- end of what is made -->']
-
-/** The page with the table as it must be, between its two marks. */
-export function withAccessTable(page: string): string {
-  const [before, rest = ''] = page.split(`${begin}\n`)
-  const after = rest.slice(rest.indexOf(end))
-  if (!after.startsWith(end)) throw new Error(`docs/SECURITY.md has lost its marks: ${begin} and ${end}`)
-  return `${before}${begin}\n\n${accessTable()}\n\n${after}`
 }

@@ -10,6 +10,7 @@ import { waitLimits } from '../packages/sdk/src/internal/waits.ts'
 import { clientLimits, welcomeTimeoutMs } from '../packages/sdk/src/limits.ts'
 import { limits, operations, refusals } from '../packages/sdk/src/protocol/index.ts'
 import { type Fixes, fixes, fixFor } from '../packages/sdk/src/protocol/refusals/fixes.ts'
+import { accessTable } from './access.ts'
 
 const note = 'Made from the sources by `npm run reference`; do not edit it by hand.'
 
@@ -23,6 +24,7 @@ export async function reference(): Promise<Record<string, string>> {
       commands.filter(isShown).flatMap((command) => commandText(command)),
     ),
     'operations.md': page('Operations', operationsIntroduction, operationTexts()),
+    'access.md': page('Who may ask what', accessIntroduction, [accessTable()]),
     'tools.md': page('MCP tools', toolsIntroduction, toolTexts()),
     'refusals.md': page('Refusals and exit codes', refusalsIntroduction, [refusalTable(), exitTable()]),
     'limits.md': page('Limits', 'Both ends of a wire agree on these. The unit stands last in the name.', [
@@ -44,7 +46,10 @@ const operationsIntroduction =
   'A command changes something and runs once for each id; a query reads; a watch keeps sending (sockets only). *Who* is who may ask: ' +
   'anyone with a session, an agent, the holder of the workspace key, or the owner on the daemon’s own socket. *Network* is the least that must be shown ' +
   'over HTTP and WebSocket: nothing, even on a lift’s port (`lift`) or on an open port (`open`; `run` where nothing is started but a loop), an agent’s ' +
-  '`token`, the key or a token where the policy lets it start programs (`spawn`), or the `key`. [SECURITY.md](../SECURITY.md) has the whole table.'
+  '`token`, the key or a token where the policy lets it start programs (`spawn`), or the `key`. [Who may ask what](access.md) is the table by callers.'
+const accessIntroduction =
+  'The operations that each caller may ask, from the columns *who* and *network* of [the operations](operations.md). ' +
+  '[Security](../SECURITY.md#who-may-ask-what) says what the callers are.'
 const toolsIntroduction =
   'What agents see. `agent-relay-mcp serve` offers the toolset `relay`; others are asked for with `--tools relay,workspace` or `RELAY_TOOLS`.'
 const hostsIntroduction =

@@ -1,9 +1,8 @@
 // docs/reference matches the tables. After a change of these: npm run reference
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { withAccessTable } from '../../scripts/access.ts'
 import { reference } from '../../scripts/reference.ts'
 
 const folder = fileURLToPath(new URL('../../docs/reference/', import.meta.url))
@@ -15,9 +14,4 @@ test.each(Object.keys(pages))('%s is not stale', async (name) => {
 
 test('nothing else is in there but the index', () => {
   expect(readdirSync(folder).sort()).toEqual(Object.keys(pages).sort())
-})
-
-test('docs/SECURITY.md says who may ask what', async () => {
-  const path = fileURLToPath(new URL('../../docs/SECURITY.md', import.meta.url))
-  await expect(withAccessTable(readFileSync(path, 'utf8'))).toMatchFileSnapshot(path)
 })

@@ -47,7 +47,8 @@ async function connect(
   const identity = need === 'holder' ? {} : identityOf(env, options.as)
   const connectTo = ({ id, name, key }: KnownWorkspace, reached?: Socket) => {
     const hello = helloAs(identity, key, need, () => missingKeyText(name, env))
-    return connectAs({ ...hello, ...own }, ownerConnector(socketPath, id, env, reached))
+    const open = ownerConnector(socketPath, id, env, reached)
+    return connectAs(hello, (hello) => open({ ...hello, ...own }))
   }
   const likely = likelyWorkspace(socketPath, identity, env)
   const atOnce = likely && (await connectTo(likely, socket).catch(() => undefined))

@@ -1,4 +1,4 @@
-// Every operation, asked of a daemon by every caller over its own wire: the answers match docs/SECURITY.md, which is made from the operations' own
+// Every operation, asked of a daemon by every caller over its own wire: the answers match docs/reference/access.md, which is made from the operations' own
 // columns. A new operation needs a word there (the compiler asks for it) and an input here.
 
 import { controlSocketPath, socketPathOf } from '@agent-relay/sdk/internal/discover'
