@@ -12,6 +12,7 @@ const home = mkdtempSync(join(tmpdir(), 'agent-relay-build-'))
 process.once('exit', () => rmSync(home, { recursive: true, force: true }))
 const fail = () => process.exit(1)
 setTimeout(fail, 5_000)
+for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.once(signal, fail)
 Object.assign(process.env, { HOME: home, USERPROFILE: home, RELAY_DATA_DIR: home, RELAY_WATCH_SESSIONS: 'off' })
 process.chdir(home)
 
