@@ -1,14 +1,17 @@
 // Joins the commands of the CLI into few files: Node takes a millisecond for each that it loads, and a command loads two hundred, which was half of
 // its time. tsc has checked and written the files, and each still finds others as if it were in its own place. bin/agent-relay.cjs loads the joined
 // files only if nothing was built after them, so that a plain `tsc -b` is enough to try something.
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { Script } from 'node:vm'
+import { licensesOf } from './join-libraries.mjs'
 
-/** Packages that are not joined: native, large, for one command alone, or CommonJS that the pipe has for itself. */
-const apart = [
+/** Packages that are not joined, by their names or entries: native, large, for one command alone, or CommonJS that the pipe has for itself. */
+export const packagesApart = [
   '@agent-relay/mcp/edits',
   '@agent-relay/mcp/serve',
   '@agent-relay/prove',
@@ -92,17 +95,28 @@ const light = {
   },
 }
 
-/** Of the catalog's commands, this file is asked only for those that become a daemon. */
+/** Of the catalog's commands, this file is asked only for those that become a daemon. The launcher has the list of these commands. */
 const daemon = {
   name: 'daemon',
   setup({ onResolve }) {
     onResolve({ filter: /^\.\/commands\// }, ({ kind, path }) =>
-      kind === 'dynamic-import' && !/^\.\/commands\/(?:daemon|lift)\//.test(path)
+      kind === 'dynamic-import' && !/^\.\/commands\/(?:daemon\/|lift\/|demo\.js$)/.test(path)
         ? { path, external: true }
         : undefined,
     )
   },
 }
+
+/** Of the commands that become a daemon, the joined files with parts have the help alone: nobody asks them for the daemon itself. */
+const others = (root) => ({
+  name: 'others',
+  setup({ onResolve }) {
+    const own = join(root, 'packages/relay/dist/daemon/daemon.js')
+    onResolve({ filter: /\/daemon\.js$/ }, ({ path, resolveDir }) =>
+      join(resolveDir, path) === own ? { path: '../daemon/daemon.js', external: true } : undefined,
+    )
+  },
+})
 
 /** Joins commands into one file without parts: a function of CommonJS, which bin/agent-relay.cjs calls. Returns its text, and which files are in it. */
 async function joinWhole(build, root, path, { plugin, banner, define }) {
@@ -114,7 +128,7 @@ async function joinWhole(build, root, path, { plugin, banner, define }) {
     platform: 'node',
     target: 'node20',
     format: 'cjs',
-    external: apart,
+    external: packagesApart,
     minifyWhitespace: true,
     // A script that is compiled apart has no `import()` of its own.
     supported: { 'dynamic-import': false },
@@ -153,9 +167,10 @@ const compile = (name, text) => new Script(text, { filename: `agent-relay/dist/j
 function writeCompiled(folder, name, { digest }, script) {
   const path = join(folder, `${name}.${digest}-${process.versions.v8}-${process.arch}.bin`)
   writeFileSync(path, script.createCachedData())
+  return path
 }
 
-/** Joins `who`, `send` and `inbox`. */
+/** Joins `who`, `send` and `inbox`. Returns the path of the compiled form, which has all functions. */
 async function joinLight(build, root, folder) {
   const joined = await joinWhole(build, root, join(folder, 'light.cjs'), { plugin: light })
   const heavy = joined.inputs.find((path) => /\/zod\//.test(path))
@@ -164,11 +179,11 @@ async function joinLight(build, root, folder) {
   setFlagsFromString('--no-lazy')
   const script = compile('light', joined.text)
   setFlagsFromString('--lazy')
-  writeCompiled(folder, 'light', joined, script)
+  return writeCompiled(folder, 'light', joined, script)
 }
 
 /**
- * Joins what becomes a daemon: `daemon run`, `up` and `lift`. The file has no parts, since a daemon asks for some of them after days, when a later build may
+ * Joins what becomes a daemon: `daemon run`, `up`, `lift` and `demo`. The file has no parts, since a daemon asks for some of them after days, when a later build may
  * have replaced them. Only what every start runs is compiled in advance: the rest would be a tenth of an idle daemon's memory.
  */
 async function joinDaemon(build, root, folder) {
@@ -179,6 +194,7 @@ async function joinDaemon(build, root, folder) {
       "require=require('node:module').createRequire(here);const placeOf=(name)=>require('node:url').pathToFileURL(require.resolve(name)).href",
   })
   writeCompiled(folder, 'daemon', joined, compile('daemon', joined.text))
+  return joined.inputs
 }
 
 /** Whether nothing was built or installed after the commands were joined. */
@@ -187,6 +203,7 @@ export function isCliJoined(root) {
   const sources = [
     ...['relay', 'sdk', 'mcp'].map((name) => `packages/${name}/dist/.tsbuildinfo`),
     'node_modules/.package-lock.json',
+    'scripts/compile-light.mjs',
     'scripts/join-cli.mjs',
   ]
   return timeOf('packages/relay/dist/joined/main.js') > Math.max(...sources.map(timeOf))
@@ -199,7 +216,7 @@ export async function joinCli(root) {
   const { build } = await import('esbuild')
   const fresh = mkdtempSync(join(dist, 'joined-'))
   try {
-    await build({
+    const { metafile } = await build({
       absWorkingDir: root,
       entryPoints: { main: join(dist, 'cli/main.js') },
       outdir: fresh,
@@ -208,17 +225,28 @@ export async function joinCli(root) {
       platform: 'node',
       target: 'node20',
       format: 'esm',
-      external: apart,
+      external: packagesApart,
       minifyWhitespace: true,
       // Some packages of other people are CommonJS, and ask for parts of Node.
       banner: {
         js: "import { createRequire as requireOf } from 'node:module'\nconst require = requireOf(import.meta.url)",
       },
+      metafile: true,
       logLevel: 'error',
-      plugins: [placed(root)],
+      plugins: [others(root), placed(root)],
     })
-    await joinLight(build, root, fresh)
-    await joinDaemon(build, root, fresh)
+    const form = await joinLight(build, root, fresh)
+    const inputs = [...Object.keys(metafile.inputs), ...(await joinDaemon(build, root, fresh))]
+    writeFileSync(join(fresh, 'licenses.txt'), licensesOf(root, inputs))
+    // Where no daemon can run, the form with all functions stays.
+    const { PATH, TMPDIR } = process.env
+    const args = [fileURLToPath(new URL('compile-light.mjs', import.meta.url)), fresh, form]
+    spawnSync(process.execPath, args, {
+      env: { PATH, TMPDIR },
+      stdio: 'ignore',
+      timeout: 10_000,
+      killSignal: 'SIGKILL',
+    })
     // A folder of mkdtemp is closed to other users, who may use this checkout too.
     chmodSync(fresh, statSync(dist).mode & 0o777)
     rmSync(join(dist, 'joined'), { recursive: true, force: true })

@@ -52,7 +52,7 @@ function versionOf(root, name) {
 }
 
 /** The licences of everything that was joined: whoever copies it has to pass these on. */
-function licensesOf(root, inputs) {
+export function licensesOf(root, inputs) {
   const folders = inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]).filter(Boolean)
   const parts = [...new Set(folders)].sort().map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))

@@ -16,6 +16,8 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { packagesApart } from './join-cli.mjs'
+import { loadedApart } from './loaded-apart.mjs'
 
 const root = realpathSync(fileURLToPath(new URL('..', import.meta.url)))
 const platform = `${process.platform}-${process.arch}`
@@ -70,8 +72,9 @@ class Archive {
   /** Makes the archive, and answers its path. */
   write(out, name) {
     const manifest = json(join(this.#source, 'package.json'))
-    this.#copyOwn(this.#source, this.folder)
-    this.#bundle(this.#source, manifest, this.folder)
+    const { isLoaded = () => true, packages = Object.keys(manifest.dependencies) } = this.#more
+    this.#copyOwn(this.#source, this.folder, isLoaded)
+    this.#bundle(this.#source, { ...manifest, dependencies: pick(manifest.dependencies, packages) }, this.folder)
     const direct = [...this.#placed.keys()].filter((place) => !place.includes('/node_modules/'))
     const versions = direct.map((place) => [
       place,
@@ -90,11 +93,16 @@ class Archive {
     return join(out, name)
   }
 
-  /** Copies a package of this repository: the files that its own list names. */
-  #copyOwn(source, target) {
+  /** Copies a package of this repository: the files that its own list names. `isLoaded`: whether anybody loads a file, by its path in the package. */
+  #copyOwn(source, target, isLoaded = () => true) {
     const { files } = json(join(source, 'package.json'))
     const names = ['README.md', 'LICENSE', ...files.filter((name) => !name.startsWith('!'))]
-    for (const name of names) copy(join(source, name), join(target, name), (path) => !/\.map$|tsbuildinfo$/.test(path))
+    for (const name of names)
+      copy(
+        join(source, name),
+        join(target, name),
+        (path) => !/\.map$|tsbuildinfo$/.test(path) && isLoaded(`${name}${path}`),
+      )
   }
 
   #bundle(source, { name, dependencies = {}, optionalDependencies = {} }, target) {
@@ -162,6 +170,17 @@ function npm(args, cwd) {
     : execFileSync('npm', args, options)
 }
 
+/** What the archive of Agent Relay holds of its own package, whose `dist` has most of its code twice: in single files, and joined. */
+async function partsOfRelay() {
+  const { files, packages } = await loadedApart(root)
+  const alone = new Set(files.map((path) => `dist/${path}`))
+  const isSingle = (path) => /^dist\/(?!joined\/|page\/).*\.js$/.test(path)
+  return {
+    isLoaded: (path) => !isSingle(path) || alone.has(path),
+    packages: [...packages, ...packagesApart.map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)[0])],
+  }
+}
+
 const out = resolve(process.argv[2] ?? join(root, 'out'))
 mkdirSync(out, { recursive: true })
 // One archive of each kind, so that the documented commands name exactly one file.
@@ -174,6 +193,7 @@ const { version } = json(join(root, 'packages/relay/package.json'))
 const archives = [
   [
     new Archive(join(stage, 'relay'), 'packages/relay', {
+      ...(await partsOfRelay()),
       bin: { 'agent-relay-mcp': './node_modules/@agent-relay/mcp/bin/agent-relay-mcp.cjs' },
       os: [process.platform],
       cpu: [process.arch],

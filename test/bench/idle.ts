@@ -2,12 +2,9 @@
 // workspace open or with many that nobody uses.
 
 import { spawn } from 'node:child_process'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import { residentMb } from '@agent-relay/prove/harness/processes'
-import { controlSocketPath } from '@agent-relay/sdk/internal/discover'
-import { socketConnector } from '@agent-relay/sdk/wire'
-import { bareEnv, temporaryFolder } from './child.ts'
+import { bareEnv } from './child.ts'
+import { withDaemon } from './cli-daemon.ts'
 import { median } from './figures.ts'
 import { against, type Measure } from './table.ts'
 
@@ -58,36 +55,13 @@ async function weighBare(): Promise<number> {
   return mb
 }
 
-async function weigh(workspaces: number): Promise<Weighed> {
-  const folder = temporaryFolder()
-  const bin = join(dirname(createRequire(import.meta.url).resolve('agent-relay/package.json')), 'bin/agent-relay.cjs')
-  const env = bareEnv({ RELAY_DATA_DIR: folder })
-  const child = spawn(process.execPath, [bin, 'daemon', 'run', '--port', '0'], {
-    env,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const kill = () => child.kill('SIGKILL')
-  process.once('exit', kill)
-  try {
-    await new Promise<void>((resolve, reject) => {
-      let log = ''
-      child.once('exit', () => reject(new Error(`the daemon did not start: ${log}`)))
-      child.stderr.setEncoding('utf8').on('data', (text: string) => {
-        log += text
-        if (/ runs, pid /.test(log)) resolve()
-      })
-    })
-    const control = await socketConnector(controlSocketPath(folder))({})
+function weigh(workspaces: number): Promise<Weighed> {
+  return withDaemon(async (control, pid) => {
     for (let i = 0; i < workspaces; i++)
       await control.call('workspace.open', { workspace: `bench-${i}` }, `c_open_${i}`)
     await new Promise((resolve) => setTimeout(resolve, restMs))
-    const mb = residentMb(child.pid as number)
+    const mb = residentMb(pid)
     const { lagMs } = await control.call('daemon.status', {}, 'c_status')
-    await control.close()
     return { mb, lagMs: lagMs.p99 }
-  } finally {
-    process.off('exit', kill)
-    child.kill('SIGTERM')
-    await new Promise((resolve) => (child.exitCode === null ? child.once('exit', resolve) : resolve(undefined)))
-  }
+  })
 }

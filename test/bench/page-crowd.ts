@@ -3,12 +3,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RelayClient } from '@agent-relay/sdk'
-import { temporaryFolder } from './child.ts'
 import { median } from './figures.ts'
-import { noChromiumText } from './page.ts'
-import { type Relay, startRelay } from './relay.ts'
-import { withSource } from './sources.ts'
+import type { Relay } from './relay.ts'
 import { against, type Measure } from './table.ts'
+import { type Page, withPage } from './with-page.ts'
 
 const [agents, perSecond, batch] = [100, 50, 500]
 const channel = '#many'
@@ -31,38 +29,25 @@ interface Strain {
   heapMb: number
 }
 
-interface Pages {
-  openPage(dataDir: string, project: string): Promise<{ page: object; close(): Promise<void> } | undefined>
-  strain(page: object, hash: string, flood: (seconds: number) => Promise<void>, seconds: number): Promise<Strain>
+interface Strains {
+  strain(page: Page, hash: string, flood: (seconds: number) => Promise<void>, seconds: number): Promise<Strain>
 }
 
 export function measurePageCrowd(size: CrowdSize): Promise<Measure[]> {
-  return withSource('test/browser/speed.ts', async ({ openPage, strain }: Pages) => {
-    const dataDir = temporaryFolder()
-    const relay = await startRelay([], { hasHttp: true, dataDir })
-    const opened = await openPage(dataDir, 'bench')
-    try {
-      if (opened === undefined) {
-        process.stderr.write(noChromiumText)
-        return []
-      }
-      const crowd = [await newcomer(relay, 0), await newcomer(relay, 1)]
-      const round = async () => {
-        const strains: Strain[] = []
-        for (const hash of views) strains.push(await strain(opened.page, hash, (s) => flood(crowd, s), size.seconds))
-        return strains
-      }
-      const empty = [await round(), await round()]
-      for (let n = 2; n < agents; n++) crowd.push(await newcomer(relay, n))
-      await fill(crowd, size.messages)
-      const full: Strain[][] = []
-      for (let n = 0; n < size.rounds; n++) full.push(await round())
-      const lagMs = await relay.lagMs()
-      return rowsOf(empty, full, size).map((row) => ({ ...row, lagMs }))
-    } finally {
-      await opened?.close()
-      await relay.stop()
+  return withPage<Strains>(async (relay, page, { strain }) => {
+    const crowd = [await newcomer(relay, 0), await newcomer(relay, 1)]
+    const round = async () => {
+      const strains: Strain[] = []
+      for (const hash of views) strains.push(await strain(page, hash, (s) => flood(crowd, s), size.seconds))
+      return strains
     }
+    const empty = [await round(), await round()]
+    for (let n = 2; n < agents; n++) crowd.push(await newcomer(relay, n))
+    await fill(crowd, size.messages)
+    const full: Strain[][] = []
+    for (let n = 0; n < size.rounds; n++) full.push(await round())
+    const lagMs = await relay.lagMs()
+    return rowsOf(empty, full, size).map((row) => ({ ...row, lagMs }))
   })
 }
 

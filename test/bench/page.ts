@@ -3,50 +3,30 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuMs } from './acp.ts'
-import { temporaryFolder } from './child.ts'
-import { type Relay, startRelay } from './relay.ts'
+import type { Relay } from './relay.ts'
 import { ms } from './sends.ts'
-import { withSource } from './sources.ts'
 import type { Measure } from './table.ts'
+import { type Page, withPage } from './with-page.ts'
 
 const perSecond = 50
-export const noChromiumText = 'bench: the rows of the page are left out: Chromium is not here; set CHROMIUM_PATH\n'
 const quietMs = 1_500
 
-interface Page {
-  goto(url: string): Promise<unknown>
-  locator(selector: string): { first(): { waitFor(): Promise<void> } }
-}
-
 interface Speeds {
-  openPage(dataDir: string, project: string): Promise<{ page: Page; close(): Promise<void> } | undefined>
   sights(page: Page, clients: object, pace: object): Promise<Record<'p50Ms' | 'p95Ms' | 'floorMs' | 'workMs', number>>
 }
 
 export function measurePage(pace: { rounds: number; seconds: number }): Promise<Measure[]> {
-  return withSource('test/browser/speed.ts', async ({ openPage, sights }: Speeds) => {
-    const dataDir = temporaryFolder()
-    const relay = await startRelay([], { hasHttp: true, dataDir })
-    const opened = await openPage(dataDir, 'bench')
-    try {
-      if (opened === undefined) {
-        process.stderr.write(noChromiumText)
-        return []
-      }
-      const clients = { writer: await relay.client('Ann'), watcher: await relay.client('Watcher') }
-      const { p50Ms, p95Ms, floorMs, workMs } = await sights(opened.page, clients, { ...pace, perSecond })
-      const lagMs = await relay.lagMs()
-      const visible = {
-        measure: `the page, from a send to visible text at ${perSecond}/s, p95`,
-        ...{ value: ms(p95Ms), floor: ms(floorMs), ratio: p95Ms / floorMs, lagMs },
-        note: `p50 ${ms(p50Ms)}; ${ms(workMs)} of the page's own work each; the floor is a frame and the event at a program`,
-      }
-      const idle = await idleRow(relay, opened.page, pace)
-      return [visible, { ...idle, lagMs: await relay.lagMs() }]
-    } finally {
-      await opened?.close()
-      await relay.stop()
+  return withPage<Speeds>(async (relay, page, { sights }) => {
+    const clients = { writer: await relay.client('Ann'), watcher: await relay.client('Watcher') }
+    const { p50Ms, p95Ms, floorMs, workMs } = await sights(page, clients, { ...pace, perSecond })
+    const lagMs = await relay.lagMs()
+    const visible = {
+      measure: `the page, from a send to visible text at ${perSecond}/s, p95`,
+      ...{ value: ms(p95Ms), floor: ms(floorMs), ratio: p95Ms / floorMs, lagMs },
+      note: `p50 ${ms(p50Ms)}; ${ms(workMs)} of the page's own work each; the floor is a frame and the event at a program`,
     }
+    const idle = await idleRow(relay, page, pace)
+    return [visible, { ...idle, lagMs: await relay.lagMs() }]
   })
 }
 

@@ -96,7 +96,7 @@ export const parts: Record<string, Part> = {
     run: (isShort) => (isShort ? measureIdle(1, 50) : measureIdle(3, 500)),
   },
   start: {
-    text: 'the start of commands and hooks beside a bare Node',
+    text: 'the start of commands, hooks and a daemon beside a bare Node',
     run: (isShort) => measureStart(isShort ? 15 : 60),
   },
   acp: {

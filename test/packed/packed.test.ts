@@ -3,10 +3,13 @@
 
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { packagesApart } from '../../scripts/join-cli.mjs'
 import { ModelServer } from '../bench/model-server.ts'
 import { deployScript, noRegistry, Prefix, sizeOf, stopped } from './prefix.ts'
 
@@ -53,10 +56,39 @@ describe('the installation', () => {
     }
   })
 
-  it('has the libraries of the runs in it, with their licences', () => {
-    expect(existsSync(join(prefix.package, 'node_modules/ai'))).toBe(false)
-    const licenses = readFileSync(join(prefix.package, 'dist/runs/libraries.licenses.txt'), 'utf8')
-    expect(licenses).toMatch(/^ai [\d.]+: Apache-2\.0$/m)
+  it.each([
+    ['ai', 'dist/runs/libraries.licenses.txt'],
+    ['hono', 'dist/joined/licenses.txt'],
+  ])('has %s in joined files alone, with its licence', (name, licenses) => {
+    expect(existsSync(join(prefix.package, 'node_modules', name))).toBe(false)
+    expect(readFileSync(join(prefix.package, licenses), 'utf8')).toMatch(new RegExp(`^${name} [\\d.]+: `, 'm'))
+  })
+
+  it('has every file and package that its joined files look for, and few other single files', () => {
+    const dist = join(prefix.package, 'dist')
+    const joined = readdirSync(join(dist, 'joined')).filter((name) => /\.c?js$/.test(name))
+    const named = joined.flatMap((name) => {
+      const text = readFileSync(join(dist, 'joined', name), 'latin1')
+      return [...text.matchAll(/"\.\.\/\.\.\/dist\/([^"]+)"/g)].map(([, path]) => path as string)
+    })
+    // A part of their code gets the name of its thread from another one.
+    const sources = fileURLToPath(new URL('../../packages/relay/src', import.meta.url))
+    const threads = readdirSync(sources, { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('-thread.ts'))
+      .map((path) => path.replace(/ts$/, 'js'))
+    expect([...named, ...threads]).toEqual(
+      expect.arrayContaining([
+        'page/',
+        'machine/path-probe-process.js',
+        'runs/loop-thread.js',
+        'store/snapshot-thread.js',
+      ]),
+    )
+    const isThere = (path: string) => existsSync(join(dist, path))
+    expect([...named, ...threads, 'cli/complete.js', 'runs/libraries.js'].filter((path) => !isThere(path))).toEqual([])
+    expect(['cli/main.js', 'daemon/daemon.js', 'wires/http.js'].filter(isThere)).toEqual([])
+    const { resolve } = createRequire(join(dist, 'joined/main.js'))
+    expect(packagesApart.filter((name) => !resolve(name).startsWith(prefix.package))).toEqual([])
   })
 
   it('has no script that an installation would run, and needs nothing that is not in it', () => {

@@ -4,24 +4,28 @@
 const { existsSync, readFileSync, statSync } = require('node:fs')
 
 const [, , first, second] = process.argv
-const entry = `${__dirname}/../dist/cli/main.js`
+const dist = `${__dirname}/../dist`
+const single = `${dist}/cli/main.js`
 
 if (process.argv.length === 3 && (first === '--version' || first === '-V')) {
   process.stdout.write(`${JSON.parse(readFileSync(`${__dirname}/../package.json`, 'utf8')).version}\n`)
 } else if (first === 'hook' || (first === 'mcp' && second === 'serve')) {
   if (first === 'mcp') process.argv.splice(2, 1)
   require(pipe())
-} else if ((first === 'complete' || first === 'agent-names') && existsSync(entry)) {
+} else if ((first === 'complete' || first === 'agent-names') && existsSync(`${dist}/cli/complete.js`)) {
   const [what, ...line] = first === 'complete' ? process.argv.slice(3) : ['agents']
   import('../dist/cli/complete.js').then(({ complete }) => complete(what, line))
 } else if (first === 'completion' && process.argv.length === 4 && existsSync(script(second))) {
   process.stdout.write(readFileSync(script(second)))
-} else if (existsSync(entry)) {
-  const isDaemon = first === 'up' || first === 'lift' || (first === 'daemon' && second === 'run')
-  if (!isJoined()) import(entry).then(({ main }) => main(process.argv))
-  else if (isDaemon) whole('daemon').main(process.argv)
+} else if (isJoined()) {
+  // Options may come before each of these words, and have values.
+  const words = process.argv.slice(2).filter((word) => !word.startsWith('-'))
+  const isDaemon = ['up', 'lift', 'demo'].includes(words[0]) || (words[0] === 'daemon' && words.includes('run'))
+  if (isDaemon) whole('daemon').main(process.argv)
   else if (['who', 'send', 'inbox'].includes(first)) whole('light').main(process.argv)
   else import('../dist/joined/main.js').then(({ main }) => main(process.argv))
+} else if (existsSync(single)) {
+  import(single).then(({ main }) => main(process.argv))
 } else {
   process.stderr.write('Not built yet: run npm run setup in the checkout\n')
   process.exitCode = 78
@@ -34,12 +38,13 @@ function script(shell) {
 
 /**
  * Whether to load the files that scripts/join-cli.mjs has joined, because loading single files took half of a command's time, and most of a daemon's start. In a
- * checkout, a build that is newer than the joined files wins.
+ * checkout, a build that is newer than the joined files wins. An archive has no other files.
  */
 function isJoined() {
+  if (!existsSync(single)) return existsSync(`${dist}/joined/main.js`)
   const timeOf = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
   const built = ['relay', 'sdk', 'mcp'].map((name) => timeOf(`${__dirname}/../../${name}/dist/.tsbuildinfo`))
-  return timeOf(`${__dirname}/../dist/joined/main.js`) > Math.max(...built)
+  return timeOf(`${dist}/joined/main.js`) > Math.max(...built)
 }
 
 /**

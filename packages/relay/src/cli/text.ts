@@ -20,9 +20,10 @@ function graphemesOf(text: string): Intl.Segments {
 }
 const widePattern =
   /\p{Extended_Pictographic}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u
-const plainPattern = /^[ -~]*$/
+/** Letters and signs that take one column and never join another: those of our tables (–, …, ·, →), and the letters of most European languages. */
+const plainPattern = /^[ -~·À-ʯ‐-‧←-↓]*$/
 
-/** The columns that a terminal uses for a text; a guess if it is not ASCII. */
+/** The columns that a terminal uses for a text; a guess if it is not plain. */
 export function textWidth(text: string): number {
   if (plainPattern.test(text)) return text.length
   let width = 0

@@ -1,7 +1,17 @@
 // The files that the launcher loads: the joined ones, unless something was built after them; for a daemon one file that holds all it may ask for later.
 
 import { spawn } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Script } from 'node:vm'
@@ -45,8 +55,12 @@ const prints = (what: string) =>
 test('a command is loaded from what is joined, once that is there', async () => {
   expect(await loads('status')).toBe('apart')
   write('packages/relay/dist/joined/main.js', says('joined'), 2)
-  // As in an archive, which has no trace of a build.
+  // As in an archive, which has no trace of a build, and no single file; a package beside it may have one.
+  rmSync(join(root, 'packages/relay/dist/cli'), { recursive: true })
+  write('packages/sdk/dist/.tsbuildinfo', '', 3)
   expect(await loads('status')).toBe('joined')
+  write('packages/relay/dist/cli/main.js', says('apart'), 1)
+  expect(await loads('status')).toBe('apart')
   for (const path of built) write(path, '', 1)
   expect(await loads('status')).toBe('joined')
   expect(isCliJoined(root)).toBe(true)
@@ -58,7 +72,10 @@ test.each([
   ['light', ['inbox']],
   ['daemon', ['up']],
   ['daemon', ['lift']],
+  ['daemon', ['demo']],
   ['daemon', ['daemon', 'run']],
+  ['daemon', ['daemon', '--memory', 'run']],
+  ['daemon', ['daemon', '--project', 'shop', 'run']],
 ])('%s is one file for %j, whatever lies there as its compiled form', async (name, args) => {
   const form = compiled(name, prints(name))
   write(joined(name), prints(name), 2)
@@ -91,6 +108,28 @@ test.skipIf(!isCliJoined(checkout)).each(['light', 'daemon'])('the build compile
   expect(new Script(text, { cachedData }).cachedDataRejected).toBe(false)
 })
 
+test.skipIf(!isCliJoined(checkout))('of light, the build compiles what a run of its commands calls', async () => {
+  const [folder, form, temporary] = [
+    dirname(join(checkout, joined('light'))),
+    join(root, 'form'),
+    join(root, 'temporary'),
+  ]
+  mkdirSync(temporary)
+  const compile = (from: string) => {
+    const args = [join(checkout, 'scripts/compile-light.mjs'), from, form]
+    return new Running(spawn(process.execPath, args, { env: { PATH: process.env.PATH, TMPDIR: temporary } })).ended
+  }
+  expect(await compile(root)).toMatchObject({ code: 1 })
+  expect(existsSync(form)).toBe(false)
+  expect(await compile(folder)).toMatchObject({ code: 0 })
+  const text = readFileSync(join(folder, 'light.cjs'), 'latin1')
+  const cachedData = readFileSync(form)
+  expect(new Script(text, { cachedData }).cachedDataRejected).toBe(false)
+  // All functions would take almost twice as much.
+  expect(readFileSync(join(checkout, compiled('light', text))).length).toBeLessThan(1.3 * cachedData.length)
+  expect(readdirSync(temporary)).toEqual([])
+})
+
 test.skipIf(!isCliJoined(checkout)).each([['who'], ['send', 'Bob', 'hi'], ['inbox']])(
   '%s loads nothing that it does not need',
   async (...args) => {
@@ -107,6 +146,22 @@ test.skipIf(!isCliJoined(checkout)).each([['who'], ['send', 'Bob', 'hi'], ['inbo
     const heavy = ['crypto', 'child_process', 'perf_hooks', 'http', 'worker_threads', 'module', 'dns']
     expect(loaded).toContain('NativeModule net')
     expect(loaded.filter((each) => heavy.some((name) => each === `NativeModule ${name}`))).toEqual([])
+  },
+)
+
+test.skipIf(!isCliJoined(checkout))(
+  'of the files with parts, each asks only for what is there, and for no daemon',
+  () => {
+    const folder = join(checkout, 'packages/relay/dist/joined')
+    const parts = readdirSync(folder).filter((name) => name.endsWith('.js'))
+    const asked = parts.flatMap((name) => {
+      const text = readFileSync(join(folder, name), 'utf8')
+      return [...text.matchAll(/(?:\bfrom|\bimport\(?)"(\.[^"]+)"/g)].map(([, path]) => path as string)
+    })
+    const missing = asked.filter((path) => !existsSync(join(folder, path)) || path.startsWith('../'))
+    expect(asked.length).toBeGreaterThan(parts.length)
+    // The launcher leads the commands that become a daemon elsewhere.
+    expect([...new Set(missing)].sort()).toEqual(['../daemon/daemon.js'])
   },
 )
 

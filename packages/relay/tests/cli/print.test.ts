@@ -31,6 +31,13 @@ describe('foreign text', () => {
     ['👩‍👩‍👧 mañana\tשלום', '👩‍👩‍👧 mañana\tשלום'],
   ])('%j is shown as %j', (given, shown) => expect(cleanText(given)).toBe(shown))
 
+  it('has the width that its characters have one by one, also where a quick look is enough', () => {
+    const signs = Array.from({ length: 0x3000 }, (_, code) => String.fromCharCode(code))
+    // With a wide character in it, a text is always divided.
+    expect(signs.filter((sign) => textWidth(`a${sign}`) !== textWidth(`日a${sign}`) - 2)).toEqual([])
+    expect(textWidth('é – … · →')).toBe(9)
+  })
+
   it('fits one line of a given width', () => {
     expect(oneLine('  a\n\tb  c ')).toBe('a b c')
     expect(textWidth('日本 é 👍')).toBe(9)
