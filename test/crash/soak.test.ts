@@ -15,5 +15,6 @@ test(`${calls.toLocaleString('en')} calls over HTTP sessions, SSE and pipes`, as
   expect(report.exit).toBe(0)
   // A few hundred calls are too few to tell a leak from warming up.
   if (isFull) expectNoLeak(report.rssMb.last - report.rssMb.third, 3)
-  expect(report.descriptors.last).toBeLessThanOrEqual(report.descriptors.third + 5)
+  // Each of the six callers may have left a visit or two without a goodbye, which the daemon closes later. Over 100,000 calls these make no difference.
+  expect(report.descriptors.last).toBeLessThanOrEqual(report.descriptors.third + sized(12, 5))
 })

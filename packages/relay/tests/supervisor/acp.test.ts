@@ -276,6 +276,8 @@ test('what goes over the wire fits the schemas of ACP', async () => {
   await until(async () => (await world.status('Wire')) === 'blocked')
   await type('Wire', '\x03')
   await until(() => events('Wire', 'permission').length === 1)
+  // A release during the turn would cancel the turn a second time.
+  await until(async () => (await world.status('Wire')) === 'idle')
   await release('Wire')
   const told = events('Wire', 'wire').map(({ text, message }) => ({ from: text, ...(message as Message) }))
   const requests = {

@@ -53,7 +53,7 @@ export const clusterRefusals = {
     http: 504,
     text: (d) =>
       'It is not known whether this was stored: the connection broke before the answer came. ' +
-      `Ask again with the same id (${d.id}): it is stored once.`,
+      `Ask again with the same id (${d.id}): it will be stored only once.`,
   },
   'cluster.diverged': {
     ...stopped,
@@ -64,14 +64,14 @@ export const clusterRefusals = {
   'cluster.newer': {
     ...stopped,
     text: (d) =>
-      `A newer Agent Relay has written to "${d.workspace}" what this one does not know. What came before can be read. Update this one.`,
+      `A newer Agent Relay has written something to "${d.workspace}" that this one does not know. What came before can be read. Update this one.`,
   },
   'cluster.void': {
     retry: false,
     http: 409,
     exit: 1,
     text: (d) =>
-      `Another machine of "${d.workspace}" has written something that contradicts this at the same moment, so it counts for nothing (${d.why}). Do it again.`,
+      `Another machine of "${d.workspace}" has written something that contradicts this at the same moment, so this was not done (${d.why}). Do it again.`,
   },
   'cluster.older': {
     ...stopped,
@@ -82,7 +82,7 @@ export const clusterRefusals = {
     ...stopped,
     text: (d) =>
       `The machine ${d.machine} has written ${d.agent === undefined ? 'what it may not write' : `as ${d.agent}, which is at home on another one`} (entry ${d.seq} of "${d.workspace}"). This machine ` +
-      `takes in nothing from there on, and stores nothing. Remove ${d.machine} from the workspace.`,
+      `accepts nothing that was written to the workspace from that entry on, and stores nothing in it. To go on, remove ${d.machine} from the workspace.`,
   },
   'cluster.owned': {
     retry: false,
