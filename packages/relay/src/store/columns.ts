@@ -24,7 +24,7 @@ export function receiptFromRow(row: Row | undefined, from = 0): ReceiptRow | und
   }
 }
 
-/** Returns the state of a receipt. A message that is only held has neither been shown to anybody nor read. */
+/** Returns the state of a receipt. A message that is on hold for a session, but was neither shown nor read, is `stored`. */
 export function receiptStateOf(receipt: ReceiptRow | undefined): Receipt['state'] {
   if (receipt?.readAt !== undefined) return 'read'
   return (receipt?.route ?? receipt?.offeredAt) === undefined ? 'stored' : 'offered'

@@ -1,4 +1,4 @@
-// Durations of commits as a histogram, for `/metrics`. Each commit reads the clock twice; sends that share a commit with others do not read it again.
+// Durations of commits as a histogram, for `/metrics`. The clock is read twice per commit, not per command: commands share commits.
 
 export class CommitTimes {
   /** Upper bounds of the buckets in seconds. */

@@ -7,7 +7,7 @@ import type { AudienceLookups } from '../core/facts/row.ts'
 import { factRowOf } from '../core/facts/table.ts'
 import type { Database, Row, Statement } from './database.ts'
 
-/** Values of the column `who`: an agent's key, the negative of a conversation's key, or 0 for everyone. */
+/** Values of the column `who`: the key of an agent's row, the negated key of a conversation's row, or 0 for everyone. */
 export const concernsKeyOfEveryone = 0
 export const concernsKeyOfConversation = (key: number): number => -key
 
@@ -35,7 +35,10 @@ export class ConcernRows {
     }
   }
 
-  /** Writes the rows of an entry after its facts were applied. An entry that only sends a message has no rows: its readers find it by its conversation. */
+  /**
+   * Writes the rows of `concerns` for an entry, after its facts were applied. An entry that only sends a message gets none: its readers find it by its
+   * conversation.
+   */
   write({ seq, facts }: Pick<Entry, 'seq' | 'facts'>): void {
     this.#who.clear()
     for (const fact of facts) this.#add(fact)
@@ -54,7 +57,7 @@ export class ConcernRows {
     }
   }
 
-  /** Adds the keys of agents. Names from other workspaces and the daemon's own name have no key; nobody looks for their entries. */
+  /** Adds the row keys of agents. Agents of other workspaces and the daemon have no row; nobody looks up entries for them. */
   #addAgents(names: Iterable<string | undefined>): void {
     for (const name of names) {
       const key = name === undefined ? undefined : this.#keyOf(name)
@@ -63,11 +66,11 @@ export class ConcernRows {
   }
 }
 
-/** Reads all entries but those that only send a message: these are the most, and have no rows in `concerns`. */
+/** Reads all entries except those that only send a message. Those are the majority, and have no rows in `concerns`. */
 const others = `SELECT seq, facts FROM journal WHERE seq > ? AND facts NOT LIKE '[{"type":"message.created"%' ORDER BY seq LIMIT (? + 0)`
 const chunk = 1_000
 
-/** Fills the table `concerns` for a journal from before the table existed. A million entries, half of them plain sends, take about ten seconds. */
+/** Fills the table `concerns` from a journal that was written before the table existed. A million entries, half of them plain sends, take about ten seconds. */
 export function fillConcerns(database: Database): void {
   const agents = new Map(database.prepare('SELECT name, key FROM agents').all() as [string, number][])
   const concerns = new ConcernRows(database, (name) => agents.get(name))

@@ -1,5 +1,5 @@
-// The lock of a data directory: its daemon holds an exclusive transaction on a small database. It is not a pid file: both close and kill -9 free this lock,
-// so it can never be stale.
+// The lock of a data directory: the daemon keeps an exclusive transaction open on a small database. Unlike a pid file, it cannot become stale: the system
+// releases it when the process ends, even by kill -9.
 
 import { Database, isSqliteError } from './database.ts'
 

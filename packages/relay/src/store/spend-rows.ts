@@ -13,7 +13,7 @@ const statements = {
   ofAgent: `SELECT ${sums} FROM spend WHERE agent = ?`,
   ofRun: `SELECT ${sums} FROM spend WHERE run = ?1 AND run <> ''`,
   ofWorker: `SELECT ${sums} FROM spend WHERE worker = ?1 AND worker <> ''`,
-  // Reads in the order of the primary key, so that a page begins where the one before has ended.
+  // Reads rows in the order of the primary key, so that the next page can continue after the last row of this one.
   page: `SELECT ${counts}, agent, worker, run, model, day FROM spend
     WHERE (agent, worker, run, model, day) > (?, ?, ?, ?, ?) ORDER BY agent, worker, run, model, day LIMIT (? + 0)`,
 }

@@ -14,7 +14,7 @@ export interface KnownAgent extends AgentRow {
 export interface KnownConversation {
   key: number
   name: string
-  /** The number of the conversation's last message. It is no column, which saves every send a write. */
+  /** The number of the conversation's last message. It has no column, which saves each send one write. */
   lastN: number
   /** The journal entry of the conversation's last message; 0 before the first message. */
   lastSeq: number
@@ -22,7 +22,7 @@ export interface KnownConversation {
   members?: number
 }
 
-/** Conversations kept in memory; beyond this number the mirror is emptied. 20,000 pairs are about 4 MB. */
+/** Maximum number of conversations in memory: at this number all are dropped. 20,000 pairs take about 4 MB. */
 const conversationsMax = 20_000
 
 const statements = {
@@ -39,9 +39,9 @@ export class TablesMirror {
   readonly agentsByKey = new Map<number, KnownAgent>()
   /** The last home machine of each agent's name. */
   readonly homes = new Map<string, HomeRow>()
-  /** Agents by the key of their handle: handles that read alike have the same key. */
+  /** Agents by a map key made from their handle (another program's name for them): handles that look alike have the same map key. */
   readonly #handles = new Map<string, KnownAgent>()
-  /** The names of agents, retired or not, by the key of names that read alike. A retired agent must not hide a live one whose name reads like its own. */
+  /** The names of all agents, retired or not, by a map key that is the same for names that look alike. A live agent's name comes before a retired one's. */
   readonly #namesAlike = new Map<string, readonly string[]>()
   readonly #conversations = new Map<string, KnownConversation>()
   readonly #conversationsByKey = new Map<number, KnownConversation>()
@@ -53,9 +53,9 @@ export class TablesMirror {
   /** Whether the journal is being replayed. No conversation may be loaded then: the highest number in `messages` would be of a message still to come. */
   isReplaying = false
   #isChanging = false
-  /** Functions that undo what the open transaction did to the agents. */
+  /** Functions that undo the changes of the open transaction to agents. */
   readonly #undo: (() => void)[] = []
-  /** Conversations that the open transaction changed or loaded. A rollback drops them, since they can be loaded again. */
+  /** Conversations that the open transaction has changed or loaded. A rollback drops them from memory: they are loaded again when they are needed. */
   readonly #changed = new Set<KnownConversation>()
 
   constructor(database: Database) {
@@ -75,19 +75,19 @@ export class TablesMirror {
     }
   }
 
-  /** Begins a transaction: changes can be undone from here on. */
+  /** Begins a transaction. From here on changes are recorded, so that `undoChanges` can undo them. */
   begin(): void {
     this.#isChanging = true
   }
 
-  /** Keeps the changes of a transaction that was committed. */
+  /** Ends a transaction that was committed. */
   keepChanges(): void {
     this.#isChanging = false
     this.#undo.length = 0
     this.#changed.clear()
   }
 
-  /** Undoes the changes of a transaction that was rolled back. */
+  /** Ends a transaction that was rolled back: undoes its changes. */
   undoChanges(): void {
     for (const conversation of this.#changed) this.dropConversation(conversation)
     while (this.#undo.length > 0) this.#undo.pop()?.()
@@ -105,7 +105,7 @@ export class TablesMirror {
     this.#set(this.agentsByKey, agent.key, agent)
   }
 
-  /** Gives an agent another name, which nobody can ask for; the agent's former name becomes free. */
+  /** Renames an agent to a name that nobody can ask for, which makes its former name free. */
   renameAgent(agent: KnownAgent, name: string): void {
     this.#names = undefined
     this.#set(this.agents, agent.name, undefined)
@@ -154,7 +154,7 @@ export class TablesMirror {
     this.#conversationsByKey.set(conversation.key, conversation)
   }
 
-  /** Removes a conversation from the mirror in memory. If somebody still asks for its key, the conversation is loaded again, under its new name. */
+  /** Drops a conversation from memory, without changing the database. It is loaded again when it is needed, under the name that it has then. */
   dropConversation({ name, key }: KnownConversation): void {
     this.#channels = undefined
     this.#conversations.delete(name)
@@ -165,7 +165,7 @@ export class TablesMirror {
     return this.#conversations.get(name) ?? this.#load(this.#sql.byName.get(name))
   }
 
-  /** Returns a conversation for changing it, and remembers it for a rollback. */
+  /** Returns a conversation that the caller will change. A rollback drops it from memory. */
   conversationToChange(name: string): KnownConversation | undefined {
     const conversation = this.conversation(name)
     if (conversation && this.#isChanging) this.#changed.add(conversation)

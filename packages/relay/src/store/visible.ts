@@ -1,11 +1,11 @@
-// Finds by index what a reader can see: its stays in conversations as spans of the journal, and the entries that can hold something for it. The cost
-// depends on what is found, not on how much others have said. core/sight.ts decides what of an entry is shown.
+// Finds by index what an agent may see: its stays in conversations as ranges of the journal, and the entries that concern it. The cost depends on what is
+// found, not on how much others have written. core/sight.ts decides which facts of an entry are shown.
 
 import { concernsKeyOfConversation, concernsKeyOfEveryone } from './concerns.ts'
 import type { Database, Statement } from './database.ts'
 import type { TablesMirror } from './tables.ts'
 
-/** One stay (an agent's time in a conversation) that holds messages: their numbers, and the entries of the first and the last. */
+/** One stay (an agent's time in a conversation) that has messages: the range of their numbers, and the journal entries of the first and last one. */
 export interface VisibleSpan {
   conversation: number
   /** The span has message numbers above this one. */
@@ -22,7 +22,7 @@ export type EntryNumbers = Generator<number | undefined, void, void>
 const statements = {
   stays: 'SELECT conversation, joined_n, left_n FROM members WHERE agent = ?',
   staysIn: 'SELECT conversation, joined_n, left_n FROM members WHERE agent = ? AND conversation = ?',
-  // Reads the first message that still exists: those before it may have been pruned.
+  // Finds the entry of the first message at or above a number: the message with that number may have been pruned.
   seqOf: 'SELECT seq FROM messages WHERE conversation = ? AND n >= ? ORDER BY n LIMIT 1',
   said: 'SELECT seq, n FROM messages WHERE conversation = ?1 AND n > ?2 AND n <= ?3 ORDER BY n LIMIT (?4 + 0)',
   saidDown: 'SELECT seq, n FROM messages WHERE conversation = ?1 AND n > ?2 AND n <= ?3 ORDER BY n DESC LIMIT (?4 + 0)',
@@ -40,7 +40,9 @@ export interface EntryRange {
   isUpward: boolean
 }
 
-/** The kinds of entries to look for: messages, and entries that concern everyone, the reader itself, or its conversations besides their messages. */
+/**
+ * Which entries to look for: those that send a message (`messages`), or those that concern everyone, the agent itself (`own`), or its conversations otherwise.
+ */
 export interface EntryKinds {
   messages: boolean
   everyone: boolean
@@ -80,7 +82,10 @@ export class VisibleEntries {
     }
   }
 
-  /** Yields every entry of the range that can hold something for the agent, or for a reader without a name; each entry once, in order. */
+  /**
+   * Yields the numbers of all entries of the range that may hold something that the agent may see, each once and in order. Without an agent, only entries that
+   * concern everyone.
+   */
   *entries(agent: string | undefined, range: EntryRange, kinds: EntryKinds): EntryNumbers {
     const sources: Source[] = []
     const add = (source: Source) => {
@@ -121,7 +126,7 @@ export class VisibleEntries {
   #said(span: VisibleSpan, { after, to, isUpward }: EntryRange): Source {
     const { conversation } = span
     if (span.lastSeq <= after || span.firstSeq > to) return new Source(() => [])
-    // Message numbers and entries rise together, so halving finds where the range begins and ends.
+    // Message numbers rise with entry numbers, so a binary search finds the range of messages.
     let low = span.firstSeq > after ? span.after : this.#lastUpTo(span, after)
     let high = span.lastSeq <= to ? span.to : this.#lastUpTo(span, to)
     const sql = this.#sql[isUpward ? 'said' : 'saidDown']
@@ -146,7 +151,7 @@ export class VisibleEntries {
   }
 }
 
-/** Numbers of entries in order, read in chunks that grow. */
+/** An iterator over entry numbers in order, which reads them in chunks that grow. */
 class Source {
   readonly #read: (limit: number) => number[]
   #chunk = chunkFirst
@@ -171,7 +176,7 @@ class Source {
   }
 }
 
-/** Merges sources, several of which may hold the same entry. Looking at all sources for the next number is cheap beside reading the entry. */
+/** Merges iterators over entry numbers; a number that several of them have is yielded once. */
 function* merged(sources: Source[], isUpward: boolean): EntryNumbers {
   while (sources.length > 0) {
     let best = sources[0]?.next as number
