@@ -17,7 +17,7 @@ export class StartupOpenings {
     this.#options = options
   }
 
-  /** Names of the workspaces that are not open yet: their turn has not come, or their cluster does not answer. */
+  /** Names of the workspaces that are not open yet, because others are opened first or their cluster does not answer. */
   get pendingNames(): string[] {
     return [...this.#awaited]
   }

@@ -39,9 +39,12 @@ export class TablesMirror {
   readonly agentsByKey = new Map<number, KnownAgent>()
   /** The last home machine of each agent's name. */
   readonly homes = new Map<string, HomeRow>()
-  /** Agents by a map key made from their handle (another program's name for them): handles that look alike have the same map key. */
+  /** Agents by a map key made from their handle (a second name that an agent may have): handles that look alike have the same map key. */
   readonly #handles = new Map<string, KnownAgent>()
-  /** The names of all agents, retired or not, by a map key that is the same for names that look alike. A live agent's name comes before a retired one's. */
+  /**
+   * The names of all agents, retired or not, by a map key that names which look alike share. All of them are listed, so that a retired agent does not hide a
+   * live one.
+   */
   readonly #namesAlike = new Map<string, readonly string[]>()
   readonly #conversations = new Map<string, KnownConversation>()
   readonly #conversationsByKey = new Map<number, KnownConversation>()
