@@ -1,4 +1,4 @@
-// The plan of a dry run: the edits of each file, where each edit begins with the text that the one before would leave.
+// Collects the edits of a dry run by file. Each edit starts with the text that the earlier edits of its file would leave.
 
 import { diffText } from './change.ts'
 import type { FileSnapshot } from './file.ts'
