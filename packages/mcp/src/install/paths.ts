@@ -37,7 +37,7 @@ export const inProject =
   (context) =>
     joinPath(context, context.project, ...parts)
 
-/** The path of a file in a directory of the home that a variable may move. */
+/** The path of a file in a folder of the home directory, or in the folder that an environment variable names instead. */
 export const inConfigurableHome =
   (variable: string, folder: string, ...parts: string[]): PathResolver =>
   (context) =>
