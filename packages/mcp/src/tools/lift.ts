@@ -1,4 +1,5 @@
-// Toolset `lift`: a caller names its role in each call; a session that was started for a role may post without it. Answers are JSON.
+// Toolset `lift`, for several sessions that share a relay (`agent-relay lift`). A caller names its role in each call; only a session that was started
+// for a role may leave out `from` in post_message. Answers are JSON.
 
 import { longBodyText, shownBodyBytesMax } from '@agent-relay/sdk/internal/long-body'
 import { limits, messageKinds } from '@agent-relay/sdk/protocol'
@@ -21,7 +22,7 @@ function liftTool<I>(definition: LiftToolDefinition<I>): Tool {
     ...definition,
     // The role alone identifies the caller.
     worksWithoutAgent: true,
-    // The kickoff names these tools, so the model must see them from the start.
+    // The text that starts the sessions of a lift names these tools, so the model must see them from the start.
     isPinned: true,
   })
 }

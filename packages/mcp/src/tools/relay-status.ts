@@ -12,7 +12,7 @@ import { agentLine } from './relay-who.ts'
 import { defineTool, type Tool } from './tool.ts'
 
 const linesMax = 100
-/** The limit of a screen's text: indented, it is at most three times as long, and an answer has other lines. */
+/** Maximum bytes of a screen's text: indentation makes it at most three times as long, and the answer has other lines. */
 const screenBytesMax = answerBytesMax / 4
 
 export const relayStatusSchema = z.object({

@@ -33,7 +33,10 @@ function checkEventTypes(types: readonly string[] | undefined): void {
   if (strange !== undefined) throw new RelayError(strange, { code: 'input.invalid' })
 }
 
-/** The part of a page that fits, cut at the end that is asked for next, and between entries: events of one entry belong together. */
+/**
+ * Returns the part of a page that fits into an answer. Cuts between journal entries, since events of one entry belong together, and at the end where
+ * the next call continues.
+ */
 function fitPage(page: OutputOf<'event.list'>, isUpward: boolean): OutputOf<'event.list'> {
   const entries = new Map<number, RelayEvent[]>()
   for (const event of page.events) entries.set(event.seq, [...(entries.get(event.seq) ?? []), event])
