@@ -1,4 +1,5 @@
-// Interfaces about claimed files: the git reader that the broker needs, and the checks of edits that the interface of a worker needs.
+// Interfaces about claims (files that an agent is editing): finding claimed files that were committed with git, and checking edits that a worker's protocol
+// reports.
 
 import type { ClaimRow } from '../../core/view.ts'
 
@@ -22,6 +23,6 @@ export interface EditChecker {
   editsOf(tool: string, input: Readonly<Record<string, unknown>>, cwd: string): Omit<EditedFiles, 'cwd'>
   /** Claims the files for the agent. Returns why the edit is denied, which the agent is told as well; undefined if the edit may go ahead. */
   check(agent: string, edit: EditedFiles): Promise<string | undefined>
-  /** Records an edit that has happened, whether or not anybody asked about it before. */
+  /** Records an edit that has happened, whether or not it was checked before. */
   recordEdit(agent: string, edit: EditedFiles): Promise<void>
 }

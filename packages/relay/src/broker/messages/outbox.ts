@@ -21,7 +21,7 @@ const outboxRetryMs = 1_000
 /** Maximum time that a message waits in the outbox; older messages are no longer sent. */
 const waitMsMax = 24 * 60 * 60_000
 
-/** Codes of refusals that do not depend on the message itself: the same send may be stored later. */
+/** Codes of refusals that concern the connection to the shared workspace, not the message: the same send may be accepted later. */
 const passingCodes: readonly RefusalCode[] = [
   ...(['cluster.unreachable', 'cluster.unknown', 'cluster.unusable', 'cluster.diverged'] as const),
   ...(['cluster.newer', 'cluster.older', 'cluster.forged'] as const),
@@ -50,12 +50,12 @@ export class Outbox {
     return this.#rows.countQueued().messages
   }
 
-  /** Whether a message whose send got this refusal may wait in the outbox. */
+  /** Whether a message that was refused for this reason may wait in the outbox. */
   mayWait({ code }: Refusal): boolean {
     return passingCodes.includes(code)
   }
 
-  /** Whether messages of this sender wait in the outbox; later ones must not overtake them. */
+  /** Whether messages of this sender wait in the outbox. The sender's next messages must not overtake them. */
   hasWaiting(by: string): boolean {
     return this.#rows.countQueued(by).messages > 0
   }
@@ -116,7 +116,7 @@ export class Outbox {
     if (this.#alarm || this.#isClosed) return
     this.#alarm = this.#parts.clock.after(outboxRetryMs, () => {
       this.#alarm = undefined
-      // After a failure, as on a full disk, the messages are sent again later.
+      // After a failure, such as a full disk, the messages are sent again later.
       void this.#send()
         .catch(() => {})
         .finally(() => this.#isClosed || this.count === 0 || this.#scheduleSend())
@@ -136,8 +136,8 @@ export class Outbox {
   }
 
   /**
-   * Sends a message of the outbox. Returns false if the message has to wait on. If the daemon crashes before the row is removed, the message is sent again, and
-   * found stored.
+   * Sends a message of the outbox. Returns false if the message has to wait longer. If the daemon crashes before it removes the row, the message goes out again
+   * under the same call id, and is stored only once.
    */
   async #sendQueued(row: QueuedSend): Promise<boolean> {
     const { engine, clock } = this.#parts
@@ -158,7 +158,7 @@ export class Outbox {
       : this.#reportUnsent(row, refusalTextWithoutFix(reply.refusal))
   }
 
-  /** Tells the sender that a message was not sent, since the sender believes that it will be. */
+  /** Tells the sender that its message was given up, because the sender was told before that it would be sent. */
   async #reportUnsent({ by, at, cause, input }: QueuedSend, why: string): Promise<boolean> {
     const { to } = JSON.parse(input) as QueuedInput
     const names = oneLine(typeof to === 'string' ? to : to.join(', '))

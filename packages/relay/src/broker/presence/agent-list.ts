@@ -148,7 +148,7 @@ function failureShownTo(workspace: AgentListWorkspace, reader: Reader, name: str
   const worker = sessions.isLive(name) ? undefined : view.workers.byName(name)
   if (!worker || !sees(view, reader, 'worker', worker)) return undefined
   const key = needKeys.failed(worker.id)
-  // `who` at the command line asks as nobody: what any person has dismissed is then dismissed.
+  // The command `agent-relay who` asks without an agent's name: it leaves out the failures that any person has dismissed.
   const isDismissed = reader.agent === undefined ? needs.isDismissedByAny(key) : needs.isDismissed(reader.agent, key)
   return isDismissed ? undefined : failureOf(view, worker, clock.now())
 }

@@ -1,5 +1,5 @@
-// Makes addresses of run payloads that carry a right: to read this one payload, for ten minutes, without any other credential. A reader of the payload is
-// handed such an address (runs.ts); its route is in wires/api.ts.
+// Makes links to payloads (results of completed runs). A link gives the right to read this one payload, for ten minutes, without any other credential. runs.ts
+// hands links to readers; wires/api.ts serves them.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Clock, isAhead } from '../../machine/clock.ts'
@@ -14,10 +14,7 @@ export function payloadAddress(url: string, run: string): string {
 
 export class PayloadLinks {
   readonly #clock: Clock
-  /**
-   * The secret that signs links, in memory alone: every link ends with the daemon, and when the workspace is put to rest, which happens when nobody is
-   * connected.
-   */
+  /** The secret that signs links. It is only in memory, so every link ends with the daemon, or when the workspace is closed because nobody is connected. */
   #secret = randomBytes(32)
 
   constructor(clock: Clock, hub: Hub) {

@@ -1,4 +1,5 @@
-// Shows a worker as `agent_status` does: its status in the words for runs, and its screen, also the last one, for readers who may see it.
+// Converts a worker to the form in which `agent_status` shows runs: its status in the words for runs, and its present or last screen for readers who may see
+// it.
 
 import type { Run, RunState, WorkerStatus } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/protocol'

@@ -137,13 +137,13 @@ export class Workers {
     if (!goesOn) return this.hire({ ...asking, standing }, input, repeated)
     const why = this.whyNotContinue(former.worker)
     if (why !== undefined) throw new RefusalError('worker.no-conversation', { name, why })
-    // It goes on in the worktree that it has left. A worktree that was removed is made again, at the same place.
+    // The new program goes on in the worker's former worktree. If that was removed, it is made again at the same place.
     const left = this.#store.view.workers.byId(continues)
     const place = left?.worktree ? { cwd: left.cwd, worktree: false } : {}
     return this.hire({ ...asking, standing }, { ...input, ...place }, { ...repeated, asked: { ...asked, continues } })
   }
 
-  /** Returns why no program can go on with the conversation of a worker that has exited; undefined if one can. */
+  /** Returns why the conversation of an exited worker cannot be continued; undefined if it can. */
   whyNotContinue(worker: WorkerRow): string | undefined {
     return this.#runtime ? this.#runtime.whyNotContinue(worker) : 'no programs are started here'
   }
@@ -158,7 +158,7 @@ export class Workers {
     try {
       return await this.#keeper.plan({ name, directory: cwd })
     } catch (error) {
-      // Outside a repository a worktree that only the policy wants is left out; one that the caller wants is refused.
+      // Outside a git repository, starts the worker without a worktree if only the policy asks for one, and refuses if the caller does.
       if (worktree || !isNoWorktreeHere(error)) throw error
       return { cwd, note: (error as Error).message }
     }
