@@ -95,7 +95,7 @@ export function close(view: View, { input: { ids, how, kind } }: Command<CloseIn
 const shellSyntax = /[;&|<>$`()\\{}!#\r\n]/
 
 export function isDelegationInForce({ until }: Delegation, at: number): boolean {
-  // A delegation that ends later than any new one could was made before the clock was set back, and does not count.
+  // A delegation with more time left than the maximum was made before the clock was set back, and does not count.
   return until > at && until - at <= limits.delegationMsMax
 }
 

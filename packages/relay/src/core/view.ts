@@ -127,7 +127,7 @@ export interface RunView {
   contractHead(id: string): string
 }
 
-/** An agent's claim on a file that it edits. The claim's time may be over. */
+/** An agent's claim on a file that it edits. The claim may have expired. */
 export interface ClaimRow {
   /** The identity of the claimed file; `root` and `file` are for display. */
   path: string
@@ -211,7 +211,7 @@ export interface NoticeView {
 export interface WaitingMessage {
   head: MessageHead
   bodyBytes: number
-  /** The message's body, if it is short as most are: reading each body again would double the cost of a look. */
+  /** The message's body, if it is short, as most are. Reading the bodies in a second query would double the time. */
   body?: string
   receipt: ReceiptRow | undefined
 }
@@ -275,7 +275,7 @@ export interface View {
   bodyStart(message: MessageHead, chars: number): string
   /** Returns the newest questions in each pair and group that the agent is in. An undefined item marks a place to pause. */
   questions(agent: string): Iterable<MessageHead | undefined>
-  /** Returns messages of others in this place after a message, oldest first, at most a hundred. */
+  /** Returns messages of others in this place (a thread or a pair) after a message, oldest first, at most a hundred. */
   messagesAfter(place: AnswerPlace, message: Pick<MessageHead, 'conversation' | 'n' | 'seq' | 'from'>): MessageHead[]
   /** Returns the time at which message number `n` of a conversation was stored. */
   sentAt(conversation: string, n: number): number | undefined

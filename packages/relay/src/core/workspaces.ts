@@ -79,7 +79,7 @@ function wrongIn({ agent, for: whom, until, pattern = '' }: Delegation, at: numb
   return pattern.split('*').length - 1 > most ? `a pattern holds at most ${most} stars` : undefined
 }
 
-/** Whether agents of another workspace may write to this one, beyond what the owner's own socket allows. */
+/** Whether agents of another workspace may write to this one over the network. On the owner's own socket they always may. */
 export function mayOtherWorkspaceWrite({ writers }: Policy, workspace: string): boolean {
   return writers === '*' || writers.includes(workspace)
 }

@@ -26,7 +26,7 @@ const channelKeys = ({ channel }: { channel: string }) => [
 ]
 const stayKeys = ({ agent, channel }: { agent: string; channel: string }) => [conflictKeys.stay(agent, channel)]
 
-/** Whether an agent may join a channel. Its stay begins at most at the last message number, or the agent would miss the next messages. */
+/** Whether an agent may join a channel. Its stay may not begin after the channel's last message, or the agent would miss the next ones. */
 function mayJoin({ agent, channel: name, n }: ChannelJoined, by: AppendedEntry): boolean {
   return by.speaksFor(agent) && n <= (by.view.lastNumber(name) ?? 0)
 }
