@@ -1,4 +1,4 @@
-// The text in which a person is shown a permission request of opencode, made from the event that opencode's server and our plugin receive.
+// The text of opencode's permission requests for a person, made from the event that opencode sends to us (from its server) and to our plugin.
 
 import { permissionText } from './permission-text.ts'
 
