@@ -1,5 +1,6 @@
-// Entries that the administrator of the database writes into the journals of shared workspaces: removed and admitted machines, a workspace's format and
-// its owner machine. Machines recognize these entries by their mark and do not judge them. No machine can make one.
+// Entries that the administrator of the database writes into the journals of shared workspaces: about removed and readmitted machines, and about a
+// workspace's format and owner machine. Machines recognize these entries by their mark and trust them without a check: only the database can write that
+// mark.
 
 import type { MachineAdmitted, MachineRevoked } from '@agent-relay/sdk/protocol'
 import { conflictKeys } from '../../core/conflict-keys.ts'
@@ -20,7 +21,7 @@ BEGIN
   PERFORM pg_notify('relay_' || w.ws, (w.head + 1) || ' 0');
 END $$`
 
-/** Appends an entry with these facts to every workspace whose format knows them. */
+/** Appends an entry with these facts to the journal of every workspace whose format has such facts. */
 const tell = `CREATE FUNCTION relay.tell_1(p_machine text, p_facts json) RETURNS void LANGUAGE sql AS $$
   SELECT relay.proclaim_1(w.ws, (SELECT id FROM relay.machines WHERE name = p_machine), p_facts) FROM relay.workspaces w WHERE format > 1 ORDER BY ws
 $$`
@@ -39,7 +40,7 @@ END $$`
 
 export const administratorFunctions = [proclaim, tell, raise]
 
-/** Tells every workspace that a machine was removed or admitted. `client` acts as the owner of the schema, inside a transaction. */
+/** Writes into every workspace's journal that a machine was removed or admitted again. `client` acts as the owner of the schema, inside a transaction. */
 export async function tellMachines(client: Client, fact: MachineRevoked | MachineAdmitted): Promise<void> {
   await client.query('SELECT relay.tell_1($1, $2)', [fact.machine, JSON.stringify([fact])])
 }
