@@ -21,7 +21,7 @@ type Env = Record<string, string | undefined>
 
 export interface ProjectChoice {
   project: string
-  /** The directory that the workspace is named after, which owns the name from then on. Unset if the workspace was named or is `home`. */
+  /** The directory that the workspace is named after. No other directory gets this name from then on. Unset if the workspace was named or is `home`. */
   directory?: string
 }
 

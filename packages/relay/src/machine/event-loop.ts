@@ -40,7 +40,7 @@ function round(ms: number): number {
 }
 
 const loadSampleMs = 20
-/** Share of busy time above which work that can wait should wait. */
+/** Share of time in which the event loop is busy, above which work that can wait is put off. */
 const highShare = 0.5
 
 /** Tells whether the process has time to spare, by the share of recent time in which its event loop was busy. */
