@@ -70,7 +70,7 @@ export class DaemonProcess {
   url = ''
   #log = ''
 
-  /** `opens`: whether the daemon opens the trial's workspace, which makes it in a new data directory. */
+  /** `opens`: whether to open the trial's workspace once the daemon runs. In a new data directory, this makes the workspace. */
   constructor(child: ChildProcess, controlPath: string, opens: boolean) {
     this.child = child
     this.pid = child.pid
@@ -116,7 +116,7 @@ export class DaemonProcess {
     return await this.exited
   }
 
-  /** Stops the daemon as its owner does; throws if it does not end well. */
+  /** Stops the daemon with SIGTERM, as its owner would; throws if its exit code is not 0. */
   async stop(): Promise<void> {
     const { code, signal } = await this.end('SIGTERM')
     if (code !== 0) throw new Error(`the daemon ended with ${signal ?? code}: ${this.errors}`)
@@ -272,7 +272,7 @@ export async function inTrial<T>(setting: TrialOptions, work: (scene: Trial) => 
   }
 }
 
-/** The database of the trial's workspace in a data directory. */
+/** Returns the path of the database of the trial's workspace in a data directory. */
 export function databasePathIn(dataDir: string): string {
   return join(dataDir, 'projects', trialProject, 'relay.db')
 }
