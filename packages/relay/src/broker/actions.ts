@@ -75,7 +75,7 @@ export class Actions {
     const withdraw = () => void this.#submitWithdraw([session.id])
     if (session.ended.aborted) withdraw()
     else if (!reply.repeat && !this.#providers.has(session)) {
-      // Each session gets one listener, however many actions it offers.
+      // Adds one listener for the session's end, however many actions the session offers.
       this.#providers.add(session)
       session.ended.addEventListener('abort', withdraw, { once: true })
     }

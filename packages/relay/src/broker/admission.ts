@@ -224,7 +224,6 @@ export async function register(
   })
 }
 
-/** The outcome of the rule `agent.register`. */
 type RegisterOutcome = {
   agent: string
   id: string

@@ -63,8 +63,8 @@ export function causeOf({ id, digest }: Pick<CallContext, 'id' | 'digest'>): { c
 }
 
 /**
- * Returns the name under which the caller acts: its agent's, or, for a session without an agent, a name that its rights give. Refuses a caller without any
- * name.
+ * Returns the name under which the caller acts: its agent's, or, for a session without an agent, the daemon's or `(nobody)`, as its rights say. Refuses a
+ * caller without any name.
  */
 export function actorOf({ by, session }: CallContext): string {
   const actor = by === '' ? namelessActor(session.standing) : by

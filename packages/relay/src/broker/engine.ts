@@ -40,7 +40,7 @@ export interface Engine {
   commitMaintenance?<T>(work: () => T extends Promise<unknown> ? never : T): T
   /** Fetches the payload bytes of an entry that another machine has written. */
   fetchPayload?(seq: number): Promise<Uint8Array | undefined>
-  /** The reason why this machine cannot go on with the other machines of a shared workspace, for now or until somebody acts. Unset if it can. */
+  /** The reason why this machine cannot take part in the shared workspace, for now or until somebody acts. Unset if it can. */
   readonly trouble?: Pick<SharedTrouble, 'stopped' | 'cutOff'>
   /** Time since this machine's copy was last known to hold every entry of a shared workspace. Unset if no other machine writes the journal. */
   readonly replicaLagMs?: number

@@ -81,7 +81,7 @@ export interface WorkspaceOptions {
   onFatal(error: Error): void
   /** Called with a failure that concerns one part of the workspace alone; the other parts go on. */
   onTrouble(error: Error): void
-  /** Limits the share of the event loop that reads take, together with those of other workspaces. */
+  /** Runs the long reads of this workspace and of others, and limits their share of the event loop. */
   reads?: LongReads
 }
 

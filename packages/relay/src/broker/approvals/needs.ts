@@ -118,7 +118,7 @@ function* messageNeeds({ store, waits, mentions }: NeedsWorkspace, { session, by
   const open = yield* findOpenQuestions(view, by, waits.awaitedMessageIds(by))
   const questions = new Map(open.filter(({ from }) => from !== by).map((head) => [head.id, head]))
   const told = new Map<string, MessageHead[]>()
-  // On the page and at the command line a person sees every channel, and may be named in any.
+  // On the page and at the command line a person sees every channel, so all channels are searched for messages that name the person.
   const isEverywhere = seesAll(session) && view.agent(by)?.type === 'human'
   for (const { head, kind } of yield* mentions.messagesNeeding(by, isEverywhere)) {
     const { conversation, id, seq } = head

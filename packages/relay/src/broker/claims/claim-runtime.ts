@@ -19,7 +19,7 @@ export interface EditedFiles {
 
 /** Checks the edits of a worker that are reported by the worker's protocol and not by a hook. Implemented in worker-edits.ts. */
 export interface EditChecker {
-  /** Returns the files that a call of this tool would write; tools have the names that the CLIs use. */
+  /** Returns the files that a call of this tool would write. `tool`: its name in the agent's CLI. */
   editsOf(tool: string, input: Readonly<Record<string, unknown>>, cwd: string): Omit<EditedFiles, 'cwd'>
   /** Claims the files for the agent. Returns why the edit is denied, which the agent is told as well; undefined if the edit may go ahead. */
   check(agent: string, edit: EditedFiles): Promise<string | undefined>

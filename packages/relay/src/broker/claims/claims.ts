@@ -46,7 +46,7 @@ export class Claims {
   readonly #hint: ClaimHintFile
   readonly #renewals: ClaimRenewals
   readonly #leavingAlarms = new Map<string, Alarm>()
-  /** Git commands that an agent was warned of, each with the time (milliseconds since 1970) until which the same command is no longer held back. */
+  /** Git commands that an agent was warned of, each with the time (milliseconds since 1970) until which the agent counts as warned. */
   readonly #warned = new Map<string, number>()
   readonly #startedAt: number
   readonly #commits: CommitReader | undefined

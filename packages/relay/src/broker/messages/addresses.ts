@@ -183,7 +183,7 @@ function messageIdFor(target: WorkspaceCore, home: WorkspaceCore, { by, id, dige
 /** A refusal that ends a whole send to several workspaces; any other refusal concerns one of them. */
 class ReusedIdError extends RefusalError {}
 
-/** Returns the refusal's text without its fix, which names tools of the sender's own workspace. */
+/** Returns the refusal's text without its fix: the fix names tools, which would look in the sender's own workspace. */
 function failureText(refused: Refusal): string {
   return refused.code === 'workspace.unknown' ? refused.message : refusalTextWithoutFix(refused)
 }

@@ -185,7 +185,7 @@ export class MessageSearch {
       try {
         if (this.#fillSome()) this.#scheduleFill(0)
       } catch {
-        // A full disk, for example, loses no message. The next message or search tries again, and a search reports the error.
+        // An error here, such as a full disk, loses no message. The next message or search tries again, and a search reports the error.
       }
     }, ms)
     this.#timer.unref()

@@ -124,7 +124,7 @@ function addressForReply(
   return address.to
 }
 
-/** A message with its full address. */
+/** The input of a send, in which the recipient is always set. */
 type AddressedInput = ParsedInputOf<'message.send'> & { to: string | string[] }
 
 async function storeMessage(

@@ -124,7 +124,7 @@ export function absenceOf(workspace: ReachableWorkspace, agent: string): Absence
     return undefined
   // An agent whose machine is unreachable does not count as absent: it may be connected there.
   if (unreachableMachineOf(workspace, agent)) return undefined
-  // An agent whose program still starts, or whose run goes on, is expected at once.
+  // An agent does not count as absent while its program still starts or its run goes on.
   const run = view.runs.byAgent(agent)
   if (isNameInUse(view, sessions, agent) || (run !== undefined && run.endedAt === undefined)) return undefined
   return { names: [agent], ...sessions.timeSinceSeen(agent) }

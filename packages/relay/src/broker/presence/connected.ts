@@ -21,7 +21,7 @@ export function wantsSessionEvents(types: readonly string[] | undefined): boolea
   return types?.some((type) => type === sessionEvent || type === 'session.*') ?? false
 }
 
-/** Adds session events to a watch of the journal, which `follow` begins with the sink that it is given. Both watches end together. */
+/** Adds events of sessions to a watch of the journal, which `follow` starts with the sink that it is given. Both watches end together. */
 export function withSessionEvents(
   sessions: Sessions,
   now: () => number,

@@ -93,7 +93,7 @@ export class Runs {
 
   /** Returns the contract and the harness (the way to carry it out), given in the call or taken from a former run. */
   #wanted(asking: CallContext, { again, contract, ...asked }: ParsedInputOf<'run.start'>): WantedRun {
-    // The schema makes sure that `again` or `contract` is given.
+    // Without `again`, the schema makes sure that a contract is given.
     if (again === undefined) return { ...asked, contract: contract as string }
     const former = findFormerRun(this.#store.view, readerOf(asking), { run: again, machine: this.#machine })
     if ('refusal' in former) throw new RefusalError(former.refusal)

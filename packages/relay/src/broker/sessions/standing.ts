@@ -27,7 +27,7 @@ export interface Standing {
   readonly machine?: string
 }
 
-/** The facts about a new session that its connection knows; the credentials tell the rest. */
+/** What the connection knows about a new session. The session's rights follow from this and from the credentials that it shows. */
 export interface SessionOrigin {
   readonly door: Door
   readonly kind: Standing['kind']
@@ -55,7 +55,7 @@ export function standingOf(
   return frozen({ door, rank: rankOf(door, hasKey && !isOneAgent, hasKey), kind, hasKey, ...page, machine })
 }
 
-/** Returns the standing of a run: the rights of its asker, as one agent alone. */
+/** Returns the standing (rights) of a run's session: the rights of the run's asker, limited to one agent. */
 function standingOfRun({ door, hasKey, machine }: Standing): Standing {
   return frozen({ door, rank: rankOf(door, false, hasKey), kind: 'model', hasKey, machine })
 }

@@ -32,8 +32,8 @@ export class HookWaiters {
   #soonAlarm: Alarm | undefined
   #laterAlarm: Alarm | undefined
   /**
-   * Reasons to look at inboxes. `#addressed`: agents that may have a message now. `#changed`: agents whose sessions have changed. `#spoken`: conversations of
-   * many agents in which something was said.
+   * Reasons to look at inboxes. `#addressed`: agents that may have a message now. `#changed`: agents whose sessions have changed. `#spoken`: channels, or the
+   * broadcast, with a new message.
    */
   readonly #addressed = new Set<string>()
   readonly #changed = new Set<string>()

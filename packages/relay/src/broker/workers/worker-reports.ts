@@ -68,7 +68,7 @@ export class WorkerReports implements WorkerLedger {
     const { store, sessions } = this.#parts
     const worker = this.wishedWorkers().find(({ name }) => name === agent)
     const run = store.view.runs.byAgent(agent)
-    // A run's path on another machine means nothing on this one.
+    // Leaves out the directory of a run on another machine, whose path means nothing on this one.
     const ofRun = run?.machine === sessions.machine ? run?.cwd : undefined
     return { own: worker?.cwd ?? ofRun, host: sessions.directoryOf(agent) }
   }

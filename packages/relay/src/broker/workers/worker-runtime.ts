@@ -50,8 +50,8 @@ export interface WorkerLedger {
   report(report: WorkerReport): Promise<void>
   reportNotReady(worker: WorkerRow, ms: number, screen: string): Promise<void>
   /**
-   * Reports that the worker could not be spoken to over ACP (Agent Client Protocol), and is typed into instead; if it has a task, it gets the task there from
-   * the beginning.
+   * Reports that the daemon could not speak with the worker's program over ACP (Agent Client Protocol), and types into its terminal instead. If the worker has
+   * a task, it is given there from the beginning.
    */
   reportFallback(worker: WorkerRow, why: string, hasTask: boolean): Promise<void>
   /** Reports the conversation that the worker's program is in, by the id that the program gave it. */

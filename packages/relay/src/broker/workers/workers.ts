@@ -126,7 +126,7 @@ export class Workers {
     { name, continue: goesOn = false }: ParsedInputOf<'worker.retry'>,
   ): Promise<OutputOf<'worker.retry'>> {
     const { standing } = asking.session
-    // A session that may start nothing must not learn what ran in this workspace.
+    // Refuses a session that may start nothing first: it must not learn what ran in this workspace.
     assertMaySpawn(standing, this.#store.view.policy())
     const former = findFormerWorker(this.#store.view, asking.session, { name, machine: this.#machine })
     if ('refusal' in former) throw new RefusalError(former.refusal)
