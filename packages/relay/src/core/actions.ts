@@ -37,7 +37,7 @@ export function offer(view: View, { input, by, session, world }: Command<OfferIn
   const { name, timeoutMs = limits.actionMsDefault, ...rest } = input
   const tool = toolNameOf(name)
   if (tool.length > toolCharsMax) return refuse('action.name-long', { name, charsMax: toolCharsMax })
-  // Only the daemon may use the name of one of our own tools: its action agent.status is listed only where the tool of that name is not.
+  // Refuses names of our own tools to programs. The daemon may use one: its action agent.status is listed only where the tool of that name is not.
   if (ownTools.has(tool) && by !== daemonName) return refuse('action.name-taken', { name, tool, by: "the relay's own" })
   const other = view.actionOfTool(tool)
   // A session may register its own action again, but not a second action with the same tool name, which would silently replace the first.

@@ -41,7 +41,7 @@ export function refuseHandleClash(view: View, world: World, called: HandleAndRol
   const person = unmetPerson(view, world)
   if (person !== undefined && person !== name && handleKey(person) === handleKey(handle))
     return refuse('agent.handle-taken', { handle, name: person })
-  // A live session may have a name that no agent in the tables has yet.
+  // A live session may already use the handle as its name, although no agent in the tables has that name yet.
   const unsaved = handle !== givesUp && world.isLive(handle) ? { name: handle } : undefined
   const other = [...view.agentsNamedLike(handle), unsaved].find((agent) => agent !== undefined && agent.name !== name)
   return other && refuse('agent.handle-taken', { handle, name: other.name })

@@ -26,7 +26,7 @@ type WorkerParties = Pick<WorkerRow, 'name' | 'parent'>
 interface VisibleThings {
   /** A message with its reactions and receipts. A thread is seen message by message. */
   message: MessageHead
-  /** A conversation, by its name: that it exists, and how much was said in it. */
+  /** A conversation, by its name: that it exists, and how many messages it has. */
   conversation: string
   /** Messages sent to and by the agent of this name. */
   mail: string

@@ -23,7 +23,7 @@ export function recordSpend(view: View, { input, by }: Command<NoteInput>): Verd
   if (run !== undefined && view.runs.byId(run)?.agent !== by) return refuse('run.unknown', { run })
   const tokens = counted(input.tokens)
   const usd = priced(input.usd)
-  // Without tokens or cost there is nothing to note: nothing was used, or nobody knows how much.
+  // Records nothing without tokens or cost: nothing was used, or nobody knows how much.
   if (!tokens || (tokens.input === 0 && tokens.output === 0 && !usd)) return recordFacts([])
   const named = cleanLine(model ?? '').slice(0, modelCharsMax) || undefined
   return recordFacts([{ type: 'spend.noted', agent: by, worker, run, model: named, tokens, usd }])

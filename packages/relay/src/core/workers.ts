@@ -206,11 +206,11 @@ export interface WorkerReport {
   control?: 'pty'
   /** The conversation that the program is in, by the id that the program gave it. */
   conversation?: string
-  /** The terminal's last screen, for the eyes of the worker's parent. */
+  /** The terminal's last screen, for the message to the worker's parent. */
   screen?: string
   /** Whether the worktree held no work and was removed. Set on exit. */
   isWorktreeRemoved?: boolean
-  /** The work in the worktree, which is kept, for the eyes of the worker's parent. Set on exit. */
+  /** The work in the worktree, which is kept, for the message to the worker's parent. Set on exit. */
   kept?: string
 }
 
