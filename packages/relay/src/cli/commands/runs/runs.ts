@@ -75,7 +75,7 @@ export const runs: CliCommand = {
   commands: [start, status, stop, payload],
 }
 
-/** Prints the payload of a run: the bytes as they were handed over, and nothing else. */
+/** Prints only the bytes of the run's payload, unchanged. */
 async function runPayload(context: CommandContext): Promise<void> {
   const { args, print } = context
   await withClient(context, 'agent', async ({ client }) => {
