@@ -19,7 +19,7 @@ export class RelayClient extends WorkspaceClient {
   }
 }
 
-/** Prints the warning as Node prints its own: on stderr, and not with `--no-warnings`. */
+/** Prints a warning like Node's own warnings: on stderr, and not with `--no-warnings`. */
 function warn(renamed: Renamed): void {
   process.emitWarning(renamedWarning(renamed), { type: 'AgentRelayWarning', code: 'AGENT_RELAY_RENAMED' })
 }

@@ -141,7 +141,8 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
   }
 
   /**
-   * Takes the unread messages, which count as read at the next call; with `peek`, only looks at them. Messages that this client has shown before are left out.
+   * Takes the unread messages, which count as read at this client's next call; with `peek`, only looks at them. Leaves out messages that this client has shown
+   * before.
    */
   async getInbox(options: InboxOptions = {}): Promise<InboxPage> {
     const { peek, unread_only, unreadOnly = unread_only, ...rest } = options
@@ -194,7 +195,7 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
         this.#status = await this.call('workspace.status', {})
         return { ...this.#known(), ...this.#status, connected: true, uptime: uptimeText(this.#status.uptimeMs) }
       } catch {
-        // The daemon did not answer: the result below contains what the client knows without a connection.
+        // The daemon did not answer, so the result contains only what the client knows by itself.
       }
     }
     return { ...this.#known(), connected: false }

@@ -32,7 +32,7 @@ export class EventFollower implements Follower<RelayEvent> {
   readonly #filter: InputOf<'event.follow'>
   readonly #sink: EventSink
   #seq?: number
-  /** How many events of journal entry `#seq` were seen; 0 while `#seq` is the number at which the watch started. */
+  /** How many events of the journal entry `#seq` the watch has passed on; 0 if `#seq` is only the number at which the watch started. */
   #seen = 0
   #passOver = 0
 

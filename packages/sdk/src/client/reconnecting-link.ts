@@ -33,7 +33,7 @@ export interface ReconnectingOptions {
 
 interface PendingCall {
   op: CallName
-  /** Makes the input of the call. Called for each attempt, because the time left until a deadline shrinks. */
+  /** Makes the input of the call. Called for each attempt, because a timeout in the input must shrink with the time that has passed. */
   input(): unknown
   id: string
   tries: number
@@ -144,7 +144,7 @@ export class ReconnectingLink {
     }
     if (this.#welcome && this.#welcome.workspaceId !== welcome.workspaceId) {
       void link.close()
-      // The calls, token and entry numbers of this client belong to the workspace to which it was connected before.
+      // Does not go on with another workspace: the calls, token and entry numbers of this client belong to the former one.
       this.#onAttemptFailed(new ConnectionError('another workspace answers where ours was', { retry: false }))
       return
     }
@@ -154,7 +154,7 @@ export class ReconnectingLink {
     this.#phase = 'up'
     this.#link = link
     this.#welcome = welcome
-    // Each connection is a new session. Messages that the former session was handed, and that may not have arrived, come again: the daemon hands them out anew
+    // Each connection is a new session. Messages that the former session was handed, and that may not have arrived, come again: the daemon hands them out again
     // because that session ended.
     const asked = this.#hello.name
     if (welcome.agent) this.setIdentity(welcome.agent, welcome.token)

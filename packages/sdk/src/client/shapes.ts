@@ -73,7 +73,7 @@ export interface InboxOptions extends Omit<InputOf<'inbox.take'>, 'unreadOnly'> 
   peek?: boolean
 }
 
-/** A page of the inbox; `more` is the number of further messages that wait. */
+/** A page of the inbox. `more`: the number of further messages in the inbox. */
 export type InboxPage = ReceivedMessage[] & { more: number }
 
 export interface ListOptions extends InputOf<'agent.list'> {

@@ -5,7 +5,7 @@
 interface Cli {
   /** The name that `--cli` and `--editor` take. */
   readonly name: string
-  /** The name that people use. */
+  /** The name that people are shown. */
   readonly title: string
   /** The CLI's command on PATH. */
   readonly program?: string
@@ -21,7 +21,7 @@ interface Cli {
   readonly worker?: 'mcp' | 'typed'
   /** Set if the CLI can carry out a run (a contract). `npm run test:real` tests that with the real CLI; it is not tested for the other CLIs. */
   readonly run?: true
-  /** The prefix of our tools' names, as the CLI's model sees them. */
+  /** The prefix that the CLI puts before the names of our tools for its model. */
   readonly toolPrefix?: string
   /** How the CLI takes the output of our hooks. Unset if we install no hooks for the CLI. */
   readonly hooks?: HookForm

@@ -67,7 +67,10 @@ export interface DiscoveryOptions {
   project?: string
 }
 
-/** Timeout for connecting to a named pipe on Windows. A Unix socket needs none: it answers at once, even the socket of a suspended daemon. */
+/**
+ * Timeout in ms for connecting to a named pipe on Windows. A Unix socket needs none: connecting to it succeeds or fails at once, even if the daemon is
+ * suspended.
+ */
 const probeMs = process.platform === 'win32' ? 1_000 : undefined
 /** Interval in ms between attempts to reach a test relay that is starting. */
 const lookMs = 25
@@ -102,7 +105,10 @@ export async function reachDaemon(where: DiscoveryOptions = {}): Promise<Discove
   return (await knockAtAll(where)) ?? Promise.reject(notOpen(where))
 }
 
-/** Finds a test relay, and waits for one that has just been started: tests must not end up in a workspace of the user's own. */
+/**
+ * Finds a test relay (a daemon started with `daemon start --test`), and waits for one that has just been started: otherwise, tests would use the user's own
+ * workspaces.
+ */
 async function reachTestRelay(where: DiscoveryOptions): Promise<(Discovery & { socket?: Socket }) | undefined> {
   for (;;) {
     const relays = testPlaces(where)
@@ -201,7 +207,7 @@ function knock(socketPath: string): Promise<{ isAlive: boolean; socket?: Socket 
     })
     socket.once('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(late)
-      // EAGAIN: a program listens, but its queue of waiting connections is full.
+      // EAGAIN: a program listens, but too many connections wait to be accepted.
       giveUp(error.code === 'EAGAIN')
     })
   })
@@ -250,8 +256,8 @@ function projectNames(env: Env): string[] {
 }
 
 /**
- * Whether the socket exists and is not another user's: a `.relay/config.json` planted in a shared parent directory, or a squatted directory in /tmp, could lead
- * to a stranger's socket. Only a path that the user wrote into RELAY_SOCKET is not checked.
+ * Whether the socket exists and belongs to this user or to root. Otherwise, a `.relay/config.json` that an attacker has put into a shared parent directory, or
+ * a directory that they have made in /tmp, could lead to their own socket. Not checked for the path in RELAY_SOCKET, which the user has set.
  */
 function isPresent({ socketPath }: Discovery, { env = process.env }: DiscoveryOptions): boolean {
   if (!existsSync(socketPath)) return false

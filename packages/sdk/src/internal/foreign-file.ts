@@ -25,7 +25,7 @@ export interface ForeignFileOptions {
    * Whether the path may be a symbolic link. The user's own files often are links, made by a tool that manages dotfiles; files of a repository must never be.
    */
   mayBeLink?: boolean
-  /** A directory above the file; no directory between this one and the file may be a link. */
+  /** The directory, above the file, below which no directory on the way to the file may be a link. */
   within?: string
 }
 
@@ -81,7 +81,7 @@ export async function copyForeignFile(path: string, to: string, options: Foreign
 function openForeignFile(path: string, options: ForeignFileOptions): { descriptor: number; stats: Stats } | undefined {
   const { bytesMax = foreignFileBytesMax, mayBeLink = false, within } = options
   if (within !== undefined && !hasPlainDirectories(within, path)) return undefined
-  // The file is checked before it is opened, because opening a device can have effects.
+  // The file is checked before it is opened, because merely opening a device may do something.
   const found = statsOf(path, mayBeLink)
   if (!found) return undefined
   assertRegularFile(path, found)

@@ -74,11 +74,11 @@ export interface InjectionOptions {
   sendTool?: string
   /** Whether to leave out the enclosing tag, for a CLI that wraps the text of its hooks itself. */
   isBare?: boolean
-  /** The address to which Claude Code's own SendMessage tool sends answers, in a session without our tools. */
+  /** The address, for Claude Code's own tool SendMessage, to which the model sends answers in a session without our tools. */
   peer?: string
-  /** The agents that receive the last words of the model's turn as its answer, in a session without any tool for answers. */
+  /** The agents to which the daemon sends the last text of the model's turn, as its answer, in a session without any tool for answers. */
   lastWordsTo?: readonly string[]
-  /** A text of our own before the messages; already clean. */
+  /** A text of the daemon to put before the messages. It must be clean already. */
   opening?: string
 }
 

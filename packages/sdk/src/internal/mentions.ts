@@ -1,7 +1,6 @@
 // Decides whether a message is addressed to a certain person, and whether a text mentions a name.
 
 interface MessageToPerson {
-  /** The message's kind. */
   kind: string
   /** Whether the message is in a pair or group to which the person belongs. */
   isDirect: boolean

@@ -2,7 +2,10 @@
 
 import { permissionText } from './permission-text.ts'
 
-/** Returns the text of a permission request: an edit's diff, a command with its tool's whole input, any other request with its patterns too. */
+/**
+ * Returns the text of a permission request: for an edit, its diff; for a command, the tool's whole input; for other requests, also the patterns that they
+ * contain.
+ */
 export function opencodePermissionText(
   { permission, patterns, metadata }: Record<string, unknown>,
   input: unknown,

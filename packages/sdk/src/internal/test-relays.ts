@@ -66,7 +66,7 @@ export function registerTestRelay(
     try {
       rmdirSync(folder)
     } catch {
-      // The folder is not empty: another relay runs for the same directory.
+      // Ignored: the folder is not empty, because another relay serves the same directory.
     }
   }
 }

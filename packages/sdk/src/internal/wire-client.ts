@@ -3,7 +3,7 @@
 
 import type { Socket } from 'node:net'
 
-/** The beginning of every frame of our protocol. A line of MCP never begins like this. */
+/** The beginning of every frame of our protocol, which tells it from a line of MCP. */
 export const frameStart = '{"v":1,'
 
 export function frameLine(type: 'HELLO' | 'CALL', id: string, payload: object): string {

@@ -42,7 +42,7 @@ export const Approval = z.object({
   /** The CLI that asks: `claude`, `codex`, … */
   vendor: z.string(),
   tool: z.string(),
-  /** What the agent is about to do, as cleaned text; a long text is cut. */
+  /** What the agent is about to do, as text without hidden characters. A long text is cut. */
   input: z.string(),
   /**
    * What `input` leaves out of the request: the number of characters and of lines that are not shown. If `chars` is 0, `input` is complete, but contains

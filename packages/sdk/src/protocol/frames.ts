@@ -162,7 +162,7 @@ export class FrameParser {
   }
 }
 
-// Placeholders for lines that cannot be read. A decoded line never contains a newline, so these two texts cannot be confused with one.
+// Placeholders for lines that cannot be read. No decoded line is equal to one of them, because a decoded line never contains a newline.
 const tooLong = '\ntoo long'
 const notUtf8 = '\nnot utf-8'
 
@@ -206,7 +206,7 @@ export interface Hello {
   role?: 'lead'
   channels?: string[]
   strict?: boolean
-  /** A credential that proves what the session is: `token` is the agent's own token, `key` is the key of the workspace. */
+  /** A credential. `token`: the agent's own token. `key`: the key of the workspace. */
   token?: string
   key?: string
   /**

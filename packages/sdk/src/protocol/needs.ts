@@ -19,7 +19,7 @@ export const Need = z.object({
   since: z.string(),
   /** The message that needs an answer. If several messages of a conversation are one need, the newest of them. */
   message: Message.optional(),
-  /** The number of messages in the need. Unset unless several messages are one need. */
+  /** The number of messages in the need. Unset if it is one message or none. */
   count: z.number().optional(),
   /** The id of the approval. Unset for other kinds of needs. */
   approval: z.string().optional(),
@@ -33,7 +33,7 @@ export const Need = z.object({
   canRetry: z.literal(true).optional(),
   /** Set if `worker.retry` with `continue` can resume the failed worker's conversation with its model. */
   canContinue: z.literal(true).optional(),
-  /** Why `worker.retry` cannot resume the conversation of the failed worker, but only begin the task anew. */
+  /** Why `worker.retry` cannot resume the conversation of the failed worker, but only begin the task again. */
   noContinue: z.string().optional(),
 })
 export type Need = z.infer<typeof Need>

@@ -13,7 +13,7 @@ export interface EventLoopOptions<P extends EventPattern = EventPattern> extends
 }
 
 export interface EventListOptions<P extends EventPattern = EventPattern> extends Omit<EventFilter<P>, 'newest'> {
-  /** Only events with a lower number. */
+  /** Only events whose number (`seq`) is lower. */
   before?: number
   limit?: number
 }

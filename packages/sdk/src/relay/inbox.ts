@@ -10,7 +10,7 @@ import type { InboxMessage } from '../protocol/words.ts'
 import { type EndableLoop, ItemQueue, onAbort, type RunningLoops } from './item-queue.ts'
 
 export interface InboxLoopOptions {
-  /** Aborting this signal ends the loop normally: the last message counts as read. */
+  /** Aborting this signal ends the loop normally: the last message that the loop has returned counts as read. */
   signal?: AbortSignal
 }
 

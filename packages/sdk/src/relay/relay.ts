@@ -103,7 +103,7 @@ class RelayAgents {
     return (await this.#client.call('notice.list', {})).notices
   }
 
-  /** Takes back your requests for notices about an agent: for one occasion, or for all. */
+  /** Takes back your requests for notices about an agent: for one event (`idle`, `ended` or `answered`), or for all three. */
   async dropNotices(agent: string, when?: NoticeOccasion): Promise<void> {
     await this.#client.call('notice.drop', { agent, when })
   }

@@ -9,7 +9,7 @@ export interface ApprovalOpened {
   agent: string
   vendor: string
   tool: string
-  /** What the agent wants to do, as cleaned text; a long text is cut. */
+  /** What the agent wants to do, as text without hidden characters. A long text is cut. */
   input: string
   /** Whether `input` is the complete request, with every character unchanged. */
   isExact: boolean
@@ -36,7 +36,7 @@ export interface ApprovalClosed {
   how: ApprovalHow
   /** The kind of the choice that was taken, if it is known. It may be known even for an answer at the agent's own terminal. */
   kind?: ApprovalChoice['kind']
-  /** The id of the choice that was taken. */
+  /** The id of the chosen answer in `choices`. */
   choice?: string
   words?: string
   /** The answers to the approval's questions, one for each. */

@@ -24,7 +24,7 @@ export interface DeliveriesNoted {
   receipts: NotedReceipt[]
 }
 
-/** What has changed in a message's receipt since the last report; times in ms since 1970. */
+/** The changes of a message's receipt since the last report. Times are in ms since 1970. */
 export interface NotedReceipt {
   message: string
   offeredAt?: number

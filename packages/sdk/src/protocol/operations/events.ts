@@ -29,7 +29,7 @@ export const eventOperations = {
     summary:
       'A page of events, oldest first: the newest, or those after a number. Those of your own conversations, or all for the key holder.',
     input: eventFilter.extend({
-      /** Only events with a lower number. */
+      /** Only events whose number (`seq`) is lower. */
       before: z.number().int().min(1).optional(),
       limit: z.number().int().min(1).max(limits.eventsPageMax).optional(),
     }),

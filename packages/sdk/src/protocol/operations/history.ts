@@ -25,9 +25,9 @@ export const historyOperations = {
       .object({
         /** The conversation, as conversation.list names it: `#build`, `@Alice,Bob` or `*`. */
         conversation: z.string().min(1).max(limits.conversationCharsMax).optional(),
-        /** Only messages with a lower number. */
+        /** Only messages whose number in the conversation is lower. */
         before: number.optional(),
-        /** Only messages with a higher number. The page begins right after that number. */
+        /** Only messages whose number in the conversation is higher. The page begins right after that number. */
         after: number.optional(),
         /** The id of a message, instead of a conversation: returns the page of its conversation with this message in the middle. */
         around: MessageId.optional(),

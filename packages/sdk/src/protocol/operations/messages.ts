@@ -114,7 +114,7 @@ export const messageOperations = {
     summary: 'The messages of a thread that you may see, oldest first.',
     input: z.object({
       thread: Thread,
-      /** Only messages with a higher `seq`. */
+      /** Only messages with a higher journal number (`seq`). */
       after: z.number().int().min(0).optional(),
       limit: pageSizeSchema.optional(),
     }),
@@ -135,7 +135,7 @@ export const messageOperations = {
       limit: pageSizeSchema.optional(),
       from: Address.optional(),
       channel: ChannelName.optional(),
-      /** Only messages with a lower `seq`. */
+      /** Only messages with a lower journal number (`seq`). */
       before: z.number().int().min(1).optional(),
     }),
     output: z.object({
