@@ -134,7 +134,7 @@ export function decideAsFault(pending: PendingCommand, { replica }: DecisionCont
   }
 }
 
-/** Returns the drafts of an append that was stored, as entries. */
+/** Turns the drafts of a stored append into entries, with the fields that the cluster has assigned. */
 export function entriesOfAppend(
   { drafts }: Append,
   { numbered }: Extract<AppendResult, { kind: 'ok' }>,

@@ -10,7 +10,7 @@ import type { Replica } from './replica.ts'
 
 /** Interval between reports: while the cluster can be reached, other machines know receipts with at most this delay. */
 const noteMs = 1_000
-/** Maximum number of receipts in one report. */
+/** Maximum number of receipts in one report, roughly: the report takes whole entries of the local journal. */
 const receiptsMax = 500
 
 export interface NotesOptions {

@@ -9,7 +9,7 @@ import { LoginRefused } from './postgres/connection.ts'
 import type { PostgresCluster } from './postgres/postgres-cluster.ts'
 import { pruneKeys } from './postgres/pruning.ts'
 
-/** Interval between presence broadcasts. */
+/** Interval between presence broadcasts, in which this machine tells the others who is connected here. */
 const beatMs = 1_000
 /** Interval between presence broadcasts after one has failed, since the database may be unreachable for long. */
 const failedMs = 5_000
@@ -96,7 +96,7 @@ export class Presence {
     const entered: WorkspacePresence = { told: '', others: new Map(), listeners: [] }
     this.#entered.set(workspace, entered)
     this.#closedWorkspaces.delete(workspace)
-    // Nothing has been heard about this workspace yet, so the next answer must cover all machines.
+    // The stamp 0 asks for the presence of all machines, because nothing is known about this workspace yet.
     this.#stamp = 0
     this.tellSoon()
     const seen = (machine: string) => {
@@ -246,7 +246,7 @@ export class Presence {
       if (others.delete(machine)) for (const listener of listeners) listener(gone)
       return
     }
-    // A machine that was removed may have been let in again.
+    // The machine is in the answer: if it had been removed, it was admitted again.
     this.#removed.delete(machine)
     const before = others.get(machine)?.agents ?? new Map()
     const now = agents === '' ? before : agentsOf(agents, machine)

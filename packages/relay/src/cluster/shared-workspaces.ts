@@ -39,7 +39,7 @@ export interface SharedWorkspacesOptions {
   onTrouble(error: Error): void
 }
 
-/** The files of a workspace on this machine whose database nobody has open. */
+/** The files of a workspace on this machine. Nothing has its database open. */
 export interface WorkspaceFiles {
   name: string
   database: string

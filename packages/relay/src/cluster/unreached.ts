@@ -4,7 +4,7 @@
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { ClusterUnreachable } from './cluster-journal.ts'
 
-/** Whether a refusal is one of those two. */
+/** Whether a refusal is `cluster.unreachable` or `cluster.unusable`. */
 export function isUnreachedRefusal({ code }: Refusal): boolean {
   return code === 'cluster.unreachable' || code === 'cluster.unusable'
 }

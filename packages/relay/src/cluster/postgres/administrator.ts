@@ -8,7 +8,10 @@ import { administratorMark } from '../../core/journal.ts'
 import { newestSharedFormat, sharingBeginFacts } from '../../core/workspaces.ts'
 import type { Client } from './connection.ts'
 
-/** Appends one entry. Only the owner of the schema may execute this SQL function and the others in this file. */
+/**
+ * Appends an entry of the database's administrator to a workspace's journal. Only the owner of the schema may execute this SQL function and the others in
+ * this file.
+ */
 const proclaim = `CREATE FUNCTION relay.proclaim_1(p_ws int, p_machine int, p_facts json) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE w relay.workspaces; v_mark text := '${administratorMark}' || left(replace(gen_random_uuid()::text, '-', ''), 16); v_at bigint;
 BEGIN
@@ -45,7 +48,7 @@ export async function tellMachines(client: Client, fact: MachineRevoked | Machin
   await client.query('SELECT relay.tell_1($1, $2)', [fact.machine, JSON.stringify([fact])])
 }
 
-/** Gives the workspace the newest format and the named machine as its owner. Returns the former format. `client` acts as the owner of the schema. */
+/** Gives the workspace the newest format, and makes the named machine its owner. Returns the former format. `client` acts as the owner of the schema. */
 export async function raiseFormat(client: Client, workspace: string, machine: string): Promise<number | undefined> {
   const values = [workspace, machine, newestSharedFormat, JSON.stringify(sharingBeginFacts(machine))]
   const { rows } = await client.query('SELECT relay.raise_1($1, $2, $3, $4) AS format', values)

@@ -19,7 +19,7 @@ export interface ServerAddress {
   port: number
   database: string
   user: string
-  /** Unset if the password comes from `PGPASSWORD` or the file `.pgpass`. */
+  /** The role's password. Unset if the password comes from `PGPASSWORD` or the file `.pgpass`. */
   password?: string
   /**
    * The certificate authority that must have issued the server's certificate. Unset: any authority that this machine trusts. Connections to other machines

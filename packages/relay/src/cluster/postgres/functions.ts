@@ -32,7 +32,7 @@ const self = `CREATE FUNCTION relay.self_1() RETURNS relay.machines LANGUAGE sql
   SELECT m FROM relay.machines m WHERE m.role = session_user AND m.joined_at IS NOT NULL AND m.revoked_at IS NULL
 $$`
 
-/** Says why this machine can follow the workspace no further; NULL if it can. */
+/** Returns the reason if this machine cannot follow the workspace any further; NULL if it can. */
 const stopped = `CREATE FUNCTION relay.stopped_1(p_machine relay.machines, p_ws int, p_boot int, p_seq bigint, p_mark text)
 RETURNS text LANGUAGE sql STABLE AS $$
   SELECT CASE
@@ -73,7 +73,7 @@ const join = `CREATE FUNCTION relay.join_1() RETURNS text LANGUAGE sql ${machine
   WHERE role = session_user AND invited_until > now() RETURNING name
 $$`
 
-/** Begins to share a workspace. A repeated call returns the same number; NULL means that the name belongs to another workspace. */
+/** Creates the row of a workspace that is to be shared, unless it exists, and returns the row's number; NULL if another workspace has the name. */
 const create = `CREATE FUNCTION relay.create_1(p_id text, p_name text) RETURNS int LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 BEGIN
   IF (relay.self_1()).id IS NULL THEN RETURN NULL; END IF;
@@ -199,7 +199,7 @@ BEGIN
 END $$`
 }
 
-/** Functions that the other functions call; only the owner may execute them. */
+/** Functions that only the other functions call: machines may not execute them. */
 const inner = [self, stopped, page, objection, store]
 
 const forMachines = [hello, back, join, create, list, follow, turn, payload, append]

@@ -5,7 +5,7 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import type { Client, ServerAddress } from './connection.ts'
 import { invitedRole, machineRole, ownerRole } from './roles.ts'
 
-/** Iterations of the password hash, as many as PostgreSQL's own clients use. */
+/** Iterations of the password hash: the number that PostgreSQL's own clients use. */
 const iterations = 4_096
 /** How long to wait, in ms, for the end of a connection, and how often to look for further connections. */
 const [endMs, looksMax] = [1_000, 5]

@@ -155,7 +155,7 @@ async function machinesOf(client: Client, lock = ''): Promise<MachineRow[]> {
   return rows
 }
 
-/** Whether removing this machine would leave none. */
+/** Whether this machine is the only one that belongs to the cluster. */
 function isLast(machines: readonly MachineRow[], { name }: MachineRow): boolean {
   const isThere = ({ joined_at, revoked_at }: MachineRow) => joined_at !== null && revoked_at === null
   const meant = machines.find((each) => each.name === name)

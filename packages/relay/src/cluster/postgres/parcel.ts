@@ -6,7 +6,7 @@ import type { Client } from './connection.ts'
 import { machineFunctionAttributes } from './functions.ts'
 
 export interface Parcel {
-  /** The name of the workspace. */
+  /** The name of the workspace. `id` is its id, which never changes. */
   workspace: string
   id: string
   key: string

@@ -31,7 +31,7 @@ export interface JournalConnections {
   reader: Connection
   /** How often this machine's daemon has started. Known once a connection is open. */
   readonly boot: number
-  /** The newest form of the SQL functions that the database has. */
+  /** The newest form of the SQL functions (the number at the end of their names) that the database has. */
   readonly form: FunctionForm
   listen(workspace: string, listener: (head: number) => void): { stop(): void }
   readonly hasHints: boolean
@@ -107,7 +107,7 @@ export class PostgresJournal implements ClusterJournal {
       return await connection.ask(question)
     } catch (error) {
       if (error instanceof LoginRefused) return { kind: 'revoked', ...loginFaultReason(error) }
-      // PostgreSQL's code P0002: the SQL function found no such workspace.
+      // P0002 is PostgreSQL's code for `SELECT … INTO STRICT` without a row: there is no such workspace.
       if ((error as { code?: string }).code === 'P0002') return { kind: 'removed' }
       throw error
     }

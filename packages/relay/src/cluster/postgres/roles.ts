@@ -5,9 +5,9 @@
  * of it. It cannot make roles.
  */
 export const ownerRole = 'relay_owner'
-/** Every machine's own role is a member of this role, which may execute functions, and nothing else. */
+/** The role for machines. Each machine's own role is a member of it. It may execute the functions for machines, and nothing else. */
 export const machineRole = 'relay_machine'
-/** Every invitation's role is a member of this role, which may execute the functions for joining, and nothing else. */
+/** The role for invitations. Each invitation's own role is a member of it. It may execute the functions for joining, and nothing else. */
 export const invitedRole = 'relay_invited'
 
 /** Returns the machine for which a role was made; undefined for any other role. */
