@@ -233,7 +233,7 @@ type RegisterOutcome = {
 
 /**
  * After a restart of the daemon, finds in the database which messages were reserved for this session. Releases those whose answer never arrived, so that the
- * next taker gets them. Releases a reply to a waiting call too, since the database does not say which call waited; the others count as handed out.
+ * next taker gets them, and a reply to a waiting call, since the database does not say which call waited. All others count as handed out.
  */
 async function restoreHeldMessages(
   { store, engine, ids, reads }: WorkspaceCore,

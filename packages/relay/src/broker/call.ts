@@ -99,7 +99,7 @@ export interface Watch {
   stop(): void
 }
 
-/** The main parts of an open workspace, on which its other parts are built: enough for most calls. */
+/** The main parts of an open workspace, which are enough for most calls. Its other parts are built on them. */
 export interface WorkspaceCore {
   readonly name: string
   readonly store: Store

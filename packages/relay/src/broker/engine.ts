@@ -50,7 +50,7 @@ export interface Engine {
   close(refused: Refusal): void
 }
 
-/** Prefixes of the ids that commands make: a letter or word for the kind of thing. */
+/** The prefixes of the ids of new things, such as messages and workers, by the command that creates the thing. */
 export const newIdPrefixes: Partial<Record<RuleName, string>> = {
   'message.send': 'm',
   'action.invoke': 'act',

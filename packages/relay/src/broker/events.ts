@@ -13,7 +13,7 @@ import type { Sink, Watch } from './call.ts'
 import type { Hub } from './hub.ts'
 import { type LongReads, ReadTimeBudget, type ReadTimeLimit } from './long-reads.ts'
 
-/** Interval at which `glance`, the live view for a person, shows new events: nobody reads faster. A single event is shown at once. */
+/** Interval at which a glance (the live view for a person) shows new events: nobody reads faster. A single event is shown at once. */
 const glanceMs = 100
 /** Number of journal entries read at once in a walk through all of them. It is small, because one entry may hold a thousand facts. */
 const entriesPerRead = 16

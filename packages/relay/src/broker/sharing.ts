@@ -123,7 +123,7 @@ export function idOnMachine(id: string, machine: string | undefined): string {
   return machine === undefined ? id : `${id}${machineSign}${machine}`
 }
 
-/** Combines what rules may know about sessions: those of this machine, and those of other machines for as long as these are heard of. */
+/** Combines what rules may know about sessions: those of this machine, and those of other machines as long as these report. */
 export function worldWithOtherMachines(here: World, otherMachines: OtherMachines): World {
   return {
     machine: here.machine,

@@ -85,7 +85,7 @@ export class Inboxes {
       }
       return noMessages
     } catch (error) {
-      // The wait ended while the inbox was being searched.
+      // The wait was given up while the inbox was being searched.
       if (over.aborted) return noMessages
       throw error
     } finally {

@@ -1,5 +1,5 @@
-// The outbox: messages that their senders wanted kept on this machine while the shared workspace cannot be reached. Once it can be reached, each is sent once,
-// in order. If a message cannot be sent even then, its sender is told.
+// The outbox keeps messages on this machine while the shared workspace cannot be reached, if their senders asked for that. Later each message is sent once, in
+// order. If a message cannot be sent even then, its sender is told.
 
 import { oneLine } from '@agent-relay/sdk/internal/clean'
 import {
@@ -100,7 +100,7 @@ export class Outbox {
   drop({ session, by }: CallContext, { id }: ParsedInputOf<'outbox.drop'>): OutputOf<'outbox.drop'> {
     const { store } = this.#parts
     const row = this.#rows.byId(id)
-    // A message that is just being sent cannot be called back.
+    // A message that is being sent at this moment cannot be taken out of the outbox.
     if (!row || row.n === this.#sending || !(row.by === by || seesAll(session)))
       throw new RefusalError('outbox.unknown', { id })
     store.transact(() => this.#rows.drop(row.n))

@@ -18,8 +18,8 @@ const fillRestMs = 500
 /** Pause before the next attempt to fill the search index while the daemon is busy. */
 const busyRestMs = 50
 /**
- * Up to this many conversations, the query asks the index for a term of each conversation. A reader who sees more conversations in a part of the index sees
- * much of that part, so the terms would narrow little.
+ * Maximum number of conversations to which the search in one part of the index is narrowed, by a term for each. A reader who sees more conversations there sees
+ * much of that part, which is then searched as a whole.
  */
 const marksMax = 32
 

@@ -74,7 +74,7 @@ function addressOf(scope: SendScope, { session, by }: CallContext, input: Parsed
   )
 }
 
-/** Sends a message, or keeps it on this machine (in the outbox) until it can be sent. A message to another workspace is never kept. */
+/** Sends a message, or keeps it on this machine (in the outbox) until it can be sent. A message to another workspace of this daemon is never kept. */
 export async function sendOrQueue(
   scope: SendScope,
   asking: CallContext,

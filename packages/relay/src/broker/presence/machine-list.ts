@@ -63,7 +63,7 @@ function describe(
   }
 }
 
-/** Returns the state of a machine. `since`: when its last sign of life arrived on this machine. */
+/** Returns the state of a machine. `since`: the time at which its last sign of life arrived on this machine. */
 function stateOf(
   { sharing, otherMachines, engine, store }: SharedWorkspaceCore,
   name: string,

@@ -29,7 +29,8 @@ export function mayWriteToOtherWorkspaces({ standing: { door, hasKey } }: Sessio
 }
 
 /**
- * Returns only those workspaces that the sender may reach. Over the network a workspace's policy must list the sender's; other workspaces seem not to exist.
+ * Returns only those workspaces that the sender may reach. Over the network, the policy of a workspace must list the sender's workspace; all others are
+ * answered as if they did not exist.
  */
 export function reachableWorkspaces<W extends WorkspaceCore>(
   { workspace: home, neighbours }: CallScope<W>,

@@ -30,7 +30,7 @@ export class PayloadLinks {
     return `${payloadAddress(url, run)}?right=${workspaceId}.${until}.${this.#sign(run, String(until))}`
   }
 
-  /** Whether `right`, the part of a link that carries the right, opens the payload of this run now. */
+  /** Whether `right`, the signed part of a link, opens the payload of this run now. */
   isValidRight(right: string, run: string): boolean {
     const [, until = '', signature = ''] = right.split('.')
     const [shown, expected] = [Buffer.from(signature), Buffer.from(this.#sign(run, until))]
@@ -45,7 +45,7 @@ export class PayloadLinks {
 
 const endsLinks: ReadonlySet<string> = new Set(['workspace.key-issued', 'agent.tokens-revoked'])
 
-/** Returns the id of the workspace that the right in a payload link names. */
+/** Returns the id of the workspace that is named in a link's signed part. */
 export function workspaceOfRight(right: string): string {
   return right.split('.', 1)[0] as string
 }

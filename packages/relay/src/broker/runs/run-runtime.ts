@@ -26,7 +26,7 @@ export interface RunLedger {
   complete(run: string, summary: string): Promise<void>
   /** Records the tokens and cost of answer number `n` of the run's model. */
   recordSpend(run: string, n: number, spend: Pick<SpendNoted, 'model' | 'tokens'>): Promise<void>
-  /** Ends a run that stopped by itself, with the reason that the runner gives. */
+  /** Ends a run whose loop or worker has stopped without completing it. `reason`: why, as the runner says. */
   end(run: string, reason: string): Promise<void>
   /** Starts a worker that carries out the run, under the name of the run's agent. Resolves when the worker's program has started. */
   hireWorker(run: RunRow, task: string, abandoned: AbortSignal): Promise<void>

@@ -183,7 +183,7 @@ export class Sessions implements World {
     this.#pasted.set(agent, pasted)
   }
 
-  /** Returns and forgets the messages in the session's earlier answers, which the session has received, as the call that it makes now shows. */
+  /** Returns the messages in the session's earlier answers, and forgets them. That the session makes a call now shows that it has received them. */
   takeReceived(session: Session): string[] {
     const { agent, handedMessages } = session
     const pasted = agent === undefined ? undefined : this.#pasted.get(agent)

@@ -169,7 +169,7 @@ export class Workers {
     return assertMayStart(this.#runtime, { standing, view: this.#store.view, parent, wish })
   }
 
-  /** Returns what a form for a new worker of this parent offers: the CLIs that are installed, and the directory in which it would start. */
+  /** Returns the choices in the page's form for a new worker of this parent: the CLIs that are installed, and the directory in which it would start. */
   choicesFor(parent: string): { clis: string[]; directory?: string } {
     const clis = this.#runtime?.installed(clisWith('worker').map(({ name }) => name)) ?? []
     try {
@@ -272,7 +272,7 @@ export class Workers {
     const row = view.workers.byName(name)
     if (!row) throw new RefusalError(refuseUnknownWorker(view, session, name).refusal)
     if (purpose === 'look' ? sees(view, session, 'terminal', row) : isInCharge(view, session, row)) return row
-    // The session already knows from lists of agents that this is a worker, and whose, so the refusal may say so.
+    // The session knows from lists of agents that this is a worker, and whose, so the refusal may tell it that much.
     if (purpose === 'look' && hasCredential(session))
       throw new RefusalError('worker.screen-hidden', { name, parent: row.parent, agent: session.agent })
     throw new RefusalError(refuseNotYours(view, session, row, purposes[purpose]).refusal)
