@@ -68,7 +68,8 @@ export function answer(view: View, command: Command<AnswerInput>): Verdict {
   if (digest !== row.digest) return refuse('approval.changed', { id })
   const isAnswered = chosen?.kind === 'deny' || answers?.length === row.questions?.length
   if (!chosen || !isAnswered) return refuse('approval.choice', { id, why: choicesText(row) })
-  // Whether the approval is on another machine is checked last: this machine gives all refusals, and asks the other one only for what may be done.
+  // Checks last whether another machine has to decide this approval: all refusals come from this machine, and only an answer that may be given is sent to the
+  // other one.
   if (isElsewhere(view, world, row)) return refuse('approval.elsewhere', { id, machine: row.machine })
   const closed: ApprovalClosed = {
     type: 'approval.closed',

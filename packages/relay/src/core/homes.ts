@@ -1,5 +1,5 @@
-// Homes: in a workspace that several machines share, each agent has one machine that decides its deliveries and speaks for it. This file decides who
-// may move a home; facts/judge.ts judges what a machine may say in an agent's name. In a workspace of one machine nobody has a home.
+// Homes: in a workspace that several machines share, each agent has one machine that decides its deliveries and speaks for it. This file decides who may move a
+// home; facts/judge.ts decides what a machine may append in an agent's name. In a workspace of one machine nobody has a home.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'

@@ -68,8 +68,8 @@ export function take(view: View, command: Command<TakeInput>): Verdict {
     else facts.push(input.route === 'hook' ? hold(command, head.id) : offer(command, head.id, input.route ?? 'take'))
   }
   const outcome = { messages: picked.waiting.map(({ head }) => head.id), more: picked.more }
-  // A query that includes read messages also shows those that other sessions hold. Its answer reads their receipts from the tables, after the offers are
-  // stored.
+  // A query that includes read messages also shows those that other sessions hold. Its answer therefore reads all receipts from the tables, after the offers
+  // are stored, and `found` is left out.
   const found = includesReadMessages(input) ? undefined : picked.waiting
   return recordFacts(facts, shown.length > 0 ? { ...outcome, shown } : outcome, undefined, found)
 }
@@ -100,8 +100,8 @@ function isFreeFor(command: TakeCommand, receipt: ReceiptRow | undefined): boole
 }
 
 /**
- * Whether the answer to a call has carried the message to a session that is still connected, however long ago: the session's model may work for an hour
- * without a call.
+ * Whether a session that is still connected was handed the message in the answer to a call, however long ago: the session's model may work for an hour without
+ * a call.
  */
 function isAnswered({ by, world }: TakeCommand, receipt: ReceiptRow | undefined): boolean {
   const { route, session } = receipt ?? {}

@@ -62,7 +62,10 @@ export const daemonEndReasons = {
 type EndedWorker = Pick<WorkerRow, 'status' | 'code' | 'reason' | 'changedAt'>
 type EndedRun = Pick<RunRow, 'status' | 'reason' | 'endedAt'>
 
-/** Whether a worker failed, by itself or with the daemon; a worker that was released has done its work. A program that a signal ended has no exit code. */
+/**
+ * Whether a worker failed, by itself or because its daemon ended. A worker that was released has not failed. A program that a signal ended has no exit code, so
+ * its reason is read.
+ */
 export function hasWorkerFailed({ status, code, reason = '', changedAt }: EndedWorker, now: number): boolean {
   if (status !== 'exited' || now - changedAt > failedForMs) return false
   if (reason === daemonEndReasons.stopped || reason === daemonEndReasons.restarted) return true

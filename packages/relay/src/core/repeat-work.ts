@@ -57,7 +57,7 @@ export function findFormerRun(
   // Only the run's parent, and readers who see all runs, may repeat it: the contract is given again in the name of that parent.
   if (parent !== reader.agent && !seesAllRuns(view, reader))
     return refuse('run.not-yours', { run: run.id, agent, parent })
-  // A run by an external agent may be repeated on any machine: the agent is told of the run on whichever machine it is.
+  // A run by a connected agent (external) may be repeated on any machine: the agent gets its contract on whichever machine it is.
   if (run.harness !== 'external' && ranElsewhere(run, machine))
     return refuse('run.elsewhere', { run: run.id, machine: run.machine })
   if (status === 'ready' || status === 'running') return refuse('run.running', { run: run.id })

@@ -203,7 +203,7 @@ export interface NoticeView {
   find(key: NoticeKey): NoticeRow | undefined
   /** Returns the notices that an agent has asked for, oldest first. */
   of(asker: string): NoticeRow[]
-  /** Whether anybody has asked to be told of this agent. */
+  /** Whether anybody waits for a notice about this agent. */
   hasAnyAbout(agent: string): boolean
   count(): number
 }
@@ -242,9 +242,9 @@ export interface HomeRow {
 
 export interface View {
   policy(): Policy
-  /** Returns the format of new entries, where machines share the workspace. 1 if sharing began before formats could be raised. */
+  /** Returns the format of the journal, by which entries of a shared workspace are judged. 1 if sharing began in a version that had no formats. */
   format(): number
-  /** Returns the machine that owns the workspace; undefined in format 1. */
+  /** Returns the machine that decides about the shared workspace's key and policy (its owner machine); undefined in format 1. */
   owner(): string | undefined
   /** Whether the machine was removed from the cluster, as far as the journal tells. */
   isRevoked(machine: string): boolean
@@ -254,8 +254,8 @@ export interface View {
   /** Returns the last home of the agent that has or had this name; undefined in a workspace of one machine. */
   home(name: string): HomeRow | undefined
   /**
-   * Whether a message, run, worker, action or call names the agent, another agent has it as parent, or something was said in a conversation while the agent
-   * was in it.
+   * Whether a message, run, worker, action or call names the agent, another agent has it as parent, or a message was sent in a conversation while the agent was
+   * in it.
    */
   isReferenced(agent: string): boolean
   /** Returns the agents whose name or handle reads like this text: see core/handles.ts. */

@@ -18,7 +18,7 @@ export const defaultPolicy: Policy = {
 /** The format in which sharing of a workspace begins, which is the newest that this version knows. */
 export const newestSharedFormat = 2
 
-/** Returns the facts with which sharing begins: the format, which says what every machine may say from now on, and the owner machine. */
+/** Returns the facts with which sharing begins: the format, by which machines judge each other's entries from now on, and the owner machine. */
 export function sharingBeginFacts(machine: string): Fact[] {
   return [
     { type: 'workspace.raised', format: newestSharedFormat },
