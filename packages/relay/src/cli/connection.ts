@@ -1,4 +1,5 @@
-// Finds the workspace that a command means and the agent that it acts as, and connects to both. Starting a daemon is in commands/daemon/starting.ts.
+// Finds the workspace that a command means, and the agent that it acts as, and connects to the workspace as that agent. commands/daemon/starting.ts starts a
+// daemon.
 
 import type { Socket } from 'node:net'
 import { userInfo } from 'node:os'

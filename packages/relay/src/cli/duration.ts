@@ -1,4 +1,4 @@
-// Durations as people type them: `90s`, `30m`, `2h`, `1d`. Each command has its own text for a wrong one.
+// Parses and formats durations as people type them: `90s`, `30m`, `2h`, `1d`. The text about an invalid one is the command's.
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 

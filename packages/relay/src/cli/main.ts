@@ -1,4 +1,4 @@
-// The entry point: builds commander's commands from the catalog, runs the one that was asked for, and turns a failure into a text and an exit code.
+// The entry point of `agent-relay`: builds commander's commands from the catalog, runs the one that was typed, and turns an error into a text and an exit code.
 
 import { type Env, workingDirectory } from '@agent-relay/sdk/internal/discover'
 import { Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander'
@@ -31,7 +31,7 @@ export async function main(argv: string[]): Promise<void> {
   if (exit !== 0) process.exitCode = exit
 }
 
-/** Runs one command line to its end, and returns its exit code. */
+/** Runs one command line, and returns its exit code. */
 export async function execute(typed: string[], shell: CommandShell): Promise<number> {
   const argv = withCatalogNames(typed)
   const isJson = optionWords(argv).includes('--json')

@@ -1,4 +1,4 @@
-// The options that every command takes, and those that several nouns share.
+// The options that every command takes, and those that commands of several nouns share.
 
 import type { CliCommand, CliOption, CliOptions, CommonOptions, NamedCommand } from './command.ts'
 

@@ -1,5 +1,5 @@
-// The command with which this command line starts itself again, and the one that a person can type: `agent-relay` if that is on their PATH, `./agent-relay`
-// in a checkout, otherwise a path. None ever runs another project's program of that name, or asks a registry for one.
+// The command with which this program starts itself again, and the one that a person can type: `agent-relay` if that is on their PATH, `./agent-relay` in a
+// checkout, otherwise a path. Neither runs another project's program of that name, or downloads a package.
 
 import { existsSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join, relative } from 'node:path'

@@ -46,7 +46,7 @@ export async function requirePerson(env: Env, { script }: { script?: boolean } =
   if (!link) return
   await link.close()
   await controlAsPerson(env, (own) => own.call('daemon.person', { script }, nextCommandId('c'))).catch((error) => {
-    // A daemon of an older version does not know the operation.
+    // An older daemon does not know this operation: the check is left out.
     if (!(error instanceof RelayError) || error.code !== 'operation.unknown') throw error
   })
 }

@@ -6,7 +6,7 @@ import { cleanForModel, cleanLineForModel, tagOpeningCharacters } from '@agent-r
 // tool's answer.
 /** Cleans a text that others wrote (control characters, hosts' tags), for printing. */
 export const cleanText = (text: string): string => cleanForModel(text)
-/** Cleans a text that others wrote, and puts it on one line. */
+/** Cleans a text that others wrote, and joins it to one line. */
 export const oneLine = cleanLineForModel
 /** Cleans one part of a stream. A tag that begins in this part may end in the next one, so its opening character is escaped. */
 export const cleanStreamPart = (text: string): string => cleanText(text).replace(unfinishedTag, '&lt;')
@@ -53,7 +53,7 @@ export function padText(text: string, width: number, toTheRight = false): string
 
 const twoDigits = (number: number): string => String(number).padStart(2, '0')
 
-/** The local time, as `14:32:01`. */
+/** Formats the local time as `14:32:01`. */
 export function timeText(ts: string | number): string {
   const date = new Date(ts)
   return `${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}:${twoDigits(date.getSeconds())}`

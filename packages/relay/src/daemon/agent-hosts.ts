@@ -9,7 +9,7 @@ import { isLinux, startTimeOf } from '../supervisor/processes.ts'
 
 interface AgentHost extends AgentProcess {
   pid: number
-  /** The process's start time, which tells processes apart: the system may give a process id again. */
+  /** The start time of the process. With the process id it identifies the process, since the system uses an id again. */
   startedAt: string
 }
 
@@ -55,7 +55,7 @@ export class AgentHosts {
       writeFileSync(`${this.#path}.tmp`, JSON.stringify([...this.#known.values()]), { mode: 0o600 })
       renameSync(`${this.#path}.tmp`, this.#path)
     } catch {
-      // The disk is full: this daemon still has all programs in memory.
+      // If the disk is full, the programs are still remembered in memory.
     }
   }
 }

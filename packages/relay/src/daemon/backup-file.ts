@@ -10,7 +10,7 @@ import { RefusalError } from '../core/refusal-error.ts'
 import type { DatabaseContents } from '../store/contents.ts'
 import { isArchiveFile } from '../store/pruning.ts'
 
-/** One workspace in a backup, as the backup's workspace.json describes it. */
+/** The description of one workspace in a backup: the contents of workspace.json. */
 export interface BackedUpWorkspace extends DatabaseContents {
   name: string
   id: string
@@ -156,7 +156,7 @@ export function readBackup(path: string): Backup {
   })
 }
 
-/** Reads a database or a file of an archive from the backup, part by part. Throws if it differs by any byte from what was backed up. */
+/** Reads a database or a file of an archive from the backup, in chunks. Throws if a byte differs from what was backed up. */
 export function readFromBackup(
   { path }: Backup,
   { start, bytes, sha256 }: { start: number; bytes: number; sha256: string },

@@ -1,4 +1,4 @@
-// Builds a workspace, local or shared, with all its parts, from its database.
+// Builds an open workspace, local or shared, from its database: all its parts, connected with each other.
 
 import { join } from 'node:path'
 import { type Env, socketPathOf } from '@agent-relay/sdk/internal/discover'

@@ -275,7 +275,7 @@ class ClaudeProgram implements UserProgram {
   session: ClaudeSession
   delivery: ClaudeSessionDelivery | undefined
   membership: ProgramMembership | undefined
-  /** Whether the session's hooks were told to leave no waiter. */
+  /** Whether the session's hooks were told to leave no waiter (a process that wakes an idle session), since its socket takes messages. */
   needsNoWaiter = false
   /** The recipient of a letter that names none: the sender of the mail shown last, if all of it came from one agent. */
   answerRecipient: string | undefined

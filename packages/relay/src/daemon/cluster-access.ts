@@ -59,7 +59,7 @@ export class ClusterAccess {
     }
   }
 
-  /** Tells the cluster that an agent has come or gone in a shared workspace. */
+  /** Tells the cluster that an agent of a shared workspace has connected or disconnected. */
   onPresenceChange(): void {
     void this.#loaded?.then((all) => all.presenceChanged()).catch(() => {})
   }

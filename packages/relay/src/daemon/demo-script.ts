@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connectRelay, type Relay, RelayError } from '@agent-relay/sdk'
 import { z } from 'zod'
 
-/** The names of the three agents and of a worker, and the channel where they meet. */
+/** The names of the demo's three agents, of its worker, and of their channel. */
 export interface DemoCast {
   lead: string
   tester: string
@@ -102,7 +102,7 @@ const watchedSteps = 18
 /** If the demo is interrupted, its worker ends by itself after this time, in ms. */
 const leftAloneMs = 120_000
 
-/** The program of the worker: it prints a line for each part that it builds, and waits to be released. */
+/** Returns the source of the worker's program: it prints a line for each part that it builds, and then waits for its release. */
 const buildProgram = (stepMs: number) => `
 const parts = ['lexer', 'parser', 'printer', 'page', 'command line', 'archive']
 let at = 0
@@ -117,7 +117,7 @@ setTimeout(() => {}, ${leftAloneMs})`
 /** Refusals after which the demo continues without a worker: the relay starts none, or the worker of an interrupted demo still runs. */
 const withoutWorker = ['worker.unavailable', 'worker.exists']
 
-/** Shows a worker: a program in a terminal of its own, which a person can watch. Returns how to release it. */
+/** Shows a worker: a program in a terminal of its own, which a person can watch. Returns a function that releases it. */
 async function playBuild(lead: Relay, { cast, answerMs }: ScriptOptions): Promise<() => Promise<unknown>> {
   const name = cast.builder
   const command = [process.execPath, '-e', buildProgram(answerMs / watchedSteps)]

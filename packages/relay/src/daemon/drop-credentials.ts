@@ -8,7 +8,7 @@ import { defaultPolicy } from '../core/workspaces.ts'
 
 /** Maximum number of facts in one entry. */
 const factsPerEntry = 500
-/** The parts of a policy that grant rights. */
+/** The fields of a policy that grant rights to others. */
 const grants = ['approve', 'spawn', 'writers', 'terminal'] as const
 
 export interface CredentialReset {

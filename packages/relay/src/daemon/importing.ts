@@ -24,7 +24,7 @@ import type { PlaceableWorkspace } from './backup.ts'
 
 /** Maximum number of messages in one commit. */
 const batchMessages = 500
-/** Maximum number of joins in one entry. */
+/** Maximum number of agents that enter a conversation in one entry. */
 const joinsPerEntry = 500
 /** Maximum length of a line in characters: enough for the longest body with every character escaped. */
 const lineCharsMax = 4 * 1024 * 1024

@@ -11,7 +11,7 @@ import type { Session } from '../broker/sessions/session.ts'
 import { isChannel } from '../core/conversations.ts'
 import { RefusalError, refusalTextWithoutFix } from '../core/refusal-error.ts'
 
-/** The promised answer of a turn that messages began. */
+/** A promise to answer messages with the last words of the turn in which the model got them. */
 export interface PromisedAnswer {
   turn: string
   workspace: string

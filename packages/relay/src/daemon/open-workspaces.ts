@@ -87,7 +87,7 @@ export class OpenWorkspaces {
     return this.#served.get(name)?.id
   }
 
-  /** The workspace if it is open; undefined if it is at rest, or not served. */
+  /** Returns the workspace if its database is open; undefined if it is at rest or not served. */
   findOpen(name: string): OpenWorkspace | undefined {
     return this.#uses.get(name)?.opened
   }

@@ -17,7 +17,7 @@ interface DaemonForMoves {
 
 const homeIsLocalText = 'each machine has its own "home", for agents outside a project. Share a workspace with a name.'
 
-/** Closes the workspace while it moves, and opens it again whether or not the move succeeded. */
+/** Moves a workspace, which is closed meanwhile, and opens it again even if the move has failed. */
 export async function moveWorkspace<V extends 'share' | 'unshare' | 'reconcile'>(
   daemon: DaemonForMoves,
   workspace: string,

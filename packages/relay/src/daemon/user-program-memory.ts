@@ -85,7 +85,7 @@ export class UserProgramMemory {
       writeFileSync(`${this.#path}.tmp`, JSON.stringify(this.#known), { mode: 0o600 })
       renameSync(`${this.#path}.tmp`, this.#path)
     } catch {
-      // The disk is full: this daemon still has all facts in memory.
+      // If the disk is full, the facts are still remembered in memory.
     }
   }
 }

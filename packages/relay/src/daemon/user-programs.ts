@@ -89,7 +89,7 @@ export class UserPrograms {
     for (const key of [...this.#members.keys()]) this.#removeMember(key)
   }
 
-  /** Called when a session has opened or ended in a workspace. */
+  /** Called when a session of a workspace has opened or ended: soon looks at all programs again. */
   lookSoon(): void {
     this.#next.runWithin(changesBatchMs)
   }

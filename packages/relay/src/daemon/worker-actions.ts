@@ -56,7 +56,7 @@ export async function offerDaemonActions(workspace: Workspace): Promise<void> {
   const session = sessions.openForDaemon(daemonName)
   const waiting = { isReady: () => true, end: () => {} }
   actions.follow(session, { ...waiting, item: (item) => void serveInvocation(workspace, session, item as Invocation) })
-  // All actions are registered together, in one commit: a daemon opens many workspaces at its start.
+  // All actions are registered in one commit, since a daemon opens many workspaces at its start.
   await Promise.all(
     (Object.keys(offers) as Offer[]).map((name) => {
       const { description, input } = offers[name]

@@ -8,7 +8,7 @@ export class WorkspacePins {
     return this.#counts.has(name)
   }
 
-  /** Pins the workspace until the returned function is called; a second call of the function changes nothing. */
+  /** Keeps the workspace open until the returned function is called. Calling that function twice does no harm. */
   pin(name: string, released: () => void): () => void {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
     let isPinned = true

@@ -7,7 +7,7 @@ import { fileRefusalOf } from '../store/damage.ts'
 import { ownerConnectionHandler, SocketWire } from '../wires/socket.ts'
 import type { ClosingCode, OpenWorkspace } from './open-workspace.ts'
 
-/** Opens a workspace for a client; undefined if there is none of this name. */
+/** Opens a workspace while `work` runs; resolves to undefined if there is no workspace of this name. */
 interface WorkspaceVisits {
   visit<T>(name: string, work: (opened: OpenWorkspace) => Promise<T>): Promise<T | undefined>
 }
@@ -27,7 +27,7 @@ export class WorkspaceSockets {
     return [...this.#wires.values()]
   }
 
-  /** The workspaces that cannot be opened because of their files. */
+  /** The names of the workspaces that cannot be opened because of their files. */
   faultyNames(): string[] {
     return [...this.#faults.keys()]
   }

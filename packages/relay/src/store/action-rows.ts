@@ -1,4 +1,5 @@
-// Actions and their calls (invocations) as rows: how rules and answers read them, and how facts write them.
+// Reads and writes the rows of actions (functions that programs offer to agents) and of their calls, named invocations. Rules and answers read them; facts
+// write them.
 
 import { type ActionErrorCode, toolNameOf } from '@agent-relay/sdk/protocol'
 import { autoListedAuthorities } from '../core/actions.ts'
@@ -36,14 +37,16 @@ export interface InvocationOutcome {
   outputJson?: string
 }
 
-/** Number of actions read at once when all of them are listed. */
+/** Number of actions that one statement reads when all are listed. */
 const actionsPerStep = 16
 
 type KnownActions = Map<string, { row: Row; action: ActionRow }>
 
 export class ActionRows {
   readonly #sql: Record<keyof typeof statements, Statement>
-  /** Parsed actions by name, each with the row it was made from: parsing two hundred schemas for every list would cost more than reading the rows. */
+  /**
+   * A cache of parsed actions by name, each with the row it was made from: parsing two hundred schemas for each list would take longer than reading the rows.
+   */
   #known: KnownActions = new Map()
 
   constructor(database: Database) {

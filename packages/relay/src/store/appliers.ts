@@ -1,5 +1,5 @@
-// Types of the functions that apply facts (stored events) to rows. Each noun's rows are read and written in one file, such as `notice-rows.ts`; evolve.ts
-// joins the writers.
+// Types of the functions that apply facts (stored events) to rows. Each noun has one file for its rows, such as `notice-rows.ts`; evolve.ts puts the functions
+// of all nouns together.
 
 import type { Entry, Fact } from '@agent-relay/sdk/protocol'
 import type { EntryOrigin, JournalEntry } from '../core/journal.ts'

@@ -1,4 +1,5 @@
-// Claims on files as rows: how rules and lists read them, and how facts write them.
+// Reads and writes the rows of claims: each is a file that an agent edits, and that others may not edit until a time. Rules and lists read them; facts write
+// them.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import { machineOf } from '../core/journal.ts'
@@ -11,7 +12,7 @@ const columns = names.map((name) => `c.${name}`).join(', ')
 /** Selects claims by a list of paths, one path after the other: with IN, SQLite would sort the list of paths first. */
 const among = 'FROM json_each(?1) j CROSS JOIN claims c ON c.path = j.value AND c.machine = ?2'
 const others = `${among} WHERE c.agent <> ?3 AND c.until > ?4 AND c.until <= ?5`
-/** The most claims that a denial of an edit lists. */
+/** Maximum number of claims that the text of a denied edit lists. */
 const firstMax = 20
 
 const statements = {

@@ -1,6 +1,5 @@
-// The table `concerns` says which agents an entry concerns besides the readers of its message: one row for each agent, so that a reader finds its own
-// entries without looking through those of others. The rows are made from the audiences in the table of facts, which also says which facts of an entry a
-// reader sees.
+// The table `concerns`: one row for an entry and each agent whom it concerns besides the readers of its message. With it a reader finds its entries without
+// reading those of others. The rows follow the audience of each fact in the table of facts, which also decides what a reader sees of an entry.
 
 import type { Entry, Fact } from '@agent-relay/sdk/protocol'
 import type { AudienceLookups } from '../core/facts/row.ts'
@@ -49,10 +48,10 @@ export class ConcernRows {
     const audience = factRowOf(fact).audience
     if (audience.to === 'everyone') this.#who.add(concernsKeyOfEveryone)
     else if (audience.to === 'agents') this.#addAgents(audience.agentNames(fact, this.#known))
-    // Readers find a message by its conversation, so later facts about it are stored under the conversation.
+    // Readers find a message by its conversation, so a later fact about it gets a row for the conversation.
     else if (audience.to === 'readers' && fact.type !== 'message.created') {
       const conversation = this.#sql.place.get(audience.messageId(fact))?.[1]
-      // A message that was pruned has no readers.
+      // A pruned message is not in the table any more, and gets no row.
       if (conversation !== undefined) this.#who.add(concernsKeyOfConversation(conversation as number))
     }
   }

@@ -50,7 +50,7 @@ function idIn(database: Database): string | undefined {
   return database.prepare("SELECT value FROM meta WHERE name = 'id'").get()?.[0] as string | undefined
 }
 
-/** Throws if this program does not know the version of the file's tables. */
+/** Throws if this program does not know the schema version of the file. */
 export function assertKnownVersion(path: string): void {
   reading(path, knownVersion)
 }

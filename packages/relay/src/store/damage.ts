@@ -58,7 +58,7 @@ export function otherWorkspaceRefusal(path: string, found: string, own: string):
   return lostWorkspaceRefusal(path, `${path} is the database of ${found}, and its own is ${own}`)
 }
 
-/** Makes the refusal after a database file was removed, replaced or cut while the daemon was writing it. */
+/** Makes the refusal for a database file that was removed, replaced or cut while the daemon had it open. */
 export function changedFileRefusal(path: string, reason: string): RefusalError {
   return new RefusalError('store.replaced', { path, reason, workspace: workspaceOf(path), ...repairCommands(path) })
 }

@@ -1,5 +1,5 @@
-// Reads the messages that wait for an agent, and all that it ever received, lazily from the agent's stays in conversations. Each step reads a bounded
-// number of rows, however many are already read or do not fit the filter; an undefined item marks where the caller may pause to let others go on.
+// Reads the messages that wait for an agent, or all that it ever received, from the agent's stays in conversations. Each step reads a limited number of rows,
+// even if many are read already or do not match the filter. An undefined item marks where the caller may pause to let other work run.
 
 import type { Steps } from '../core/steps.ts'
 import type { InboxFilter, MessageHead, ScanProgress, WaitingMessage } from '../core/view.ts'
@@ -183,7 +183,7 @@ export class InboxRows {
     }
   }
 
-  /** Returns the number of the stay's last message before an entry. Message numbers and entries grow together, so halving finds it. */
+  /** Returns the number of the stay's last message before an entry. Message numbers rise with entry numbers, so a binary search finds it. */
   #lastBefore(seq: number, { conversation, from, to }: StaySpan, progress: ScanProgress): number {
     const isBefore = (n: number) => (this.#sql.seqOf.get(conversation, n)?.[0] as number) < seq
     progress.rowsPassed++

@@ -1,8 +1,6 @@
-// The end file: a small file beside a workspace's database that says which entry was stored last. It lies outside SQLite's log, so a start finds out
-// when a log or database was cut, removed, or replaced by an older one. daemon/known-workspaces.ts refuses such a file.
-//
-// The end file is written after each commit and before its answers, and is never synced. Killing the process loses nothing of it; a power cut may
-// leave an older one, or none, and neither raises an alarm.
+// The end file: a small file beside a workspace's database with the number of the entry that was stored last. With it a start detects a database or write-ahead
+// log that was cut, removed or replaced by an older one, which daemon/known-workspaces.ts refuses. The end file is written after each commit, before the
+// commands are answered, and is not synced: a killed process loses nothing of it. After a power cut it may be older or missing, which raises no alarm.
 
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
@@ -38,7 +36,7 @@ const format = 1
 const emptyJournal: LastEntry = { seq: 0, at: 0, check: '' }
 const columns = 'seq, at, by, cause, rule'
 
-/** Writes the end file of one open database. */
+/** Writes the end file of an open database. */
 export class EndFile {
   #file: number | undefined
   readonly #id: Statement
@@ -119,12 +117,12 @@ function openedFile(path: string, isThere: boolean): number | undefined {
   }
 }
 
-/** Reads the content of the end file; undefined if there is none, or no record in it is whole. */
+/** Reads the end file of a database; undefined if there is none, or if all its records are damaged. */
 export function readEndFile(databasePath: string): JournalEnd | undefined {
   return recordsOf(endFilePath(databasePath)).at(-1)?.end
 }
 
-/** Returns the whole records of an end file, the older one first. */
+/** Returns the undamaged records of an end file, the older one first. */
 function recordsOf(path: string): { turn: number; end: JournalEnd }[] {
   const text = textOf(path)
   const records = slots.flatMap((slot) => recordOf(text.slice(slot * slotBytes, (slot + 1) * slotBytes)) ?? [])

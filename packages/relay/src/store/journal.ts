@@ -142,7 +142,7 @@ export class SqliteJournal implements Journal {
 
   // The methods below do not read rule, answer and body of the entries, which makes them much faster.
 
-  /** Reads entries for a replay of the journal, each with its origin. */
+  /** Reads entries for a replay of the journal, each with the machine that appended it. */
   entriesForReplay(since: number, limit: number): (Entry & Partial<EntryOrigin>)[] {
     return this.#sql.replay.all(since, limit).map((row) => {
       return { ...entryOf(row), ...(withoutNulls({ machine: row[5], mark: row[6] }) as Partial<EntryOrigin>) }

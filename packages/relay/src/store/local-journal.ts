@@ -74,7 +74,7 @@ export class LocalJournal {
     return { seq, rule, digest: digest ?? undefined, outcome: JSON.parse(outcome) }
   }
 
-  /** Yields the entries after a number, oldest first, read in pages as the caller asks for them. */
+  /** Yields the entries after a number, oldest first. They are read a page at a time, while the caller iterates. */
   *entriesAfter(seq: number): Generator<LocalEntry, undefined> {
     for (let since = seq; ; ) {
       const rows = this.#sql.read.all(since, entriesPerRead)

@@ -10,7 +10,10 @@ export class DaemonLock {
     this.#database = database
   }
 
-  /** Takes the lock; undefined if another process holds it. No statement is ever prepared on this connection, so closing it frees the lock at once. */
+  /**
+   * Takes the lock; undefined if another process has it. No statement is prepared on this connection, since the replacement driver would keep the file open
+   * after closing, until the statement was garbage-collected.
+   */
   static acquire(path: string): DaemonLock | undefined {
     const database = new Database(path)
     try {

@@ -83,7 +83,7 @@ function changed(path: string, reason: string, isCut = false): FileChange {
   return { path, reason: `${basename(path)} ${reason}`, isCut }
 }
 
-/** The offset of a database page that is never written: SQLite locks the file by that page. */
+/** Offset in bytes of the database page that SQLite uses only for locks and never writes, which is a hole in a large file. */
 const lockedAt = 2 ** 30
 const pageBytes = 4_096
 

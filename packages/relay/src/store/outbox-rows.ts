@@ -26,7 +26,7 @@ export interface QueuedHead extends Pick<QueuedSend, 'id' | 'at' | 'by'> {
   preview: string
 }
 
-/** The number of queued sends, and the bytes of their inputs. */
+/** The number of queued sends, and the size of their inputs in bytes. */
 interface QueuedCounts {
   messages: number
   bytes: number

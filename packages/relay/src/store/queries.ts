@@ -76,7 +76,7 @@ export class Queries {
     return row && this.#view.messageHead(row)
   }
 
-  /** Returns the number of members, kept in memory until somebody enters or leaves: counting ten thousand takes milliseconds. */
+  /** Returns the number of a conversation's members. It is cached until an agent enters or leaves, since counting ten thousand takes milliseconds. */
   memberCount(name: string): number {
     const conversation = this.#tables.conversation(name)
     if (!conversation) return 0
@@ -136,7 +136,10 @@ export class Queries {
     return runAllSteps(this.countWaiting(agent, isFree)).newest
   }
 
-  /** Yields the messages of a thread after an entry: those that the reader may see, or all. Only heads: a thread may be longer than an answer. */
+  /**
+   * Yields the messages of a thread after an entry, without their bodies: a thread may be longer than an answer can be. With a `reader`, only those that it may
+   * see.
+   */
   *thread(name: string, after: number, reader: string | undefined): Generator<ThreadStep, void, void> {
     const key = reader === undefined ? null : (this.#tables.agents.get(reader)?.key ?? -1)
     const root = after === 0 ? this.#sql.threadRoot.get(name, key) : undefined
@@ -235,7 +238,7 @@ export class Queries {
     return this.#sql.tokenHashes.all().map(([hash]) => hash as string)
   }
 
-  /** Returns the agent of a token, and the time at which the token ends, which the caller checks. */
+  /** Returns the agent that has a token, and the time at which the token expires, which the caller must check. */
   tokenOwner(hash: string): { agent: string; until?: number } | undefined {
     const row = this.#sql.token.get(hash)
     const agent = row && this.#tables.agentsByKey.get(row[0] as number)?.name
@@ -258,7 +261,7 @@ export class Queries {
     return this.#counted
   }
 
-  /** Returns how many messages were ever stored, also those that were pruned: each conversation numbers its messages, and keeps its last one. */
+  /** Returns how many messages were ever stored, including pruned ones: the sum of the last message numbers of all conversations. */
   *messagesEver(): Steps<number> {
     let sum = 0
     for (let [after, rows]: [number, Row[]] = [0, []]; ; [after] = rows.at(-1) as [number]) {

@@ -1,4 +1,4 @@
-// Runs as rows: how rules and answers read them, and how facts write them.
+// Reads and writes the rows of runs: a run is a task given to an agent, which ends with a result. Rules and answers read them; facts write them.
 
 import type { HarnessName, RunState } from '@agent-relay/sdk/protocol'
 import { machineOf } from '../core/journal.ts'

@@ -1,5 +1,5 @@
-// Checks that the schema of a database file is ours. A trigger or a view is SQL that runs when we read or write, so a file that somebody else made
-// must have none that we did not make. soundness.ts checks whether the file's pages are whole.
+// Checks that a database file has our schema. A trigger or view contains SQL that runs when we write or read, so a file from somebody else must not have any
+// that is not ours. soundness.ts checks that the file's pages are undamaged.
 
 import { RefusalError } from '../core/refusal-error.ts'
 import { Database } from './database.ts'

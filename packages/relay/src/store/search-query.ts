@@ -13,7 +13,7 @@ const wordsTogether = 4
  * begin with it. There is no other syntax. The split keeps each query cheap.
  */
 export function searchQueriesOf(text: string): string[] {
-  // FTS5 ends a query at U+0000 and then misses the closing quote.
+  // FTS5 reads a query only up to U+0000, and would report a missing quotation mark.
   const parts = new Set(text.replaceAll('\0', ' ').match(/"[^"]*"|\S+/g) ?? [])
   const [words, beginnings]: [string[], string[]] = [[], []]
   for (const part of parts) {

@@ -75,7 +75,7 @@ export class SearchIndex {
     return part * this.#partEntries
   }
 
-  /** Indexes the next few messages of a part of the index. Returns false if all of them are indexed already. */
+  /** Indexes the next few messages of a part of the index. Returns false if none are left. */
   fillPart(part: number): boolean {
     return this.#repairing(() => this.#fill(part)) ?? true
   }

@@ -1,4 +1,5 @@
-// Copies a database as of one commit, with SQLite's `VACUUM INTO`, while others write to the database. daemon/backup-file.ts packs the copies.
+// Copies a database with SQLite's `VACUUM INTO` while others write to it: the copy has the state after one commit. daemon/backup-file.ts packs the copies into
+// a backup.
 
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { damagedFileRefusal } from './damage.ts'
@@ -62,7 +63,7 @@ export async function copyWhileWritten(database: Database, to: string): Promise<
   try {
     await copyInThread(database.path, to)
   } finally {
-    // The database may have been closed during the copy.
+    // The database may have been closed while the copy was made.
     if (database.isOpen) database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
   }
 }

@@ -1,4 +1,4 @@
-// Spend (the tokens and cost of models) as rows, read for lists: one row is what an agent has used of one model on one day, as one worker or in one run.
+// Reads and writes the rows of spend (tokens and cost of models): one row is what an agent has used of one model on one day, as one worker or in one run.
 
 import type { Spend, SpendLine } from '@agent-relay/sdk/protocol'
 import { usdPartsPerDollar } from '../core/spend.ts'

@@ -1,11 +1,11 @@
-// A mirror in memory of the small, hot part of the tables: all agents, and conversations as they are used. evolve.ts alone changes it; a rollback
-// undoes the changes of its transaction.
+// A mirror in memory of the tables that are read most: all agents, and the conversations in use. Only evolve.ts changes it. A rollback undoes the changes of
+// its transaction.
 
 import { handleKey } from '../core/handles.ts'
 import type { AgentRow, HomeRow } from '../core/view.ts'
 import type { Database, Statement } from './database.ts'
 
-/** An agent with its key in the database. */
+/** An agent, with the key of its database row. */
 export interface KnownAgent extends AgentRow {
   key: number
   isRetired?: boolean
@@ -16,7 +16,7 @@ export interface KnownConversation {
   name: string
   /** The number of the conversation's last message. It has no column, which saves each send one write. */
   lastN: number
-  /** The journal entry of the conversation's last message; 0 before the first message. */
+  /** The number of the journal entry with the conversation's last message; 0 before the first message. */
   lastSeq: number
   /** Number of members. Unset until the members were counted. */
   members?: number
@@ -48,12 +48,15 @@ export class TablesMirror {
   readonly #namesAlike = new Map<string, readonly string[]>()
   readonly #conversations = new Map<string, KnownConversation>()
   readonly #conversationsByKey = new Map<number, KnownConversation>()
-  /** The names of all agents that are not retired; unset until somebody asks. Walking through ten thousand agents takes some milliseconds. */
+  /** The names of all agents that are not retired. Unset until they are needed, since collecting ten thousand takes some milliseconds. */
   #names: readonly string[] | undefined
-  /** The names of all channels; unset until somebody asks. Reading a thousand of them from the database takes a millisecond. */
+  /** The names of all channels. Unset until they are needed, since reading a thousand from the database takes a millisecond. */
   #channels: readonly string[] | undefined
   readonly #sql: Record<keyof typeof statements, Statement>
-  /** Whether the journal is being replayed. No conversation may be loaded then: the highest number in `messages` would be of a message still to come. */
+  /**
+   * Whether the journal is being replayed. Conversations must not be loaded then: their last message number comes from the table `messages`, which has messages
+   * that the replay has not reached.
+   */
   isReplaying = false
   #isChanging = false
   /** Functions that undo the changes of the open transaction to agents. */

@@ -1,4 +1,4 @@
-// Runs work on a database in a thread, so that the daemon goes on meanwhile.
+// Runs work on a database in a thread, so that the daemon can do other work meanwhile.
 
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import type { Refusal } from '@agent-relay/sdk/protocol'

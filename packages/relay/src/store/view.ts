@@ -1,4 +1,4 @@
-// The rules' view of the tables, over SQLite. The view only reads; what is needed most often comes from the mirror in tables.ts.
+// The tables as rules read them, over SQLite. This class only reads; what is read most comes from the mirror in memory (tables.ts).
 
 import type { Policy } from '@agent-relay/sdk/protocol'
 import type { AnswerPlace } from '../core/answers.ts'

@@ -59,7 +59,10 @@ export class VisibleEntries {
     this.#sql = database.prepareAll(statements)
   }
 
-  /** Yields the agent's stays that hold messages, in all conversations or in the named one, and undefined for every other stay. */
+  /**
+   * Yields the agent's stays (times in a conversation) that have messages, in all conversations or only in `conversation`. For every other stay it yields
+   * undefined, where the caller may pause.
+   */
   *spans(agent: string, conversation?: string): Generator<VisibleSpan | undefined, void, void> {
     const reader = this.#tables.agents.get(agent)
     if (!reader) return
@@ -139,7 +142,7 @@ export class VisibleEntries {
     })
   }
 
-  /** Returns the last message number of the span whose entry is at most `seq`. */
+  /** Returns the number of the span's last message whose entry is at most `seq`. */
   #lastUpTo({ conversation, after, to }: VisibleSpan, seq: number): number {
     let [low, high] = [after, to]
     while (low < high) {

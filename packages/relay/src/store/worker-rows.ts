@@ -1,4 +1,4 @@
-// Workers as rows: how rules and the supervisor read them, and how facts write them.
+// Reads and writes the rows of workers, the programs that the daemon runs for agents. Rules and the supervisor read them; facts write them.
 
 import { machineOf } from '../core/journal.ts'
 import type { WorkerRow, WorkerView } from '../core/view.ts'
@@ -58,7 +58,7 @@ export class WorkerRows implements WorkerView {
     return this.#sql.taskHead.get(id)?.[0] as string | undefined
   }
 
-  /** Returns the last screen of a worker that has exited. */
+  /** Returns the last screen of a worker's terminal, if the worker has exited. */
   lastScreenOf(id: string): string | undefined {
     return this.#sql.screen.get(id)?.[0] as string | undefined
   }

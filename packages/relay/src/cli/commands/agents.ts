@@ -1,4 +1,5 @@
-// `who` and `agents`: the agents of a workspace, with what each is doing; also `agents revoke` and `agents retire`, for the holder of the workspace key.
+// `who` and `agents`: list the agents of a workspace and what each is doing. `agents revoke` makes an agent's tokens invalid; `agents retire` removes an agent
+// that is away from all lists. Both need the workspace's key.
 
 import type { RelayClient } from '@agent-relay/sdk'
 import { agentState } from '@agent-relay/sdk/internal/agent-state'

@@ -24,7 +24,7 @@ const shown = [
   ...(['worker.wished', 'approval.opened', 'approval.closed'] as const),
 ]
 
-/** The workspace in which the demo runs. */
+/** The workspace in which the demo is played. */
 interface Stage {
   name: string
   key: string

@@ -10,7 +10,7 @@ import { isLoopback } from '../../../machine/loopback.ts'
 
 /** Timeout in ms, enough for a server on this machine, which answers at once. */
 const probeMs = 5_000
-/** PostgreSQL's SSLRequest, the first message of a client that wants TLS. */
+/** PostgreSQL's SSLRequest, the first message of a client that asks for TLS. */
 const wantsTls = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
 export type ReachResult = { address: ServerAddress; lines?: undefined } | { lines: string[] }

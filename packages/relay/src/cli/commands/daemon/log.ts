@@ -20,7 +20,7 @@ export class DaemonLog {
     this.#write('info', event, text, fields)
   }
 
-  /** Logs an error, with its stack trace unless it is a refusal. */
+  /** Logs an error. The stack trace is left out if it is a refusal, an expected "no". */
   logError(error: Error): void {
     const { code } = error as { code?: unknown }
     const isRefusal = error instanceof RefusalError

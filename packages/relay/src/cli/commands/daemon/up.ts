@@ -1,4 +1,4 @@
-// `up`: the relay in the foreground. This process is the daemon, or it shows the messages of the daemon that already runs.
+// `up`: runs the relay in the foreground. This process becomes the daemon, or prints the messages of the daemon that runs already.
 
 import { RelayClient, RelayError } from '@agent-relay/sdk'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'

@@ -1,4 +1,5 @@
-// `doctor`: runs every check, prints each finding with its fix, and with `--fix` fixes what it may. The checks are in the other files here.
+// `doctor`: runs every check, prints each result with its fix, and with `--fix` makes those fixes that are safe. The other files of this folder have the
+// checks.
 
 import { type CliCommand, type CommandContext, exitCodes } from '../../command.ts'
 import { oneLine } from '../../text.ts'

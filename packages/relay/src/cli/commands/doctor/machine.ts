@@ -1,4 +1,4 @@
-// The doctor's checks of the machine: Node, the project's file, the port, and the agent CLIs on PATH.
+// The doctor's checks of the machine: Node, the project's configuration file, the HTTP port, and the agent CLIs on PATH.
 
 import { execFile } from 'node:child_process'
 import { detectEditors, installContext, programPath } from '@agent-relay/mcp/install'

@@ -1,4 +1,4 @@
-// The roles of a lift, as the command line names them.
+// Parses and checks the roles of a lift, as the option `--roles` names them.
 
 import { agentNamePattern, daemonName } from '@agent-relay/sdk/protocol'
 import { CommandError, exitCodes } from '../../command.ts'

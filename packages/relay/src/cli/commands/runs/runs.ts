@@ -1,4 +1,4 @@
-// `runs`: shows how runs are getting on, ends one, and fetches its payload. Starting one is in start.ts.
+// `runs`: lists runs and their states, ends one, and prints its payload. start.ts starts one.
 
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'

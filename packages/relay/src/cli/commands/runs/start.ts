@@ -153,7 +153,7 @@ async function waitForEnd(client: RelayClient, print: Printer, begun: Run): Prom
   }
 }
 
-/** Marks the daemon's message about the end of this run as read: the result was just printed. */
+/** Marks the daemon's message about this run's end as read, since the result was just printed. */
 async function markSeen(client: RelayClient, { id }: Run): Promise<void> {
   const filter = { from: daemonName, unreadOnly: false, limit: limits.pageMessagesMax }
   const { messages } = await client.call('inbox.peek', filter)

@@ -9,7 +9,7 @@ import { logLinesDefault } from '../../options.ts'
 import { cleanStreamPart, cleanText, oneLine } from '../../text.ts'
 import { TerminalFilter } from './terminal-filter.ts'
 
-/** Ctrl-] */
+/** The key Ctrl-], which ends `attach`. */
 const detachKey = '\u001d'
 /** Maximum number of characters that one call sends. Keys typed while a call is under way wait for the next one. */
 const typeCharsMax = 8 * 1024

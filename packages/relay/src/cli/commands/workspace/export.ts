@@ -1,4 +1,4 @@
-// `workspace export` and `workspace import`: the messages of a workspace, or all its events, as text; and such a file as a new workspace.
+// `workspace export` and `workspace import`: write the messages or all events of a workspace as text, and make a new workspace from such a file.
 
 import { createWriteStream } from 'node:fs'
 import { resolve } from 'node:path'

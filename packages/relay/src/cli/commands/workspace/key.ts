@@ -37,7 +37,7 @@ export const key: NamedCommand<KeyOptions> = {
   run,
 }
 
-/** Prints the key, alone on stdout. */
+/** Prints the key, and nothing else, on stdout. */
 async function run(context: CommandContext<KeyOptions>): Promise<void> {
   const { args, options, print } = context
   const named = { cwd: context.cwd, options: { project: args[0] ?? options.project } }

@@ -1,4 +1,4 @@
-// `workspace policy`: shows and changes what a workspace allows beyond what every agent may do.
+// `workspace policy`: prints and changes the owner's rules for a workspace, such as whose terminals an agent may see.
 
 import { type Delegation, limits, type OutputOf } from '@agent-relay/sdk/protocol'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'

@@ -21,7 +21,7 @@ export const trust: CliCommand<TrustOptions> = {
 }
 
 async function run({ options, print, env, cwd }: CommandContext<TrustOptions>): Promise<void> {
-  // Imported here, to keep the completion script quick.
+  // Imported here, since loading this file would slow down the completion script.
   const { withdrawTrust, needsNoTrust, projectConfig, trustConfig } = await import('../../../machine/trust.ts')
   const directory = dataDir(env)
   const config = cwd === undefined ? undefined : projectConfig(cwd, directory)
