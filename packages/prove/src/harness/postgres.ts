@@ -8,7 +8,7 @@ import { programFolders } from '@agent-relay/sdk/internal/discover'
 
 const run = promisify(execFile)
 
-/** Where Debian's packages put the programs of a version. */
+/** The folder in which Debian's packages put the programs of each PostgreSQL version. */
 const debianFolder = '/usr/lib/postgresql'
 /** The oldest version of PostgreSQL that a shared workspace supports. */
 export const oldestVersion = 15

@@ -9,7 +9,7 @@ import { callOnce } from './raw.ts'
 import type { TriedRelay } from './tried-relay.ts'
 
 export const trialProject = 'crash'
-/** The built JavaScript file; tests start it too, although they themselves run from the sources. */
+/** The built JavaScript file of the daemon's process; tests start it too, although they themselves run from the sources. */
 const daemonPath = fileURLToPath(new URL('../../dist/harness/daemon.js', import.meta.url))
 
 /** What the caller of a trial passes in: the relay to try, and the means to cancel and to watch the trial. */
@@ -252,8 +252,8 @@ export class Trial {
 }
 
 /**
- * Runs `work` in a new scene (the daemons and files of a trial), and disposes of the scene in any case. If the trial is cut short, rejects with the signal's
- * reason after everything has been removed.
+ * Runs `work` in a new `Trial` (the daemons and files of a trial), and disposes of it in any case. If the trial is cut short, rejects with the
+ * signal's reason after everything has been removed.
  */
 export async function inTrial<T>(setting: TrialOptions, work: (scene: Trial) => Promise<T>): Promise<T> {
   const { signal } = setting

@@ -10,7 +10,7 @@ import { type UnsafeGitFile, unsafeGitFile } from './git-files.ts'
 
 /** Maximum number of symbolic links on a path, the kernel's own limit. */
 const linksMax = 40
-/** Maximum number of parts of a path. A longer path counts as no file: resolving it part by part would delay everybody else's questions. */
+/** Maximum number of parts of a path. A longer path counts as no file: resolving it part by part would delay the other questions to the path probe. */
 const partsMax = 256
 
 /** A question to a path probe (path-probe.ts). Relative paths begin at `cwd`. */

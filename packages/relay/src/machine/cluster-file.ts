@@ -31,8 +31,8 @@ export interface ClusterMembership {
 }
 
 /**
- * The rights of one machine. `joinedAt` identifies the machine: one that was removed and invited again under the same name has another `joinedAt`, and is
- * another machine.
+ * The rights of one machine. `joinedAt` identifies the machine: if it is removed and another is invited under the same name, the other has another
+ * `joinedAt`, and not these rights.
  */
 export interface AllowedRequests {
   joinedAt: string

@@ -2,7 +2,7 @@
 
 import { type EventLoopUtilization, performance } from 'node:perf_hooks'
 
-/** The lag of the event loop is measured ten times a second, and the measurements are kept for a minute. */
+/** Interval between two measurements of the event loop's lag; below it, the number of measurements that are kept, which is a minute's. */
 const lagSampleMs = 100
 const samplesMax = 600
 

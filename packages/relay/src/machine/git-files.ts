@@ -70,7 +70,7 @@ function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch {
-    // A parent of the path is a file, or access is denied: git fails the same way.
+    // A parent of the path is a file, or access is denied. git fails in these cases, too, so nothing has to be checked.
     return undefined
   }
 }

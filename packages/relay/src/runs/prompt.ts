@@ -26,7 +26,7 @@ Your contract:
 ${cleanForModel(contract)}`
 }
 
-/** Words the run's contract as the task of an agent CLI. */
+/** Returns the text of the task by which an agent CLI carries out the run's contract. */
 export function taskText(id: string, contract: string): string {
   return `You work by yourself on one contract. Your agent_id is ${id}.\n${endingText(id)}\n\nYour contract:\n${contract}`
 }

@@ -9,7 +9,7 @@ import { completionMarker, taskText } from './prompt.ts'
 /** Interval between two reads of the worker's screen. The output from which the screen is drawn is not read, since people do not see it in that form. */
 const screenLookMs = 2_000
 const screenLines = 200
-/** Maximum length of the run's summary, which is the end of the text on the worker's screen before the completion marker. */
+/** Maximum length in characters of the run's summary: the end of the text on the worker's screen, up to and including the completion marker. */
 const summaryCharsMax = 4_000
 /** Delay between the end of a run and the end of its worker's program, which gets the answer to its `agent_complete` meanwhile. */
 const completionMs = 2_000

@@ -31,7 +31,7 @@ export interface CliFollower {
 
 export interface CliState {
   state: 'busy' | 'idle' | 'blocked'
-  /** With `blocked`: the reason why the program waits. */
+  /** If the state is `blocked`: the reason why the program waits. */
   reason?: string
 }
 

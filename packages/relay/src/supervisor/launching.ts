@@ -166,7 +166,7 @@ export function programFileOf(harness: Harness, command: readonly string[], env:
     .find(isExecutableFile)
 }
 
-/** Returns the command for asking a CLI about itself, with the environment it may see; undefined if the CLI is not installed. */
+/** Returns the command by which the daemon asks a CLI about itself, with the environment that the CLI may see; undefined if the CLI is not installed. */
 export function cliCommandOf(harness: Harness, env: Env): { file: string; env: Record<string, string> } | undefined {
   const file = programFileOf(harness, [], env, '/')
   return file === undefined ? undefined : { file, env: allowedEnvironment(env) }
@@ -239,7 +239,10 @@ export function allowedEnvironment(env: Env): Record<string, string> {
   return kept
 }
 
-/** The environment of a worker's program: the allowed part, the terminal's variables, and those made for this worker. */
+/**
+ * Returns the environment of a worker's program: the allowed variables of the daemon's environment, the terminal's variables, and those made for this
+ * worker.
+ */
 export function workerEnvironment(env: Env, ...added: Env[]): Record<string, string> {
   const terminal = { TERM: 'xterm-256color', COLORTERM: 'truecolor' }
   const all = Object.assign({}, allowedEnvironment(env), terminal, ...added) as Env

@@ -117,7 +117,7 @@ export class ProgramOutput {
     this.#drawn = undefined
     // Whoever is waiting for lines of this screen gets them before the screen is disposed of.
     void dropped?.then(async (screen) => {
-      // The screen may have been dropped while it was being opened.
+      // The screen may have been dropped before it was stored in `#drawn`.
       if (this.#drawn === screen) this.#drawn = undefined
       await screen.lines()
       screen.dispose()
@@ -177,12 +177,12 @@ export class Scrollback {
     this.#bytesMax = bytesMax
   }
 
-  /** The position after the last byte. */
+  /** The position after the last byte that was printed. */
   get end(): number {
     return this.#end
   }
 
-  /** The position of the first byte that is kept. */
+  /** The position of the first byte that is still kept. */
   get start(): number {
     return this.#end - this.#kept
   }

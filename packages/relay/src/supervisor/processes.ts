@@ -90,7 +90,7 @@ export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // The process has ended by itself.
+    // The process has ended already.
   }
 }
 

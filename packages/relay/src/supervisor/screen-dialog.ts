@@ -97,7 +97,7 @@ function choicesFrom(lines: readonly string[]): ApprovalChoice[] {
 /** The key that chooses an answer, as its label ends: `Yes, proceed (y)`. */
 const keyHint = /\s*\((?:[a-z\d]|esc|enter|return|tab|shift\+tab|ctrl[+-][a-z])\)$/i
 const onceWords = '(?:,? (?:just )?(?:this )?(?:once|time))?'
-/** Labels that allow this one action only. A label with more words may grant more. */
+/** Patterns of labels that allow this one action only. A label with more words may grant more. */
 const once = [
   `(?:yes|ok|okay)(?:, (?:proceed|continue|allow|approve|run)(?: it)?)?${onceWords}`,
   `(?:allow|approve|accept|proceed|continue|run)(?: it)?${onceWords}`,

@@ -14,14 +14,14 @@ export interface UserProgram {
   readonly name: string
   /** The id of the conversation that the program shows. A program that continues this conversation later is the same agent. */
   readonly conversation: string
-  /** The process that starts the program's child processes. */
+  /** The id of the process that starts the program's child processes, such as MCP servers. */
   readonly host?: number
   readonly doing: Agent['doing']
-  /** The reason why messages cannot be given now. */
+  /** Why the program cannot be given messages at present. */
   readonly note?: string
   /** Whether the program asks its person about each message. Our hooks ask nobody, so a program that has our hooks gets its messages from them instead. */
   readonly asksPerson?: boolean
-  /** Whether messages can be given at all. */
+  /** Whether messages can ever be given to this program. */
   readonly isReachable: boolean
   /** Whether a text may be put before the model at this moment: never while the program waits for its person. */
   readonly canTakeText: boolean

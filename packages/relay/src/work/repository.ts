@@ -14,7 +14,7 @@ export interface CheckoutState {
   root: string
   /** The commit that is checked out. */
   head: string
-  /** The name of the branch that is checked out; unset if none is. */
+  /** The name of the branch that is checked out; unset if no branch is. */
   branch?: string
 }
 
@@ -155,7 +155,7 @@ function noWorktree(directory: string, why: string): RefusalError {
   return new RefusalError('worktree.none', { directory, why })
 }
 
-/** Returns the branch that belongs to a worker's worktree of this name. */
+/** Returns the name of the branch for a worker's worktree with this name. */
 export function workerBranch(name: string): string {
   return `relay/${name}`
 }

@@ -65,7 +65,7 @@ export interface ClaudeSession {
 type RecordFile = { stats: Stats; session: ClaudeSession } | { stats: Stats; why: string }
 
 export interface ClaudeRegistryOptions {
-  /** `$CLAUDE_CONFIG_DIR`, or `~/.claude`. */
+  /** Claude Code's configuration directory: `$CLAUDE_CONFIG_DIR`, or `~/.claude`. */
   home: string
   /** Called when a session may have started, ended or changed its activity. */
   onChange(): void

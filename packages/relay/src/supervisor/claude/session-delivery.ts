@@ -23,7 +23,7 @@ const silentNote = 'its session does not take them'
 const refusedNote = 'refused by a setting of its session'
 
 export interface ClaudeMail extends HeldMail {
-  /** The sender's name, and the text as the model is shown it. */
+  /** The sender's name; below it, the text that the model is shown. */
   name: string
   text: string
 }

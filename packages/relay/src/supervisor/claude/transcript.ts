@@ -15,9 +15,9 @@ const entryBytesMax = 4 * chunkBytes
 const tailBytes = 4 * chunkBytes
 
 export interface TranscriptFinding {
-  /** The model has the message. */
+  /** Whether the model was given the message. */
   isGiven: boolean
-  /** The message waits for the end of the turn. */
+  /** Whether the message waits in the session for the end of the turn. */
   isQueued: boolean
 }
 

@@ -114,7 +114,7 @@ export class AppServer {
     })
     socket.on('message', (data) => this.#rpc.receive(String(data)))
     socket.on('close', () => this.#end())
-    // Every error is followed by `close`.
+    // The event `close` follows every error, and ends the connection.
     socket.on('error', () => socket.terminate())
   }
 
@@ -289,7 +289,7 @@ export class AppServer {
   }
 }
 
-/** Returns the answer, or undefined after `ms`. */
+/** Returns the promise's value, or undefined after `ms` milliseconds. */
 async function within<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {

@@ -1,4 +1,4 @@
-// Matches a session of the relay with its conversation in Codex's background server. The conversations are used in threads.ts.
+// Matches a session of the relay with its conversation in Codex's background server, for threads.ts.
 
 import type { UserSession } from '../../broker/waking/user-session-runtime.ts'
 import type { CodexThread } from './app-server.ts'

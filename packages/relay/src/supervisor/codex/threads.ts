@@ -39,7 +39,7 @@ export class CodexThreads implements ProgramSource {
   readonly #listener: ProgramListener
   readonly #questions = new CodexQuestions()
   readonly #threads = new Map<string, CodexProgram>()
-  /** The thread of each session, by the session's id. */
+  /** The id of the conversation (thread) to which each session belongs, by the session's id. */
   #matched: ReadonlyMap<string, string> = new Map()
   /** Conversations that were read, or will be read, because a session's call names them. */
   readonly #requested = new Set<string>()

@@ -184,7 +184,7 @@ export class AcpControl implements Control {
       'initialize',
       {
         protocolVersion: acpVersion,
-        // The program reads and writes files itself, as it does in a terminal.
+        // The program reads and writes files itself, not through the relay, as it does in a terminal.
         clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
         clientInfo: { name: 'agent-relay', title: 'Agent Relay', version },
       },

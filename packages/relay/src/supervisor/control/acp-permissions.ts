@@ -39,7 +39,7 @@ export class AcpPermissions {
   readonly #transcript: Transcript
   /** Requests that wait for an answer; the first is the one that a person is shown. */
   readonly #asked: AskedPermission[] = []
-  /** Requests whose files are still being checked for other editors. */
+  /** Requests for which it is still being checked whether another agent is editing their files. */
   readonly #checking = new Set<AskedPermission>()
   readonly edits: AcpEdits
   readonly #calls: AcpToolCalls
@@ -101,7 +101,7 @@ export class AcpPermissions {
     if (!asked.edit) return goOn()
     this.#checking.add(asked)
     void this.edits.denialOf(asked.edit).then((text) => {
-      // The turn may have ended meanwhile.
+      // The turn may have ended during the check, which has closed the request.
       if (!this.#checking.delete(asked)) return
       if (text === undefined) return goOn()
       deny(asked)

@@ -66,15 +66,15 @@ export type UnfinishedPrompt = () => Promise<UnfinishedPrompt | undefined>
 
 export interface ControlState {
   state: 'starting' | 'busy' | 'idle' | 'blocked'
-  /** With `blocked`: the reason why the program waits. */
+  /** If the state is `blocked`: the reason why the program waits. */
   reason?: string
-  /** With `blocked`: the question was answered a moment ago, and the screen may not show that yet. */
+  /** If the state is `blocked`: the question was answered a moment ago, and the screen may not show that yet. */
   isAnswered?: boolean
-  /** With `blocked`: no turn is under way, so that there is nothing to interrupt. */
+  /** If the state is `blocked`: no turn is under way, so that there is nothing to interrupt. */
   isBetweenTurns?: true
   /** Milliseconds after which to read the state again, if nothing happens before. */
   lookAgainMs?: number
-  /** With `idle`: milliseconds for which the person at the keyboard is not to be interrupted. */
+  /** If the state is `idle`: milliseconds for which nothing may be typed, because a person is typing. */
   typingMs?: number
 }
 

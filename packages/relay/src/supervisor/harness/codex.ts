@@ -46,7 +46,7 @@ export const codexHarness: Harness = {
   launch(context) {
     const own = [...(context.model === undefined ? [] : ['-m', context.model]), ...context.args]
     const relay = context.isInjected ? configOverrides(context).flatMap((override) => ['-c', override]) : []
-    // Codex's shared background server would own our MCP child and outlive the worker.
+    // `--no-daemon`: Codex's shared background server would own the process of our MCP server, and outlive the worker.
     const resumed = context.conversation ? ['resume', context.conversation.id] : []
     const launch = { args: [...resumed, '--no-daemon', ...relay, ...own], env: {} }
     const settings = serverSettingsIn(own)
@@ -100,7 +100,7 @@ function configOverrides({ server, identity, cwd }: LaunchContext): string[] {
   ]
   return [
     `mcp_servers.${serverName}={${entry.join(',')}}`,
-    // Codex does not read the dotted form of this setting.
+    // This setting is written as a table in braces, since Codex does not read its dotted form.
     `projects={${toml(cwd)}={trust_level="trusted"}}`,
     // Keeps the agent's token from the commands that Codex runs: an empty token means no identity. Setting a single key of `set`, unlike `exclude`,
     // leaves the user's own list as it is.
