@@ -68,7 +68,7 @@ interface Followed {
   seq: number
 }
 
-/** Prints the events of all other workspaces while somebody is connected there. A workspace at rest is not opened. */
+/** Prints the events of all other workspaces while somebody is connected there. A workspace that is closed for lack of use is not opened. */
 export async function followOtherWorkspaces(
   context: CommandContext,
   own: string,

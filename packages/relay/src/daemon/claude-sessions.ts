@@ -151,7 +151,7 @@ export class ClaudeSessions implements ProgramSource {
   }
 
   /**
-   * Schedules the next look: soon while a sent message was not seen in a transcript, else at the time at which a session that took no message may get one
+   * Schedules the next check of messages on their way: soon while a sent one was not seen in a transcript, else when a session that took no message may get one
    * again.
    */
   #scheduleLook(): void {

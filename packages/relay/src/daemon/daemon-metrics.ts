@@ -30,7 +30,7 @@ export class DaemonMetrics implements OwnerMetrics {
     return this.#key.isKey(credential)
   }
 
-  /** Collects the metrics of open workspaces. Workspaces at rest are not opened, and one that cannot be read is left out. */
+  /** Collects the metrics of open workspaces. Workspaces that are closed for lack of use are not opened, and one that cannot be read is left out. */
   collect(): Promise<MetricFamily[]> {
     const open = this.#workspaces.dispatches().map(({ workspace }) => workspace)
     return collectMetrics(open, this.#info, { leavesOutFaults: true })

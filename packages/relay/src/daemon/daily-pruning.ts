@@ -1,4 +1,4 @@
-// Prunes each workspace whose policy has `keepMs` once a day, whether it is open or at rest: finished events older than that go into its archive.
+// Prunes each workspace whose policy has `keepMs` once a day, even if it is closed for lack of use: finished events older than that go into its archive.
 
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Clock } from '../machine/clock.ts'

@@ -16,7 +16,7 @@ export interface OpenWorkspace {
   wire: SocketWire
 }
 
-/** What the daemon remembers of a workspace when it puts it to rest. */
+/** What the daemon remembers of a workspace when it puts it to rest, which means closing it until somebody uses it. */
 export interface LastGlance {
   /** The number of the workspace's last journal entry. */
   seq: number

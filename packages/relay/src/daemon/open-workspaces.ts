@@ -22,16 +22,16 @@ import { WorkspacePins } from './workspace-pins.ts'
 import { WorkspaceSockets } from './workspace-sockets.ts'
 
 export interface OpenWorkspacesOptions {
-  /** Whether unused workspaces are put to rest. Those of a lift and those in memory stay open. */
+  /** Whether unused workspaces are put to rest (closed until somebody uses them). Those of a lift and those in memory stay open. */
   mayRest: boolean
   limits?: Partial<RestLimits>
   socketPath(name: string): string
   build(name: string): Promise<BuiltWorkspace>
-  /** Reads what is remembered of a workspace before it is put to rest, in steps. */
+  /** Reads what is remembered of a workspace before it is put to rest (closed until somebody uses it), in steps. */
   glanceAt(workspace: Workspace): Promise<LastGlance>
   /** Reads the same in one step, without letting other work run in between. */
   glanceAtOnce(workspace: Workspace): LastGlance
-  /** Called for a workspace that was put to rest and whose file should be rewritten. `isAtRest` tells whether it is still at rest. */
+  /** Called for a workspace that was closed for lack of use, and whose file should be rewritten. `isAtRest` tells whether it is still closed. */
   repack(name: string, isAtRest: () => boolean): void
   /** Deletes all files of the workspace. */
   forget(name: string): void
@@ -43,7 +43,7 @@ export interface OpenWorkspacesOptions {
 interface ServedWorkspace {
   id: string
   restsSince: number
-  /** The hashes of the workspace's key and tokens while it is at rest: a client with one of these credentials opens it. */
+  /** The hashes of the workspace's key and tokens while it is at rest (closed until somebody uses it): a client with one of these credentials opens it. */
   hashes?: ReadonlySet<string>
   lastGlance?: LastGlance
 }
@@ -51,7 +51,7 @@ interface ServedWorkspace {
 interface WorkspaceUse {
   opened: OpenWorkspace
   usedAt: number
-  /** Whether `glanceAt` is under way for this workspace, which may then be put to rest. */
+  /** Whether `glanceAt` is under way for this workspace, which may then be put to rest (closed until somebody uses it). */
   isGlanced?: boolean
 }
 
@@ -78,7 +78,7 @@ export class OpenWorkspaces {
     this.#timer.unref()
   }
 
-  /** The names of all served workspaces, open or at rest. */
+  /** The names of all served workspaces, open or at rest (closed until somebody uses them). */
   names(): string[] {
     return [...this.#served.keys()]
   }
@@ -92,7 +92,7 @@ export class OpenWorkspaces {
     return this.#uses.get(name)?.opened
   }
 
-  /** The names of the workspaces at rest, most recently used first. */
+  /** The names of the workspaces at rest (closed until somebody uses them), most recently used first. */
   namesAtRest(): string[] {
     const atRest = [...this.#served].filter(([, { hashes }]) => hashes !== undefined)
     return atRest.sort(([, a], [, b]) => b.restsSince - a.restsSince).map(([name]) => name)
@@ -102,7 +102,7 @@ export class OpenWorkspaces {
     return this.#served.get(name)?.hashes !== undefined
   }
 
-  /** Returns what was remembered of a workspace when it was last put to rest. */
+  /** Returns what was remembered of a workspace when it was last closed for lack of use. */
   lastGlance(name: string): LastGlance | undefined {
     return this.#served.get(name)?.lastGlance
   }
@@ -156,8 +156,8 @@ export class OpenWorkspaces {
   }
 
   /**
-   * Opens the workspaces at rest that have this credential among their key and tokens; without a credential, the one of this name. They stay open until the
-   * returned function is called. A wrong credential opens none.
+   * Opens the workspaces at rest (closed for lack of use) that have this credential among their key and tokens; without a credential, the one of this name.
+   * They stay open until the returned function is called. A wrong credential opens none.
    */
   async openForCredential(credential: string | undefined, name: string | undefined): Promise<() => void> {
     const hash = credential === undefined ? undefined : hashSecret(credential)
@@ -243,7 +243,7 @@ export class OpenWorkspaces {
     return { ...opened, key }
   }
 
-  /** Runs work that opens files. If the process has no file descriptors left, unused workspaces are put to rest first. */
+  /** Runs work that opens files. If the process has no file descriptors left, unused workspaces are closed first, until somebody uses them. */
   #withRoom<T>(work: () => Promise<T>): Promise<T> {
     return this.#descriptors.withRoom(work, () => {
       this.#putAllUnusedToRest()
@@ -274,12 +274,15 @@ export class OpenWorkspaces {
     this.#putUnusedToRest()
   }
 
-  /** Puts unused workspaces to rest, after counting what waits for the person in each. `except`: a workspace that was just opened for a caller. */
+  /**
+   * Puts unused workspaces to rest (closes them until somebody uses them), after counting what waits for the person in each. `except`: a workspace that was
+   * just opened for a caller.
+   */
   #putUnusedToRest(unusedMax = this.#limits.unusedMax, except?: OpenWorkspace): void {
     for (const use of this.#dueForRest(unusedMax, except)) if (!use.isGlanced) void this.#glanceAndRest(use)
   }
 
-  /** Puts all unused workspaces to rest in one step, before any other work runs. */
+  /** Closes all unused workspaces, until somebody uses them, in one step, before any other work runs. */
   #putAllUnusedToRest(): void {
     for (const { opened } of this.#dueForRest(0)) this.#putToRest(opened, this.#options.glanceAtOnce(opened.workspace))
   }
@@ -297,7 +300,7 @@ export class OpenWorkspaces {
     return oldestFirst.filter(({ usedAt }, at) => unused.length - at > unusedMax || now - usedAt >= this.#limits.idleMs)
   }
 
-  /** Counts what waits for the person in a workspace, in steps, and then puts it to rest, unless it was used meanwhile. */
+  /** Counts what waits for the person in a workspace, in steps. Then closes it, unless it was used meanwhile, until somebody uses it. */
   async #glanceAndRest(use: WorkspaceUse): Promise<void> {
     const { opened, usedAt } = use
     const { workspace } = opened
@@ -308,7 +311,10 @@ export class OpenWorkspaces {
     if (workspace.store.journal.lastSeq === glance.seq) this.#putToRest(opened, glance)
   }
 
-  /** Puts a workspace to rest. Its files are closed in this step; the rest of the closing takes longer, and callers that open it wait for that. */
+  /**
+   * Puts a workspace to rest: closes it until somebody uses it. Its files are closed in this step; the other steps take longer, and callers that open it wait
+   * for them.
+   */
   #putToRest({ workspace, runner }: OpenWorkspace, lastGlance: LastGlance): void {
     try {
       const hashes = workspace.credentials.hashes()

@@ -1,5 +1,5 @@
-// What a person sees of each workspace without opening it: connected agents, and the number of needs (things that wait for the person). For a workspace at rest
-// this number was counted when it was put to rest: nothing changes in it meanwhile.
+// What a person sees of each workspace without opening it: connected agents, and the number of needs (things that wait for the person). For a workspace that
+// was closed for lack of use, this number was counted before it was closed: nothing changes in it meanwhile.
 
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { countNeeds } from '../broker/approvals/needs.ts'
@@ -32,15 +32,15 @@ function needsIn(workspace: Workspace, person: string): Promise<number> {
 }
 
 /**
- * Reads what is remembered of a workspace that may be put to rest. This takes several steps, and the workspace may change in between: then its last entry
- * differs from `seq`.
+ * Reads what is remembered of a workspace that may be closed for lack of use. This takes several steps, and the workspace may change in between: then its last
+ * entry differs from `seq`.
  */
 export async function glanceAt(workspace: Workspace, person: string): Promise<LastGlance> {
   const { lastSeq: seq } = workspace.store.journal
   return { seq, needs: await needsIn(workspace, person) }
 }
 
-/** Reads the same in one step, for a workspace whose files must be closed at once. */
+/** Reads what is remembered of a workspace in one step, if its files must be closed at once. */
 export function glanceAtOnce(workspace: Workspace, person: string): LastGlance {
   const { lastSeq: seq } = workspace.store.journal
   try {

@@ -1,5 +1,5 @@
-// Rewrites the database file of a workspace at rest, once: a file that an older version has made cannot give unused space back, the new one can. The copy is
-// made in a thread, and replaces the file only if nobody has opened the workspace meanwhile.
+// Rewrites the database file of a workspace that is closed for lack of use, once: a file that an older version has made cannot give unused space back, the new
+// one can. The copy is made in a thread, and replaces the file only if nobody has opened the workspace meanwhile.
 
 import { renameSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'

@@ -9,7 +9,7 @@ export interface RestLimits {
   unusedMax: number
   /** Once this many databases were closed, their files are freed. With fewer, they are freed some time later. */
   closedMax: number
-  /** For a workspace at rest, the hashes of its tokens stay in memory. A workspace with more tokens than this stays open. */
+  /** Maximum number of tokens in a workspace that is closed for lack of use: their hashes stay in memory. A workspace with more tokens is not closed. */
   tokensMax: number
 }
 

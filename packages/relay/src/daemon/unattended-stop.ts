@@ -22,8 +22,8 @@ function isAttended({ sessions, store }: Workspace): boolean {
 }
 
 /**
- * Calls `onStop` after the daemon was unattended for `unattendedStopMs`. If that is unset, the daemon never stops by itself. The returned function ends the
- * watch.
+ * Calls `onStop` after the daemon was unattended (no person and no agent in a person's own program connected) for `unattendedStopMs`. If that is unset, the
+ * daemon never stops by itself. The returned function ends the watch.
  */
 export function stopWhenUnattended(
   { unattendedStopMs, onStop }: UnattendedStopOptions,

@@ -111,7 +111,7 @@ export class UserPrograms {
       }
       source.onProgramsChecked?.()
     }
-    // Looks again at the time of the next attempt for a program without an agent.
+    // Sets a timer for the earliest next attempt to make an agent of a program.
     const waiting = [...this.#members.values()].filter(({ place, isUndecided }) => !place && !isUndecided)
     const due = waiting.map(({ triedAt }) => triedAt + mcpStartMs)
     if (due.length > 0) this.#next.runWithin(Math.max(changesBatchMs, Math.min(...due) - performance.now()))
@@ -329,7 +329,7 @@ export class UserPrograms {
         memory.forgetPromise(promised.turn)
       }
     } catch (error) {
-      // A refusal that may pass: the promise is kept, and the answer is tried again later.
+      // If the relay refuses only for now, the promise is kept and the answer is sent later.
       if (!(error instanceof RefusalError) || !error.refusal.retry) throw error
       this.#next.runWithin(placeRetryMs)
     } finally {

@@ -22,8 +22,8 @@ function chooseDriver(): { DatabaseSync: typeof DatabaseSync } {
 }
 
 /**
- * Frees the files of closed databases, by a garbage collection. The replacement driver keeps a file open until all its prepared statements were collected,
- * which may never happen in an idle daemon. This takes about 10 ms, so call it only now and then.
+ * Frees the files of closed databases, by a garbage collection. The SQLite driver for older versions of Node keeps a file open until all its prepared
+ * statements were collected, which may never happen in an idle daemon. This takes about 10 ms, so call it only now and then.
  */
 export async function freeClosedFiles(): Promise<void> {
   if (!hasOwnDriver()) await collectGarbage()
@@ -145,7 +145,7 @@ export type ReadFirstRow = (columns: string, rest: string) => Row | undefined
 
 /**
  * Reads a database file without changing it or its write-ahead log: a connection that may write would remove the log when it closes. Rows are returned through
- * an SQL function, since the replacement driver keeps a file open until its prepared statements were garbage-collected.
+ * an SQL function: the driver for older versions of Node keeps a file open until its prepared statements were garbage-collected.
  */
 export function readDatabaseFile<T>(path: string, work: (first: ReadFirstRow) => T): T {
   let row: Row | undefined
@@ -208,7 +208,7 @@ function withRefusal(error: unknown, path: string): unknown {
   return error
 }
 
-/** SQLite's primary error codes, each with a pattern of its message: the replacement driver gives no code if `all` fails. */
+/** SQLite's primary error codes, each with a pattern of its message: the driver for older versions of Node gives no code if `all` fails. */
 const failures = {
   busy: [5, /database is locked/],
   full: [13, /database or disk is full/],

@@ -11,8 +11,8 @@ export class DaemonLock {
   }
 
   /**
-   * Takes the lock; undefined if another process has it. No statement is prepared on this connection, since the replacement driver would keep the file open
-   * after closing, until the statement was garbage-collected.
+   * Takes the lock; undefined if another process has it. No statement is prepared on this connection: the SQLite driver for older versions of Node would keep
+   * the file open after closing, until the statement was garbage-collected.
    */
   static acquire(path: string): DaemonLock | undefined {
     const database = new Database(path)

@@ -33,7 +33,7 @@ export class SpendRows {
     this.#sql = database.prepareWhenUsed(statements)
   }
 
-  /** Returns the spend of an agent; undefined if none is known. */
+  /** Returns the tokens and cost of an agent; undefined if none are known. */
   ofAgent(agent: string): Spend | undefined {
     return spendOf(this.#sql.ofAgent.get(agent))
   }
@@ -46,7 +46,7 @@ export class SpendRows {
     return spendOf(this.#sql.ofWorker.get(worker))
   }
 
-  /** Reads all rows of spend, in steps. */
+  /** Reads all rows of tokens and cost, in steps. */
   *forEachRow(each: (row: SpendRow) => void): Steps<void> {
     for (let place = ['', '', '', '', '']; ; ) {
       const rows = this.#sql.page.all(...place, spendRowsPerStep)

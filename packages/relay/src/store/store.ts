@@ -32,7 +32,7 @@ const undone = new Error('undone on purpose')
 
 export class Store {
   readonly view: SqliteView
-  /** The journal for reading. Entries are written only by `append` and `apply`. */
+  /** The journal for reading. Only methods of this class write entries. */
   readonly journal: ReadJournal
   readonly queries: Queries
   readonly history: History
@@ -176,8 +176,8 @@ export class Store {
   }
 
   /**
-   * Writes entries, and the rows that their facts make, inside `transact`; only this method writes such rows. It stops and returns false at the first entry
-   * whose command has an entry already.
+   * Writes entries, and the rows that their facts make, inside `transact`. Stops at the first entry whose command has an entry already, and returns false.
+   * Entries of the local journal are written by `appendLocal` instead.
    */
   apply(entries: readonly (JournalEntry & Partial<EntryOrigin>)[]): boolean {
     for (const entry of entries) {

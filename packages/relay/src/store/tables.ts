@@ -5,7 +5,7 @@ import { handleKey } from '../core/handles.ts'
 import type { AgentRow, HomeRow } from '../core/view.ts'
 import type { Database, Statement } from './database.ts'
 
-/** An agent, with the key of its database row. */
+/** An agent, with the key of its row in the database. */
 export interface KnownAgent extends AgentRow {
   key: number
   isRetired?: boolean
@@ -14,7 +14,7 @@ export interface KnownAgent extends AgentRow {
 export interface KnownConversation {
   key: number
   name: string
-  /** The number of the conversation's last message. It has no column, which saves each send one write. */
+  /** The number of the conversation's last message. The row of the conversation does not have it, which saves each send one write. */
   lastN: number
   /** The number of the journal entry with the conversation's last message; 0 before the first message. */
   lastSeq: number

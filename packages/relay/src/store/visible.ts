@@ -8,15 +8,15 @@ import type { TablesMirror } from './tables.ts'
 /** One stay (an agent's time in a conversation) that has messages: the range of their numbers, and the journal entries of the first and last one. */
 export interface VisibleSpan {
   conversation: number
-  /** The span has message numbers above this one. */
+  /** The range contains message numbers above this one. */
   after: number
-  /** The span has message numbers up to this one. */
+  /** The range contains message numbers up to this one. */
   to: number
   firstSeq: number
   lastSeq: number
 }
 
-/** Numbers of journal entries in order; an undefined item marks where the caller may pause to let others go on. */
+/** Iterates over numbers of journal entries in order. An undefined item marks where the caller may pause to let other work run. */
 export type EntryNumbers = Generator<number | undefined, void, void>
 
 const statements = {
@@ -33,9 +33,9 @@ const statements = {
 const [chunkFirst, chunkMax] = [4, 256]
 
 export interface EntryRange {
-  /** The range has entries above this number. */
+  /** The range contains journal entries above this number. */
   after: number
-  /** The range has entries up to this number. */
+  /** The range contains journal entries up to this number. */
   to: number
   isUpward: boolean
 }

@@ -54,7 +54,7 @@ async function run(context: CommandContext<WhoOptions>): Promise<void> {
     sayFailed(print, shown)
     const place = abroadLists.length > 0 ? ` in ${welcome.workspace}` : ''
     const nobody = shown.length === 0 ? `Nobody is connected${place}. ` : ''
-    // For workspaces at rest, the agents that are away are unknown, so the text gives no number.
+    // Workspaces that are closed for lack of use are not asked which agents are away, so the text gives no number.
     if (options.everywhere && !options.all) print.say(`${nobody}Those who are away: agent-relay who --everywhere --all`)
     else if (agents.length === 0)
       print.say(`Nobody has registered${place} yet. An agent does so by its first call: agent-relay inbox --as Bob`)
@@ -144,8 +144,8 @@ function agentsOf({ print }: CommandContext, client: RelayClient, project?: stri
 }
 
 /**
- * Returns the agents of all open workspaces, named by their addresses. Nobody is connected to a workspace at rest, so it is opened only if `--all` asks for
- * agents that are away.
+ * Returns the agents of all open workspaces, named by their addresses. Nobody is connected to a workspace that is closed for lack of use, so it is opened only
+ * if `--all` asks for agents that are away.
  */
 async function everywhere(context: CommandContext<WhoOptions>, client: RelayClient): Promise<OutputOf<'agent.list'>> {
   const { env, options } = context

@@ -172,7 +172,7 @@ export interface PreparedDaemon extends SpawnedDaemon {
 export async function prepareDaemon(env: Env, args: string[]): Promise<PreparedDaemon> {
   const spawned = spawnDaemon(env, [...args, prepareFlag], true)
   const { process: child } = spawned
-  // The process may also end before it has loaded.
+  // The wait also ends if the process exits before it has loaded its program.
   await Promise.race([once(child, 'message'), once(child, 'exit')]).catch(() => {})
   if (spawned.code !== undefined) throw failedStart(env, spawned.logFrom, spawned.code)
   const begin = () => void child.send('begin', () => child.disconnect())

@@ -43,7 +43,7 @@ async function run({ options, env, print }: CommandContext<UpgradeOptions>): Pro
   if (ended.length > 0) print.say(endedText(ended))
 }
 
-/** Throws if this version cannot open a database: its daemon could not replace the running one, which can. */
+/** Throws if this version cannot open one of the databases: the new daemon could not serve what the running one does. */
 async function checkDatabaseVersions(directory: DataDirectory): Promise<void> {
   const { assertKnownVersion } = await import('../../../daemon/inspect.ts')
   for (const name of directory.workspaces()) assertKnownVersion(directory.databasePath(name))

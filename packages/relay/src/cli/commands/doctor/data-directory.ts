@@ -115,7 +115,7 @@ export const daemonCheck: DoctorCheck = async ({ env }) => {
   return [{ check: 'daemon', state: 'fault', text, fix: 'agent-relay daemon upgrade' }]
 }
 
-/** Finds socket files without a listener. They do harm only if a program tries them before the others. */
+/** Finds socket files without a listener. They do harm only if a program tries such a socket before a live one. */
 export const socketsCheck: DoctorCheck = async ({ env }) => {
   const directory = dataDir(env)
   const paths = [
