@@ -13,7 +13,7 @@ function main(args: string[]): void {
   reportError(`Unknown command: ${command}\nRun with --help for usage`)
 }
 
-/** Loads the help on demand: editors start `serve` and never need it. */
+/** Loads the help text only to print it: editors start `serve`, which never needs it. */
 function printHelp(): void {
   const { usage } = require('./usage.cjs') as typeof import('./usage.cts')
   write(process.stdout, usage)

@@ -78,9 +78,9 @@ export interface ToolClient {
   spawn(options: SpawnOptions): Promise<WorkerResult>
   release(name: string, reason?: string): Promise<WorkerResult>
   count(): Promise<OutputOf<'inbox.count'>>
-  /** The roles of a lift; empty elsewhere. */
+  /** The names of the roles of a lift; empty outside a lift. */
   readonly roles: readonly string[]
-  /** Calls any operation with its own input. */
+  /** Calls any operation of the relay with that operation's input. */
   call<O extends CallName>(op: O, input: InputOf<O>): Promise<OutputOf<O>>
   readonly sessionServices: SessionServices
 }

@@ -177,7 +177,7 @@ function serveResources(
   return subscriptions
 }
 
-/** Turns over a client's own calls: every call has an id of its own, and the next call shows that the last answer was received. */
+/** Makes turns whose calls go through the client, each with an id of its own. The next call shows that the last answer was received. */
 function clientTurns(client: WorkspaceClient): (rpcId: RequestId) => Turn {
   return () => ({ call: (op, input, signal) => client.call(op, input, { signal }), answered() {}, lost() {} })
 }

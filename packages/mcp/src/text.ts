@@ -34,7 +34,7 @@ export function itemsThatFit<T>(items: readonly T[], bytesMax: number = answerBy
   return end === -1 ? [...items] : items.slice(0, end)
 }
 
-/** A list in an envelope, with the number of items that did not fit. */
+/** The fields of an answer with a list: as many items as fit, and the number of the others. */
 export function listAnswer(name: string, items: readonly object[]): object {
   const shown = itemsThatFit(items)
   return shown.length === items.length ? { [name]: shown } : { [name]: shown, more: items.length - shown.length }
@@ -72,7 +72,7 @@ export function cleanValueForModel<T>(value: T): T {
   return mapTexts(value, (text) => cutWithNote(cleanForModel(text))) as T
 }
 
-/** The text that names recipients without a live session. */
+/** Says which recipients have no live session; undefined if all have one. */
 export function awayText(away: readonly string[]): string | undefined {
   if (away.length === 0) return undefined
   if (away.length === 1) return `${away[0]} is away; it waits in their inbox.`

@@ -223,6 +223,6 @@ function syncDirectory(path: string): void {
     fsyncSync(descriptor)
     closeSync(descriptor)
   } catch {
-    // Best effort: the file itself is safe either way.
+    // The failure is ignored: the content of the file is on disk already.
   }
 }

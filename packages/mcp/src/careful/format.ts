@@ -37,7 +37,7 @@ export function isEqual(one: unknown, other: unknown): boolean {
   )
 }
 
-/** Whether some string within `value` holds the mark. */
+/** Whether a string at any depth of `value` contains the text `mark`. */
 export function containsMark(value: unknown, mark: string): boolean {
   if (typeof value === 'string') return value.includes(mark)
   return typeof value === 'object' && value !== null && Object.values(value).some((each) => containsMark(each, mark))

@@ -4,7 +4,7 @@ import { diffText } from './change.ts'
 import type { FileSnapshot } from './file.ts'
 
 export class DryRunPlan {
-  /** Keyed by the real path, after all links. */
+  /** The map key is the file's real path, with all symbolic links resolved. */
   readonly #files = new Map<string, { file: string; before?: string; after?: string }>()
 
   /** Returns the file as the edits planned so far would leave it. */

@@ -14,7 +14,7 @@ export interface EditRecord extends TextChange {
   slot: EntrySlot
   /** SHA-256 of the file after the edit. If the file still has this hash, nobody has changed it since. */
   hash: string
-  /** The file did not exist before the edit. */
+  /** Whether the edit created the file. */
   isNew: boolean
   /** The outermost directory that was created for the file, if any. */
   madeDirectory?: string

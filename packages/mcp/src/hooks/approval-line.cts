@@ -40,7 +40,7 @@ export class ApprovalConnection {
     this.#connect(socket)
   }
 
-  /** Reports that the question has ended without an answer from the daemon: answered at the terminal, or cancelled. */
+  /** Reports to the daemon that the question is settled without it: answered in the terminal, or cancelled. */
   settle(input: object): void {
     if (this.#settled) return
     this.#settled = input

@@ -37,7 +37,7 @@ interface Suggestion {
   [more: string]: unknown
 }
 
-/** Runs the hook, and ends the process by itself. */
+/** Runs the hook, which ends the process when it is done. */
 export async function runClaudePermissionHook(): Promise<void> {
   const asked = parseRequest(await readStdinText(permissionCallMs))
   const identity = hookIdentity(process.env)
@@ -56,7 +56,7 @@ export async function runClaudePermissionHook(): Promise<void> {
       const kind = watched.terminalAnswer()
       if (kind) line.settle({ key, how: 'terminal', kind })
     }, terminalLookMs)
-    // Claude Code ends its hook when the person has refused, or has broken off the turn.
+    // Claude Code ends its hook with SIGTERM when the person has refused in the terminal, or has interrupted the turn.
     process.on('SIGTERM', () => {
       const kind = watched.terminalAnswer()
       line.settle(kind ? { key, how: 'terminal', kind } : { key, how: 'cancelled' })
@@ -147,7 +147,7 @@ function questionText({ question, options }: Question): string {
   return [question, ...shown].join('\n')
 }
 
-/** The decision for Claude Code; undefined if nobody has answered in the queue. */
+/** The decision in Claude Code's format; undefined if nobody has answered the approval in the relay. */
 function decisionOf(
   { how, kind, words, answers }: ApprovalOutcome,
   asked: ClaudePermissionRequest,

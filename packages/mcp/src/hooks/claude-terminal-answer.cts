@@ -136,7 +136,7 @@ function* blocksIn(text: string): Generator<TranscriptBlock> {
       const { message } = JSON.parse(line) as { message?: { content?: unknown } }
       if (Array.isArray(message?.content)) yield* message.content as TranscriptBlock[]
     } catch {
-      // The first line was cut, or the last line is still being written.
+      // Skips a line that is not JSON: the first line may be cut off, and the last one still being written.
     }
   }
 }

@@ -37,7 +37,7 @@ interface EditCall {
   thread?: string
 }
 
-/** Runs the hook, and ends the process by itself. */
+/** Runs the hook, which ends the process when it is done. */
 export async function runEditHook(event: string): Promise<void> {
   const said = parseEditCall(await readStdinText())
   const known = hookIdentity(process.env)

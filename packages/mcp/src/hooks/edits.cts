@@ -66,7 +66,7 @@ interface SimpleCommand {
   writes: string[]
 }
 
-/** Words before a program that do not change its effect. */
+/** Words before a program's name that do not change which files the program writes. */
 const commandPrefixes = ['sudo', 'command', 'env', 'time', 'nohup', 'exec', 'builtin']
 
 function shellEdits(commands: readonly SimpleCommand[], start: string): FileEdits {

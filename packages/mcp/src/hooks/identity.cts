@@ -32,7 +32,7 @@ export function hostProcesses(env: Env): number[] {
   try {
     while (found.length < ancestorsMax) {
       const stat = readFileSync(`/proc/${found.at(-1)}/stat`, 'latin1')
-      // The program's name may contain brackets and blanks: the other fields follow its last bracket.
+      // The program's name stands in brackets, and may contain brackets and blanks itself. So the other fields are read after the last bracket.
       const end = stat.lastIndexOf(')')
       const parent = Number(stat.slice(end + 2).split(' ')[1])
       if (!(parent > 1) || !shells.includes(stat.slice(stat.indexOf('(') + 1, end))) break
@@ -42,7 +42,7 @@ export function hostProcesses(env: Env): number[] {
   return found
 }
 
-/** The conversation that the hook belongs to: Claude Code and Codex call it a session. */
+/** The id of the CLI's conversation in which the hook runs; Claude Code and Codex call the conversation a session. */
 export function threadOf({ session_id: id }: Record<string, unknown>): string | undefined {
   return typeof id === 'string' && /^\S+$/.test(id) && id.length <= pipeLimits.idCharsMax ? id : undefined
 }

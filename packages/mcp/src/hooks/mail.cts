@@ -34,7 +34,7 @@ const contextRoom = { limit: 8, bytesMax: 5 * 1024 }
 /** The timer that ends the process if the daemon does not answer. */
 let answerTimer: NodeJS.Timeout | undefined
 
-/** Runs the hook, and ends the process by itself. */
+/** Runs the hook, which ends the process when it is done. */
 export async function runMailHook(event: string, cli: string = defaultCli): Promise<void> {
   const { env } = process
   const form = formFor(cli)
@@ -147,7 +147,7 @@ async function runRewake(client: WireClient, form: CliHookForm, later: PendingBr
   await wakeSession(client, messages, form, isBriefed ? await fetchBrief(client, later.storedCut, later) : '')
 }
 
-/** Claude Code's asyncRewake: exit code 2 wakes the session, which is shown the hook's stderr. */
+/** Wakes the session, for Claude Code by its asyncRewake: exit code 2 wakes the session, which is shown the hook's stderr. */
 async function wakeSession(
   client: WireClient,
   messages: InjectedMessage[],

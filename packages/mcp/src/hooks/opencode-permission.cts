@@ -18,14 +18,14 @@ const textCharsMax = 256 * 1024
 interface PluginLine {
   asks?: 'permission' | 'question'
   event?: Record<string, unknown> & { id: string }
-  /** The tool's input. */
+  /** The input of the tool for which the permission is asked. */
   input?: unknown
   reply?: string
 }
 
 const kinds: Record<string, ApprovalOutcome['kind']> = { once: 'allow', always: 'always', reject: 'deny' }
 
-/** Runs the hook, and ends the process by itself. */
+/** Runs the hook, which ends the process when it is done. */
 export function runOpencodePermissionHook(): void {
   const key = randomBytes(16).toString('hex')
   let line: Promise<ApprovalConnection> | undefined

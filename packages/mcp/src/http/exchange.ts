@@ -18,7 +18,7 @@ export interface HttpCaller {
    * introduced itself, and `stateless` (MCP 2026) acts as nobody.
    */
   open(era: 'session' | 'stateless'): Promise<RelaySession>
-  /** The caller for whom this agent's token speaks, in the same workspace; throws if the token is not valid there. */
+  /** Returns the caller that acts as this token's agent, in the same workspace; throws if the token is not valid there. */
   withAgentToken(token: string): HttpCaller
   /** The only toolset that the caller may have; unset if it may choose. */
   onlyTools?: string
@@ -40,7 +40,7 @@ export interface RelaySession {
 export interface HttpExchange {
   request: Request
   caller: HttpCaller
-  /** Settles once: true if the whole answer has left, false if its receiver was gone before. */
+  /** Resolves to true when the whole answer has been sent, to false if the client left before. */
   answerLeft: Promise<boolean>
 }
 

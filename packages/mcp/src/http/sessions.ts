@@ -71,7 +71,7 @@ export class SessionsHttp {
 class HttpSession {
   readonly id = newSessionId()
   readonly principal: string
-  /** Called when the session ends by itself: the client said goodbye, or the workspace closed. */
+  /** Called when the session ends by itself: its client has ended it, or the workspace was closed. */
   onEnd: () => void = () => {}
   readonly #relay: RelaySession
   readonly #transport: WebStandardStreamableHTTPServerTransport

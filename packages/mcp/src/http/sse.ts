@@ -54,7 +54,7 @@ export class SseHttp {
     })
     const session = { principal: caller.principal, transport }
     const isKept = this.#sessions.put(id, session)
-    // The session is in use as long as its stream is open.
+    // Marks the session as in use as long as its stream is open.
     const release = this.#sessions.markInUse(id)
     transport.onEnded = () => {
       release()

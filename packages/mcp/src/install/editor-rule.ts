@@ -10,7 +10,7 @@ import type { InstallContext, PathResolver } from './paths.ts'
 export type EditorName = NameWith<'editor'>
 
 export interface EditorRule {
-  /** The keys of the containers around the entry. */
+  /** The keys that lead to the object which contains our entry. */
   readonly keyPath: readonly string[]
   readonly userFile: PathResolver
   /** The settings file in a project; undefined for an editor that reads no MCP servers from a project. */

@@ -31,7 +31,7 @@ export function hooksQuestion(asked: readonly Editor[]): string {
   ].join('\n')
 }
 
-/** The hooks for an editor; empty if it has none of this kind. */
+/** The hooks of an editor for the user or for a project; empty if it has none there. */
 export function editorHooks({ hooks }: Editor, context: InstallContext, isProject: boolean): InstalledHook[] {
   return hooks?.entries(context, isProject) ?? []
 }

@@ -20,7 +20,7 @@ import type { InstallContext } from './paths.ts'
 /** Toolsets of a bound entry: its session also joins channels and reads events of the workspace. */
 const boundToolsets = 'relay,workspace'
 
-/** The arguments of an entry for the workspace of this key. */
+/** The arguments of `serve` in an entry for the workspace with this key. */
 export async function workspaceBinding(key: string, env: Env): Promise<string[]> {
   return ['--project', await workspaceOf(key, env), '--tools', boundToolsets]
 }

@@ -11,7 +11,7 @@ import { dataDir, type Env, readForeignFile } from '@agent-relay/sdk/internal/di
 import { hookGuardCode } from './hook-guard.ts'
 import { replacingReason, standInCode } from './stand-in.ts'
 
-/** The command that a host runs. */
+/** A command that an MCP host runs. */
 export interface ServerCommand {
   command: string
   args: string[]
@@ -31,7 +31,7 @@ const bytesMax = 64 * 1024
  * before.
  */
 const missingTargetExit = 78
-/** The launcher's target: the command line of this package. */
+/** The script that the launcher starts: the command `agent-relay-mcp` of this installation. */
 export const launcherScript = fileURLToPath(new URL('../../bin/agent-relay-mcp.cjs', import.meta.url))
 /** Where the script of `agent-relay` is, relative to this file: in a checkout, and in an installed archive. It is never looked up by its name. */
 const relayScripts = ['../../../relay/bin/agent-relay.cjs', '../../../../../bin/agent-relay.cjs']
@@ -96,7 +96,7 @@ export function launcherState(env: Env): 'current' | 'other' | 'missing' {
   return text === undefined ? 'missing' : text === launcherText(ownTarget) ? 'current' : 'other'
 }
 
-/** The Node that the launcher starts; undefined if the file does not say it. */
+/** The path of Node.js in the launcher; undefined if the launcher does not contain one. */
 export function launcherNode(env: Env): string | undefined {
   const [node] = splitCommandLine(/^node=(.+)$/m.exec(readLauncher(env) ?? '')?.[1] ?? '')
   return node

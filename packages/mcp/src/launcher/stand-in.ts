@@ -7,7 +7,7 @@ import { noDaemonInstructions, noDaemonResults, notRunningText } from '@agent-re
 
 /** A text as the inside of a JSON string, quoted for the shell. */
 const jsonInside = (text: string) => shellQuote(JSON.stringify(text).slice(1, -1))
-/** The answers, with variables that the shell fills in. */
+/** The answers by JSON-RPC method, with variables that the shell fills in. */
 const results = noDaemonResults({ why: '$why', more: '$more', version: '$release', protocolVersion: '$version' })
 const result = (method: keyof typeof results) =>
   `'"result":'${shellQuote(JSON.stringify(results[method])).replace(/\$(?:why|more|release|version)/g, `'$&'`)}`

@@ -16,7 +16,7 @@ export class HostSession {
   readonly #subscribed = new Set<unknown>()
   #initialize: RpcMessage['params'] | undefined
   #level: RpcMessage['params'] | undefined
-  /** The host's subscription to events, and the number of the last event that it has. */
+  /** The host's subscription to events, and the number of the last event that was sent to the host. */
   #events: { types: unknown; since: unknown } | undefined
   isInitialized = false
   /** Whether the host has its list of tools from a daemon. False if the pipe itself answered the host's first requests. */
@@ -52,7 +52,7 @@ export class HostSession {
     return helloLine(this.#identity, unanswered.length > 0 ? unanswered : undefined)
   }
 
-  /** Takes in an answer of the daemon, and returns the line for the host. */
+  /** Updates the session by an answer of the daemon, and returns the line for the host. */
   takeAnswer(call: OpenCall | undefined, message: RpcMessage, line: Buffer): Buffer | string {
     if (!call || message.result === undefined) return line
     this.noteGranted(call, message.result)
@@ -102,7 +102,7 @@ export class HostSession {
     return id === gate
   }
 
-  /** Takes a new pipe id: the host starts again, and its request ids would pass for repeats under the old one. */
+  /** Takes a new pipe id, since the host starts a new session: under the old pipe id its requests would be taken for repeated ones. */
   startOver(): void {
     this.#identity.pipe = newWireId()
     this.#initialize = undefined

@@ -32,7 +32,7 @@ export class LineSplitter {
     if (start < chunk.length) this.#keep(chunk.subarray(start))
   }
 
-  /** Forgets half a line: its sender is gone. */
+  /** Drops an unfinished line, whose sender is gone. */
   reset(): void {
     this.#pieces = []
     this.#bytes = 0

@@ -32,7 +32,7 @@ export interface CarriedChunk {
   chunk: Buffer
 }
 
-/** Called once at the end of the opening: when its time is over, or with a `last` chunk that needs a closer look and has not been passed on. */
+/** Called once at the end of the opening: when its time is over, or with a `last` chunk that the full pipe must read, and that has not been passed on. */
 export type OnOpeningEnd = (heard: CarriedChunk[], last?: CarriedChunk) => void
 
 const newline = 10
@@ -74,7 +74,7 @@ export function runOpening(
   }
   const fromHost = (chunk: Buffer) => hear({ from: 'host', chunk }, chunk.at(-1) === newline, stream)
   const fromDaemon = (chunk: Buffer) => {
-    // WELCOME is for the pipe, and arrives in a chunk of its own.
+    // WELCOME is not passed on to the host. It arrives in a chunk of its own.
     const isWelcome = isFrame(chunk)
     if (isWelcome && chunk.indexOf(newline) === chunk.length - 1) heard.push({ from: 'daemon', chunk })
     else hear({ from: 'daemon', chunk }, !isWelcome && isPlainAnswer(chunk), output)

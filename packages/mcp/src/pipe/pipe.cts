@@ -127,7 +127,7 @@ export class Pipe {
     this.#stream = undefined
     this.#isOpen = false
     this.#fromDaemon.reset()
-    // The daemon's socket is dead: a host that was paused until it drains would wait forever.
+    // The host's input may be paused until the daemon's socket drains. That socket is closed, so the input is resumed here.
     this.#options.input.resume()
     this.#toHost(this.#questions.withdrawAll())
     if (this.#isEnding) return
@@ -282,7 +282,7 @@ export class Pipe {
     if (!this.#options.output.write(line)) this.#stream?.pause()
   }
 
-  /** Answers without the daemon. The answer stays true: the call is not sent later. */
+  /** Answers a call without the daemon. The call is not sent to a daemon later, so that the answer stays true. */
   #answerWithoutDaemon(call: OpenCall): void {
     const answer = this.#isStandingBy ? away.answerWhileStandingBy : away.answerWithoutDaemon
     if (this.#isStandingBy && call.method === 'initialize') this.#session.noteGranted(call, {})

@@ -9,7 +9,10 @@ import { connectionClosedCode, parseMessage, type RpcId, type RpcMessage, rpcErr
 
 export { clean, cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 
-/** Answers all requests. `early`: bytes that the host has sent already. `reason`: names paths, which somebody else may have chosen. */
+/**
+ * Answers all requests with `reason`, cleaned, since it contains paths that somebody else may have chosen. `early`: bytes that the host has sent
+ * already.
+ */
 export function refuseAll(input: Readable, output: Writable, early: Buffer, reason: string, version: string): void {
   const why = cleanLineForModel(reason)
   const server = { capabilities: { tools: {} }, serverInfo: serverInfo(version) }

@@ -8,7 +8,7 @@ import type { OpenConnection } from './pipe.cts'
 /** The size limit of an error answer, which is a few lines of JSON. */
 const refusalBytesMax = 64 * 1024
 
-/** `credential` is the agent's token or the workspace's key; an open relay asks for none. It goes in a header, never in an address. */
+/** `credential` is the agent's token or the workspace's key; an open relay asks for none. It goes in a header, never in the URL. */
 export function connectOverHttp(baseUrl: string, credential: string | undefined): OpenConnection {
   const url = new URL('/pipe', baseUrl)
   // Loads the HTTP module only here: a pipe on the Unix socket does not need it.

@@ -131,7 +131,7 @@ export async function listActions(client: WorkspaceClient, scope: ActionScope): 
   const others = actions.filter((action) => !isOwn(action))
   const shown = others.flatMap((action) => cachedListing(action) ?? []).map(shortened)
   const isFew = others.length <= unaskedMax && isWithinBytes(json(shown), unaskedBytesMax)
-  // The toolset `workspace` has the generic tools among its own.
+  // No generic tools are added for the toolset `workspace`, which contains them anyway.
   const generic = scope === 'relay' && !(isFew && shown.length === others.length) ? genericTools.map(toolListing) : []
   return [...own, ...generic, ...(isFew ? shown : [])]
 }
@@ -213,7 +213,7 @@ export function unknownToolText(name: string): string {
   return `Unknown tool: ${name}`
 }
 
-/** Calls `tell` when the actions that the session shows have changed: others are no reason to load the list again. */
+/** Calls `tell` when the actions that the session shows have changed. For a change of other actions, the host need not load its list again. */
 export function shownActionsNotifier(client: WorkspaceClient, scope: ActionScope, tell: () => void): () => void {
   if (scope === 'all') return tell
   const look = () => listActions(client, scope).then(json, () => undefined)

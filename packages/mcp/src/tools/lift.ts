@@ -20,7 +20,7 @@ const roleInput = z.string().min(1).describe('Your role')
 function liftTool<I>(definition: LiftToolDefinition<I>): Tool {
   return defineTool({
     ...definition,
-    // The role alone identifies the caller.
+    // The caller needs no agent: its role identifies it.
     worksWithoutAgent: true,
     // The text that starts the sessions of a lift names these tools, so the model must see them from the start.
     isPinned: true,
@@ -42,7 +42,7 @@ const postMessageTool = liftTool({
   role: ({ from }) => from,
   roleInputs: ['from', 'to'],
   run: async (client, { to, kind, body }) => {
-    // The workspace may hold other agents, but only roles belong to the lift.
+    // The workspace may contain other agents, but a lift's messages go to roles only.
     if (!client.roles.includes(to)) throw unknownRoleError(to, client.roles)
     const { id } = await client.call('message.send', { to, kind, body })
     return { json: { id }, note: longBodyText(body) }

@@ -1,4 +1,5 @@
-// relay_status: who you are, and whether the relay is well. With `agent`: another agent's state, its screen, and a notice about it on request.
+// relay_status: the caller's own agent, and the state of the relay. With `agent`: another agent's state, its screen, and a notice about it on
+// request.
 
 import { RelayError } from '@agent-relay/sdk'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'

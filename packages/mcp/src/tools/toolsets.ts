@@ -1,4 +1,4 @@
-// Toolsets: named groups of tools. A session gets the toolsets that it asked for, and pays context for no others.
+// Toolsets: named groups of tools. A session gets only the toolsets that it asked for, so that no other tools fill its context.
 
 import { RelayError } from '@agent-relay/sdk'
 import { actionTools } from './actions.ts'

@@ -54,7 +54,7 @@ function fitPage(page: OutputOf<'event.list'>, isUpward: boolean): OutputOf<'eve
   return isUpward ? { ...page, events, next: last, more: true } : { ...page, events, earlier: last }
 }
 
-/** The types that concern an agent. Other types, such as the creation of channels, must be named. */
+/** The default types of subscribe_events: those that concern an agent. Other types, such as the creation of channels, must be requested by name. */
 const eventTypesDefault = ['message.created', 'delivery.*', 'action.*', 'session.event']
 
 export const subscribeEventsTool = defineEnvelopeTool({
