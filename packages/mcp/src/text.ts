@@ -17,7 +17,7 @@ export function cutWithNote(text: string, bytesMax: number = answerBytesMax): st
   return decoder.decode(bytes.subarray(0, end)).replace(/\uFFFD$/, '') + note
 }
 
-/** At most `bytesMax` bytes of a text, cut between characters. */
+/** At most `bytesMax` bytes of a text, cut between characters; ends with `…` if it was cut. */
 export function clipText(text: string, bytesMax: number): string {
   const bytes = encoder.encode(text)
   if (bytes.length <= bytesMax) return text

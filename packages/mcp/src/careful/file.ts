@@ -31,7 +31,7 @@ import { FileUntouchedError } from './format.ts'
 const editedFileBytesMax = 64 * 1024 * 1024
 /** Age at which a draft (the new content in a temporary file) counts as left behind by a process that died: writing takes only milliseconds. */
 const draftMsMax = 10_000
-/** Interval of the checks whether another process's draft, which is the lock, is gone. */
+/** Interval of the checks whether another process has freed the lock, which is that process's draft. */
 const draftPollMs = 5
 /** The number of tries before giving up on a file that another program writes all the time. */
 const triesMax = 20

@@ -176,7 +176,7 @@ function removeNode(text: string, container: Node, node: Node): string {
   return edits.sort(([a], [b]) => b - a).reduce((result, [offset, length]) => splice(result, offset, length, ''), text)
 }
 
-/** The next comma, after blanks and comments; undefined if something else comes first. */
+/** The offset of the next comma, if only whitespace and comments come before it; otherwise undefined. */
 function nextComma(text: string, from: number): number | undefined {
   const trivia = /(?:\s|\/\*[\s\S]*?\*\/|\/\/[^\r\n]*)*/y
   trivia.lastIndex = from

@@ -77,7 +77,7 @@ export interface InstallOptions {
 
 export interface InstallReport {
   server?: ServerCommand
-  /** The reason why nothing was tried. */
+  /** Why the installation did not start; unset if it did. */
   why?: string
   editors: FileOutcome[]
   unknown: string[]

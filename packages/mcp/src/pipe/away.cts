@@ -65,7 +65,7 @@ export function answerWhileStandingBy(call: OpenCall, target: PipeTarget, refuse
 }
 
 /**
- * Adds a note to the daemon's answer to relay_status, the one tool that the host was listed before a daemon ran. A host such as Codex lists tools
+ * Adds a note to the daemon's answer to relay_status, the only tool in the host's list before a daemon ran. A host such as Codex lists tools
  * only once, so it has the others only in a new session.
  */
 export function withLateToolsNote(message: RpcMessage): string {

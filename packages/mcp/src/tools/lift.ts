@@ -90,5 +90,5 @@ const listPendingTool = liftTool({
   },
 })
 
-/** The tools in the order of the list. */
+/** The tools in the order in which tools/list shows them. */
 export const liftTools: readonly Tool[] = [postMessageTool, readMessagesTool, listPendingTool]

@@ -81,7 +81,10 @@ export function toolListing(tool: Tool): ListedTool {
 
 const tokenProperty = { type: 'string', description: 'From register_agent' }
 
-/** The tool with an argument for the agent's token, where every call must show one. An action's own argument of that name stays. */
+/**
+ * Adds an argument for the agent's token to a listed tool, for sessions in which every call must carry one. An action's own argument `agent_token`
+ * stays.
+ */
 export function withTokenArgument(tool: ListedTool): ListedTool {
   const { inputSchema } = tool
   const properties = { agent_token: tokenProperty, ...inputSchema.properties }
@@ -130,7 +133,7 @@ function withoutRedundantParts(value: unknown): unknown {
   return Object.fromEntries(kept.map(([key, each]) => [key, withoutRedundantParts(each)]))
 }
 
-/** Whether the value is a bound of the safe integers, which zod writes out. */
+/** Whether this part of a schema is a bound of JavaScript's safe integers, which zod adds to every integer. */
 function isSafeBound(key: string, value: unknown): boolean {
   return (key === 'maximum' || key === 'minimum') && Math.abs(value as number) === Number.MAX_SAFE_INTEGER
 }

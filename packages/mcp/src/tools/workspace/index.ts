@@ -24,7 +24,7 @@ const workspaceStatusTool = defineEnvelopeTool({
   },
 })
 
-/** The tools in the order of the list. */
+/** The tools in the order in which tools/list shows them. */
 export const workspaceTools: readonly Tool[] = [
   registerAgentTool,
   listAgentsTool,
