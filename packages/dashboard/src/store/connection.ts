@@ -125,7 +125,7 @@ export async function learnAgain(): Promise<void> {
   change({ workspaces, faults, clis, directory })
 }
 
-/** What happens in a workspace, without its contents. */
+/** A workspace in the list of workspaces: who is connected and how much waits, without any messages. */
 export interface WorkspaceGlance {
   name: string
   /** Whether nobody uses the workspace, so that the daemon has closed its database. */
