@@ -1,6 +1,6 @@
 // The sessions of Claude Code that people started. Their states come from Claude Code's records, and messages go to their sockets (supervisor/claude). What
-// their models write to us is sent as messages, our agents are listed in Claude Code's registry, and sessions whose sockets take messages need no waiter of
-// their hooks.
+// their models write to us is sent as messages, and our agents are listed in Claude Code's registry. The hooks of sessions whose sockets take messages are told
+// to leave no waiter.
 
 import { dirname } from 'node:path'
 import { cliOf } from '@agent-relay/sdk/internal/clis'
@@ -52,7 +52,7 @@ export class ClaudeSessions implements ProgramSource {
   /** The programs by their process ids, written as text. */
   readonly #programs = new Map<string, ClaudeProgram>()
   readonly #list: ClaudeList
-  /** Our sockets for answers, by their folders. A promise resolves to undefined if the socket cannot be opened. */
+  /** Our sockets on which sessions write to us, by their folders. A promise resolves to undefined if the socket cannot be opened. */
   readonly #inboxes = new Map<string, Promise<ClaudeInbox | undefined>>()
   #timer: NodeJS.Timeout | undefined
   readonly #listing: NodeJS.Timeout

@@ -1,4 +1,5 @@
-// The daemon's own socket, on which its owner lists, opens and creates workspaces and stops the daemon. No messages of a workspace pass through it.
+// The daemon's own socket, on which its owner lists, opens and creates workspaces and stops the daemon. No messages or other data of a workspace pass through
+// it.
 
 import type { Hello, OutputOf, OwnerCallName, ParsedInputOf, Refusal } from '@agent-relay/sdk/protocol'
 import type { CallAnswer, SessionService } from '../broker/call.ts'

@@ -1,4 +1,5 @@
-// What a lift asks its daemon about its roles: whether a role's session is ready, and whether messages wait for the role.
+// What a lift asks its daemon about its roles: whether a role's session is ready, and whether messages wait for the role. For all else a lift uses the daemon
+// as any client does.
 
 import type { Daemon } from './daemon.ts'
 

@@ -1,5 +1,5 @@
-// Stops a daemon that a session has started, once it is unattended: no person and no agent in a person's own program is connected. Workers and runs do not keep
-// such a daemon running.
+// Stops a daemon that a session has started, once it is unattended: no person and no agent in a person's own program is connected. Workers, runs and other
+// programs do not keep such a daemon running.
 
 import type { Dispatch } from '../broker/dispatch.ts'
 import type { Workspace } from '../broker/workspace.ts'

@@ -1,4 +1,4 @@
-// Reads and writes the rows of approvals, the questions of agents that only a person may answer. Rules and lists read them; facts write them.
+// Reads and writes the rows of approvals, in which agents ask a person for permission. Rules and lists read them; facts write them.
 
 import type { ApprovalOpened } from '@agent-relay/sdk/protocol'
 import { machineOf } from '../core/journal.ts'

@@ -1,5 +1,5 @@
-// Reads and writes the rows of claims: each is a file that an agent edits, and that others may not edit until a time. Rules and lists read them; facts write
-// them.
+// Reads and writes the rows of claims: each is a file that an agent edits, and other agents' edits of it are held off until a time. Rules and lists read them;
+// facts write them.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import { machineOf } from '../core/journal.ts'

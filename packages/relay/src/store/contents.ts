@@ -8,7 +8,7 @@ import { isArchiveFile } from './pruning.ts'
 import { busyTimeoutMs } from './soundness.ts'
 
 export interface DatabaseContents {
-  /** The workspace's id. Unset if the creation of the workspace was never finished. */
+  /** The workspace's id. Unset if the file holds no workspace yet. */
   id?: string
   /** The version of the file's schema. */
   schema: number

@@ -79,7 +79,8 @@ export class Database {
   }
 
   /**
-   * Runs `work` in a transaction. If `work` throws, the transaction is rolled back. `work` must not return a promise, since the commit would not wait for it.
+   * Runs `work` in a transaction. If `work` throws, the transaction is rolled back, and the error is thrown again. `work` must not return a promise, since the
+   * commit would not wait for it.
    */
   transact<T>(work: () => T extends Promise<unknown> ? never : T): T {
     this.exec('BEGIN IMMEDIATE')

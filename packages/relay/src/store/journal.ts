@@ -101,7 +101,7 @@ export class SqliteJournal implements Journal {
     return machine == null || mark == null ? undefined : { machine, mark, ...(voidFor == null ? {} : { voidFor }) }
   }
 
-  /** Returns the newest void entries, which every machine ignores, with the machine that appended each and the reason. */
+  /** Returns the newest void entries, which every machine ignores, newest first, with the machine that appended each and the reason. */
   voidEntries(limit = voidsShown): VoidEntry[] {
     return this.#sql.voids.all(limit).map(([seq, machine, why]) => ({ seq, machine, why }) as VoidEntry)
   }
