@@ -50,7 +50,7 @@ function hookEntry(event: string, cli: string, rule: CommandHooksRule, context: 
   return { ...matcher, hooks: [now, ...(rule.waiterEvents?.includes(event) ? [waiterHook(event, cli, context)] : [])] }
 }
 
-/** Timeout of a waiter in seconds, near the longest that a timer of the CLI can have: a waiter ends with its session. */
+/** Timeout in seconds of a waiter and of the permission hook: 24 days, near the longest that a timer of the CLI can have. Both end by themselves. */
 const waitSeconds = 24 * 24 * 60 * 60
 
 function waiterHook(event: string, cli: string, context: InstallContext): object {
