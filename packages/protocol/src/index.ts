@@ -1,4 +1,4 @@
-// The public names of `@agent-relay/protocol`: code of the SDK, exported under the names of the protocol's first version.
+// The public names of `@agent-relay/protocol`. All of them are re-exported from the SDK.
 
 export * from './framing.ts'
 export type * from './types.ts'
