@@ -1,4 +1,4 @@
-// The command line of `agent-relay-mcp`: it runs the package's few commands.
+// The entry point of the command `agent-relay-mcp`: parses the arguments and starts `serve`, `hook`, `install` or `uninstall`.
 
 import { type ServeOptions, serve } from './serve.cts'
 import { version } from './version.cts'
@@ -13,7 +13,7 @@ function main(args: string[]): void {
   reportError(`Unknown command: ${command}\nRun with --help for usage`)
 }
 
-/** Loads the help on demand: editors start `serve` and never need it. */
+/** Loads the help text only to print it: editors start `serve`, which never needs it. */
 function printHelp(): void {
   const { usage } = require('./usage.cjs') as typeof import('./usage.cts')
   write(process.stdout, usage)
@@ -42,7 +42,7 @@ async function runInstaller(command: string, args: string[]): Promise<void> {
   await main(command, args)
 }
 
-/** Starts a hook. Reports no mistake but a missing event: other mistakes in a hook's command would be reported at every turn. */
+/** Starts a hook. The only mistake that it reports is a missing event name: a CLI runs the hook at every turn, and would show any other error each time. */
 function startHook([event, ...rest]: string[]): void {
   if (event === undefined) return reportError('hook needs the name of an event, or wait\nRun with --help for usage')
   if (['PreToolUse', 'BeforeTool', 'preToolUse', 'tool'].includes(event)) {

@@ -1,5 +1,5 @@
-// tools/list and tools/call of one MCP server: the toolset's own tools, and the actions that the agent may call. A call's input is checked, its
-// tool run, an error answered as text that says the fix, and a line added for mail that waits.
+// Serves tools/list and tools/call of one MCP server: its built-in tools, and the actions that other programs offer. A call's input is checked and
+// its tool run; an error becomes text that says how to fix it. The answer ends with a hint if unread messages wait.
 
 import { RelayError } from '@agent-relay/sdk'
 import { cleanForModel } from '@agent-relay/sdk/internal/clean'
@@ -25,9 +25,12 @@ import { type Tool, withRoleNames, withTokenArgument } from './tools/tool.ts'
 const progressMs = 15_000
 const hintSourcesMax = 3
 
-/** Memory of the hints that one agent has been given. In the stateless protocol the memory outlives a single request. */
+/** What one agent has been told by hints about unread messages. In the stateless protocol (MCP 2026), this memory outlives a single request. */
 export interface HintMemory {
-  /** The newest message that a hint has mentioned, by role. Outside a lift the session is one agent, under the key ''. */
+  /**
+   * The number of the newest message that a hint has mentioned, by the agent's role in a lift (`agent-relay lift`). Outside a lift, the only map key
+   * is ''.
+   */
   newestHinted: Map<string, number>
 }
 
@@ -37,7 +40,7 @@ export interface ToolCallContext {
   sessionServices: SessionServices
   hintMemory: HintMemory
   context: ServerContext
-  /** All tools of the agent: a refusal names those that help. */
+  /** All tools of the agent. A refusal suggests only tools of this list. */
   tools: readonly Tool[]
 }
 
@@ -70,7 +73,7 @@ interface RenderedAnswer {
   isError: boolean
 }
 
-/** Runs a tool. Every tool's answer passes through here on its way to a model, over MCP or in a run. */
+/** Runs a tool and cleans its answer for a model. Used by the MCP server, and by the loop that carries out runs. */
 export async function runTool(tool: Tool, client: ToolClient, input: unknown): Promise<RenderedAnswer> {
   const answer = await tool.run(client, input)
   if (typeof answer === 'string') return { blocks: [cleanForModel(answer)], isJson: false, isError: false }
@@ -81,8 +84,8 @@ export async function runTool(tool: Tool, client: ToolClient, input: unknown): P
 }
 
 /**
- * Returns the content blocks of an answer and its hint. Behind JSON the hint has a block of its own, so that the JSON can be parsed. Further blocks begin
- * with a line break, because Copilot CLI joins blocks with nothing between them.
+ * Returns the content blocks of an answer with the hint about unread messages. After JSON the hint is a separate block, so that the JSON can be
+ * parsed. All blocks but the first begin with a line break, because Copilot CLI joins blocks without a separator.
  */
 function contentBlocks({ blocks, isJson }: RenderedAnswer, hint: string): CallToolResult['content'] {
   const hinted = isJson ? [...blocks, hint] : [...blocks.slice(0, -1), `${blocks.at(-1)}\n\n${hint}`]
@@ -91,8 +94,8 @@ function contentBlocks({ blocks, isJson }: RenderedAnswer, hint: string): CallTo
 }
 
 /**
- * Returns an error as the result of a tool call, with the fix in its text: as an envelope, if the tool's results are envelopes. An error that is not a
- * refusal is reported as a fault of the relay.
+ * Turns an error into the result of a tool call: a text that says how to fix it, or, for a tool with `hasEnvelope`, `{ok: false, error}`. An error
+ * that is not a RelayError is reported as a failure of the relay.
  */
 export function failedCallResult(tool: Tool | undefined, error: Error, tools: readonly Tool[]): CallToolResult {
   const isKnown = error instanceof RelayError
@@ -104,14 +107,15 @@ export function failedCallResult(tool: Tool | undefined, error: Error, tools: re
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-/** Returns the agent as a reader of refusals: the fix in a refusal names only tools that the agent has. */
+/** Describes the agent for the wording of refusals: a fix names only tools that the agent has. */
 export function refusalReaderFor(tools: readonly Tool[]): RefusalReader {
   return { hasTool: (name) => tools.some((tool) => tool.name === name) }
 }
 
 /**
- * Returns the hint `2 unread: Alice, #build. Call relay_inbox.`, once for each batch of messages, since a repeated hint would only cost context. After
- * the model's memory was cut, returns the agent's brief, which also says how many messages wait.
+ * Returns the hint `2 unread: Alice, #build. Call relay_inbox.`, once for each batch of messages, since a repeated hint would only fill the context.
+ * After the model's context was compacted or cleared, returns the agent's brief instead: a summary of its situation, which also counts the waiting
+ * messages.
  */
 async function hintFor(
   { showsInbox }: Tool,
@@ -119,7 +123,7 @@ async function hintFor(
   role: string,
   { hintMemory, tools }: ToolCallContext,
 ): Promise<string> {
-  // Without a tool that hands out waiting messages there is no hint.
+  // The hint names the tool that hands out messages, so without such a tool there is no hint.
   const inboxTool = tools.find(({ showsInbox }) => showsInbox)?.name
   if (inboxTool === undefined) return ''
   try {
@@ -133,12 +137,12 @@ async function hintFor(
     const shown = names.slice(0, hintSourcesMax).join(', ') + (names.length > hintSourcesMax ? ', …' : '')
     return `${total} unread: ${shown}. Call ${inboxTool}.`
   } catch {
-    // A failed hint must not lose the answer.
+    // If the hint fails, the tool's answer is still returned.
     return ''
   }
 }
 
-/** Shows progress at once, which opens the stream of an HTTP answer, and then every 15 seconds; only to clients that asked for progress. */
+/** Sends a progress notification at once, which opens the stream of an HTTP answer, and then every 15 seconds; only if the client asked for progress. */
 function showProgress({ mcpReq }: ServerContext): { stop(): void } {
   const token = mcpReq._meta?.progressToken
   if (token === undefined) return { stop() {} }
@@ -160,13 +164,13 @@ export interface ToolService {
   sessionServices: SessionServices
   hintMemory: HintMemory
   openTurn(rpcId: RequestId): Turn
-  /** Reports that the answer to a request has left. Without this function an answer counts as gone when it is made. */
+  /** Adds a listener that is called when the answer to a request has been sent. If unset, an answer counts as sent as soon as it is made. */
   onSent?(listener: (rpcId: RequestId) => void): void
-  /** Called for every tool call, with the client's metadata. */
+  /** Called for every tool call, with the `_meta` object of its request. */
   onCall?(meta: Record<string, unknown>): void
-  /** Every call may carry an agent's token, so the tools' schemas have an argument for the token. */
+  /** Whether each call may carry an agent's token; the schema of every tool then has an argument for it. */
   takesToken: boolean
-  /** The roles of a lift. */
+  /** The names of the roles of a lift; unset outside a lift. */
   roles?: readonly string[]
 }
 
@@ -175,7 +179,8 @@ export function serveTools(server: Server, client: WorkspaceClient, service: Too
   const scope = actionScopeOf(tools)
   const names = new Map(tools.map((tool) => [tool.name, tool]))
   const find = (name: string): Tool | undefined => {
-    // Dots in names are for people and other protocols; some hosts cannot take them in a list of tools.
+    // Accepts a dotted name, such as `relay.send` for `relay_send`. Dotted names are not listed, since some hosts cannot handle a dot in a tool's
+    // name.
     const own = names.get(name) ?? names.get(name.replaceAll('.', '_'))
     return own ?? (scope && toolForAction(name, scope))
   }
@@ -184,7 +189,7 @@ export function serveTools(server: Server, client: WorkspaceClient, service: Too
   server.setRequestHandler('tools/list', async () => {
     const own = tools.map((tool) => withRoleNames(tool, roles))
     const actions = scope === undefined ? [] : await listActions(client, scope)
-    // An action may have the name of a tool that only some toolsets have, such as agent_status.
+    // A tool wins over an action of the same name. Such an action is possible, because a tool such as agent_status is in some toolsets only.
     const all = [...own, ...actions.filter(({ name }) => !names.has(name))]
     return { tools: takesToken ? all.map(withTokenArgument) : all }
   })
@@ -196,7 +201,10 @@ export function serveTools(server: Server, client: WorkspaceClient, service: Too
   })
 }
 
-/** Returns the function that runs a tool in a turn of its own, for the agent that the session acts as. */
+/**
+ * Returns the function that runs one tool call as the session's agent. Each call is a turn: messages handed out in it count as received when its
+ * answer has been sent.
+ */
 function toolCallRunner(client: WorkspaceClient, service: ToolService) {
   const { naming, sessionServices, hintMemory, openTurn, onSent, tools, takesToken } = service
   const turns = new Map<RequestId, Turn>()
@@ -207,9 +215,10 @@ function toolCallRunner(client: WorkspaceClient, service: ToolService) {
   return async (tool: Tool, args: unknown, context: ServerContext) => {
     const { id, signal } = context.mcpReq
     try {
-      // An invalid token is refused by every tool, also by one that needs no token.
+      // Where calls carry tokens, every tool refuses an invalid one, even a tool that works without an agent.
       if (!tool.worksWithoutAgent || takesToken) await naming.ensureNamed()
-      // A stateless caller without an agent stays without one. A tool without envelopes leaves the refusal to its operation.
+      // A stateless caller that has named no agent still has none here, so a tool with an envelope refuses it. Other tools leave the refusal to the
+      // operation that they call.
       if (tool.hasEnvelope && !tool.worksWithoutAgent && client.agentName === undefined)
         throw errorFrom(refusal('agent.required'))
     } catch (error) {
@@ -218,7 +227,7 @@ function toolCallRunner(client: WorkspaceClient, service: ToolService) {
     const turn = openTurn(id)
     const call: ToolCallContext = { turn, sessionServices, hintMemory, context, tools }
     const result = await callTool(tool, args, call)
-    // A cancelled call gets no answer, so no answer will ever have left.
+    // A cancelled call is never answered, so the messages handed out in it count as not received.
     if (signal.aborted) turn.lost()
     else if (onSent) turns.set(id, turn)
     else turn.answered()

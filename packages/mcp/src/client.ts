@@ -1,4 +1,5 @@
-// The relay's client for a tool while it answers one call. The ids of its calls come from that call, so that a repeated call runs once.
+// The client by which an MCP tool calls the relay while it answers one tools/call. The call's turn gives these calls their ids, so that a repeated
+// tools/call changes nothing twice.
 
 import { RelayError } from '@agent-relay/sdk'
 import {
@@ -28,7 +29,10 @@ export type RegistrationProfile = Pick<InputOf<'agent.register'>, 'name' | 'hand
 export interface RegisteredAgent {
   agent: string
   id: string
-  /** The agent's token, only where every call must show it. Elsewhere the session knows its agent, and no tool returns a token. */
+  /**
+   * The agent's token; set only in the stateless protocol, where every call must carry it. Elsewhere the session knows its agent, and no tool returns
+   * a token.
+   */
   agentToken?: string
 }
 
@@ -37,10 +41,10 @@ export interface EventFilter {
   since?: number
 }
 
-/** The session's services for tools besides calls to the relay: taking a name, and telling the host of events. */
+/** Services of the MCP session for tools, besides calls to the relay: taking an agent name, and pushing events to the host. */
 export interface SessionServices {
   register(profile: RegistrationProfile): Promise<RegisteredAgent>
-  /** Sends the host these events from now on; false if the host cannot take them. Without types: sends no more events. */
+  /** Pushes these events to the host from now on; false if the host cannot take them. Empty `types` end the pushing. */
   subscribe(filter: EventFilter): Promise<boolean>
 }
 
@@ -65,7 +69,7 @@ export interface ToolClient {
     options?: SendingOptions & { timeoutMs?: number },
   ): Promise<WithContent<Message>>
   getInbox(options?: InputOf<'inbox.take'> & { unread_only?: boolean; peek?: boolean }): Promise<InboxPage>
-  /** `abroad` in the answer: addresses in other workspaces, if no other agent is here. */
+  /** `abroad`: addresses of agents in other workspaces, if this workspace has no other agent. */
   listAgents(options?: {
     include_idle?: boolean
     project?: string
@@ -74,9 +78,9 @@ export interface ToolClient {
   spawn(options: SpawnOptions): Promise<WorkerResult>
   release(name: string, reason?: string): Promise<WorkerResult>
   count(): Promise<OutputOf<'inbox.count'>>
-  /** The roles of a lift; empty elsewhere. */
+  /** The names of the roles of a lift; empty outside a lift. */
   readonly roles: readonly string[]
-  /** Calls any operation with its own input. */
+  /** Calls any operation of the relay with that operation's input. */
   call<O extends CallName>(op: O, input: InputOf<O>): Promise<OutputOf<O>>
   readonly sessionServices: SessionServices
 }
@@ -91,7 +95,7 @@ export class TurnClient implements ToolClient {
   /** The role of the lift that this client acts as. */
   readonly role: string | undefined
 
-  /** `reader`: the agent as a reader of refusals, with its tools. */
+  /** `reader`: for whom refusals are worded, such as an agent with certain tools. */
   constructor(
     turn: Turn,
     signal?: AbortSignal,
@@ -138,7 +142,7 @@ export class TurnClient implements ToolClient {
     return withContent(reply as Message)
   }
 
-  /** Hands out messages again while the model has made no further call: then it may not have received them. */
+  /** Hands out unread messages, and again those of the last answer if the model has made no call since: then it may not have received them. */
   async getInbox({
     unread_only,
     peek = false,

@@ -1,5 +1,5 @@
-// The server's instructions, which a host puts into its model's system prompt: who you are, how messages arrive, which tool answers. At most 2,000
-// characters, since hosts cut longer ones. Necessary facts stand here and not only in the protocol, which not every model can open.
+// The server's instructions, which a host puts into its model's system prompt: who the agent is, how messages arrive, and which tool answers. At most
+// 2,000 characters, since hosts cut longer ones. All necessary facts are here, since not every model can open the resource relay://protocol.
 
 import { protocolUri } from './prompt.ts'
 import type { Tool } from './tools/tool.ts'
@@ -11,7 +11,7 @@ export interface InstructionsInput {
   roles?: readonly string[]
 }
 
-/** The instructions, in the words of the tools that the session has. */
+/** Returns the instructions, which name only tools that the session has. */
 export function instructionsFor(briefing: InstructionsInput): string {
   const has = (name: string) => briefing.tools.some((tool) => tool.name === name)
   const parts: string[] = []

@@ -1,4 +1,5 @@
-// MCP over lines of JSON on any duplex of bytes: the daemon's side of a stdio pipe. It reports when an answer has really left.
+// MCP as lines of JSON over any stream of bytes: the daemon's side of a stdio pipe. It reports when an answer has been handed to the operating
+// system.
 
 import { JsonDepthError, limits, parseJson } from '@agent-relay/sdk/protocol'
 import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from '@modelcontextprotocol/server'
@@ -9,7 +10,7 @@ export interface LineWriter {
   end(): void
 }
 
-/** The limit of one MCP line; the largest is a run's payload of 8 MiB, escaped. */
+/** Maximum size of one MCP line in bytes. The largest contains a run's payload of 8 MiB, with JSON escapes. */
 export const mcpLineBytesMax = limits.lineBytesMax
 
 const newline = 10
@@ -45,7 +46,7 @@ export class LineTransport implements Transport {
     for (const line of early) this.#deliver(line)
   }
 
-  /** Takes in bytes. Bytes after the end are dropped: the other side may go on sending. */
+  /** Processes received bytes. Drops bytes that come after the transport was closed: the other side may go on sending. */
   receive(chunk: Uint8Array): void {
     if (this.#isClosed) return
     let start = 0
@@ -103,14 +104,14 @@ export class LineTransport implements Transport {
     } catch (error) {
       const isTooDeep = error instanceof JsonDepthError
       const why = isTooDeep ? `this one is ${error.message}` : 'this one is not JSON'
-      // The sender waits for an answer with its id, if the id can be found without parsing the line.
+      // The refusal has the request's id if the id can be found without parsing the line, since the sender waits for an answer with that id.
       return this.#refuse(
         -32700,
         `Parse error: a line is one JSON-RPC message; ${why}`,
         isTooDeep ? idAtEdge(line) : null,
       )
     }
-    // A batch is refused: MCP has given batches up, and without an answer its sender would wait.
+    // Refuses a batch, which newer versions of MCP do not have: without an answer, its sender would wait.
     if (typeof message !== 'object' || message === null || Array.isArray(message))
       return this.#refuse(-32600, 'Invalid request: a line is one JSON-RPC message, not a batch')
     this.onmessage?.(message)

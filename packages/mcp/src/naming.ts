@@ -5,9 +5,9 @@ import type { RegisteredAgent, RegistrationProfile } from './client.ts'
 export type ClientInfo = { name: string; version: string } | undefined
 
 export interface AgentNamingOptions {
-  /** Gives the agent a name that it did not choose. */
+  /** Gives the session an agent with an automatic name. */
   introduce?(client: ClientInfo): Promise<void>
-  /** Takes the name that the agent wants. */
+  /** Gives the session an agent with the name that the model asks for. */
   register?(profile: RegistrationProfile, client: ClientInfo): Promise<RegisteredAgent>
 }
 
@@ -27,7 +27,7 @@ export class AgentNaming {
     this.#listeners.push(listener)
   }
 
-  /** Names the agent automatically, once: a refused name is refused again in every call, which says why. */
+  /** Gives the session an automatic name, once. If the name was refused, every later call fails with the same refusal, which says why. */
   ensureNamed(): Promise<void> {
     this.#automaticNaming ??= this.#nameAutomatically()
     return this.#automaticNaming
@@ -36,7 +36,7 @@ export class AgentNaming {
   async register(profile: RegistrationProfile): Promise<RegisteredAgent> {
     const { register } = this.#options
     if (!register) throw new Error('this session has no names to give')
-    // Waits for an automatic name that is on its way: it would replace the chosen one.
+    // Waits until automatic naming, if under way, has ended: otherwise the automatic name would replace the chosen one.
     await this.#automaticNaming?.catch(() => {})
     const registered = await register(profile, this.#clientInfo())
     this.#automaticNaming = Promise.resolve()

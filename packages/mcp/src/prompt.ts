@@ -1,4 +1,4 @@
-// The protocol, a prompt and a resource: everything an agent can know about working with others through the relay, as it is built.
+// The text that tells an agent how to work with others through the relay, for an MCP prompt and the resource relay://protocol.
 
 export const protocolUri = 'relay://protocol'
 

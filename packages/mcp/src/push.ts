@@ -47,31 +47,31 @@ export class ResourceSubscriptions {
 export type SendNotification = (notification: { method: string; params: Record<string, unknown> }) => Promise<void>
 
 /**
- * Sends messages over Claude Code's channel. Each is held first, so that no hook and no tool's answer shows it too. A failed notification has
- * lost its host, whose session ends and frees the held messages. The receipt says `offered`, never `read`: a host with channels switched off
- * drops the notification silently.
+ * Sends messages over Claude Code's channel, a notification that shows them to the model. Each message is held first, so that no hook or tool shows
+ * it too. If a notification fails, the host is gone; its session ends, which frees the held messages. The receipt says `offered` and never `read`,
+ * since a host with channels switched off drops the notification silently.
  */
 export function pushToChannel(client: WorkspaceClient, notify: SendNotification): { stop(): void } {
   const push = async () => {
     const { messages } = await client.call('inbox.take', { route: 'hook' })
     for (const message of messages) {
-      // The host puts the text into a block of its own, which the text must not be able to close.
+      // The host puts the text between `<channel>` tags, which the text must not be able to close.
       const content = cutWithNote(cleanForModel(message.body, ['channel']))
       const meta = cleanValueForModel(pushedMetadata(message))
       await notify({ method: 'notifications/claude/channel', params: { content, meta } })
       await client.call('inbox.offer', { messages: [message.id], route: 'push' })
     }
   }
-  // While an approval is open nothing is handed out; messages that came meanwhile go when it is closed.
+  // While an approval is open, no messages are handed out. So messages that came meanwhile are sent when it is closed.
   return client.watch({ types: ['message.created', 'approval.closed'] }, () => void push().catch(() => {}))
 }
 
 const eventsPerPage = 100
 
 /**
- * Sends events to the host, as its own notification. The watch is only a hint: events are read from the journal, one at a time, so that only a number
- * is kept for a slow host, not a queue. Sessions that come and go are in no journal, and are sent as they happen. No receipt says `offered`:
- * nobody knows whether the model sees a notification.
+ * Sends events to the host as `notifications/relay/event`. The watch only says that there are new events; these are read from the journal page by
+ * page, so that only a number is kept for a slow host, and no queue. Events about sessions are in no journal, and are sent as they happen. No receipt
+ * says `offered`, since nobody knows whether the model sees a notification.
  */
 export class EventPusher {
   readonly #client: WorkspaceClient
@@ -141,10 +141,10 @@ export class EventPusher {
   }
 }
 
-/** The pause before telling: programs register many actions at once. */
+/** How long changes are collected before the host is told, in ms: a program registers many actions at once. */
 const actionsSettleMs = 50
 
-/** Tells that the list of actions has changed, once for all changes within a moment. */
+/** Reports changes of the list of actions, once for all changes within a moment. */
 export class ActionWatch {
   readonly #client: WorkspaceClient
   readonly #onBegin: () => () => void

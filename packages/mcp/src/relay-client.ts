@@ -9,9 +9,9 @@ export function defaultProgramName(): string {
 
 export class RelayClient extends SdkClient {
   constructor(options: RelayClientOptions = {}) {
-    // A token names its agent by itself.
+    // A token belongs to one agent, so no name is needed.
     if (options.agentName || options.token !== undefined) super(options)
-    // Nobody chose this name, so nobody has to be told that a second client of this process has it with a number.
+    // Ignores a changed name: a second client of this process gets this name with a number, but nobody chose the name, so nobody need be told.
     else super({ onRenamed: () => {}, ...options, agentName: defaultProgramName() })
   }
 }

@@ -5,7 +5,7 @@ import type { ToolClient } from './client.ts'
 import { getProtocolPrompt, protocolUri } from './prompt.ts'
 import { cleanValueForModel } from './text.ts'
 
-/** The most messages that a look at the inbox shows. */
+/** Maximum number of messages in the resource of the inbox. */
 const peekMax = 50
 
 export interface RelayResource {

@@ -1,5 +1,5 @@
-// `agent-relay-mcp serve`: finds the daemon, and carries lines between it and the host on stdin and stdout. It must start in the time of a bare
-// Node: it loads only `node:` modules and the SDK's discovery, and not `node:crypto`. The MCP session lives in the daemon.
+// `agent-relay-mcp serve`: finds the daemon, and carries lines between it and the host on stdin and stdout. It must start about as fast as an empty
+// Node.js program, so it loads only `node:` modules and the SDK's discovery, and not `node:crypto`. The MCP session itself runs in the daemon.
 
 import { statSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -27,14 +27,14 @@ export interface ServeOptions {
   start?: boolean
 }
 
-/** The longest wait for a new project's configuration: ten times as long as `up` needs to write it. */
+/** How long the configuration of a new project may take, in ms: ten times as long as `agent-relay up` needs to write it. */
 const settlingMs = 2_000
 const settleLookMs = 50
 
 /** Runs until the host closes stdin or ends the process, and then exits the process itself. */
 export async function serve({ tools, project, start }: ServeOptions = {}): Promise<void> {
   const said = collectInput(process.stdin)
-  // The host's first line, which the launcher's shell has read and left to the pipe.
+  // The host's first line that the launcher's shell has read and not answered.
   const heard = rawSetting(process.env, 'RELAY_HEARD')
   const early = () => (heard ? Buffer.concat([Buffer.from(`${heard}\n`), said()]) : said())
   const identity = identityOf(process.env, tools)
@@ -54,7 +54,7 @@ export async function serve({ tools, project, start }: ServeOptions = {}): Promi
   }
 }
 
-/** Whether a host has started the pipe by the launcher; a person would read on stderr why nothing is served. */
+/** Whether a host has started the pipe by the launcher. A person who starts it by hand reads on stderr why nothing is served. */
 function isHosted(): boolean {
   return rawSetting(process.env, 'RELAY_STANDBY') !== undefined
 }
@@ -76,7 +76,10 @@ function standByForDaemon(identity: PipeIdentity, early: () => Buffer, project?:
   standBy({ open, identity, target }, early(), error)
 }
 
-/** Tells the host what to start; the host gets its tools as soon as there is a daemon. The launcher may have answered the host's first requests. */
+/**
+ * Serves the host without a daemon: tells it what to start, and gives it the tools as soon as there is a daemon. The launcher may have answered the
+ * host's first requests.
+ */
 function standBy({ target, ...options }: DaemonConnection, early: Buffer, error?: Error): void {
   // Hosts keep this text in their logs.
   process.stderr.write(awayText(error))
@@ -86,7 +89,7 @@ function standBy({ target, ...options }: DaemonConnection, early: Buffer, error?
   leaveWithHost()
 }
 
-/** The reason of a refusal; undefined if no daemon runs. It names paths, which somebody else may have chosen. */
+/** Returns the reason of a refusal, cleaned, since it contains paths that somebody else may have chosen. Undefined if no daemon is running. */
 function reasonOf(error: Error & { code?: string }): DaemonRefusal | undefined {
   if (!('syscall' in error)) return { code: error.code ?? 'auth.denied', message: withoutControls(error.message) }
   const url = setting(process.env, 'RELAY_BASE_URL')
@@ -94,8 +97,8 @@ function reasonOf(error: Error & { code?: string }): DaemonRefusal | undefined {
 }
 
 /**
- * Outside a project, waits for the first moments of a daemon: `up` in a new directory starts one, and writes the project's configuration a moment
- * after `home` answers.
+ * Finds the daemon. Outside a project, waits until a new daemon has run for a moment: `agent-relay up` in a new directory starts a daemon, and writes
+ * the project's configuration a moment after the workspace `home` answers.
  */
 async function reachSettled(project?: string): ReturnType<typeof reachDaemon> {
   const found = await reachDaemon({ project })
@@ -115,14 +118,14 @@ function isInProject(): boolean {
   }
 }
 
-/** Whether the daemon has listened for a while. Also true if nobody listens any more, and if the clock was set back. */
+/** Whether the daemon has listened for at least `settlingMs`. Also true if nobody listens any more, and if the clock was set back. */
 function isSettled(socketPath: string): boolean {
   const { mtimeMs = 0 } = statSync(socketPath, { throwIfNoEntry: false }) ?? {}
   const ageMs = Date.now() - mtimeMs
   return ageMs < 0 || ageMs >= settlingMs
 }
 
-/** Finds the daemon or starts one. Starts none for a socket that was named by its path: a new daemon would have another one. */
+/** Finds the daemon, or starts one. Starts none if RELAY_SOCKET names the socket: a new daemon would have another one. */
 async function reachOrStart(project: string | undefined): ReturnType<typeof reachDaemon> {
   try {
     return await reachSettled(project)
@@ -146,7 +149,7 @@ function withoutControls(reason: string): string {
   return cleanLineForModel(reason)
 }
 
-/** Refuses every request with the error: the person at the host can fix the file. Ends with the host's input. */
+/** Answers every request with the error, until the host closes its side: the person at the host can fix the configuration. */
 function refuseRequests({ message }: Error, early: () => Buffer): void {
   const { clean, refuseAll } = require('./pipe/refusing.cjs') as typeof import('./pipe/refusing.cts')
   process.exitCode = 1
@@ -247,7 +250,7 @@ function awayText(error?: Error): string {
   if (url !== undefined)
     return `ERROR: ${nobodyAt(url)}\n\nTo start it again, where it ran:\n  agent-relay lift            (a lift's)\n  agent-relay daemon start    (any other)\n`
   const { message } = new DaemonNotRunningError()
-  // The error names a socket, and says how to fix that.
+  // An error with another text names a socket and says how to fix that, so its text replaces the general one.
   if (error instanceof DaemonNotRunningError && error.message !== message)
     return `ERROR: ${withoutControls(error.message)}\n`
   return `ERROR: ${message}

@@ -1,4 +1,4 @@
-// The MCP server over any client of the relay. It does not know its transport: stdio pipe, HTTP of either era, or memory.
+// The MCP server over any client of the relay. It does not know its transport: stdio, HTTP (MCP 2024, 2025 or 2026), or memory.
 
 import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
@@ -25,26 +25,26 @@ import { toolsOf } from './tools/toolsets.ts'
 
 export interface ServerOptions extends AgentNamingOptions {
   version: string
-  /** The session's toolsets. */
+  /** The tools of the session's toolsets. */
   tools?: readonly Tool[]
-  /** The roles of a lift. */
+  /** The names of the roles of a lift; unset outside a lift. */
   roles?: readonly string[]
   /** The agent's name, if it is known before the client has introduced itself. */
   agentName?: string
   /** Opens the turn of one tools/call. By default the turn's calls go over the client, each with an id of its own. */
   openTurn?(rpcId: RequestId): Turn
-  /** Reports that the answer to a request has left. By default an answer counts as sent when it is made. */
+  /** Adds a listener that is called when the answer to a request has been sent. If unset, an answer counts as sent as soon as it is made. */
   onSent?(listener: (rpcId: RequestId) => void): void
-  /** Whether messages are sent over Claude Code's channel. */
+  /** Whether messages are pushed to the model over Claude Code's channel (push.ts). */
   hasPush?: boolean
-  /** Every call stands alone and may show an agent's token; http/stateless.ts tells the host of changes between calls. */
+  /** Whether every call stands alone (MCP 2026) and may carry an agent's token. Then http/stateless.ts notifies the host of changes between calls. */
   isStateless?: boolean
   /** Whether a client is there to take a notification now. Default: always. */
   canPush?(): boolean
   hintMemory?: HintMemory
-  /** Called when the client has its tools. */
+  /** Called when the client has been initialized, with the names of the session's tools for messages. */
   onInitialized?(client: ClientInfo, tools: MailTools | undefined): void
-  /** Called for every tool call, with the client's metadata. */
+  /** Called for every tool call, with the `_meta` object of its request. */
   onCall?(meta: Record<string, unknown>): void
 }
 
@@ -72,7 +72,7 @@ async function connectServer(env: Env): Promise<Server> {
     onclose?.()
     void leave()
   }
-  // Without a transport nothing closes, and `onclose` is not called: leave here.
+  // `onclose` is called only if a transport was connected. So `close` itself disconnects the client.
   const close = server.close.bind(server)
   server.close = () => close().finally(leave)
   return server
@@ -177,7 +177,7 @@ function serveResources(
   return subscriptions
 }
 
-/** Turns over a client's own calls: every call has an id of its own, and the next call shows that the last answer was received. */
+/** Makes turns whose calls go through the client, each with an id of its own. The next call shows that the last answer was received. */
 function clientTurns(client: WorkspaceClient): (rpcId: RequestId) => Turn {
   return () => ({ call: (op, input, signal) => client.call(op, input, { signal }), answered() {}, lost() {} })
 }
@@ -191,7 +191,7 @@ function once(work: () => void): () => void {
   }
 }
 
-/** The names of the session's mail tools: those of the toolset `relay` where it has them, else of `workspace`. */
+/** The names of the session's tools for messages: those of the toolset `relay` if it has them, else those of `workspace`. */
 function mailToolsAmong(tools: readonly Tool[]): MailTools | undefined {
   return [relayMailTools, workspaceMailTools].find(({ inbox }) => tools.some(({ name }) => name === inbox))
 }

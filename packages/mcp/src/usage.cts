@@ -9,7 +9,7 @@ const hooked = listText(
   'and',
 )
 
-/** The text on two lines, in the column of descriptions. */
+/** Breaks the text into two lines, with the second one in the column of descriptions. */
 function wrapped(text: string): string {
   return text.replace(/^(.{60,84}) /, `$1\n${' '.repeat(24)}`)
 }

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The version, for code that is bundled into `dist` itself: beside that folder lies package.json. */
+/** Reads the version from package.json one folder above, so only for code that is bundled directly into `dist`. */
 export function version(): string {
   return JSON.parse(readFileSync(join(__dirname, '../package.json'), 'utf8')).version
 }

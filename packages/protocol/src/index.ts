@@ -1,4 +1,4 @@
-// The public names of `@agent-relay/protocol`: the SDK's own code, under the names that the protocol was first given.
+// The public names of `@agent-relay/protocol`. All of them are re-exported from the SDK.
 
 export * from './framing.ts'
 export type * from './types.ts'

@@ -16,7 +16,7 @@ import { stalledReaders, stallReaders } from './scenarios/stalls.ts'
 import { traceAcks } from './scenarios/syncs.ts'
 import { askAndAnswer, type WakesSize } from './scenarios/wakes.ts'
 
-/** How large each trial is. */
+/** The size of each trial, such as how often it kills the daemon. */
 export interface ProveSize {
   kills: KillsSize
   answers: number

@@ -29,7 +29,10 @@ export interface ProveOptions extends TrialOptions {
   onBegin?(name: PromiseName, n: number, of: number): void
 }
 
-/** Longer than any single wait inside a trial, so that usually the trial itself reports what did not come. */
+/**
+ * Time without progress after which a trial counts as broken. It is longer than any single wait inside a trial, so that usually the trial itself
+ * reports what is missing.
+ */
 const stuckMsMax = 2 * waitLimitMs('prove')
 const faultsShown = 3
 

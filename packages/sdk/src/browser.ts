@@ -11,7 +11,7 @@ import type { Relay } from './relay/relay.ts'
 export interface RelayConnectOptions extends ConnectOptions {
   /** The relay's HTTP address, such as `http://127.0.0.1:8101`. The relay must allow the page's own origin (`--allow-origin`). */
   url: string
-  /** The workspace to use, needed if the relay asks for no key and has several workspaces. */
+  /** The workspace to use. Needed if the relay accepts connections without a key and has several workspaces. */
   workspace?: string
   open?: WebSocketOpener
   connect?: Connector

@@ -1,5 +1,5 @@
-// The errors that users of the SDK see, and the function that turns the daemon's refusals into errors. The refusals are in protocol/refusals.ts. The MCP stdio
-// pipe, a process that must start fast, loads this file, so it imports only types.
+// The errors that users of the SDK see, and the function that turns the daemon's refusals into errors. The refusals are in protocol/refusals.ts. This file
+// imports only types, because the MCP stdio pipe loads it and must start fast.
 
 import type { RefusalDetails } from './protocol/refusals.ts'
 
@@ -7,7 +7,7 @@ export interface RelayErrorOptions {
   /** The code of the daemon's refusal, or one of the SDK's own codes: `daemon.not-running`, `connection.lost`, `workspace.ambiguous`. */
   code?: string
   details?: RefusalDetails
-  /** Whether the same call may succeed later unchanged. */
+  /** Whether the same call, unchanged, may succeed later. */
   retry?: boolean
   cause?: unknown
 }

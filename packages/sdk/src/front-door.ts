@@ -1,4 +1,5 @@
-// The public exports of the SDK on every platform. Programs that speak the wire protocol themselves use wire.ts; exports for our own packages are in internal/.
+// The SDK's public exports that are the same in Node and in browsers. Programs that speak the wire protocol themselves use wire.ts; exports for our own
+// packages are in internal/.
 
 export type { ReceivedMessage } from './client/shapes.ts'
 export {

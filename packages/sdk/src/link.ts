@@ -1,4 +1,4 @@
-// The interface of a link, one live connection to a workspace. Links over a socket, over WebSocket and in process pass one shared test suite.
+// The interface of a link: one live connection to a workspace. The implementations (socket, WebSocket, in process) pass the same tests.
 
 import type { Hello, Welcome } from './protocol/frames.ts'
 import type { CallName, InputOf, OutputOf, WatchName } from './protocol/operations.ts'
@@ -6,9 +6,9 @@ import type { Refusal } from './protocol/refusals.ts'
 
 export interface Link {
   readonly welcome: Welcome
-  /** Calls an operation; rejects with a RelayError. The id names the command: a command sent again under the same id still runs only once. */
+  /** Calls an operation; rejects with a RelayError. `id` identifies the command: the daemon carries it out once, however often it is sent under this id. */
   call<O extends CallName>(op: O, input: InputOf<O>, id: string): Promise<OutputOf<O>>
-  /** Sets a watch up. Resolves with the number from which on nothing is missed; then items come until `unwatch`. */
+  /** Sets a watch up. Resolves with the number of the journal entry after which no item is missed; items then come until `unwatch`. */
   watch<O extends WatchName>(
     op: O,
     input: InputOf<O>,
@@ -19,13 +19,13 @@ export interface Link {
   unwatch(id: string): void
   /** Says goodbye and ends the link; calls in flight reject with a ConnectionError. */
   close(): Promise<void>
-  /** Resolves once, when the link is gone for whatever reason. */
+  /** Resolves when the link has ended for whatever reason. */
   readonly closed: Promise<Closing>
 }
 
 /**
- * A turn: the calls that answer one question of a model. Call `answered` when the whole answer has left, or `lost` when it never will: the messages that the
- * turn has handed out are then free to be handed out again.
+ * A turn: the calls that answer one question of a model. Call `answered` when the whole answer has been sent, or `lost` when it never will be: the daemon may
+ * then hand out the turn's messages again.
  */
 export interface Turn {
   call<O extends CallName>(op: O, input: InputOf<O>, signal?: AbortSignal): Promise<OutputOf<O>>
@@ -35,18 +35,21 @@ export interface Turn {
   readonly roles?: Roles
 }
 
-/** The roles of a lift (a piece of work that several sessions share), as the calls of one turn may use them. */
+/** The roles of a lift (a piece of work that several sessions share), as one turn may use them. */
 export interface Roles {
   readonly names: readonly string[]
-  /** The role that this session has proved or chosen. */
+  /** The role that this session acts as: it has proved or chosen it. Unset: none yet. */
   readonly own?: string
-  /** Returns the same turn, acting as that role; throws if this session may not act as it. What the role answers leaves with the turn's own answer. */
+  /**
+   * Returns the same turn, acting as that role; throws if this session may not act as it. Messages handed to the role count as received when the answer of the
+   * whole turn has been sent.
+   */
   as(role: string): Turn
 }
 
 export interface WatchSink<T> {
   item(item: T): void
-  /** Called when the other side has ended the watch; the link itself lives on. */
+  /** Called when the other side has ended the watch; the link itself stays open. */
   end(refusal: Refusal): void
 }
 
@@ -56,5 +59,5 @@ export interface Closing {
   refusal?: Refusal
 }
 
-/** Opens a link and sends HELLO over it; rejects with DaemonNotRunningError if nobody listens. */
+/** Opens a link and sends HELLO over it; rejects with DaemonNotRunningError if no daemon listens. */
 export type Connector = (hello: Hello) => Promise<Link>

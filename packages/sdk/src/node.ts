@@ -9,7 +9,7 @@ import { type ConnectOptions, connectRelayClient, toClientOptions } from './rela
 import type { Relay } from './relay/relay.ts'
 
 export interface RelayClientOptions extends ClientOptions, DefaultConnectorOptions {
-  /** Replaces the connection over the Unix socket, for instance by one in the same process. */
+  /** How to connect, in place of the Unix socket: for instance to a daemon in the same process. */
   connect?: Connector
 }
 
@@ -19,20 +19,20 @@ export class RelayClient extends WorkspaceClient {
   }
 }
 
-/** Prints the warning as Node prints its own: on stderr, and not with `--no-warnings`. */
+/** Prints a warning like Node's own warnings: on stderr, and not with `--no-warnings`. */
 function warn(renamed: Renamed): void {
   process.emitWarning(renamedWarning(renamed), { type: 'AgentRelayWarning', code: 'AGENT_RELAY_RENAMED' })
 }
 
 export interface RelayConnectOptions extends ConnectOptions, DefaultConnectorOptions {
-  /** The relay's HTTP address, such as `http://127.0.0.1:8101`, to connect over WebSocket with a key or token. */
+  /** The relay's HTTP address, such as `http://127.0.0.1:8101`, to connect to it over WebSocket with a key or token. */
   url?: string
-  /** The workspace to use, needed if the relay at `url` asks for no key and has several workspaces. */
+  /** The workspace to use. Needed if the relay at `url` accepts connections without a key and has several workspaces. */
   workspace?: string
   connect?: Connector
 }
 
-/** Connects over the Unix socket of the daemon that discovery finds, unless `url` or `connect` says otherwise. */
+/** Connects over the Unix socket of the daemon that this machine runs, unless `url` or `connect` is set. */
 export function connectRelay(options: RelayConnectOptions = {}): Promise<Relay> {
   const { url, workspace } = options
   const link = url === undefined ? {} : { connect: websocketConnector(url, { workspace }) }

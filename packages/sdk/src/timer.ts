@@ -2,7 +2,7 @@
 
 import { timerMsMax } from './protocol/limits.ts'
 
-/** Returns the time for a timer, at most about 24 days: a time that a user has set to "forever" is cut to that. */
+/** Cuts a waiting time to about 24 days, so that a timeout that a user has set to "forever" works. */
 export function timerMs(ms: number): number {
   return Math.min(ms, timerMsMax)
 }

@@ -1,5 +1,5 @@
 // The SDK's entry point for programs that speak the protocol themselves, or bring their own kind of link: frames, links, limits, refusals and ids. It loads no
-// schemas: the table of operations, which has them, is '@agent-relay/sdk/protocol'.
+// zod schemas: the table of operations, which has schemas, is '@agent-relay/sdk/protocol'.
 
 export { errorFrom, type RefusalLike } from './errors.ts'
 export type { Closing, Connector, Link, WatchSink } from './link.ts'

@@ -1,5 +1,5 @@
-// The list of agents: one row for each with its state, task, reach, unread messages and spend, and its buttons. The same in every view that lists agents of a
-// workspace.
+// The list of agents: one row for each with its state, task, how messages reach it, unread messages and spend, and its buttons. The same in every view that
+// lists agents of a workspace.
 
 import { type Agent, cleanLine } from '@agent-relay/sdk/internal/page'
 import { memo, useMemo, useState } from 'react'
@@ -18,7 +18,7 @@ import './agent-rows.css'
 interface AgentRowsProps {
   rows: readonly Branch[]
   workers: Fleet['workers']
-  /** The last words of agents, by name: shown for agents without a task. */
+  /** The beginning of each agent's last message, by the agent's name; shown for an agent without a task. */
   words?: ReadonlyMap<string, string>
 }
 

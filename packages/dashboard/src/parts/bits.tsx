@@ -26,7 +26,7 @@ export function State({ state, since }: { state: StateText; since?: string }) {
   )
 }
 
-/** The avatar of an agent. `letters`: those that tell the agents of a list apart; by default those of this workspace's agents. */
+/** The avatar of an agent. `letters`: the agent's letters, which no other agent of the same list has; by default its letters among this workspace's agents. */
 export function Face({ name, letters }: { name: string; letters?: string }) {
   const own = useCell(faces).get(name)
   return (

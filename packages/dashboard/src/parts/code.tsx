@@ -7,7 +7,7 @@ import { Colours, type ColourThread } from './colours.ts'
 import type { CodeNode } from './highlight.ts'
 import './code.css'
 
-/** Code longer than this stays uncoloured: drawing it as plain text takes long enough. */
+/** Maximum length in characters of code that is coloured: drawing a longer text takes long enough without colours. */
 const colouredCharsMax = 10_000
 
 /** The worker thread that finds colours; it starts with the first code block that has a language. */

@@ -45,7 +45,10 @@ export class Colours {
     })
   }
 
-  /** Sends one text at a time to the thread, so that the time limit always ends the text for which it was set. Loading the thread does not count. */
+  /**
+   * Sends one text at a time to the thread, so that the time limit always ends the text for which it was set. The time in which the thread is loaded does
+   * not count.
+   */
   #next(): void {
     const [first] = this.#waiting
     if (!first) return

@@ -73,7 +73,7 @@ export function Completions({ completion: { names, chosen, choose } }: { complet
           tabIndex={-1}
           aria-selected={i === chosen}
           className="completion clip"
-          // Runs before the field loses the focus.
+          // Uses `pointerdown`, and not `click`, since it comes before the text field loses the focus.
           onPointerDown={(event) => {
             event.preventDefault()
             choose(name)

@@ -103,7 +103,7 @@ function useSending({ conversation, to, thread, isOutside }: FieldProps) {
   return { draft, kind, setKind, isAwaiting, setAwaiting, waitsSince, why, setWhy, answered, send }
 }
 
-/** The longest wait for a reply: longer than most agents think, shorter than a forgotten page stays open. */
+/** The longest wait for a reply, in ms: longer than most agents need, and shorter than a forgotten page stays open. */
 const answerMs = 10 * 60_000
 
 const noPictures =

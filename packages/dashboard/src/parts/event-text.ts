@@ -25,7 +25,7 @@ export function toText(to: string | string[]): string {
 
 function read(record: unknown, field: string): string {
   const value = (record as Record<string, unknown> | null | undefined)?.[field]
-  // The star of the broadcast would be taken for a sign of Markdown.
+  // `*`, the name of the broadcast, stays as it is: `previewOf` would take it for Markdown.
   if (typeof value === 'string') return value === '*' ? value : cut(previewOf(value), shown)
   return typeof value === 'number' ? String(value) : '?'
 }

@@ -18,7 +18,7 @@ export function excerptOf(body: string, search: string): Piece[] {
   const text = clean(body.slice(0, searchedCharsMax))
   const at = hits ? folded(text).search(hits) : -1
   const sentence = at < 0 ? '' : previewOf(sentenceAt(text, at))
-  // A hit in the address of a link is not among the words that are shown.
+  // If the word was found only in the URL of a link, which the sentence does not show, shows the beginning of the text.
   if (!hits || folded(sentence).search(hits) < 0) return [{ text: previewOf(body), isHit: false }]
   return piecesOf(sentence, hits)
 }

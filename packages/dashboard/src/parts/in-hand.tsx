@@ -16,7 +16,7 @@ type Claims = OutputOf<'claim.list'>['claims']
 const filesShown = 8
 
 const claims = new Cell<Claims>([])
-/** Reloads the claims. They are also polled: a claim whose time has passed ends without an event. */
+/** Loads the claims again. They are also polled, because a claim ends without an event when its time has passed. */
 const refresh = new Refresh(async () => claims.set((await client.call('claim.list', {})).claims), {
   ...{ minMs: 1_000, idleMs: 30_000 },
 })

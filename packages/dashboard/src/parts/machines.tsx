@@ -25,7 +25,7 @@ connection.listen(() => connection.value.phase === 'up' && refresh.hint())
 async function ask(): Promise<void> {
   const before = listed.value.trouble
   listed.set(await client.call('machine.list', {}))
-  // The list of workspaces shows the same trouble, to a login that may see it, so that list is loaded again.
+  // The page's list of workspaces shows the same trouble, if the login may see it. So a change of the trouble loads that list again, too.
   if (listed.value.trouble !== before) await learnAgain()
 }
 

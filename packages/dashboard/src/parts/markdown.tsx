@@ -10,11 +10,11 @@ import './markdown.css'
 interface MarkdownProps {
   text: string
   className?: string
-  /** Whether the text is not folded, because something in it was looked for. */
+  /** Whether the text is shown in full, and not folded, because the person searched for something in it. */
   isWhole?: boolean
 }
 
-/** The longest text that is shown in full because something in it was looked for: drawing more would block the page. */
+/** Maximum length in characters of a text that is shown in full because the person searched for something in it: drawing more would block the page. */
 const wholeCharsMax = 8_000
 
 /** The size of the pane in which texts are shown. */

@@ -28,7 +28,7 @@ function guessPx(history: History, n: number, { lines: linesMax, chars }: PaneLi
   return (isRunOn(message, history.at(n - 1)) ? runOnPx : headPx) + lines * linePx
 }
 
-/** The sides of a message beside its text, the widest text, and the usual width of a letter (`message-row.css`). */
+/** Sizes in pixels, which must match `message-row.css`: everything beside a message's text, the widest text, and the usual width of a letter. */
 const [sidePx, textMaxPx, letterPx] = [82, 860, 7.5]
 
 /** Measures how many lines of text the pane shows. Rounded, so that not every pixel of a resize folds all messages again. */
@@ -135,7 +135,7 @@ function useEnd(
   const { last } = history
   const isAtEnd = useRef(isBegun)
   const [missed, setMissed] = useState(0)
-  // Keeps a reader at the end of the list there, when rows are added and when rows turn out higher than guessed.
+  // If the reader is at the end of the list, scrolls to the new end when rows are added and when rows turn out higher than guessed.
   // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the height is the reason to scroll
   useLayoutEffect(() => {
     const element = scroller.current

@@ -179,7 +179,7 @@ function Tools({ need, onReply }: { need: ShownNeed; onReply(): void }) {
     putOffUntil(name, key, Date.now() + snoozeMs)
     hint()
   }
-  // Dismissed up to the message that the row shows: messages that came later stay.
+  // Dismisses the need up to the message that the row shows. For messages that came later, the need stays.
   const dismiss = (): void => {
     const dismissed = client.call('need.dismiss', { key, through: message?.seq })
     void dismissed.catch(() => {}).finally(hint)

@@ -6,7 +6,7 @@ import './overlay.css'
 export function Overlay({ label, onClose, children }: { label: string; onClose(): void; children: ReactNode }) {
   const sheet = useRef<HTMLDialogElement>(null)
   const before = useRef<Element>(null)
-  // Runs before the next key press, which is meant for the sheet.
+  // A layout effect, which runs before the next key press: that key is meant for the sheet.
   useLayoutEffect(() => {
     before.current = document.activeElement
     sheet.current?.showModal()

@@ -93,7 +93,7 @@ export function Receipts({ id }: { id: string }) {
   )
 }
 
-/** The people who have seen a message; the table below has every recipient, programs too. */
+/** Names the people who have read a message. The table below lists every recipient, also agents that are programs. */
 function SeenBy({ receipts }: { receipts: readonly Receipt[] }) {
   const { agents } = useCell(fleet)
   const people = new Set(agents.flatMap(({ name, type }) => (type === 'human' ? [name] : [])))

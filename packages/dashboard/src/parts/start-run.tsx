@@ -15,7 +15,7 @@ type HarnessName = (typeof runHarnesses)[number]
 
 /** The form's first values: those of the earlier run that is started again, or the chosen agent. */
 interface Begun {
-  /** Unset: the daemon chooses. */
+  /** Which program carries out the run. Unset: the daemon chooses. */
   harness?: HarnessName
   contract?: string
   model?: string

@@ -78,7 +78,7 @@ export function useTape(seq: number | undefined, filter: Filter): Tape {
   const choose = useCallback(
     (index: number) => {
       const event = held.current.events[index]
-      // Events that come after the person has left the recorder must not bring them back.
+      // Does nothing once the person has left the recorder: an event that is loaded late must not lead the person back there.
       if (!event || pageAddress.value.view !== 'recorder') return
       setTape((before) => ({ ...before, current: index }))
       refine('recorder', [event.seq], { agent, in: conversation, types })

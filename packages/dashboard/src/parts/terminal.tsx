@@ -124,7 +124,7 @@ function useTerminal(
       lineHeight: 1.2,
       fontFamily: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace',
       theme: isDark.value ? dark : light,
-      // A click on a worker's output must not open anything.
+      // A click on a link in the worker's output shows the address, and opens nothing.
       linkHandler: { activate: (_, address) => onNote(`A link of the worker, not opened: ${address}`) },
       minimumContrastRatio: 4.5,
     })

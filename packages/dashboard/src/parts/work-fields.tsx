@@ -6,7 +6,10 @@ import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
 import { fleet } from '../store/fleet.ts'
 
-/** A field for a directory, which offers the directories where workers of this workspace have worked. `isNeeded`: without the project's, one has to be named. */
+/**
+ * A field for a directory, which offers the directories where workers of this workspace have worked. `isNeeded`: the field may be empty only if the
+ * workspace has a project directory.
+ */
 export function DirectoryField({ isNeeded = false }: { isNeeded?: boolean }) {
   const id = useId()
   const { directory } = useCell(connection)
@@ -54,7 +57,7 @@ export function worktreeIn(fields: FormData): boolean | undefined {
 export const textIn = (fields: FormData, name: string): string | undefined =>
   String(fields.get(name) ?? '').trim() || undefined
 
-/** The CLIs of a column as options: those that are installed first. */
+/** Options for the CLIs that can carry out a worker or a run: first the installed ones, then the others. */
 export function CliOptions({ column }: { column: 'worker' | 'run' }) {
   const { clis: installed } = useCell(connection)
   const names: readonly string[] = clisWith(column).map(({ name }) => name)

@@ -80,7 +80,7 @@ async function after(since: number): Promise<RelayEvent[]> {
   }
 }
 
-/** Adds events to the list of calls. An event that comes twice changes nothing; an outcome is left out if the beginning of its call was not seen. */
+/** Adds events to the list of calls. An event that comes twice changes nothing. The outcome of a call whose beginning is not in the list is left out. */
 function joined(before: readonly ActionCall[], events: readonly RelayEvent[]): ActionCall[] {
   const byId = new Map(before.toReversed().map((call) => [call.id, call]))
   for (const event of events) {

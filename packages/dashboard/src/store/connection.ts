@@ -29,7 +29,7 @@ export interface ConnectionState {
   why?: string
   /** The CLI command that prints a login link for this page. */
   linkCommand: string
-  /** The name under which the person can type CLI commands. */
+  /** The command name under which the person can run the CLI in any directory, such as `agent-relay`. */
   ownName: string
 }
 
@@ -52,7 +52,7 @@ export function typed(text: string): string {
   return withOwnName(text, connection.value.ownName)
 }
 
-/** The commands of the CLI that are for no workspace in particular. */
+/** CLI commands that are for no workspace, so `--project` is not added to them. */
 const workspaceless = /^agent-relay (?:mcp|demo)\b/
 
 /** A CLI command as the person can type it in any directory, for the workspace of this page. */
@@ -117,7 +117,7 @@ async function onlyOther(): Promise<string | undefined> {
   return `This login opens ${location.origin}${pathOf(workspace)}, and not ${chosenWorkspace}.`
 }
 
-/** Requests what the login was told again: since then a workspace may have been created, or a CLI installed. */
+/** Requests again what the daemon told the page at login: since then a workspace may have been created, or a CLI installed. */
 export async function learnAgain(): Promise<void> {
   const answer = await session()
   if (!answer?.ok) return
@@ -125,7 +125,7 @@ export async function learnAgain(): Promise<void> {
   change({ workspaces, faults, clis, directory })
 }
 
-/** What happens in a workspace, without its contents. */
+/** A workspace in the list of workspaces: who is connected and how much waits, without any messages. */
 export interface WorkspaceGlance {
   name: string
   /** Whether nobody uses the workspace, so that the daemon has closed its database. */
@@ -200,7 +200,7 @@ export async function show(code: string): Promise<string | undefined> {
     body: JSON.stringify({ code }),
   }).catch(() => undefined)
   if (answer?.ok) return undefined
-  // The daemon's own text for this refusal is meant for people who have no code at all.
+  // The daemon's own text for a refused code is not shown: it is for people who have no code at all.
   if (answer?.status === 401) return `This code was used or is too old. For a new one: ${await learnCommand(answer)}`
   const told = await answer?.json().catch(() => undefined)
   return told?.error?.message ?? 'The daemon does not answer.'

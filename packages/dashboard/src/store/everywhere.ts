@@ -14,7 +14,7 @@ import type { Workplace } from './workplace.ts'
 export interface OtherWorkspace {
   fleet: Fleet
   needs: readonly ShownNeed[]
-  /** The last words of agents, by name. */
+  /** The beginning of each agent's last message, by the agent's name. */
   words: ReadonlyMap<string, string>
   /** The number of further needs that the daemon does not list. */
   more: number
@@ -28,10 +28,10 @@ export const overview = new Cell<readonly WorkspaceGlance[]>([])
 /** The workspaces that are followed, by name. */
 export const everywhere = new Cell<ReadonlyMap<string, OtherWorkspace>>(new Map())
 
-/** How many more workspaces are followed at each press. */
+/** How many more workspaces are followed each time the person presses the button for more. */
 export const workspacesStep = 20
 const lookMs = 3_000
-/** How many conversations of a workspace are searched for last words. */
+/** How many conversations of a workspace are searched for the last messages of its agents. */
 const wordsMax = 100
 
 /** Repeats `look` while the page is visible, until the returned function is called. */

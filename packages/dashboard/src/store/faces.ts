@@ -20,7 +20,7 @@ export function initialsOf(name: string): string {
   return (second ? `${first[0]}${second[0]}` : first.slice(0, 2)).toUpperCase()
 }
 
-/** The ways to make letters of a name and of what follows the beginning that all names share, the most readable first. */
+/** Ways to make an avatar's letters, the most readable first. `rest` is the part of the name after the beginning that all names share. */
 const ways: ((name: string, rest: string) => string)[] = [
   (name, rest) => `${name[0]}${rest[0] ?? ''}`,
   (_, rest) => rest.slice(0, 2),

@@ -101,7 +101,7 @@ function announce({ type, fact, message }: RelayEvent): void {
   if (!mayAnnounce()) return
   if (type === 'worker.changed' && fact.status === 'blocked')
     notify(`${fact.worker} is blocked`, fact.reason ?? 'a dialog is open', `#/agent/${fact.worker}/terminal`)
-  // A dialog on a worker's screen was already announced as a blocked worker.
+  // An approval that is a dialog on a worker's screen is not announced: the blocked worker was announced already.
   if (type === 'approval.opened' && fact.tool !== 'dialog')
     notify(`${fact.agent} ${permissionPhrase(fact).wants}`, fact.input.slice(0, textChars), '#/now')
   if (message && isForMe(message))

@@ -9,7 +9,7 @@ import { recording } from './recording.ts'
 export interface Filter {
   agent: string
   conversation: string
-  /** A family of event types, such as `message.*`; empty for all but the machinery's, `*` for all. */
+  /** A family of event types, such as `message.*`. Empty: all types but those of minor events, such as deliveries. `*`: all types. */
   types: string
 }
 

@@ -30,7 +30,7 @@ export function followRuns(): () => void {
     if (!document.hidden && runs.value?.some(({ status }) => status === 'running')) ask()
   }, outputLookMs)
   const stop = onEvents((events) => {
-    // A run's final spend may be reported after the run has ended.
+    // Loads the runs again also after a spend event: a run's final spend may be reported after the run has ended.
     if (events.some(({ type }) => type.startsWith('run.') || type === 'spend.noted')) ask()
   })
   return () => {

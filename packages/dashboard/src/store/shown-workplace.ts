@@ -7,7 +7,7 @@ import { hintFleet } from './fleet.ts'
 import { hintNeeds } from './needs.ts'
 import type { Workplace } from './workplace.ts'
 
-/** Set around the rows of another workspace. */
+/** The React context that is set around the rows of another workspace, to that workspace. */
 export const OtherWorkplace = createContext<Workplace | undefined>(undefined)
 
 export function useWorkplace(): Workplace {

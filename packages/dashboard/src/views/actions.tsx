@@ -30,7 +30,7 @@ export default function Actions() {
   const [name = ''] = parts
   const action = list?.find((each) => each.name === name)
   const called = useCell(calls).find((call) => list?.some((each) => each.name === call.action))
-  // What programs of this workspace offer says more than the daemon's own actions.
+  // By default the view opens on an action of a program: it says more about this workspace than the daemon's own actions.
   const first = list?.find(({ provider }) => provider !== daemonName) ?? list?.[0]
   useOpening('actions', name !== '', called?.action ?? first?.name)
   return (

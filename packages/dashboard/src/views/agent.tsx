@@ -154,7 +154,7 @@ function Tabbed({ agent, worker, tab }: { agent: Agent; worker: ListedWorker | u
   return <Mail key={`${agent.name} ${tab}`} agent={agent.name} box={tab} />
 }
 
-/** Replaces the terminal of an ended program: the reason, and its last screen. */
+/** Shown in place of the terminal of an ended program: why it ended, and its last screen. */
 function Ended({ agent, worker }: { agent: string; worker: ListedWorker | undefined }) {
   return (
     <>
@@ -220,7 +220,7 @@ function Program({ agent, worker }: { agent: Agent; worker: ListedWorker | undef
   )
 }
 
-/** At most one request in this time, however many messages arrive. */
+/** The shortest time in ms between two requests for an agent's messages, however many messages arrive. */
 const askMs = 300
 
 type MailPage = OutputOf<'agent.mail'>

@@ -24,7 +24,7 @@ import './everywhere.css'
 export default function Everywhere() {
   const [count, setCount] = useState(workspacesStep)
   useEffect(() => followEverywhere(count), [count])
-  // First those in which something waits, then those in use: many workspaces are calm most of the time.
+  // First the workspaces in which something waits for the person, then those in use, then the others: many workspaces are unused most of the time.
   const all = useCell(overview).toSorted((a, b) => rankOf(a) - rankOf(b))
   const more = all.filter(isInUse).length - count
   return (

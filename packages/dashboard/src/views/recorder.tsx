@@ -82,7 +82,7 @@ export default function Recorder() {
   )
 }
 
-/** Says what the list leaves out, with a button that shows it. */
+/** The head of the list of events: says which events the list leaves out, with a button that shows them. */
 function ListHead({ filter, seq, tape }: { filter: Filter; seq: number | undefined; tape: Tape }) {
   const { events, stretch, setStretch } = tape
   const showAll = (): void => changeFilter(filter, { types: '*' }, seq)

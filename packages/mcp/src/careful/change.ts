@@ -1,4 +1,4 @@
-// The difference between two texts as one replaced place: for showing the change, and for reverting it later.
+// Describes the difference between two texts as one replaced range, to show it as a diff and to undo it later.
 
 export interface TextChange {
   offset: number

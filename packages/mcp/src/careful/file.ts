@@ -1,5 +1,5 @@
-// One configuration file on disk: finds its real path, reads it, and replaces it so that it is never broken and no other writer's work is lost.
-// The caller decides what is written.
+// Replaces one configuration file on disk: resolves its real path, reads it, and writes it so that the file is never half written and no other
+// program's change is lost. The caller decides what is written.
 
 import {
   closeSync,
@@ -27,17 +27,17 @@ import {
 } from '@agent-relay/sdk/internal/discover'
 import { FileUntouchedError } from './format.ts'
 
-/** The size limit of an edited file; the user's own may be large, since some CLIs keep histories among their settings. */
+/** Maximum size of an edited file outside a project. A user's own settings may be large, since some CLIs keep histories in them. */
 const editedFileBytesMax = 64 * 1024 * 1024
-/** The age limit of a draft: a writer needs milliseconds, so an older draft was left by a writer that is gone. */
+/** Age at which a draft (the new content in a temporary file) counts as left behind by a process that died: writing takes only milliseconds. */
 const draftMsMax = 10_000
-/** Interval of looks at another writer's draft. */
+/** Interval of the checks whether another process has freed the lock, which is that process's draft. */
 const draftPollMs = 5
 /** The number of tries before giving up on a file that another program writes all the time. */
 const triesMax = 20
 
 export interface FileSnapshot {
-  /** The real path of the file, after every link. */
+  /** The real path of the file, with all symbolic links resolved. */
   path: string
   bytes?: Buffer
   /** The content; undefined if there is no file. */
@@ -46,9 +46,9 @@ export interface FileSnapshot {
 }
 
 export interface FileOptions {
-  /** The project's directory: a file that links lead out of it is refused. */
+  /** The project's directory. A file is refused if symbolic links lead out of this directory. */
   within?: string
-  /** The mode of a new file. */
+  /** The permission bits of a file that does not exist yet. */
   mode?: number
 }
 
@@ -60,7 +60,7 @@ export function readSnapshot(file: string, { within }: FileOptions = {}): FileSn
   return found === undefined ? { path } : { path, ...found, text: decodeUtf8(found.bytes) }
 }
 
-/** Reads the file at a path whose links have been followed. A link found there was put there since, and is refused. */
+/** Reads the file at a path whose links were resolved. Refuses a symbolic link there: somebody put it there after that. */
 function readForEdit(path: string, bytesMax: number): ForeignFile | undefined {
   try {
     return readForeignFile(path, { bytesMax })
@@ -69,7 +69,10 @@ function readForEdit(path: string, bytesMax: number): ForeignFile | undefined {
   }
 }
 
-/** Returns the path after all links. Refuses a link to nothing, which is somebody's mistake and not a place to put a file. */
+/**
+ * Resolves all symbolic links of the path. Refuses a link whose target is missing: the link is probably a mistake, and its target no place for a new
+ * file.
+ */
 function realPath(file: string): string {
   try {
     return realpathSync(file)
@@ -95,7 +98,10 @@ function decodeUtf8(bytes: Buffer): string {
   }
 }
 
-/** Refuses a read-only file and another user's file: root could write them all the same. */
+/**
+ * Refuses a read-only file and, unless root runs this, another user's file. The check is needed because a rename over a file ignores that file's
+ * permissions.
+ */
 function checkWritable({ stats }: FileSnapshot): void {
   if (!stats || process.getuid === undefined) return
   if ((stats.mode & 0o200) === 0) throw new FileUntouchedError('the file is read-only')
@@ -104,13 +110,13 @@ function checkWritable({ stats }: FileSnapshot): void {
 }
 
 export interface ReplaceDetails {
-  /** The first of the directories that had to be made. */
+  /** The outermost directory that was created for the file, if any. */
   madeDirectory?: string
 }
 
 /**
- * Replaces the file by the text that `rewrite` makes of it (undefined removes the file), and asks again if another program has changed the file
- * meanwhile. `beforeWriting` is called when all is ready but the last step.
+ * Replaces the file's text by the result of `rewrite` (undefined removes the file). If another program has changed the file meanwhile, calls
+ * `rewrite` again. Calls `beforeWriting` just before it replaces or removes the file.
  */
 export function replaceFile(
   file: string,
@@ -128,7 +134,7 @@ export function replaceFile(
     madeDirectory ??= mkdirSync(dirname(found.path), { recursive: true })
     const draft = new Draft(found, options.mode)
     try {
-      // This writer has the draft, which is the lock; the file may have changed since the first read.
+      // The draft exists, so this process has the lock. It reads the file again, which may have changed since the first read.
       const now = readSnapshot(file, options)
       const text = now.path === found.path ? rewrite(now) : undefined
       if (now.path !== found.path) continue
@@ -151,7 +157,7 @@ function isSameContent(one: FileSnapshot, other: FileSnapshot): boolean {
   return one.bytes === undefined ? other.bytes === undefined : other.bytes?.equals(one.bytes) === true
 }
 
-/** The draft of a new file, beside the old one. All our writers use the same name for the draft, so it is the lock as well. */
+/** The new content, in a temporary file beside the old one. All our processes use the same name for it, so that it is also the lock. */
 class Draft {
   readonly #path: string
   readonly #descriptor: number
@@ -178,7 +184,7 @@ class Draft {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
       }
       const left = lstatSync(this.#path, { throwIfNoEntry: false })
-      // A draft from the future was left before the clock was set back.
+      // Removes an old draft, and also one whose time is in the future: the clock was set back after it was written.
       if (left && Math.abs(Date.now() - left.mtimeMs) > draftMsMax) unlinkSync(this.#path)
       if (performance.now() > until) throw new FileUntouchedError(`another writer left ${this.#path}; remove it`)
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, draftPollMs * (1 + Math.random()))
@@ -193,7 +199,7 @@ class Draft {
     fsyncSync(this.#descriptor)
   }
 
-  /** Puts the draft in place of the file, which frees the lock in the same step. */
+  /** Renames the draft over the file, which also frees the lock. */
   rename(path: string): void {
     if (!this.#isOurs()) throw new FileUntouchedError('another writer took its turn; try again')
     renameSync(this.#path, path)
@@ -210,13 +216,13 @@ class Draft {
   }
 }
 
-/** Writes a directory's new entry to the disk. Not every system lets a directory be opened. */
+/** Makes the rename durable by fsync of its directory. Not every system allows a directory to be opened. */
 function syncDirectory(path: string): void {
   try {
     const descriptor = openSync(path, 'r')
     fsyncSync(descriptor)
     closeSync(descriptor)
   } catch {
-    // Best effort: the file itself is safe either way.
+    // The failure is ignored: the content of the file is on disk already.
   }
 }

@@ -1,9 +1,10 @@
-// The contract of a file format (JSON with comments, TOML) for the careful edit, and comparisons that prove an edit right. No file is touched here.
+// The interface of a configuration format (JSON with comments, TOML) for adding and removing one entry, and comparisons that prove that an edit
+// changed nothing else. No file is touched here.
 
-/** The place of an entry in its container: under a name in an object, or as the item of a list in which some string holds the mark. */
+/** How an entry is found in its container: by its key in an object, or as the list item in which some string contains the text `mark`. */
 export type EntrySlot = string | { mark: string }
 
-/** A format edits texts. Everything that is not the entry keeps its bytes; an edit that cannot be made throws `FileUntouchedError`. */
+/** Edits the text of a configuration file. Every byte outside the entry stays. An edit that is impossible throws `FileUntouchedError`. */
 export interface ConfigFormat {
   /** The whole document as a value; `{}` for an empty document. */
   parse(text: string): unknown
@@ -22,7 +23,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether two parsed values are equal. The parsers make objects without a prototype, and TOML's dates. */
+/** Whether two parsed values are equal. Compares by hand, since the parsers return objects without a prototype, and TOML has dates. */
 export function isEqual(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
@@ -36,7 +37,7 @@ export function isEqual(one: unknown, other: unknown): boolean {
   )
 }
 
-/** Whether some string within `value` holds the mark. */
+/** Whether a string at any depth of `value` contains the text `mark`. */
 export function containsMark(value: unknown, mark: string): boolean {
   if (typeof value === 'string') return value.includes(mark)
   return typeof value === 'object' && value !== null && Object.values(value).some((each) => containsMark(each, mark))
@@ -62,7 +63,7 @@ export function countMissingKeys(values: unknown, path: readonly string[]): numb
   return path.filter((_, i) => valueAt(values, path.slice(0, i + 1)) === undefined).length
 }
 
-/** Whether `after` is `before` with the entry and no other difference. */
+/** Whether `after` has the entry with this value, and no other difference from `before`. */
 export function isOnlyEntryChanged(
   before: unknown,
   after: unknown,
@@ -73,7 +74,7 @@ export function isOnlyEntryChanged(
   return isEqual(findEntry(after, path, slot), value) && isEqualApartFromEntry(before, after, path, slot)
 }
 
-/** Whether nothing but the entry differs; containers on the entry's path may come and go when they are empty. */
+/** Whether two documents are equal apart from the entry. A container on the entry's path that is empty without the entry may be missing in either. */
 export function isEqualApartFromEntry(
   before: unknown,
   after: unknown,
@@ -99,15 +100,15 @@ function omit(values: Record<string, unknown>, key: string): Record<string, unkn
   return Object.fromEntries(Object.entries(values).filter(([name]) => name !== key))
 }
 
-/** Returns the value inside the objects of `path`, and inside a list if the slot is an item. */
+/** Wraps the value in objects with the keys of `path`, and in a list if the entry is a list item. */
 export function nestEntry(path: readonly string[], slot: EntrySlot, value: unknown): unknown {
   const innermost = typeof slot === 'string' ? { [slot]: value } : [value]
   return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), innermost)
 }
 
 /**
- * The one error of the careful edit: the change was not made, and the file is as it was. `isContentFault`: the file's content is the reason, so the
- * person must paste the entry by hand.
+ * Thrown if a file was not edited; the file is unchanged. `isContentFault`: the file's content is the reason, so the person must paste the entry by
+ * hand.
  */
 export class FileUntouchedError extends Error {
   readonly isContentFault: boolean

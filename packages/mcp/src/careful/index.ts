@@ -28,19 +28,19 @@ export { FileUntouchedError } from './format.ts'
 export { DryRunPlan } from './plan.ts'
 
 export interface EditOptions extends FileOptions {
-  /** The environment, which names the owner's data directory, where records of edits are kept. */
+  /** Environment variables, which determine the data directory, where records of edits are kept. */
   env?: Env
-  /** For a dry run: nothing is written, and the answer is the same as for a real edit. */
+  /** Collects the edits of a dry run: no file is written, and the outcome is the same as for a real edit. */
   plan?: DryRunPlan
 }
 
 export interface EditOutcome {
-  /** The file's path as the caller named it; a link is followed and stays. */
+  /** The path as the caller gave it. If it is a symbolic link, the link stays and its target is edited. */
   file: string
   status: 'created' | 'changed' | 'unchanged' | 'removed'
   /** The change in the form of `diff -u`; empty when nothing changes. */
   diff: string
-  /** The file as it was before the first edit. */
+  /** The path of a copy of the file from before the first edit. */
   backup?: string
 }
 
@@ -84,7 +84,10 @@ export function putEntry(
   })
 }
 
-/** Parses the edited text; returns undefined if the edit made it invalid, since the parser's line number would mean our own line. */
+/**
+ * Parses the edited text. Undefined if the edit made it invalid: the parser's error is dropped, since its line number would point at a line that we
+ * added.
+ */
 function parseEdited(format: ConfigFormat, text: string): unknown {
   try {
     return format.parse(text)
@@ -94,7 +97,7 @@ function parseEdited(format: ConfigFormat, text: string): unknown {
   }
 }
 
-/** Takes the entry out. A file that nobody has touched since `putEntry` gets its former bytes; a file that was made for the entry is removed. */
+/** Removes the entry. A file that nobody has changed since `putEntry` gets its former bytes; a file that was created for the entry is deleted. */
 export function removeEntry(
   file: string,
   keyPath: readonly string[],
@@ -148,13 +151,13 @@ function formatOf(file: string): ConfigFormat {
   return file.endsWith('.toml') ? tomlFormat : jsonFormat
 }
 
-/** Returns the text without the entry of an earlier edit, so that the new record leads back to a file without any entry of ours. */
+/** Removes the entry that an earlier edit added, so that undoing the new edit leads to a file without any entry of ours. */
 function withoutEarlierEntry(format: ConfigFormat, text: string, record: EditRecord | undefined): string {
   if (!record || text === '') return text
   return formerText(format, text, record) ?? removeFromText(format, text, record.path, record.slot, record.madeKeys)
 }
 
-/** Returns the text before the recorded edit, if the added text still stands there word for word and nothing else depends on it. */
+/** Undoes the recorded edit. Undefined if the added text was changed since, or if undoing it would change more than the entry. */
 function formerText(format: ConfigFormat, text: string, record: EditRecord | undefined): string | undefined {
   const former = record && revertChange(text, record, record.hash === hashOf(text))
   if (record === undefined || former === undefined) return undefined
@@ -217,6 +220,6 @@ function removeEmptyDirectories(directory: string, outermost: string): void {
   try {
     for (let path = directory; path.startsWith(outermost); path = dirname(path)) rmdirSync(path)
   } catch {
-    // The directory has other files.
+    // A directory with other files stays.
   }
 }

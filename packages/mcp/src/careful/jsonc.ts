@@ -1,5 +1,5 @@
-// The careful edit of JSON with comments: where to splice, found in the parser's tree. The library's own `modify` is not used: it edits the
-// first of two keys of one name, where every reader takes the last, and puts an entry between a neighbour and its comment.
+// Adds and removes one entry in JSON with comments, as text; the syntax tree of jsonc-parser says where. That library's own `modify` is not used: of
+// two equal keys it edits the first, where every reader takes the last, and it puts a new entry between a neighbour and that neighbour's comment.
 
 import jsonc, { type Node, type ParseError } from 'jsonc-parser'
 import {
@@ -26,7 +26,7 @@ export const jsonFormat: ConfigFormat = {
   remove(text, path, slot) {
     let body = withoutByteOrderMark(text)
     const head = text.slice(0, text.length - body.length)
-    // A name that occurs twice is taken out twice.
+    // If a key occurs twice, both are removed.
     for (;;) {
       const root = parseTree(body)
       const { container, rest } = root ? deepestContainer(root, path) : { container: undefined, rest: path }
@@ -41,7 +41,7 @@ function withoutByteOrderMark(text: string): string {
   return text.startsWith(byteOrderMark) ? text.slice(1) : text
 }
 
-/** The parser's tree; undefined for a text of blanks and comments alone. */
+/** Parses the text into a syntax tree; undefined for a text of whitespace and comments alone. */
 function parseTree(text: string): Node | undefined {
   const errors: ParseError[] = []
   let root: Node | undefined
@@ -68,7 +68,10 @@ function errorWords({ error }: ParseError): string {
     .toLowerCase()
 }
 
-/** Returns the deepest existing container of `path`, and the rest of the path. Among several keys of one name the last counts, as for every reader. */
+/**
+ * Returns the deepest container of `path` that exists, and the keys of `path` that are missing in it. Of equal keys the last counts, as for every
+ * reader.
+ */
 function deepestContainer(root: Node, path: readonly string[]): { container: Node; rest: readonly string[] } {
   let container = root
   for (const [i, key] of path.entries()) {
@@ -119,8 +122,8 @@ function startDocument(text: string, value: unknown): string {
 }
 
 /**
- * Inserts the entry first in its container: after the bracket, the remark beside it and a heading, before everything else. So no neighbour needs
- * another comma, and no comment is parted from its subject.
+ * Inserts the entry as the first of its container: after the opening bracket, a comment on the bracket's line, and a heading (see `headingEnd`). So
+ * no neighbour needs another comma, and no comment is separated from the entry that it describes.
  */
 function insertFirst(text: string, container: Node, name: string | undefined, value: unknown): string {
   const label = name === undefined ? '' : `${JSON.stringify(name)}: `
@@ -137,14 +140,14 @@ function insertFirst(text: string, container: Node, name: string | undefined, va
   return splice(text, inside, 0, `${space}${label}${JSON.stringify(value)},`)
 }
 
-/** The end of the line, if only blanks and whole comments follow; otherwise undefined. */
+/** Returns the end of the line, if only whitespace and complete comments follow on it; otherwise undefined. */
 function endOfRemarkLine(text: string, from: number): number | undefined {
   const remark = /(?:[ \t]|\/\*(?:(?!\*\/)[^\r\n])*\*\/)*(?:\/\/[^\r\n]*)?(?=\r?\n)/y
   remark.lastIndex = from
   return remark.test(text) ? remark.lastIndex : undefined
 }
 
-/** The end of a heading: comments on lines of their own before a blank line, or before the container's end. */
+/** Returns the end of a heading: comments on lines of their own, up to a blank line, or all such comments of an empty container. */
 function headingEnd(text: string, lineEnd: number, isEmpty: boolean): number {
   const remark = /(?:\r?\n[ \t]*)+(?:\/\/[^\r\n]*|\/\*(?:(?!\*\/)[\s\S])*\*\/)[ \t]*(?=\r?\n)/y
   const blankLines = /(?:\r?\n[ \t]*)+(?=\r?\n)/y
@@ -173,7 +176,7 @@ function removeNode(text: string, container: Node, node: Node): string {
   return edits.sort(([a], [b]) => b - a).reduce((result, [offset, length]) => splice(result, offset, length, ''), text)
 }
 
-/** The next comma, after blanks and comments; undefined if something else comes first. */
+/** The offset of the next comma, if only whitespace and comments come before it; otherwise undefined. */
 function nextComma(text: string, from: number): number | undefined {
   const trivia = /(?:\s|\/\*[\s\S]*?\*\/|\/\/[^\r\n]*)*/y
   trivia.lastIndex = from
@@ -189,7 +192,7 @@ function indentUnit(text: string): string {
   return /^([ \t]+)["}\]]/m.exec(text)?.[1] ?? '  '
 }
 
-/** The blanks that begin the line of `offset`. */
+/** Returns the indentation of the line that contains `offset`. */
 function indentAt(text: string, offset: number): string {
   const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset)
   return /^[ \t]*/.exec(line)?.[0] ?? ''

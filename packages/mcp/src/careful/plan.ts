@@ -1,10 +1,10 @@
-// The plan of a dry run: the edits of each file, where each edit begins with the text that the one before would leave.
+// Collects the edits of a dry run by file. Each edit starts with the text that the earlier edits of its file would leave.
 
 import { diffText } from './change.ts'
 import type { FileSnapshot } from './file.ts'
 
 export class DryRunPlan {
-  /** Keyed by the real path, after all links. */
+  /** The map key is the file's real path, with all symbolic links resolved. */
   readonly #files = new Map<string, { file: string; before?: string; after?: string }>()
 
   /** Returns the file as the edits planned so far would leave it. */

@@ -1,4 +1,4 @@
-// Records of the careful edit in the owner's data directory: how each change is turned back, and the file as it was before the first one.
+// Stores, in the data directory, how each edit of another program's configuration file is undone, and a copy of the file from before the first edit.
 
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,13 +12,13 @@ export interface EditRecord extends TextChange {
   file: string
   path: readonly string[]
   slot: EntrySlot
-  /** The hash of the file after the change: an equal one means that nobody has touched the file since. */
+  /** SHA-256 of the file after the edit. If the file still has this hash, nobody has changed it since. */
   hash: string
-  /** The file did not exist before the edit. */
+  /** Whether the edit created the file. */
   isNew: boolean
-  /** The first of the directories that were made for the file. */
+  /** The outermost directory that was created for the file, if any. */
   madeDirectory?: string
-  /** The number of keys of the path that the edit made, and that go again when they are left empty. */
+  /** The number of containers on the entry's path that the edit created. They are removed with the entry if they are empty then. */
   madeKeys: number
 }
 
@@ -49,7 +49,7 @@ export class EditRecords {
     rmSync(this.#path(file, path, slot), { force: true })
   }
 
-  /** Keeps a copy of the file once, before the first change, while nothing of ours is in it. */
+  /** Keeps a copy of the file, unless an edit of the file is recorded already: the copy must contain nothing of ours. */
   backUp(file: string, bytes: Buffer): void {
     if (this.#all().some((record) => record.file === file)) return
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
@@ -73,7 +73,7 @@ export class EditRecords {
   }
 }
 
-/** Reads one record; undefined if it cannot be read: the entry can be taken out without it. */
+/** Reads one record; undefined if it cannot be read, since an entry can be removed without its record. */
 function readRecord(path: string): EditRecord | undefined {
   try {
     const record = JSON.parse(readFileSync(path, 'utf8')) as EditRecord

@@ -1,5 +1,5 @@
-// The careful edit of TOML: a plain block of TOML 1.0 at the end of the file, as text. No TOML library keeps comments and writes a form that every
-// reader takes, so the library (smol-toml) only reads, and the caller compares the values.
+// Adds and removes one entry in TOML, as text: a new entry is a block of plain TOML 1.0 at the end of the file. No TOML library both keeps comments
+// and writes a form that every reader accepts, so smol-toml only parses, and the caller compares the parsed values.
 
 import { parse } from 'smol-toml'
 import {
@@ -63,7 +63,7 @@ function keyText(key: string): string {
   return /^[A-Za-z0-9_-]+$/.test(key) ? key : valueText(key)
 }
 
-/** A value as TOML: JSON writes strings, numbers and lists as TOML does, but for DEL, which TOML wants escaped. */
+/** Writes a value as TOML, which has the syntax of JSON for strings, numbers and lists, except that the character DEL must be escaped. */
 function valueText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(valueText).join(', ')}]`
   return JSON.stringify(value).replaceAll('\u007f', '\\u007f')
@@ -91,7 +91,10 @@ function removeTable(text: string, path: readonly string[]): string {
   return result
 }
 
-/** Lines that look like table headers, also those inside a long string or a list: the caller's comparison of values finds these out. */
+/**
+ * Finds lines that look like table headers. Some may be part of a long string or a list; the caller then notices that other values would change, and
+ * refuses the edit.
+ */
 function findHeaders(text: string): TableHeader[] {
   return [...text.matchAll(/^[ \t]*\[{1,2}[^[\]\r\n]+\]{1,2}[ \t]*(?:#.*)?\r?$/gm)].flatMap((match) => {
     try {

@@ -1,4 +1,4 @@
-// The connection of a permission hook: it asks for an approval and waits for the answer, also across restarts of the daemon.
+// The connection of a permission hook to the daemon: asks for an approval and waits for the answer, also across restarts of the daemon.
 
 import { connect, type Socket } from 'node:net'
 import { reachDaemon } from '@agent-relay/sdk/internal/discover'
@@ -14,12 +14,12 @@ export interface ApprovalOutcome {
 
 /** The first and the longest pause between attempts to reach the next daemon. */
 const [reconnectMs, reconnectMsMax] = [250, 5_000]
-/** The time in which the hook looks for a daemon to tell about an answer at the terminal. */
+/** How long the hook looks for a daemon, in ms, to report that the person has answered in the terminal. */
 const farewellMs = 10_000
 
 /**
- * Asks for an approval. When the daemon ends, asks the next one with the same key: there the question counts as the same, and an answer that was given
- * meanwhile is handed over. Ends the process if no daemon accepts the first connection: then nobody could answer.
+ * Asks for an approval. If the daemon ends, asks the next one with the same key: it recognizes the question, and returns an answer that was given
+ * meanwhile. Ends the process if the first connection is refused or fails: then nobody could answer.
  */
 export class ApprovalConnection {
   readonly outcome: Promise<ApprovalOutcome>
@@ -40,7 +40,7 @@ export class ApprovalConnection {
     this.#connect(socket)
   }
 
-  /** Reports that the question has ended without an answer from the daemon: answered at the terminal, or cancelled. */
+  /** Reports to the daemon that the question is settled without it: answered in the terminal, or cancelled. */
   settle(input: object): void {
     if (this.#settled) return
     this.#settled = input
@@ -50,7 +50,8 @@ export class ApprovalConnection {
 
   #connect(socket: Socket): void {
     const client = new WireClient(socket, this.#identity, () => {
-      // The daemon may refuse a hook that it knows, if the hook comes back sooner than its agent.
+      // After one accepted connection, a refusal is tried again: the hook may reach a restarted daemon before its agent does, and is unknown there
+      // until then.
       if (client.isWelcome) this.#isKnown = true
       if (!this.#isKnown) process.exit()
       if (client.isWelcome) this.#waitMs = reconnectMs

@@ -1,7 +1,7 @@
-// `agent-relay-mcp hook PermissionRequest --cli claude`: Claude Code runs it while its permission dialog is open. It asks the queue of approvals, and prints the
-// answer if somebody gives one there first. If somebody answers at the terminal first, Claude Code tells nobody: the hook sees it
-// (claude-terminal-answer.cts) and tells the queue. If anything goes wrong, the hook prints nothing, and the dialog works as without us. The hook starts
-// in the time of a bare Node, like the others.
+// `agent-relay-mcp hook PermissionRequest --cli claude`, which Claude Code runs while its permission dialog is open. Asks for an approval in the
+// relay, and prints the answer if somebody gives one there first. An answer in the terminal is not reported by Claude Code, so the hook looks for it
+// (claude-terminal-answer.cts) and tells the daemon. If anything goes wrong, the hook prints nothing, and the dialog works as if there were no hook.
+// Like all hooks, it must start about as fast as an empty Node.js program.
 
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
@@ -12,11 +12,14 @@ import { ClaudeTerminalWatch } from './claude-terminal-answer.cts'
 import { hookIdentity, hostProcesses } from './identity.cts'
 import { readStdinText } from './stdin.cts'
 
-/** Interval between looks at the terminal. */
+/** Interval of the checks whether the person has answered in the terminal. */
 const terminalLookMs = 250
-/** The hook's limit of the input; the daemon cuts it further. */
+/** Maximum number of characters of the tool's input that are sent to the daemon, which shortens them further. */
 const inputCharsMax = 256 * 1024
-/** The time for the call: a dialog waits for a person anyway, and without the call nobody could answer it from elsewhere. */
+/**
+ * How long the hook waits for the request on its standard input. The wait may be long: the dialog waits for a person anyway, and without the request
+ * nobody could answer it from elsewhere.
+ */
 const permissionCallMs = 30_000
 
 interface ClaudePermissionRequest {
@@ -34,7 +37,7 @@ interface Suggestion {
   [more: string]: unknown
 }
 
-/** Runs the hook, and ends the process by itself. */
+/** Runs the hook, which ends the process when it is done. */
 export async function runClaudePermissionHook(): Promise<void> {
   const asked = parseRequest(await readStdinText(permissionCallMs))
   const identity = hookIdentity(process.env)
@@ -42,18 +45,18 @@ export async function runClaudePermissionHook(): Promise<void> {
   const watched = new ClaudeTerminalWatch({ ...asked, host: hostProcesses(process.env)[0] })
   try {
     const { socketPath, socket = connect(socketPath) } = await reachDaemon()
-    // The key by which the next daemon recognizes the hook; it must be impossible to guess.
+    // By this key a restarted daemon recognizes the hook's question, so it must be impossible to guess.
     const key = randomBytes(16).toString('hex')
     const ask = { key, vendor: 'claude', ...shownRequest(asked), ...possibleAnswers(asked), passesWords: true }
     const line = new ApprovalConnection(socket, identity, ask)
     const parent = process.ppid
     const look = setInterval(() => {
-      // The host is gone, and its question with it.
+      // Claude Code has ended, and its question with it.
       if (process.ppid !== parent) process.exit()
       const kind = watched.terminalAnswer()
       if (kind) line.settle({ key, how: 'terminal', kind })
     }, terminalLookMs)
-    // Claude Code ends its hook when the person has refused, or has broken off the turn.
+    // Claude Code ends its hook with SIGTERM when the person has refused in the terminal, or has interrupted the turn.
     process.on('SIGTERM', () => {
       const kind = watched.terminalAnswer()
       line.settle(kind ? { key, how: 'terminal', kind } : { key, how: 'cancelled' })
@@ -95,7 +98,7 @@ function questionsIn({ tool, input }: ClaudePermissionRequest): Question[] | und
 
 const isOption = (each: { label?: unknown } | null) => typeof each?.label === 'string'
 
-/** The choices for the person: a question is answered by its options, never by a yes. */
+/** Returns the choices for the person. A question is answered with its options or denied; a bare yes is not offered. */
 function possibleAnswers(asked: ClaudePermissionRequest): { choices: typeof choices; questions?: object[] } {
   const questions = questionsIn(asked)
   if (!questions) return { choices: asked.tool === questionTool ? [] : choices }
@@ -144,7 +147,7 @@ function questionText({ question, options }: Question): string {
   return [question, ...shown].join('\n')
 }
 
-/** The decision for Claude Code; undefined if nobody has answered in the queue. */
+/** The decision in Claude Code's format; undefined if nobody has answered the approval in the relay. */
 function decisionOf(
   { how, kind, words, answers }: ApprovalOutcome,
   asked: ClaudePermissionRequest,
@@ -160,7 +163,10 @@ function decisionOf(
   return kind === 'deny' ? { behavior: 'deny', message: words ?? 'A person said no.' } : undefined
 }
 
-/** The permission for this session alone, as Claude Code proposes it: no file is written. Without a proposal, it allows this very call. */
+/**
+ * Returns what the choice "always" permits: what Claude Code suggests, but for this session alone, so that no settings file is written. Without a
+ * suggestion it permits the same tool, and for a shell only the same command.
+ */
 function sessionPermissions({ tool, input, suggestions }: ClaudePermissionRequest): object[] {
   if (suggestions.length > 0) return suggestions.map((each) => ({ ...each, destination: 'session' }))
   const rule = typeof input.command === 'string' ? { toolName: tool, ruleContent: input.command } : { toolName: tool }

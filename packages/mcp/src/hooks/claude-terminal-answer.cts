@@ -1,5 +1,6 @@
-// Finds out whether a permission of Claude Code was answered at its terminal. Claude Code tells nobody: the result of the call stands in the session's
-// transcript, and a command that runs is a child of the host. A permission is taken for open if neither shows an answer.
+// Finds out whether a permission dialog of Claude Code was answered in its terminal. Claude Code does not report this, so the file looks for the
+// result of the tool call in the session's transcript, and for the running command among Claude Code's child processes. Without either, the dialog
+// counts as open.
 
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 
@@ -10,16 +11,16 @@ interface PermittedCall {
   host: number | undefined
 }
 
-/** The part of the transcript that is read, its end: the call stands in the last lines. */
+/** How many bytes at the end of the transcript are read: the tool call is in its last lines. */
 const tailBytes = 512 * 1024
-/** The words in Claude Code's result of a call that the person refused. */
+/** Matches the result that Claude Code records for a tool call that the person refused. */
 const refusalPattern = /doesn't want to (?:proceed|take this action)|rejected|interrupted by user/i
 
 export class ClaudeTerminalWatch {
   readonly #call: PermittedCall
-  /** Results that the transcript had before the question. */
+  /** Ids of the tool calls that had a result in the transcript before the dialog opened. */
   #earlierResults: ReadonlySet<string> | undefined
-  /** Children that the host had before the question: none of them is the command in question. */
+  /** Child processes that Claude Code had before the dialog opened: none of them runs the command in question. */
   readonly #earlierChildren: ReadonlySet<string>
   #size = -1
 
@@ -27,7 +28,7 @@ export class ClaudeTerminalWatch {
     this.#call = call
     this.#earlierChildren = new Set(this.#children())
     this.#resultInTranscript()
-    // A missing transcript holds no result.
+    // Without a transcript there were no earlier results.
     this.#earlierResults ??= new Set()
   }
 
@@ -61,7 +62,7 @@ export class ClaudeTerminalWatch {
     const { transcript } = this.#call
     if (transcript === undefined) return undefined
     try {
-      // Another kind of file at this path must not block us.
+      // Does not block if the path is another kind of file, such as a fifo.
       const file = openSync(transcript, constants.O_RDONLY | constants.O_NONBLOCK)
       try {
         const found = fstatSync(file)
@@ -79,12 +80,12 @@ export class ClaudeTerminalWatch {
     }
   }
 
-  /** Whether the command runs: a new child of the host has the whole command in its arguments. */
+  /** Whether the command is running: a new child process of Claude Code has the whole command in its arguments. */
   #isRunning(): boolean {
     const { command } = this.#call.input
     if (typeof command !== 'string') return false
     const plain = command.trim()
-    // The quoted form of such a command in a shell's arguments is not known, so only the transcript's result tells.
+    // How a shell's arguments quote such a command is not known, so only the transcript can show that the command was allowed.
     if (plain === '' || /[\n'"\\]/.test(plain)) return false
     return this.#children().some((pid) => !this.#earlierChildren.has(pid) && containsCommand(argumentsOf(pid), plain))
   }
@@ -113,7 +114,7 @@ function argumentsOf(pid: string): string[] {
   }
 }
 
-/** Whether the arguments hold the command: alone, in quotes, or behind `eval`. A longer command that contains this one is another. */
+/** Whether one of the arguments is the command, or contains it in quotes or after `eval`. A longer command that contains this one does not count. */
 function containsCommand(all: readonly string[], command: string): boolean {
   const quoted = [`'${command}'`, `"${command}"`, `eval ${command} \\<`, `eval ${command} <`]
   return all.some((each) => each === command || quoted.some((form) => each.includes(form)))
@@ -127,7 +128,7 @@ interface TranscriptBlock {
   tool_use_id?: string
 }
 
-/** The parts of the messages; each line of the text holds one message. */
+/** Yields the content blocks of all messages in the text, which has one JSON message on each line. */
 function* blocksIn(text: string): Generator<TranscriptBlock> {
   for (const line of text.split('\n')) {
     if (!line.includes('tool_')) continue
@@ -135,7 +136,7 @@ function* blocksIn(text: string): Generator<TranscriptBlock> {
       const { message } = JSON.parse(line) as { message?: { content?: unknown } }
       if (Array.isArray(message?.content)) yield* message.content as TranscriptBlock[]
     } catch {
-      // The first line was cut, or the last line is still being written.
+      // Skips a line that is not JSON: the first line may be cut off, and the last one still being written.
     }
   }
 }

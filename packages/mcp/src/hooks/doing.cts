@@ -1,5 +1,5 @@
-// `agent-relay-mcp hook doing`: opencode's plugin runs it when its session becomes busy, idle or waiting. It tells the daemon and prints nothing.
-// It starts in the time of a bare Node, like the other hooks.
+// `agent-relay-mcp hook doing`, which our plugin in opencode runs when the session becomes busy, idle or waiting. Reports that state to the daemon
+// and prints nothing. Like all hooks, it must start about as fast as an empty Node.js program.
 
 import { connect } from 'node:net'
 import { reachDaemon, setting } from '@agent-relay/sdk/internal/discover'

@@ -1,6 +1,7 @@
-// `agent-relay-mcp hook PreToolUse` (BeforeTool, preToolUse, tool): an agent's CLI runs it before a tool that may write files. It asks the daemon,
-// and prints the answer only where the edit is denied. If no answer comes in time, the edit goes ahead, and a note of it is left for the daemon:
-// work never stops because of us. It starts in the time of a bare Node, like the other hooks.
+// `agent-relay-mcp hook PreToolUse` (or BeforeTool, preToolUse, tool), which an agent's CLI runs before a tool that may write files. Asks the daemon
+// whether another agent has claimed the files, and prints an answer only if the edit is denied. If the daemon does not answer in time, the edit goes
+// ahead, and the hook leaves a note about it in a file for the daemon: Agent Relay must never stop the work. Like all hooks, it must start about as
+// fast as an empty Node.js program.
 
 import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -15,7 +16,7 @@ import { readStdinText } from './stdin.cts'
 
 /** The longest wait for the daemon's verdict. */
 const verdictMs = waitLimitMs('edit')
-/** Beyond this many unread notes for one workspace, and this many workspaces with notes, no more notes are left. */
+/** Maximum number of unread notes for one workspace, and of workspaces with notes. Beyond these no note is left. */
 const notesMax = 1_000
 const foldersMax = 1_000
 /** The daemon's limits on the files of one edit. */
@@ -30,13 +31,13 @@ interface ClaimVerdict {
   text: string
 }
 
-/** A tool call, and its conversation. */
+/** The edit that a tool call is about to make, and the id of the CLI's conversation. */
 interface EditCall {
   asked: EditRequest
   thread?: string
 }
 
-/** Runs the hook, and ends the process by itself. */
+/** Runs the hook, which ends the process when it is done. */
 export async function runEditHook(event: string): Promise<void> {
   const said = parseEditCall(await readStdinText())
   const known = hookIdentity(process.env)
@@ -86,7 +87,10 @@ function parseEditCall(text: string): EditCall | undefined {
   }
 }
 
-/** Asks the daemon. Undefined if the daemon refuses, for example an agent that it does not know. Rejects if the connection breaks. */
+/**
+ * Asks the daemon whether the edit may be made. Undefined if the daemon refuses the hook, for example for an agent that it does not know. Rejects if
+ * the connection breaks.
+ */
 function askDaemon(socket: Socket, identity: HookIdentity, input: EditRequest): Promise<ClaimVerdict | undefined> {
   return new Promise((resolve, reject) => {
     const client = new WireClient(socket, identity, (isRefused) => (isRefused ? resolve(undefined) : reject()))
@@ -94,13 +98,16 @@ function askDaemon(socket: Socket, identity: HookIdentity, input: EditRequest): 
   })
 }
 
-/** The token's hash, as in the daemon's database: the token itself must not lie in a file. The edit has gone ahead, so loading `node:crypto` delays nobody. */
+/**
+ * Hashes the token as the daemon's database does: the token itself must not be in a file. Loads `node:crypto` only here, since most hooks do not need
+ * it.
+ */
 function hashOf(token: string): string {
   const { createHash } = require('node:crypto') as typeof import('node:crypto')
   return createHash('sha256').update(token).digest('hex')
 }
 
-/** Writes the note aside and renames it: the daemon must not read half of it. */
+/** Leaves a note about the edit for the daemon. Writes a temporary file and renames it, so that the daemon never reads half a note. */
 function leaveNote(asked: EditRequest, identity: HookIdentity, socket: string | undefined): void {
   if (socket === undefined) return
   try {

@@ -1,18 +1,18 @@
-// The files that a tool call is about to write, as far as the call shows them: in the arguments of editing tools, in the headers of a patch, and in
-// the words of a shell command. Other ways in which a shell command writes are not seen.
+// Finds the files that a tool call is about to write: in the arguments of editing tools, in the headers of a patch, and in common shell commands such
+// as `rm`, `mv`, `sed -i`, `git` and redirections. Files that a shell command writes in other ways are not found.
 
 import { basename, resolve } from 'node:path'
 
 export interface FileEdits {
-  /** Absolute paths as the call names them: the daemon follows links. */
+  /** Absolute paths. Symbolic links in them are resolved by the daemon. */
   files: string[]
-  /** The files among them that are removed, moved or restored whole, with everything in them if they are directories. */
+  /** Those of `files` that are removed, moved or restored as a whole; for a directory, with all its content. */
   trees?: string[]
-  /** The git command, if it touches files which it does not name. */
+  /** A git command that may change files without naming them, such as `git stash`. */
   git?: { command: string; directory: string }
 }
 
-/** Names of tools of all CLIs, in lower case. */
+/** Names of the editing tools of all CLIs, in lower case. */
 const editTools = [
   'write',
   'edit',
@@ -41,7 +41,7 @@ export function findEdits(tool: string, input: ToolInput, cwd: string): FileEdit
     if (Array.isArray(command)) return shellEdits([{ words: command.map(String), writes: [] }], directory)
     return typeof command === 'string' ? commandLineEdits(command, directory) : { files: [] }
   }
-  // Copilot's editor also views files.
+  // Copilot CLI's editing tool can also just view a file.
   if (!editTools.includes(name) || input.command === 'view') return { files: [] }
   const file = firstString(input, fileKeys)
   return { files: file === undefined ? [] : [resolve(cwd, file)] }
@@ -66,7 +66,7 @@ interface SimpleCommand {
   writes: string[]
 }
 
-/** Words before a program that do not change its effect. */
+/** Words before a program's name that do not change which files the program writes. */
 const commandPrefixes = ['sudo', 'command', 'env', 'time', 'nohup', 'exec', 'builtin']
 
 function shellEdits(commands: readonly SimpleCommand[], start: string): FileEdits {
@@ -75,7 +75,7 @@ function shellEdits(commands: readonly SimpleCommand[], start: string): FileEdit
   for (const { words, writes } of commands) {
     const at = words.findIndex((word) => !commandPrefixes.includes(word) && !/^\w+=/.test(word))
     const [program = '', ...args] = at < 0 ? [] : words.slice(at)
-    // The value of a variable or a pattern is not known here.
+    // Leaves out a name with a variable or a pattern, whose value is not known here.
     const paths = (names: readonly string[]) =>
       names.filter((name) => name !== '' && !/[$*?`]/.test(name)).map((name) => resolve(directory, name))
     const take = (names: readonly string[]) => void found.files.push(...paths(names))
@@ -181,7 +181,7 @@ function gitEdits(words: readonly string[], start: string): FileEdits {
   }
 }
 
-/** The commands of a shell line: enough of the grammar to tell words, quotes, redirections and here-documents apart. */
+/** Splits a shell line into commands, with just enough of the grammar to tell words, quotes, redirections and here-documents apart. */
 function parseCommands(text: string): SimpleCommand[] {
   const commands: SimpleCommand[] = [{ words: [], writes: [] }]
   const token =
@@ -196,7 +196,7 @@ function parseCommands(text: string): SimpleCommand[] {
     else if (separator !== undefined) {
       commands.push({ words: [], writes: [] })
       isTarget = false
-      // The texts of here-documents follow, up to their marks.
+      // The lines after this one are the texts of its here-documents, which are skipped.
       if (separator.includes('\n'))
         while (ends.length > 0) token.lastIndex = skipHereDocument(text, token.lastIndex, ends.shift() as string)
     } else if (word !== undefined) {

@@ -1,9 +1,10 @@
-// A brief that could not be given when a session's memory was cut: the next hook of the same host gives the brief. A file beside the daemon's own
-// hints, named after the host, has a line with the kind of cut for each such conversation.
+// Remembers that a brief (a summary of the agent's situation) is due: the model's context was cut, but the hook of that moment could not give the
+// brief, so the next hook of the same CLI process does. The note is a file named after that process, with the kind of cut on one line for each
+// conversation.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 
-/** The ways in which a session's memory is cut: the CLI says them on standard input (`source`). */
+/** The ways in which a model's context is cut. A CLI names one as `source` on the hook's standard input. */
 const memoryCuts = ['compact', 'resume', 'clear']
 
 export const memoryCutIn = (word: unknown) => memoryCuts.find((each) => each === word)
@@ -12,7 +13,7 @@ export class PendingBrief {
   readonly #path: string | undefined
   readonly #thread: string
 
-  /** `path`: the file for the note; without it nothing is noted. */
+  /** `path`: the file with the note. If unset, nothing is stored. */
   constructor(path: string | undefined, thread = '') {
     this.#path = path
     this.#thread = thread

@@ -1,7 +1,7 @@
-// `agent-relay-mcp hook EVENT`: an agent's CLI runs it at the boundaries of a turn. It takes the messages that wait for the agent and prints them in
-// the form of that event, after the agent's brief where the model's memory was cut. Without either it prints nothing, and the host never notices
-// an error. `hook rewake` prints messages in the form that wakes an idle session, and `hook wait` stays until there is a message.
-// It starts in the time of a bare Node, like the pipe: it loads `node:` modules, discovery and the text form only.
+// `agent-relay-mcp hook EVENT`, which an agent's CLI runs when a turn begins or ends. Takes the messages that wait for the agent and prints them in
+// the format of that event; if the model's context was cut, the agent's brief comes first. Without either it prints nothing, and it never shows an
+// error to the CLI. `hook rewake` prints messages in the format that wakes an idle session, and `hook wait` runs until there is a message. Like all
+// hooks, it must start about as fast as an empty Node.js program, so it loads `node:` modules, discovery and the text formats only.
 
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -14,31 +14,34 @@ import { hookIdentity, threadOf } from './identity.cts'
 import { memoryCutIn, PendingBrief } from './later-brief.cts'
 import { readStdinObject } from './stdin.cts'
 
-/** Events at which the turn ends: the hook must keep it from ending. At all others the text is added to the model's context. */
+/** Events at the end of a turn: to show messages, the hook must keep the turn from ending. At all other events it adds the text to the model's context. */
 const turnEndEvents = ['Stop', 'SubagentStop', 'AfterAgent', 'agentStop']
-/** Events at which a session begins. A new session has not seen the messages that an earlier one was shown. */
+/** Events at the beginning of a session. The new session has not seen the messages that an earlier one was shown, so it is shown them again. */
 const sessionStartEvents = ['SessionStart', 'sessionStart']
 
 /** The longest wait for the daemon: the turn waits for the hook, and a daemon answers within milliseconds or is in trouble. */
 const answerMs = waitLimitMs('hook')
-/** The length of one wait; `hook wait` makes many in a row. */
+/** How long one request waits for messages; `hook wait` repeats the request. */
 const waitMs = 600_000
-/** Interval at which a waiter checks its parent: when the host is gone, the waiter has another parent. */
+/** Interval at which `hook wait` checks its parent process: when the CLI has ended, the parent is another process. */
 const parentCheckMs = 5_000
-/** The room for messages in a context. Claude Code puts a longer one than 10,000 characters into a file, so the rest comes at the end of the turn. */
+/**
+ * Limits of the messages that are added to a context. Claude Code puts an addition of more than 10,000 characters into a file, so further messages
+ * come at the end of the turn.
+ */
 const contextRoom = { limit: 8, bytesMax: 5 * 1024 }
 
 /** The timer that ends the process if the daemon does not answer. */
 let answerTimer: NodeJS.Timeout | undefined
 
-/** Runs the hook, and ends the process by itself. */
+/** Runs the hook, which ends the process when it is done. */
 export async function runMailHook(event: string, cli: string = defaultCli): Promise<void> {
   const { env } = process
   const form = formFor(cli)
   const identity = hookIdentity(env)
   if (!form || !identity) return
   if (event !== 'wait') answerTimer = setTimeout(() => process.exit(), answerMs).unref()
-  // Standard input says to which of many conversations a hook belongs.
+  // Standard input names the CLI's conversation; one CLI process may have many.
   const said = sessionStartEvents.includes(event) || form.isShared ? await readStdinObject() : {}
   const thread = threadOf(said)
   const path = 'hosts' in identity ? join(dataDir(env), 'hooks', `brief.${identity.hosts[0]}`) : undefined
@@ -51,7 +54,8 @@ export async function runMailHook(event: string, cli: string = defaultCli): Prom
     }
     const { socketPath, socket = connect(socketPath) } = await reachDaemon()
     const client = new WireClient(socket, 'hosts' in identity ? { ...identity, thread } : identity, (isRefused) => {
-      // A session that resumes begins before its MCP server has come: the daemon does not know its agent yet.
+      // The hook of a resumed session runs before the session's MCP server connects. The daemon does not know the agent yet and refuses the hook, so
+      // the next hook gives the brief.
       if (isRefused && !client.isWelcome) later.store(cut)
       process.exit()
     })
@@ -68,7 +72,7 @@ interface CliHookForm extends HookForm {
   isShared: boolean
 }
 
-/** The form of messages for the CLI's model; undefined for a CLI that runs no hooks. */
+/** The format of messages for this CLI's model; undefined for a CLI that runs no hooks. */
 function formFor(cli: string): CliHookForm | undefined {
   const row = clisWith('hooks').find(({ name }) => name === cli)
   return row && { toolPrefix: row.toolPrefix, ...row.hooks, isShared: 'sharesServer' in row }
@@ -83,7 +87,7 @@ async function showMessages(
   later: PendingBrief,
 ): Promise<void> {
   const isStop = turnEndEvents.includes(event)
-  // Messages shown before a compaction may stand in the very prompt that begins: the brief counts the others.
+  // After a compaction, messages that were shown before are not shown again: they may be part of the prompt that begins. The brief counts the others.
   const again = sessionStartEvents.includes(event) && cut !== 'compact'
   const messages = await takeMessages(client, { again, begun: performance.timeOrigin, ...(isStop ? {} : contextRoom) })
   // The brief is asked for after the messages were taken, so that it counts only the others as waiting.
@@ -121,7 +125,7 @@ async function messagesText(
   return injectionText(messages, { ...form, sendTool, opening })
 }
 
-/** Prints a text. If nobody reads the output any more, nothing was shown, and the messages are free again. */
+/** Prints a text. If the output is closed, ends the process without a report, so that the messages can be shown elsewhere. */
 function print(stream: NodeJS.WriteStream, text: string, then: () => void): void {
   stream.write(`${text}\n`, (error) => (error ? process.exit() : then()))
 }
@@ -136,14 +140,14 @@ async function reportOffered(
   process.exit()
 }
 
-/** Wakes the session for messages. A brief alone wakes no session; a plugin adds the brief to every prompt, also to the one that wakes. */
+/** Wakes the session if there are messages; a due brief alone does not wake it. A plugin adds the brief to each prompt itself, so none is added here. */
 async function runRewake(client: WireClient, form: CliHookForm, later: PendingBrief): Promise<void> {
   const messages = await takeMessages(client, {})
   const isBriefed = messages.length > 0 && !form.isPlugin
   await wakeSession(client, messages, form, isBriefed ? await fetchBrief(client, later.storedCut, later) : '')
 }
 
-/** Claude Code's asyncRewake: exit code 2 wakes the session, which is shown the hook's stderr. */
+/** Wakes the session, for Claude Code by its asyncRewake: exit code 2 wakes the session, which is shown the hook's stderr. */
 async function wakeSession(
   client: WireClient,
   messages: InjectedMessage[],
@@ -154,22 +158,23 @@ async function wakeSession(
   const text = await messagesText(client, messages, form, opening)
   if (form.isPlugin) return handToPlugin(client, messages, text)
   print(process.stderr, text, () => {
-    // The exit code is set before the report: if the daemon's answer to the report is lost, nobody else shows the messages.
+    // Sets the exit code before the report: if the daemon's answer to the report is lost, the messages must still wake this session, since no other
+    // shows them.
     process.exitCode = 2
     void reportOffered(client, messages, 'rewake')
   })
 }
 
 /**
- * Hands messages to the plugin, which writes a line once its CLI has the text, however long that takes. Without that line nothing was
- * shown, and the messages wait for the next waiter.
+ * Hands messages to the plugin, which writes a line to standard input once its CLI has the text, however long that takes. If the input ends without
+ * that line, the messages were not shown, and wait for the next waiter.
  */
 function handToPlugin(client: WireClient, messages: InjectedMessage[], text: string): void {
   clearTimeout(answerTimer)
   const over = () => process.exit()
   process.stdin
     .once('data', () => {
-      // The waiter has done its work.
+      // Exit code 2: the messages were handed over, so the waiter that started this hook ends.
       process.exitCode = 2
       void reportOffered(client, messages, 'http')
     })
@@ -178,7 +183,7 @@ function handToPlugin(client: WireClient, messages: InjectedMessage[], text: str
   print(process.stdout, JSON.stringify(text), () => {})
 }
 
-/** Waits for messages on a machine without a shell that can wait (launcher/hook-guard.ts). */
+/** Waits for messages on a machine whose shell cannot read with a timeout. Elsewhere the shell waits (launcher/hook-guard.ts). */
 async function waitForMessages(client: WireClient, form: CliHookForm): Promise<void> {
   const parent = process.ppid
   setInterval(() => process.ppid !== parent && process.exit(), parentCheckMs)

@@ -1,6 +1,6 @@
-// `agent-relay-mcp hook PermissionRequest --cli opencode`: our plugin runs it while opencode asks its person for a permission or by questions. It
-// asks the queue of approvals. If somebody answers there first, it prints the request that answers opencode. The plugin tells it when opencode was
-// answered at its terminal. If anything goes wrong it prints nothing, and the dialog works as without us.
+// `agent-relay-mcp hook PermissionRequest --cli opencode`, which our plugin runs while opencode asks its user for a permission or an answer. Asks for
+// an approval in the relay. If somebody answers there first, prints the HTTP request that answers opencode. The plugin reports an answer in
+// opencode's own terminal. If anything goes wrong, the hook prints nothing, and the dialog works as if there were no hook.
 
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
@@ -11,21 +11,21 @@ import { permissionText } from '@agent-relay/sdk/internal/permission-text'
 import { ApprovalConnection, type ApprovalOutcome } from './approval-line.cts'
 import { hostProcesses } from './identity.cts'
 
-/** The hook's limit of a text; the daemon cuts it further. */
+/** Maximum number of characters of a text that are sent to the daemon, which shortens them further. */
 const textCharsMax = 256 * 1024
 
-/** A line of the plugin: opencode's question, as its event tells it, or the answer at the terminal. */
+/** A line that the plugin writes: opencode's question as in its event, or the answer that was given in the terminal. */
 interface PluginLine {
   asks?: 'permission' | 'question'
   event?: Record<string, unknown> & { id: string }
-  /** The tool's input. */
+  /** The input of the tool for which the permission is asked. */
   input?: unknown
   reply?: string
 }
 
 const kinds: Record<string, ApprovalOutcome['kind']> = { once: 'allow', always: 'always', reject: 'deny' }
 
-/** Runs the hook, and ends the process by itself. */
+/** Runs the hook, which ends the process when it is done. */
 export function runOpencodePermissionHook(): void {
   const key = randomBytes(16).toString('hex')
   let line: Promise<ApprovalConnection> | undefined
@@ -101,7 +101,7 @@ function shownInput(text: string): object {
   return { input: text.slice(0, textCharsMax), inputChars: text.length, directory: process.cwd() }
 }
 
-/** The request to opencode's own server. */
+/** Returns the HTTP request by which opencode's own server is given the answer. */
 function opencodeReply(asks: string, id: string, { choice, words, answers = [] }: ApprovalOutcome): object {
   if (asks === 'permission') return { url: `/permission/${id}/reply`, body: { reply: choice, message: words } }
   if (choice === 'reject') return { url: `/question/${id}/reject`, body: {} }

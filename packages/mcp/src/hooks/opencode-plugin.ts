@@ -1,5 +1,6 @@
-// The plugin by which opencode wakes a session of its own for waiting messages: a small file in the data directory, which `install` names in
-// opencode's settings. It runs inside opencode, so it may load none of our files: it starts the launcher, as hooks do, and prints nothing.
+// The source of our plugin for opencode. It wakes an idle session when messages wait, and does what hooks do in other CLIs. `install` names the
+// plugin, a file in the data directory, in opencode's settings. It runs inside opencode, so it loads none of our files: it starts the launcher, as
+// hooks do, and prints nothing.
 
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -20,10 +21,10 @@ export function refreshPlugin(env: Env): void {
   renameSync(draft, path)
 }
 
-/** Pause before the next waiter when one has ended. */
+/** Pause in ms between the end of a waiter (the process that waits for messages while the session is idle) and the start of the next. */
 const nextWaiterMs = 30_000
 
-/** The launcher's path and arguments are filled in. */
+/** The plugin's source. Words such as @LAUNCHER@ are replaced by the launcher's path and arguments. */
 const template = `// Agent Relay puts messages of other agents before an idle session, and lets others answer what it asks. To remove it: agent-relay mcp uninstall --editor opencode
 import { spawn } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'

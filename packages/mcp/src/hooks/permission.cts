@@ -1,5 +1,5 @@
-// `agent-relay-mcp hook PermissionRequest`: a CLI or our plugin in it runs it while the CLI asks its person for a permission. Each CLI that can be answered
-// from elsewhere has a hook of its own here.
+// `agent-relay-mcp hook PermissionRequest`, which a CLI, or our plugin in it, runs while it asks its user for a permission. Runs the hook of that
+// CLI; only some CLIs can be answered from outside their terminal.
 
 import { defaultCli } from '@agent-relay/sdk/internal/clis'
 import { runClaudePermissionHook } from './claude-permission.cts'
@@ -12,7 +12,7 @@ const hooks: Partial<Record<string, () => unknown>> = {
   opencode: runOpencodePermissionHook,
 }
 
-/** Runs the hook, and ends the process by itself. A CLI without one gets no answer, so that its own dialog decides. */
+/** Runs the CLI's hook, which ends the process by itself. For a CLI without such a hook nothing is printed, so that its own dialog decides. */
 export function runPermissionHook(cli: string = defaultCli): void {
   hooks[cli]?.()
 }

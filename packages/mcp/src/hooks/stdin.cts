@@ -1,13 +1,13 @@
-// Standard input of a hook, on which the CLI describes the event. A CLI writes it at once.
+// Reads the standard input of a hook, on which the CLI describes the event. A CLI writes it as soon as it starts the hook.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 
 const inputMs = waitLimitMs('hookInput')
-/** The limit of a tool call's text, which holds the whole new content of a file. A longer one is ignored. */
+/** Maximum number of characters of a tool call, which contains the whole new content of a file. A longer call is ignored. */
 const callCharsMax = 32 * 1024 * 1024
 const objectCharsMax = 64 * 1024
 
-/** All text until the end of the input or the limit of time. */
+/** Reads all text until the input ends or `ms` have passed. */
 export function readStdinText(ms = inputMs): Promise<string> {
   const { stdin } = process
   const pieces: string[] = []
@@ -24,7 +24,7 @@ export function readStdinText(ms = inputMs): Promise<string> {
   })
 }
 
-/** A small JSON object from the input, as soon as it is complete: the input may stay open. Empty if none comes. */
+/** Reads a small JSON object and returns as soon as it is complete, since the input may stay open. Returns an empty object if none comes in time. */
 export function readStdinObject(): Promise<Record<string, unknown>> {
   const { stdin } = process
   let text = ''

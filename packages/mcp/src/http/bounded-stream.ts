@@ -1,4 +1,4 @@
-// A stream of events with a bound on what waits for its reader: a reader that takes nothing while too much waits is cut off.
+// Limits the bytes that wait in a stream of server-sent events: a reader that takes nothing while too many bytes wait is disconnected.
 
 export interface StreamLimits {
   /** Bytes that may wait for a reader that does not read. */
@@ -10,7 +10,7 @@ export interface StreamLimits {
 /** A stream with more waiting bytes than this is cut off at once: it is more than any one answer. */
 const waitingBytesLimit = 32 * 1024 * 1024
 
-/** Bounds an answer's stream; any other answer is returned as it is. */
+/** Limits a response that is a stream of events; returns any other response as it is. */
 export function boundedResponse(response: Response, limits: StreamLimits): Response {
   const { body, status, headers } = response
   if (!body || !headers.get('content-type')?.startsWith('text/event-stream')) return response
@@ -78,7 +78,7 @@ class BoundedStream {
     const next = this.#queue.shift()
     if (next === undefined) return this.#close(controller)
     this.#waitingBytes -= next.length
-    // The reader has taken something: its time starts again, however much still waits.
+    // The reader has taken something, so its time starts again, however many bytes still wait.
     clearTimeout(this.#stall)
     this.#stall = this.#waitingBytes > this.#limits.waitingBytesMax ? this.#startStall() : undefined
     controller.enqueue(next)

@@ -1,4 +1,4 @@
-// Shared parts of the HTTP server: the caller, the moment when an answer has left, the limits, and small helpers.
+// What all HTTP transports of MCP share: the caller, when an answer has been sent, the limits, and small helpers.
 
 import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { limits } from '@agent-relay/sdk/protocol'
@@ -9,13 +9,16 @@ import type { StreamLimits } from './bounded-stream.ts'
 
 /** The caller of a request, as the daemon has checked it. */
 export interface HttpCaller {
-  /** The caller's identity to which a session is bound: requests of other callers do not find it. */
+  /** Identifies the caller that a session belongs to: a request with another `principal` does not find the session. */
   principal: string
-  /** The workspace and the agent of a stateless call: calls with the same identity belong together. */
+  /** Identifies the workspace and the agent of a stateless call: calls with the same `identity` share state. */
   identity: string
-  /** Opens a session. `session`: as the named agent, or one that is named once the client has introduced itself. `stateless`: as the named agent, or nobody. */
+  /**
+   * Opens a session of the relay as the agent that the request names. Without a name, `session` (MCP 2024 and 2025) gets an agent once the client has
+   * introduced itself, and `stateless` (MCP 2026) acts as nobody.
+   */
   open(era: 'session' | 'stateless'): Promise<RelaySession>
-  /** The caller for whom this agent's token speaks, in the same workspace; throws if the token is not valid there. */
+  /** Returns the caller that acts as this token's agent, in the same workspace; throws if the token is not valid there. */
   withAgentToken(token: string): HttpCaller
   /** The only toolset that the caller may have; unset if it may choose. */
   onlyTools?: string
@@ -28,21 +31,21 @@ export interface RelaySession {
     ServerOptions,
     'version' | 'agentName' | 'introduce' | 'register' | 'roles' | 'onInitialized' | 'onCall'
   >
-  /** Opens the turn of one tools/call under the id that makes a repeat recognisable. */
+  /** Opens the turn of one tools/call. A repeated call has the same `id`, by which it is recognized. */
   turn(id: string): Turn
-  /** Gives messages that were handed out and not read to another session of the agent: the client seems gone without a goodbye. */
+  /** Lets other sessions of the agent have the messages that this session was given and has not read: its client seems gone without closing the session. */
   letGo(): void
 }
 
 export interface HttpExchange {
   request: Request
   caller: HttpCaller
-  /** Settles once: true if the whole answer has left, false if its receiver was gone before. */
+  /** Resolves to true when the whole answer has been sent, to false if the client left before. */
   answerLeft: Promise<boolean>
 }
 
 export interface ToolChoice {
-  /** A key for the choice: equal for the same tools. */
+  /** A map key for this choice of tools: equal for the same tools. */
   name: string
   list: readonly Tool[]
 }
@@ -51,9 +54,9 @@ export interface McpHttpLimits extends StreamLimits {
   bodyBytesMax: number
   /** The time after which a session without a call and without an open stream ends. */
   idleMs: number
-  /** The most sessions of each kind; beyond it the longest unused one ends. */
+  /** Maximum number of sessions of each transport. Beyond it, the session that has been unused longest ends. */
   sessionsMax: number
-  /** Interval of comments on open streams, so that nothing in between takes them for dead. */
+  /** Interval of the comments on open streams, which keep proxies from closing them. */
   keepAliveMs: number
 }
 
@@ -81,7 +84,7 @@ export function tooManySessionsResponse(): Response {
   return rpcErrorResponse(503, -32000, 'Too many sessions are in use. Close one, or try again later.')
 }
 
-/** The ids of the questions in a body, which may be a batch. */
+/** Returns the ids of the JSON-RPC requests in a body, which may be a batch. */
 export function requestIds(body: unknown): (string | number)[] {
   const messages: unknown[] = Array.isArray(body) ? body : [body]
   return messages.flatMap((message) => {
@@ -90,7 +93,7 @@ export function requestIds(body: unknown): (string | number)[] {
   })
 }
 
-/** Returns a turn that settles once its answer has left or is lost: only then does the answer count as received, or not. */
+/** Returns a turn that reports its answer as received only when the answer was sent, and as lost if it was not. */
 export function turnSettledByDelivery(left: Promise<boolean>, turn: Turn): Turn {
   return {
     call: (op, input, signal) => turn.call(op, input, signal),

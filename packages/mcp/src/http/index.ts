@@ -1,4 +1,5 @@
-// MCP over HTTP as web-standard handlers, for both eras and the older /sse. Guards, credentials and mounting are in the daemon (relay/src/wires).
+// MCP over HTTP as handlers of web-standard requests: MCP 2025 (sessions) and MCP 2026 (stateless) on `/mcp`, MCP 2024 on `/sse`. The daemon checks
+// hosts and credentials and mounts the routes (relay/src/wires).
 
 import { JsonDepthError, parseJson } from '@agent-relay/sdk/protocol'
 import { isJsonContentType, isLegacyRequest, readRequestBody } from '@modelcontextprotocol/server'
@@ -16,7 +17,7 @@ import { SessionsHttp } from './sessions.ts'
 import { SseHttp } from './sse.ts'
 import { StatelessHttp } from './stateless.ts'
 
-/** The limit of a JSON-RPC id, which becomes part of a command's id and is stored. */
+/** Maximum length in characters of a JSON-RPC id, which becomes part of a command's id and is stored. */
 const rpcIdCharsMax = 100
 
 export class McpHttp {
@@ -32,7 +33,7 @@ export class McpHttp {
     this.#sse = new SseHttp(this.#limits)
   }
 
-  /** `/mcp`: serves a request that carries its own envelope without a session, and every other one in the session that it names. */
+  /** `/mcp`: serves a stateless request (MCP 2026) on its own, and every other request in the session that its header names. */
   async serveMcp(exchange: HttpExchange): Promise<Response> {
     const { request } = exchange
     const tools = chooseTools(exchange)
@@ -44,7 +45,7 @@ export class McpHttp {
     return boundedResponse(await served.serve(exchange, body, tools), this.#limits)
   }
 
-  /** `GET /sse`: opens the stream of a session of the oldest kind. */
+  /** `GET /sse`: opens the stream of an MCP 2024 session. */
   async openSse(exchange: HttpExchange): Promise<Response> {
     const tools = chooseTools(exchange)
     return tools instanceof Response ? tools : this.#sse.open(exchange, tools)

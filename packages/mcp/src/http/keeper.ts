@@ -1,9 +1,9 @@
-// Keeps things while they are used. A thing that was unused for a while is ended, and if there are too many, the one that was unused longest.
+// A cache of things that may be in use. A thing that is not used for `idleMs` is ended; if there are too many, the one that was unused longest is.
 
 export interface KeeperOptions<T> {
   /** The time after which an unused thing is ended. */
   idleMs: number
-  /** The most things at once. */
+  /** Maximum number of things. */
   countMax: number
   end(thing: T): void
 }
@@ -57,7 +57,7 @@ export class Keeper<T> {
     }
   }
 
-  /** Ends the thing at once, unless the key stands for another thing. */
+  /** Ends the thing with this map key at once; does nothing if the key has another thing. */
   endNow(key: string, thing?: T): void {
     const kept = this.#kept.get(key)
     if (!kept || (thing !== undefined && kept.thing !== thing)) return

@@ -1,4 +1,4 @@
-// Sessions of 2025 clients over Streamable HTTP: opened by `initialize`, bound to their caller, ended by DELETE or when unused.
+// MCP 2025 over Streamable HTTP: sessions that `initialize` opens, that belong to their caller, and that end by DELETE or when unused.
 
 import { callId } from '@agent-relay/sdk/internal/call-id'
 import type { Turn } from '@agent-relay/sdk/internal/client'
@@ -71,13 +71,13 @@ export class SessionsHttp {
 class HttpSession {
   readonly id = newSessionId()
   readonly principal: string
-  /** Called when the session ends by itself: the client said goodbye, or the workspace closed. */
+  /** Called when the session ends by itself: its client has ended it, or the workspace was closed. */
   onEnd: () => void = () => {}
   readonly #relay: RelaySession
   readonly #transport: WebStandardStreamableHTTPServerTransport
   /** The requests under way, each with a promise that tells whether its answer has left. */
   readonly #underWay = new Map<RequestId, Promise<boolean>>()
-  /** Streams that the client holds open for notifications: without one, a notification is lost. */
+  /** Number of streams that the client holds open for notifications. Without one, a notification is lost. */
   #openStreams = 0
 
   private constructor(principal: string, relay: RelaySession, { bodyBytesMax, keepAliveMs }: McpHttpLimits) {
@@ -111,7 +111,7 @@ class HttpSession {
       }
     })
     const response = await this.#transport.handleRequest(request, { parsedBody: body })
-    // A client may open another stream when this stream is gone.
+    // When the client's stream for notifications ends, lets it open another, and frees the messages that this session was given and has not read.
     if (request.method === 'GET' && response.ok) {
       this.#openStreams++
       void answerLeft.then(() => {

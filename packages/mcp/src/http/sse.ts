@@ -1,4 +1,5 @@
-// The transport of 2024 clients: a stream that says where to post, and posts whose answers come over that stream. The session is the stream.
+// MCP 2024 over HTTP (`/sse`): the client opens a stream of events, whose first event names the URL for its POST requests. Their answers arrive on
+// the stream. The session lasts as long as the stream.
 
 import { callId } from '@agent-relay/sdk/internal/call-id'
 import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from '@modelcontextprotocol/server'
@@ -16,7 +17,7 @@ import {
 } from './exchange.ts'
 import { Keeper } from './keeper.ts'
 
-/** The limit of characters that wait: a client that does not read its answers is not coming back. */
+/** Maximum number of characters that wait for the client. A client that does not read its answers is not coming back, so its stream ends. */
 const waitingCharsMax = 32 * 1024 * 1024
 const rpcBatchMax = 100
 
@@ -41,7 +42,7 @@ export class SseHttp {
   async open({ request, caller, answerLeft }: HttpExchange, { list }: ToolChoice): Promise<Response> {
     const relay = await caller.open('session')
     const id = newSessionId()
-    // The rest of the URL, such as the workspace, is valid for the posts, too.
+    // The URL for POST requests keeps this request's query parameters, such as the workspace.
     const query = new URL(request.url).searchParams
     query.set('sessionId', id)
     const transport = new SseTransport(`/messages?${query}`, this.#limits.keepAliveMs)
@@ -53,7 +54,7 @@ export class SseHttp {
     })
     const session = { principal: caller.principal, transport }
     const isKept = this.#sessions.put(id, session)
-    // The session is in use as long as its stream is open.
+    // Marks the session as in use as long as its stream is open.
     const release = this.#sessions.markInUse(id)
     transport.onEnded = () => {
       release()
@@ -110,7 +111,7 @@ class SseTransport implements Transport {
   readonly #queue: SseEvent[] = []
   readonly #sentListeners: ((id: RequestId) => void)[] = []
   readonly #keepAlive: ReturnType<typeof setInterval>
-  /** The event that the reader has taken, without asking for more yet. */
+  /** The event that the reader was given last. It counts as sent when the reader asks for the next one. */
   #takenEvent: SseEvent | undefined
   #waitingChars = 0
   #wake: (() => void) | undefined
@@ -120,7 +121,7 @@ class SseTransport implements Transport {
     this.#push({ text: `event: endpoint\ndata: ${endpoint}\n\n` })
     this.#keepAlive = setInterval(() => this.#push({ text: ': keepalive\n\n' }), keepAliveMs)
     this.#keepAlive.unref?.()
-    // Nothing is passed on before the reader asks for it: otherwise nobody would know which answers have left.
+    // With `highWaterMark: 0` an event is passed on only when the reader asks for it; otherwise nobody would know which answers were sent.
     this.stream = new ReadableStream(
       { pull: (controller) => this.#pull(controller), cancel: () => this.close() },
       { highWaterMark: 0 },

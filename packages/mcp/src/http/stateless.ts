@@ -1,4 +1,5 @@
-// The 2026-07-28 era: every request stands alone. State that outlasts a request (messages handed out, hints, subscriptions) is kept by identity.
+// MCP 2026-07-28 over HTTP, which is stateless. State that outlives a request (messages handed out, hints, subscriptions) is kept by the caller's
+// `identity`.
 
 import { RelayError } from '@agent-relay/sdk'
 import { makeIds } from '@agent-relay/sdk/protocol'
@@ -75,7 +76,7 @@ class StatelessIdentity {
   readonly #limits: McpHttpLimits
   readonly #memory: HintMemory = { newestHinted: new Map() }
   readonly #ids = makeIds()
-  /** Handlers by toolset. Each has a bus of its own: with a shared one, one agent would hear of another's inbox. */
+  /** MCP handlers by their choice of tools. Each has an event bus of its own: on a shared bus, one agent would be notified of another agent's inbox. */
   readonly #handlers = new Map<string, McpHttpHandler>()
   readonly #requests = new WeakMap<Request, { answerLeft: Promise<boolean>; tokenError?: Error }>()
 
@@ -108,14 +109,14 @@ class StatelessIdentity {
       const { answerLeft = Promise.resolve(false), tokenError } = (requestInfo && this.#requests.get(requestInfo)) ?? {}
       return createServer(client, {
         ...this.#relay.options,
-        // A caller without an agent stays without one: the client's words about itself in one call name no agent for the next.
+        // A stateless caller gets no automatic agent: the client's name in one call would not identify the caller of the next.
         introduce: async () => {
           if (tokenError) throw tokenError
         },
         tools: list,
         hintMemory: this.#memory,
         isStateless: true,
-        // Every client counts its JSON-RPC ids from the start here, so they cannot identify a command.
+        // Each turn gets a new id: stateless clients reuse their JSON-RPC ids, so these cannot identify a repeated command.
         openTurn: () => turnSettledByDelivery(answerLeft, turn(this.#ids('c'))),
       })
     }
@@ -139,7 +140,7 @@ class StatelessIdentity {
   }
 }
 
-/** A bus that watches the relay only while somebody listens. */
+/** An event bus that watches the relay only while a client listens. */
 class WatchingBus implements ServerEventBus {
   readonly #bus = new InMemoryServerEventBus()
   readonly #subscriptions: ResourceSubscriptions

@@ -9,14 +9,14 @@ import { type InstallContext, joinPath, type PathResolver } from './paths.ts'
 
 interface CommandHooksRule {
   userFile: PathResolver
-  /** The parts of the file's path in a project. */
+  /** The path of the settings file in a project, as its parts. */
   projectFile: readonly string[]
   events: readonly string[]
-  /** Makes the entry for the list of its event; without this function the entry is a group with one hook. */
+  /** Makes the entry of one event. If unset, the entry has the format of Claude Code: a group with the hook. */
   entry?(command: string, tools?: string): object
   /** The event at which the CLI asks the person for a permission, and waits for the first answer. */
   permissionEvent?: string
-  /** The events at which a waiter is left beside the session (Claude Code's asyncRewake). */
+  /** The events at which a waiter is started: a process beside the session that wakes it for messages (Claude Code's asyncRewake). */
   waiterEvents?: readonly string[]
   /** The event before a tool runs, and the tools that may write files. */
   beforeEdit: { event: string; tools?: string }
@@ -50,7 +50,7 @@ function hookEntry(event: string, cli: string, rule: CommandHooksRule, context: 
   return { ...matcher, hooks: [now, ...(rule.waiterEvents?.includes(event) ? [waiterHook(event, cli, context)] : [])] }
 }
 
-/** The time limit of a waiter, the longest that a timer of the host can take: a waiter ends with its session. */
+/** Timeout in seconds of a waiter and of the permission hook: 24 days, near the longest that a timer of the CLI can have. Both end by themselves. */
 const waitSeconds = 24 * 24 * 60 * 60
 
 function waiterHook(event: string, cli: string, context: InstallContext): object {

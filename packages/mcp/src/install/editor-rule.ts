@@ -1,5 +1,5 @@
-// The contract of an editor or CLI for the installer and the doctor: where its settings are, the form of our entry there, and its hooks. Each has a file in
-// editors/.
+// The interface by which the installer and `agent-relay doctor` know an editor or CLI: where its settings are, the format of our entry there, and its
+// hooks. Each editor has a file in editors/.
 
 import type { NameWith } from '@agent-relay/sdk/internal/clis'
 import type { Env } from '@agent-relay/sdk/internal/discover'
@@ -10,24 +10,24 @@ import type { InstallContext, PathResolver } from './paths.ts'
 export type EditorName = NameWith<'editor'>
 
 export interface EditorRule {
-  /** The keys of the containers around the entry. */
+  /** The keys that lead to the object which contains our entry. */
   readonly keyPath: readonly string[]
   readonly userFile: PathResolver
-  /** The project's file; undefined for an editor that reads no servers from a project. */
+  /** The settings file in a project; undefined for an editor that reads no MCP servers from a project. */
   readonly projectFile?: PathResolver
   /** Signs of the editor: one of these paths exists if it is installed. */
   readonly detectionPaths: readonly PathResolver[]
   entry(server: ServerCommand): unknown
-  /** The entry for a lift in `projectFile`: one server by its address, which every session there shares. */
+  /** The entry for a lift (`agent-relay lift`) in `projectFile`: one MCP server with its URL, which all sessions in the project share. */
   liftEntry?(url: string): object
-  /** A lift makes `projectFile` where the project has none. Other editors get an entry only where their file exists. */
+  /** Whether a lift creates a missing `projectFile`. For other editors it adds its entry only to an existing file. */
   readonly makesLiftFile?: true
-  /** The user's remaining steps, in user scope or in a project. */
+  /** What the user still has to do after an installation, for the user or in a project. */
   note?(isProject: boolean): string | undefined
   readonly hooks?: HooksRule
 }
 
-/** An editor that the table of CLIs says runs hooks. */
+/** An editor that runs hooks, as the table of CLIs says. */
 export interface HookedEditor extends EditorRule {
   readonly hooks: HooksRule
 }
@@ -40,25 +40,25 @@ export interface InstalledHook {
 }
 
 export interface HooksRule {
-  /** The entries in the settings of the person or of the project; empty if hooks of that kind do not exist. */
+  /** The hooks' entries in the user's or the project's settings; empty if the editor reads no hooks there. */
   entries(context: InstallContext, isProject: boolean): InstalledHook[]
-  /** Writes the file of ours that the entries name. */
+  /** Writes the file to which the entries refer, such as our plugin for opencode. */
   prepare?(env: Env): void
-  /** A waiter beside each session wakes it. */
+  /** Whether an idle session is woken for messages, by a waiter (a process beside the session). */
   readonly wakesSessions?: boolean
-  /** Permission questions stand in the relay, too. */
+  /** Whether the CLI's questions for permission can be answered in the relay, too. */
   readonly asksPermissions?: boolean
-  /** The CLI asks the person about new hooks, so they are installed only on demand. The text tells the person of that question. */
+  /** Set if the CLI asks its user to review new hooks: they are installed only on demand then. The text tells the user of that question. */
   readonly reviewNote?: string
-  /** The way in which messages reach a session with all hooks in place. */
+  /** How messages reach a session that has all hooks. */
   readonly deliveryText?: string
-  /** Why the CLI does not run hooks that are all in place; the doctor puts the name of their file before the text. */
+  /** Tells why the CLI does not run its hooks, although all are installed. The doctor prints the path of their file before this text. */
   findTrouble?(hooks: readonly InstalledHook[], context: InstallContext): HooksTrouble | undefined
 }
 
 interface HooksTrouble {
   text: string
-  /** The path that the text ends with. */
+  /** A path to print after the text. */
   path?: string
   /** The fix; by default, to install again. */
   fix?: string

@@ -1,8 +1,8 @@
-// Forms of our entry that several editors take.
+// Formats of an MCP server entry that several editors share.
 
 import type { ServerCommand } from '../launcher/index.ts'
 
 export const plainEntry = ({ command, args }: ServerCommand) => ({ command, args })
-/** The entry of a lift over SSE, which lifts offer first. A host without SSE, or whose entry has no type, gets the newer route. */
+/** The entry for a lift (`agent-relay lift`) over SSE, which lifts prefer. An editor without SSE, or whose entries have no `type`, gets `httpEntry`. */
 export const sseEntry = (url: string) => ({ type: 'sse', url: `${url}/sse` })
 export const httpEntry = (url: string) => ({ url: `${url}/mcp` })

@@ -1,4 +1,4 @@
-// Entries of our name that start another program: finds the program's command, and asks before such an entry is replaced.
+// Settings entries that have our name but start another program: finds the program's command, and asks before such an entry is replaced.
 
 import { createInterface } from 'node:readline/promises'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
@@ -11,10 +11,13 @@ import type { InstallContext } from './paths.ts'
 
 const foreignCommandCharsMax = 300
 
-/** Asks the person a question; no if nobody can be asked. `isYes`: pressing Enter means yes. */
+/** Asks the person a question; the answer is no if nobody can be asked. `isYes`: pressing Enter means yes. */
 export type Confirm = (question: string, isYes?: boolean) => Promise<boolean>
 
-/** The command that another program's entry starts; undefined without such an entry. The edit reports a file that cannot be read. */
+/**
+ * Returns the command of an entry with our name that starts another program; undefined without such an entry. A file that cannot be read is ignored
+ * here, since the edit reports it.
+ */
 export function foreignCommand(editor: Editor, isProject: boolean, context: InstallContext): string | undefined {
   const file = editorFile(editor, { isProject }, context)
   if (file === undefined) return undefined
@@ -35,7 +38,7 @@ export function entryCommand(entry: unknown): string[] {
   return words.every((word) => typeof word === 'string') ? words : []
 }
 
-/** The command as one clean line: anybody may have written the file. */
+/** The entry's command on one line without control characters, since anybody may have written the file. */
 function shownCommand(entry: unknown): string {
   const { url } = (entry ?? {}) as { url?: unknown }
   const words = entryCommand(entry)

@@ -1,11 +1,11 @@
-// The hooks of editors, for the installer: which ones cost the person nothing, and the question before they are added.
+// The hooks of editors, for the installer: which ones can be installed without bothering the user, and the question before they are added.
 
 import { hookTimeoutSeconds, listText } from '@agent-relay/sdk/internal/clis'
 import type { InstalledHook } from './editor-rule.ts'
 import { type Editor, editors } from './editors.ts'
 import type { InstallContext } from './paths.ts'
 
-/** Editors whose hooks cost the person nothing: no question of the CLI, nothing on its screen. */
+/** Editors whose hooks do not bother the user: the CLI asks for no review of them, and shows nothing of them on its screen. */
 export const freeHookEditors: readonly string[] = editors
   .filter(({ hooks }) => hooks && hooks.reviewNote === undefined)
   .map(({ name }) => name)
@@ -31,7 +31,7 @@ export function hooksQuestion(asked: readonly Editor[]): string {
   ].join('\n')
 }
 
-/** The hooks for an editor; empty if it has none of this kind. */
+/** The hooks of an editor for the user or for a project; empty if it has none there. */
 export function editorHooks({ hooks }: Editor, context: InstallContext, isProject: boolean): InstalledHook[] {
   return hooks?.entries(context, isProject) ?? []
 }

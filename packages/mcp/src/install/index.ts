@@ -49,35 +49,35 @@ export { outcomeLines } from './report.ts'
 export interface InstallOptions {
   /** Names separated by commas, `auto` (the editors that are found) or `all`. Default: `auto`. */
   editor?: string
-  /** Writes the user's own files. This is the default. */
+  /** Writes the user's settings files. This is the default. */
   global?: boolean
-  /** Writes the files of the project in `cwd` instead. */
+  /** Writes the settings files of the project in `cwd` instead. */
   project?: boolean
   /** The key of a workspace: the entry is bound to that workspace. */
   workspace?: string
-  /** The entry starts a daemon where none runs. A later installation keeps that, like the workspace. */
+  /** Whether the entry starts a daemon if none is running. A later installation keeps this and the workspace. */
   start?: boolean
   /**
-   * Hooks for every CLI that has some (true), for none (false), or where they cost the person nothing (`free`). Left out: `free` after a question;
-   * in a project, and where nobody can be asked, none are added.
+   * Adds the hooks of every CLI that has some (true), of none (false), or those that do not bother the user (`free`, see hooks.ts). If unset: `free`
+   * after a question; none in a project, and none if nobody can be asked.
    */
   hooks?: boolean | 'free'
   dryRun?: boolean
   json?: boolean
   /** Asks nothing: adds hooks, and replaces or takes out an entry of our name that starts another program. */
   yes?: boolean
-  /** Asks a question. The default asks on the terminal; without one, and with `json`, nobody is asked. */
+  /** Asks a question. The default asks on the terminal. Without a terminal, and with `json`, nobody is asked. */
   confirm?: Confirm
   env?: Env
   cwd?: string
   say?: PrintLine
-  /** The command that advice names. Default: the path of this package's own command line. */
+  /** The command that printed advice names. Default: the path of this package's own script. */
   command?: string
 }
 
 export interface InstallReport {
   server?: ServerCommand
-  /** The reason why nothing was tried. */
+  /** Why the installation did not start; unset if it did. */
   why?: string
   editors: FileOutcome[]
   unknown: string[]
@@ -87,7 +87,7 @@ export interface InstallReport {
 
 const usageExit = 2
 
-/** Also sets the exit code of the process where something failed, so that a one-liner ends as it should. */
+/** Adds the server and hooks to the chosen editors. Does not set the exit code of the process: the report has it. */
 export async function runInstall(options: InstallOptions = {}): Promise<InstallReport> {
   const { context, request, names, say } = prepare(options)
   const { known, unknown } = chooseEditors(names, context)
@@ -101,7 +101,7 @@ export async function runInstall(options: InstallOptions = {}): Promise<InstallR
     return endReport({ why, editors: [], unknown, exit }, options, say)
   }
   const key = setting({ key: options.workspace }, 'key')
-  // An empty key: the variable that should hold it is not set.
+  // Refuses an empty key: it comes from a variable that is not set.
   if (key === undefined && options.workspace !== undefined)
     return refuse('Which workspace? Give its key: --workspace KEY.', usageExit)
   let binding: string[]
@@ -142,7 +142,10 @@ interface InstallJob {
   command: string
 }
 
-/** The hooks to add. None are added if nobody can be asked; a dry run shows the hooks that a yes would add. */
+/**
+ * Decides which hooks to add, by asking the user. If nobody can be asked, none are added; a dry run asks nothing, and shows the hooks that a yes
+ * would add.
+ */
 async function hooksAfterAsking(
   known: Editor[],
   request: InstallRequest,
@@ -156,7 +159,7 @@ async function hooksAfterAsking(
   return request.plan || (await confirm(hooksQuestion(free), true)) ? 'free' : 'none'
 }
 
-/** The editors that got no hooks, although hooks would cost the person nothing there. */
+/** Titles of the editors that got no hooks, although their hooks would not bother the user. */
 function withoutHooks(known: Editor[], outcomes: FileOutcome[]): string[] {
   const isHooked = ({ name }: Editor) => outcomes.some(({ editor, what }) => editor === name && what === 'hooks')
   return known.filter((editor) => freeHookEditors.includes(editor.name) && !isHooked(editor)).map(({ title }) => title)
@@ -197,7 +200,7 @@ export async function runUninstall(options: InstallOptions = {}): Promise<Instal
   )
   const talk: PrintLine = options.json ? () => {} : (text) => say(cleanForModel(text))
   for (const name of unknown) reportUnknownEditor(talk, name)
-  // In reverse order: directories that several editors share are empty when the first editor's turn comes.
+  // In reverse order, so that a directory that several editors share is empty when the editor for which it was created has its turn.
   const outcomes = known.toReversed().flatMap((editor) => {
     const foreign = options.yes ? undefined : foreignCommand(editor, request.isProject, context)
     const all = uninstallEditor(editor, request, context, foreign)
@@ -239,7 +242,7 @@ function requestedHooks({ hooks, project }: InstallOptions): InstallRequest['hoo
   return hooks === true ? 'all' : hooks || 'none'
 }
 
-/** Prints what became of each file; in a dry run one diff a file, since the server's entry and the hooks may stand in the same one. */
+/** Prints the outcome for each file. A dry run prints one diff for each file, since the server's entry and the hooks may be in the same file. */
 function reportOutcomes(
   outcomes: FileOutcome[],
   { plan }: InstallRequest,

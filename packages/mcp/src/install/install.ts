@@ -22,7 +22,7 @@ export interface InstallRequest {
   isProject: boolean
   /** The collected edits of a dry run. */
   plan?: DryRunPlan
-  /** `kept`: hooks only where there are some already. `free`: also hooks that cost the person nothing. */
+  /** `kept`: hooks only for editors that have some of ours already. `free`: also for editors whose hooks do not bother the user (see hooks.ts). */
   hooks: 'none' | 'kept' | 'free' | 'all'
 }
 
@@ -112,8 +112,8 @@ function installHooks(editor: Editor, request: InstallRequest, context: InstallC
 }
 
 /**
- * Takes the hooks out first: additions are taken out in reverse order, and a file that was made for the server goes last. `foreign`: the
- * command of another program's entry, which stays.
+ * Removes the hooks before the server's entry, the reverse of the installation, so that a file that was created for the server is removed last.
+ * `foreign`: the command of an entry that starts another program; that entry stays.
  */
 export function uninstallEditor(
   editor: Editor,
@@ -135,7 +135,7 @@ export function uninstallEditor(
   return [...outcomes, { ...main, foreign }].map((outcome) => ({ ...outcome, snippet: undefined }))
 }
 
-/** Whether the editor's files have an entry or a hook of ours. A file that cannot be read counts: the person should be told. */
+/** Whether the editor's files have an entry or a hook of ours. A file that cannot be read does not count. */
 export function hasOwnEntries(editor: Editor, isProject: boolean, context: InstallContext): boolean {
   const file = editorFile(editor, { isProject }, context)
   const own = file === undefined ? [] : [{ file, keyPath: editor.keyPath, slot: serverName }]

@@ -1,4 +1,5 @@
-// A lift's relay in a project's files: one entry by its address, which every host there shares. Roles are named in each call, not here.
+// Adds the relay of a lift (`agent-relay lift`) to a project's MCP settings: one entry with its URL, which all editors and CLIs there share. The
+// entry names no role; each call names one.
 
 import { FileUntouchedError, putEntry, readEntry, removeEntry } from '../careful/index.ts'
 import { type Editor, editors } from './editors.ts'

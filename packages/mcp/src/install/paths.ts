@@ -1,11 +1,11 @@
-// The machine as the installer sees it, and the places in it where editors keep their settings.
+// What the installer knows of the machine, and where editors keep their settings on it.
 
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
 import { type Env, setting, workingDirectory } from '@agent-relay/sdk/internal/discover'
 
-/** The machine as the installer sees it. */
+/** What the installer knows of the machine. */
 export interface InstallContext {
   home: string
   env: Env
@@ -26,18 +26,18 @@ export function joinPath(context: InstallContext, ...parts: string[]): string {
   return (context.platform === 'win32' ? win32 : posix).join(...parts)
 }
 
-/** The path of a file in the home. */
+/** The path of a file in the home directory. */
 export const inHome =
   (...parts: string[]): PathResolver =>
   (context) =>
     joinPath(context, context.home, ...parts)
-/** The path of a file in the project. */
+/** The path of a file in the project's directory. */
 export const inProject =
   (...parts: string[]): PathResolver =>
   (context) =>
     joinPath(context, context.project, ...parts)
 
-/** The path of a file in a directory of the home that a variable may move. */
+/** The path of a file in a folder of the home directory, or in the folder that an environment variable names instead. */
 export const inConfigurableHome =
   (variable: string, folder: string, ...parts: string[]): PathResolver =>
   (context) =>
@@ -48,7 +48,7 @@ export const configHome: PathResolver = (context) => {
   return given?.startsWith('/') ? given : joinPath(context, context.home, '.config')
 }
 
-/** The directory of desktop programs' settings. */
+/** The path of a file in the directory where desktop programs keep their settings. */
 export const inAppData =
   (...parts: string[]): PathResolver =>
   (context) => {

@@ -54,7 +54,7 @@ function uninstalledText({ status, foreign }: FileOutcome, where: string): strin
 interface InstallSummary {
   command: string
   isProject: boolean
-  /** Every entry starts the daemon if none runs. */
+  /** Whether every entry starts the daemon if none is running. */
   startsDaemon: boolean
   /** Editors that got no hooks because nobody could be asked. */
   editorsWithoutHooks: readonly string[]

@@ -20,7 +20,7 @@ import type { InstallContext } from './paths.ts'
 /** Toolsets of a bound entry: its session also joins channels and reads events of the workspace. */
 const boundToolsets = 'relay,workspace'
 
-/** The arguments of an entry for the workspace of this key. */
+/** The arguments of `serve` in an entry for the workspace with this key. */
 export async function workspaceBinding(key: string, env: Env): Promise<string[]> {
   return ['--project', await workspaceOf(key, env), '--tools', boundToolsets]
 }
@@ -30,7 +30,7 @@ export interface ServeArguments {
   binding: string[]
 }
 
-/** The workspace of an earlier `--workspace`, and whether the entry has `--start`: both stay until the entry is taken out. */
+/** Reads from the existing entry which workspace it is bound to, and whether it has `--start`. A new installation keeps both. */
 export function readServeArguments(
   editor: Editor,
   isProject: boolean,
@@ -45,7 +45,7 @@ export function readServeArguments(
     const startsDaemon = given[0] === '--start'
     return { startsDaemon, binding: parseBinding(startsDaemon ? given.slice(1) : given) }
   } catch {
-    // The edit reports a file that cannot be read.
+    // A file that cannot be read is ignored here, since the edit reports it.
     return { startsDaemon: false, binding: [] }
   }
 }

@@ -1,31 +1,33 @@
-// The launcher's shell code for hooks, and the waiter beside an idle session. A hook runs at every turn of somebody's session, so it must cost
-// nothing and print nothing, and no Node may start for it where there is no daemon to ask. The programs that run after this code are in hooks/.
+// The launcher's shell code for hooks, and the waiter (a process beside an idle session that wakes it for messages). A hook runs at every turn of a
+// person's session, so it must cost next to nothing, print nothing, and start Node.js only if there is a daemon to ask. The programs that run after
+// this code are in hooks/.
 
 /** Interval at which a waiter checks whether its session is still there, in seconds. */
 const tickSeconds = 5
 /**
- * A waiter hands over nothing while its session is in a turn, whose end brings the next waiter. A turn that the person breaks off, or in which the
- * model fails, runs no hook at its end: after this many ticks the waiter hands the mail over anyway. The host holds it until its next request, or
- * until its dialog is over.
+ * While its session is in a turn, a waiter hands over no messages: the hook at the turn's end starts the next waiter. A turn that the person
+ * interrupts, or in which the model fails, runs no hook at its end. So after this many ticks of `tickSeconds` the waiter hands the messages over
+ * anyway, and the CLI keeps them until its next request, or until its dialog is closed.
  */
 const busyTicks = 12
 
 /**
- * Files in `hooks/` of the data directory:
- * - `daemon` holds the process id of the daemon. It is a hint: a stale one costs the start of a Node, a missing one costs the hook.
- * - `quiet.HOST`: nothing waits for the agents of this program. Then no Node is started, except where a session begins, which is also shown the
- *   messages that an earlier one has seen.
- * - `brief.HOST`: a brief is still to be given (hooks/later-brief.cts).
- * - `claims.WORKSPACE` is there while hooks must ask about edits, also after its daemon was killed: then the hook leaves a note.
- * - `door.HOST`: the daemon itself reaches this session, by the session's own socket. No waiter is left there, and a running one ends.
+ * Files in `hooks/` of the data directory, where HOST is the process id of a CLI:
+ * - `daemon` contains the process id of the daemon. It is a hint: if it is wrong, Node.js is started in vain; if it is missing, hooks do nothing.
+ * - `quiet.HOST`: no message waits for the agents of this CLI. Then no hook starts Node.js, except at the beginning of a session, which is also
+ *   shown the messages that an earlier session has seen.
+ * - `brief.HOST`: a brief has still to be given (hooks/later-brief.cts).
+ * - `claims.WORKSPACE`: hooks must ask the daemon about edits. The file stays when the daemon is killed, and hooks leave notes then.
+ * - `door.HOST`: the daemon itself reaches this session, by the session's own socket. No waiter is started there, and a running one ends.
  *
- * A worker has hooks of its own, whose last word is `--worker`. The hooks in its user's files do nothing there, except before an edit where the
- * worker's CLI is not Claude Code.
+ * A worker has hooks of its own, whose last argument is `--worker`. In a worker, the hooks of its user's settings do nothing, except before an edit
+ * in a CLI other than Claude Code.
  *
- * A waiter (Claude Code's asyncRewake, or started by opencode's plugin) reads from the fifo `hooks/HOST.PID`: the daemon writes `mail` there, the
- * hook of a prompt `busy`, the next waiter `end`. It needs a shell whose `read` takes a time limit, else bash; without one it is a Node. In a
- * session that nobody attends, such as `claude -p`, there is no waiter, since the host would wait for it to end. In an attended session, the waiter
- * hands over the messages that came during the turn. A worker has a terminal of ours, so it is attended unless its CLI says otherwise.
+ * A waiter (started by Claude Code's asyncRewake or by opencode's plugin) reads lines from the fifo `hooks/HOST.PID`: the daemon writes `mail`, the
+ * hook of a prompt `busy`, and the next waiter `end`. It needs a shell whose `read` has a timeout: sh, or else bash. Without one, the waiter is a
+ * Node.js process. A session that nobody attends, such as `claude -p`, has no waiter, since the CLI would wait for the waiter to end. In an attended
+ * session, the waiter hands over the messages that came during the turn. A worker runs in a terminal of ours, so it counts as attended unless its CLI
+ * says otherwise.
  */
 export const hookGuardCode = `data="\${0%/bin/*}"
 case "$RELAY_DATA_DIR" in /*) data="$RELAY_DATA_DIR" ;; esac

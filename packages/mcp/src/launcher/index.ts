@@ -1,6 +1,7 @@
-// The launcher: a small file in the data directory that the entries of `install` and the hooks start. It outlives an update of Node, of the checkout
-// or of the global installation. When its target is gone, it names the command that fixes that. It never looks up a program by our name: another
-// project's program may have that name. Its shell code before a hook is in hook-guard.ts, and without a daemon in stand-in.ts.
+// The launcher: a small script in the data directory, which the entries of `install` and the hooks start. It stays valid when Node.js, the checkout
+// or the global installation is updated. If its target is missing, it prints the command that fixes that. It never looks up a program by our name,
+// since another project's program may have that name. Its shell code before a hook is in hook-guard.ts, and for a session without a daemon in
+// stand-in.ts.
 
 import { chmodSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -10,26 +11,29 @@ import { dataDir, type Env, readForeignFile } from '@agent-relay/sdk/internal/di
 import { hookGuardCode } from './hook-guard.ts'
 import { replacingReason, standInCode } from './stand-in.ts'
 
-/** The command that a host runs. */
+/** A command that an MCP host runs. */
 export interface ServerCommand {
   command: string
   args: string[]
 }
 
 export interface LauncherTarget {
-  /** The Node to use while it exists. */
+  /** The path of Node.js, used as long as that file exists. */
   node: string
   script: string
 }
 
 const isWindows = process.platform === 'win32'
-/** The limit of our own file, which has a few kilobytes; a larger one is somebody else's. */
+/** Maximum size of the launcher, which has a few kilobytes: a larger file is not the launcher. */
 const bytesMax = 64 * 1024
-/** EX_CONFIG: the configuration is wrong, not the call. A hook never exits with it: its guard has ended it before. */
+/**
+ * Exit code if the target is missing (EX_CONFIG: the configuration is wrong, and not the call). A hook never exits with it: its shell code ends it
+ * before.
+ */
 const missingTargetExit = 78
-/** The launcher's target: the command line of this package. */
+/** The script that the launcher starts: the command `agent-relay-mcp` of this installation. */
 export const launcherScript = fileURLToPath(new URL('../../bin/agent-relay-mcp.cjs', import.meta.url))
-/** The command line `agent-relay` in a checkout, and in an installed archive. It is never looked up by its name. */
+/** Where the script of `agent-relay` is, relative to this file: in a checkout, and in an installed archive. It is never looked up by its name. */
 const relayScripts = ['../../../relay/bin/agent-relay.cjs', '../../../../../bin/agent-relay.cjs']
 
 /** The command with which a person can start `agent-relay`, wherever they are. */
@@ -52,13 +56,13 @@ export function launcherCommand(args: string[], env: Env): ServerCommand {
   return isWindows ? { command: 'cmd', args: ['/c', path, ...args] } : { command: path, args }
 }
 
-/** Whether the words of a command start the launcher's server, and no other command of the launcher. */
+/** Whether a command, as a list of words, starts the launcher with `serve`. */
 export function isServeCommand(command: readonly string[], env: Env): boolean {
   const { command: program, args } = launcherCommand(['serve'], env)
   return isLauncherCommand(command, env) && [program, ...args].every((word, i) => word === command[i])
 }
 
-/** Whether the words of a command start the launcher of this data directory. */
+/** Whether a command, as a list of words, starts the launcher of this data directory. */
 export function isLauncherCommand([command, ...args]: readonly string[], env: Env): boolean {
   const ours = launcherCommand([], env)
   return command === ours.command && ours.args.every((arg, i) => arg === args[i])
@@ -92,7 +96,7 @@ export function launcherState(env: Env): 'current' | 'other' | 'missing' {
   return text === undefined ? 'missing' : text === launcherText(ownTarget) ? 'current' : 'other'
 }
 
-/** The Node that the launcher starts; undefined if the file does not say it. */
+/** The path of Node.js in the launcher; undefined if the launcher does not contain one. */
 export function launcherNode(env: Env): string | undefined {
   const [node] = splitCommandLine(/^node=(.+)$/m.exec(readLauncher(env) ?? '')?.[1] ?? '')
   return node
@@ -119,7 +123,7 @@ const missingTargetLines = [
   '  from an archive:      npm install -g ./FILE, then: agent-relay mcp install',
 ]
 
-/** The text for the host if no Node is found; the logs name the paths. */
+/** The text for the MCP host if Node.js is not found. It names no paths; those are on stderr. */
 const noNodeText =
   'Agent Relay cannot start: no Node 20.19 or newer was found. Install Node, then: agent-relay mcp install'
 

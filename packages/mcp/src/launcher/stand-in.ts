@@ -1,26 +1,28 @@
-// The launcher's shell code for a host without a daemon, or after our programs were removed: it answers with the cause and the fix, and lists one tool
-// that answers the same. The host starts as fast as without us. After that the pipe stands by for a daemon (pipe/pipe.cts) with the same answers.
+// The launcher's shell code that answers an MCP host if no daemon is running or our programs were removed: with the cause and the fix, and with one
+// tool that returns the same text. So the host starts as fast as without Agent Relay. Then the pipe (pipe/pipe.cts) gives the same answers while it
+// waits for a daemon.
 
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { noDaemonInstructions, noDaemonResults, notRunningText } from '@agent-relay/sdk/internal/no-daemon-answers'
 
-/** The inside of a JSON string, as a word of the shell. */
+/** A text as the inside of a JSON string, quoted for the shell. */
 const jsonInside = (text: string) => shellQuote(JSON.stringify(text).slice(1, -1))
-/** The answers, with variables that the shell fills in. */
+/** The answers by JSON-RPC method, with variables that the shell fills in. */
 const results = noDaemonResults({ why: '$why', more: '$more', version: '$release', protocolVersion: '$version' })
 const result = (method: keyof typeof results) =>
   `'"result":'${shellQuote(JSON.stringify(results[method])).replace(/\$(?:why|more|release|version)/g, `'$&'`)}`
 
-/** Replaces the shell's texts if none of our programs can be started: no daemon would help. */
+/** Shell code that replaces the text of the answers by `why`, for the case that our programs cannot be started: then a daemon would not help. */
 export const replacingReason = (why: string) => `why=${jsonInside(why)} more=`
 
 /**
- * Succeeds when the host has its list of tools, and fails at the end of the input. RELAY_STANDBY passes the host's `initialize` on to the pipe; it is
- * empty where that was not answered here.
+ * The shell function `stand_in` answers the host's requests. It succeeds when the host has its list of tools, and fails at the end of the input.
+ * RELAY_STANDBY passes the host's `initialize` on to the pipe; it is empty if that request was not answered here.
  *
- * A shell cannot read JSON. It knows the form that hosts write: no blanks, the method before the params, and the id before the params or at the end,
- * where nothing inside the params can be taken for it. At any other line it fails, and RELAY_HEARD passes the line on to the pipe, as it does a call
- * of a tool while there is a pipe to start. Without a pipe, the launcher ends: the host would wait for an answer that never comes.
+ * The shell does not parse JSON. It recognizes the form in which hosts write a request: no whitespace, the method before the params, and the id
+ * before the params or at the end, where it cannot be confused with anything inside the params. At any other line the function fails, and RELAY_HEARD
+ * passes the line on to the pipe. A tool call is passed on as well, if there is a pipe to start. If there is no pipe, the launcher ends: otherwise
+ * the host would wait for an answer that never comes.
  */
 export const standInCode = `why=${jsonInside(notRunningText)}
 more=${jsonInside(noDaemonInstructions)}

@@ -1,4 +1,4 @@
-// Answers for the host while there is no daemon: what became of the call, and how to start the daemon.
+// The pipe's own answers to the MCP host while no daemon serves it: what became of the call, and how to start the daemon.
 
 import { noDaemonInstructions, noDaemonResults, notRunningText } from '@agent-relay/sdk/internal/no-daemon-answers'
 import type { OpenCall } from './calls.cts'
@@ -8,7 +8,7 @@ export interface PipeTarget {
   agentName: string | undefined
   project: string
   socketPath: string
-  /** The version of this package, which is read only while the pipe stands by, when it has to be told. */
+  /** The version of this package. Set only while the pipe stands by, since only then the pipe itself answers `initialize`. */
   version?: string
 }
 
@@ -20,9 +20,12 @@ export interface DaemonRefusal {
 
 /** The reason why no daemon serves the pipe, as the last daemon has told it. */
 export interface UnservedReason {
-  /** The daemon runs, and does not serve the pipe. */
+  /** Set if a running daemon refuses the pipe. */
   refused?: DaemonRefusal
-  /** The workspace's owner closed it. Its socket is gone although the daemon may run, so this holds until a daemon serves the pipe. */
+  /**
+   * Set if the workspace was closed by its owner. Its socket is missing then, even if the daemon is running, so this reason is kept until a daemon
+   * serves the pipe.
+   */
   closed?: DaemonRefusal
 }
 
@@ -44,7 +47,10 @@ export function answerWithoutDaemon(call: OpenCall, target: PipeTarget, refused:
   return rpcLine({ id, result: { content: [{ type: 'text', text }], isError: true } })
 }
 
-/** The answer before the first daemon: with the reason, and the one tool that tells it. The launcher's shell says the same. */
+/**
+ * Answers a request before any daemon has served the pipe: tells the reason, and lists one tool, which tells it too. The launcher's shell code gives
+ * the same answers (launcher/stand-in.ts).
+ */
 export function answerWhileStandingBy(call: OpenCall, target: PipeTarget, refused: DaemonRefusal | undefined): string {
   const { id, method, params } = call
   if (method === 'tools/call')
@@ -54,11 +60,14 @@ export function answerWhileStandingBy(call: OpenCall, target: PipeTarget, refuse
   const [why, more, version] = [reasonText(refused), noDaemonInstructions, target.version ?? 'unknown']
   const results = noDaemonResults({ why, more, version, protocolVersion: params?.protocolVersion })
   const result = new Map<string, object>(Object.entries(results)).get(method)
-  // A host that speaks a newer version takes the pipe for an older server, and tries again with `initialize`.
+  // A host with a newer version of MCP takes "Method not found" for the answer of an older server, and tries again with `initialize`.
   return result ? rpcLine({ id, result }) : rpcErrorLine(id, methodNotFoundCode, 'Method not found')
 }
 
-/** Adds a note to the daemon's answer to the one tool that the host has: Codex lists a server's tools once, so the others need a new session. */
+/**
+ * Adds a note to the daemon's answer to relay_status, the only tool in the host's list before a daemon ran. A host such as Codex lists tools
+ * only once, so it has the others only in a new session.
+ */
 export function withLateToolsNote(message: RpcMessage): string {
   const { content, ...result } = message.result as { content: unknown[] }
   return rpcLine({ ...message, result: { ...result, content: [...content, { type: 'text', text: lateTools }] } })
@@ -67,7 +76,10 @@ export function withLateToolsNote(message: RpcMessage): string {
 const lateTools =
   '\nThe relay came after this session began. If you have no tool relay_send, ask your user to start this session again.'
 
-/** Whether a failed tool answers with an envelope, as in the daemon: the tools of these toolsets fail in words, all others (those of actions, too) do. */
+/**
+ * Whether a tool reports a failure as JSON with `ok: false`, as the daemon does. The tools in this pattern, of the toolsets `relay`, `agents` and
+ * `lift`, report it as text; all others, and actions, as JSON.
+ */
 function hasEnvelope(name: unknown): boolean {
   return !/^(relay[._]|agent_(start|status|complete|stop|payload)$|(post_message|read_messages|list_pending)$)/.test(
     String(name),

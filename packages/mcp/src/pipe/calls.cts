@@ -4,14 +4,14 @@ import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { isEventSubscription, type RpcId, type RpcMessage } from './rpc.cts'
 
 const daemonAwayMs = waitLimitMs('away')
-/** The limits of lines kept for sending again. A request beyond them is passed on, but its outcome is unknown if the daemon dies. */
+/** Limits of the requests that are kept to be sent again. A request beyond them is passed on, but nobody knows its outcome if the daemon dies. */
 const keptBytesMax = 32 * 1024 * 1024
 const keptCallsMax = 500
 const idCharsMax = 1_000
-/** The number of remembered ids whose answers nobody waits for any more. */
+/** Maximum number of remembered ids of abandoned calls, whose late answers are dropped. */
 const abandonedMax = 100
 
-/** The steady clock. It avoids `performance`, which would have to be loaded first, in 2 ms. */
+/** Monotonic time in ms. `performance` is not used, since loading it takes 2 ms. */
 export const nowMs = () => process.uptime() * 1_000
 
 export interface OpenCall {
@@ -20,9 +20,9 @@ export interface OpenCall {
   readonly params: RpcMessage['params']
   /** The request's line; undefined if it cannot be sent again. */
   line: Buffer | undefined
-  /** The request has reached a daemon, which may have carried it out. */
+  /** Whether the request was sent to a daemon, which may have carried it out. */
   wasSent: boolean
-  /** The deadline, in the time of `nowMs`; it counts while the daemon is away. */
+  /** When the request is answered without the daemon, in the time of `nowMs`; checked only while the daemon is away. */
   deadline: number
 }
 
@@ -46,7 +46,7 @@ export class OpenCalls {
     this.#abandoned.delete(id)
     const fits =
       this.#bytes + line.length <= keptBytesMax && this.#kept < keptCallsMax && String(id).length <= idCharsMax
-    // Later only the name of a large call's tool matters; for a subscription its arguments do, too.
+    // Keeps only the tool's name, since the arguments may be large. The arguments of a subscription are needed later.
     const isLarge = method === 'tools/call' && !isEventSubscription(params)
     const brief = isLarge ? { name: params?.name } : params
     const call: OpenCall = {
@@ -94,7 +94,7 @@ export class OpenCalls {
     return this.#abandoned.has(id)
   }
 
-  /** The ids for a new daemon of requests that the last one was sent and never answered. */
+  /** Ids of the requests that were sent to the last daemon and never answered, for the next daemon. */
   unansweredIds(): RpcId[] {
     const open = this.all().filter(({ wasSent, line }) => wasSent && line !== undefined)
     return [...this.#abandoned, ...open.map(({ id }) => id)].filter((id) => String(id).length <= idCharsMax)

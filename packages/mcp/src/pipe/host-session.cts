@@ -1,4 +1,4 @@
-// The host's MCP session and the identity of its agent: a new daemon must be told both after a restart.
+// The state of the host's MCP session and the identity of its agent, which the pipe tells a new daemon after a restart.
 
 import { newWireId } from '@agent-relay/sdk/internal/wire-client'
 import { isStatusTool, withLateToolsNote } from './away.cts'
@@ -6,7 +6,7 @@ import type { OpenCall } from './calls.cts'
 import { helloLine, type PipeIdentity } from './opening.cts'
 import { isEventSubscription, parseMessage, type RpcId, type RpcMessage, rpcLine } from './rpc.cts'
 
-/** The prefix of ids of the pipe's own requests: their answers are not for the host. */
+/** The prefix of the ids of the pipe's own requests, whose answers are not passed to the host. */
 const prefix = 'agent-relay-pipe:'
 export const initializedLine = rpcLine({ method: 'notifications/initialized' })
 const gate = `${prefix}gate`
@@ -16,10 +16,10 @@ export class HostSession {
   readonly #subscribed = new Set<unknown>()
   #initialize: RpcMessage['params'] | undefined
   #level: RpcMessage['params'] | undefined
-  /** The host's subscription to events, and the number of the last event that it has. */
+  /** The host's subscription to events, and the number of the last event that was sent to the host. */
   #events: { types: unknown; since: unknown } | undefined
   isInitialized = false
-  /** The host has asked a daemon for the list of tools. */
+  /** Whether the host has its list of tools from a daemon. False if the pipe itself answered the host's first requests. */
   hasTools = true
 
   constructor(identity: PipeIdentity) {
@@ -30,18 +30,18 @@ export class HostSession {
     return this.#identity.name ?? this.#identity.given
   }
 
-  /** The host has the answer to its `initialize`. */
+  /** Whether the host's `initialize` was answered. */
   get hasBegun(): boolean {
     return this.#initialize !== undefined
   }
 
-  /** Begins the session with a request that the launcher has answered. */
+  /** Begins the session with an `initialize` request that the launcher's shell has answered. */
   begin(initialize: string): void {
     this.#initialize = parseMessage(Buffer.from(initialize))?.params ?? {}
     this.isInitialized = true
   }
 
-  /** Notes the agent that the session acts as from now on, with the next daemon, too. */
+  /** Stores the agent that the daemon named in WELCOME, to name it to the next daemon. */
   noteWelcome({ agent, given, token }: { agent?: string; given?: string; token?: string }): void {
     if (given !== undefined) this.#identity.given = given
     if (agent !== undefined) this.#identity.name = agent
@@ -52,14 +52,14 @@ export class HostSession {
     return helloLine(this.#identity, unanswered.length > 0 ? unanswered : undefined)
   }
 
-  /** Takes in an answer of the daemon, and returns the line for the host. */
+  /** Updates the session by an answer of the daemon, and returns the line for the host. */
   takeAnswer(call: OpenCall | undefined, message: RpcMessage, line: Buffer): Buffer | string {
     if (!call || message.result === undefined) return line
     this.noteGranted(call, message.result)
     return !this.hasTools && isStatusTool(call.params?.name) ? withLateToolsNote(message) : line
   }
 
-  /** Notes what a granted request has changed. */
+  /** Stores what a successful request has changed in the session, for the next daemon. */
   noteGranted({ method, params }: OpenCall, result: unknown): void {
     if (method === 'initialize') this.#initialize = params ?? {}
     else if (method === 'tools/list') this.hasTools = true
@@ -69,7 +69,7 @@ export class HostSession {
     else if (method === 'tools/call' && isEventSubscription(params)) this.#subscribe(params, result)
   }
 
-  /** Notes an event that went to the host: a new daemon continues after it. */
+  /** Stores the number of the last event that was sent to the host: the next daemon continues after it. */
   noteEventSent(seq: unknown): void {
     if (this.#events) this.#events.since = seq
   }
@@ -80,7 +80,7 @@ export class HostSession {
     if (pushed !== undefined) this.#events = pushed ? { types, since: cursor } : undefined
   }
 
-  /** The lines that tell a new daemon the session's state. It answers the last one as soon as it serves the pipe. */
+  /** The lines that tell a new daemon the session's state. The last is a ping: its answer shows that the daemon serves the pipe. */
   replayLines(): string {
     const lines: string[] = []
     const ask = (method: string, params: RpcMessage['params']) =>
@@ -102,7 +102,7 @@ export class HostSession {
     return id === gate
   }
 
-  /** Takes a new pipe id: the host starts again, and its request ids would pass for repeats under the old one. */
+  /** Takes a new pipe id, since the host starts a new session: under the old pipe id its requests would be taken for repeated ones. */
   startOver(): void {
     this.#identity.pipe = newWireId()
     this.#initialize = undefined
@@ -113,7 +113,7 @@ export class HostSession {
   }
 }
 
-/** The fields of an answer of subscribe_events. An error has neither. */
+/** Reads the fields of an answer to subscribe_events; an error has neither field. */
 function subscriptionOf(result: unknown): { pushed?: boolean; cursor?: number } {
   try {
     const { content } = result as { content: [{ text: string }] }

@@ -1,4 +1,4 @@
-// Splits chunks of bytes into whole lines, with a bound on kept bytes. It does not look into the lines.
+// Splits chunks of bytes into whole lines, and limits the bytes that it keeps. It does not parse the lines.
 
 const newline = 10
 /** The bytes kept of a too long line at either end: enough to find the id of a request. */
@@ -32,7 +32,7 @@ export class LineSplitter {
     if (start < chunk.length) this.#keep(chunk.subarray(start))
   }
 
-  /** Forgets half a line: its sender is gone. */
+  /** Drops an unfinished line, whose sender is gone. */
   reset(): void {
     this.#pieces = []
     this.#bytes = 0

@@ -1,5 +1,5 @@
-// The first moments of a pipe: it says HELLO, passes plain lines on as they come, and remembers them. The pipe itself (pipe.cts) is loaded when the
-// host has its list of tools, and is given the remembered lines: loading it takes a tenth of a bare Node's start, and nobody has to wait for that.
+// The first moments of a pipe: sends HELLO, passes simple lines on as they come, and remembers them. The full pipe (pipe.cts) is loaded once the host
+// has its list of tools, and is given the remembered lines: loading it takes a tenth of Node.js's own start, and the host should not wait for that.
 
 import type { Duplex, Readable, Writable } from 'node:stream'
 import { frameLine, frameStart } from '@agent-relay/sdk/internal/wire-client'
@@ -9,7 +9,7 @@ export interface PipeIdentity {
   pipe: string
   name?: string
   type?: string
-  /** A provisional name from the daemon. */
+  /** A provisional name that an earlier daemon gave the agent. */
   given?: string
   token?: string
   key?: string
@@ -18,7 +18,7 @@ export interface PipeIdentity {
   push?: string
   /** The process that started the pipe: it also starts the hooks of the same host, which speak for the same agent. */
   host?: number
-  /** The pipe's directory: programs that the agent has started work there, if nothing better is known. */
+  /** The pipe's working directory: the agent is assumed to work there if nothing better is known. */
   cwd?: string
 }
 
@@ -32,16 +32,16 @@ export interface CarriedChunk {
   chunk: Buffer
 }
 
-/** Called once at the end of the opening: when its time is over, or with a `last` chunk that needs a closer look and has not been passed on. */
+/** Called once at the end of the opening: when its time is over, or with a `last` chunk that the full pipe must read, and that has not been passed on. */
 export type OnOpeningEnd = (heard: CarriedChunk[], last?: CarriedChunk) => void
 
 const newline = 10
-/** The length of the opening: enough for the list of tools, which hosts ask for at once. */
+/** Duration of the opening in ms: enough for the list of tools, which hosts ask for at once. */
 const openingMs = 50
 /** Beyond this many chunks the host's input is paused until a daemon is found. */
 const earlyChunksMax = 64
 
-/** Listens to the host from now on; the returned function stops that and returns the host's bytes. */
+/** Collects the host's input from now on; the returned function stops that and returns the collected bytes. */
 export function collectInput(input: Readable): () => Buffer {
   const chunks: Buffer[] = []
   const keep = (chunk: Buffer) => {
@@ -64,7 +64,7 @@ export function runOpening(
 ): void {
   const end = early.lastIndexOf(newline) + 1
   stream.write(Buffer.concat([Buffer.from(hello), early.subarray(0, end)]))
-  // The daemon is at work from here on: the pipe's own work meanwhile costs no time.
+  // The daemon works on these lines from here on, so the pipe's own work below delays nobody.
   const { stdin: input, stdout: output } = host
   const heard: CarriedChunk[] = [{ from: 'host', chunk: early.subarray(0, end) }]
   const hear = (said: CarriedChunk, isPlain: boolean, to: Writable) => {
@@ -74,7 +74,7 @@ export function runOpening(
   }
   const fromHost = (chunk: Buffer) => hear({ from: 'host', chunk }, chunk.at(-1) === newline, stream)
   const fromDaemon = (chunk: Buffer) => {
-    // WELCOME is for the pipe, and arrives in a chunk of its own.
+    // WELCOME is not passed on to the host. It arrives in a chunk of its own.
     const isWelcome = isFrame(chunk)
     if (isWelcome && chunk.indexOf(newline) === chunk.length - 1) heard.push({ from: 'daemon', chunk })
     else hear({ from: 'daemon', chunk }, !isWelcome && isPlainAnswer(chunk), output)

@@ -11,7 +11,7 @@ import { type CarriedChunk, isFrame, type PipeIdentity } from './opening.cts'
 import { DaemonQuestions } from './questions.cts'
 import { idAtEdge, parseMessage, type RelayFrame, type RpcId, type RpcMessage, rpcErrorLine, rpcLine } from './rpc.cts'
 
-/** A way to a daemon: a Unix socket, or anything else that carries bytes both ways. `wasServed`: the daemon that it led to last has served the pipe. */
+/** Connects to a daemon, over a Unix socket or anything else that carries bytes both ways. `wasServed`: whether a daemon has served the pipe before. */
 export type OpenConnection = (opened: (stream: Duplex) => void, failed: ConnectFailed, wasServed?: boolean) => void
 type ConnectFailed = (error: Error, refusal?: away.DaemonRefusal) => void
 
@@ -21,7 +21,7 @@ export interface PipeOptions {
   output: Writable
   identity: PipeIdentity
   target: Omit<away.PipeTarget, 'agentName'>
-  /** One line for people, on stderr. */
+  /** Prints a line for people to stderr. */
   say(text: string): void
   /** Called when the first daemon refuses the pipe. */
   fail(error: Error): void
@@ -41,12 +41,12 @@ export class Pipe {
   readonly #fromDaemon: LineSplitter
   #stream: Duplex | undefined
   #batch: Buffer[] | undefined
-  /** The lines that are being read have already been passed on. */
+  /** Set while lines are read that were passed on before: they only update the pipe's state. */
   #isSilent = false
   /** The daemon serves the pipe: requests go to it as they come. */
   #isOpen = false
   #hasStarted = false
-  /** No daemon has been there since the host started the pipe. */
+  /** Whether no daemon has served the pipe since the host started it. */
   #isStandingBy = false
   #isEnding = false
   #attempts = 0
@@ -100,7 +100,7 @@ export class Pipe {
     output.on('drain', () => this.#stream?.resume())
   }
 
-  /** Ends the pipe after the open answers: a host that closes the pipe's input may still want them. */
+  /** Ends the pipe once the open requests are answered: a host that closes the pipe's input may still want the answers. */
   end(ended: () => void): void {
     this.#isEnding = true
     const started = nowMs()
@@ -127,7 +127,7 @@ export class Pipe {
     this.#stream = undefined
     this.#isOpen = false
     this.#fromDaemon.reset()
-    // The daemon's socket is dead: a host that was paused until it drains would wait forever.
+    // The host's input may be paused until the daemon's socket drains. That socket is closed, so the input is resumed here.
     this.#options.input.resume()
     this.#toHost(this.#questions.withdrawAll())
     if (this.#isEnding) return
@@ -166,7 +166,7 @@ export class Pipe {
       if (call.line) this.#send(call)
       else this.#answerWithoutDaemon(call)
     }
-    // Answers a host that did not wait for the answer to its `initialize`, which was only now sent again.
+    // If the host sent `notifications/initialized` without waiting for the answer to `initialize`, the daemon gets both again here.
     if (this.#session.isInitialized && !this.#session.hasBegun) this.#toDaemon(initializedLine)
     if (this.#session.isInitialized) this.#toHost(rpcLine({ method: 'notifications/tools/list_changed' }))
   }
@@ -175,7 +175,7 @@ export class Pipe {
 
   #hostLine(line: Buffer): void {
     const message = parseMessage(line)
-    // The daemon answers with the line's fault.
+    // Passes an invalid line to the daemon, whose answer says what is wrong with it.
     if (!message) return this.#isOpen ? this.#toDaemon(line) : this.#toHost(notJson)
     const { id, method } = message
     if (method === undefined) return this.#toDaemon(this.#questions.lineForDaemon(message))
@@ -183,7 +183,7 @@ export class Pipe {
     if (method === 'initialize' && this.#session.hasBegun) this.#hostStartsAgain()
     const call = this.#calls.add(id, message, line)
     if (this.#isOpen) return this.#send(call, line)
-    // The pipe itself is alive and answers a ping. A request need not wait if it cannot be kept or will be refused.
+    // The pipe itself answers a ping, since it is alive, and a request that cannot be kept or will be refused anyway.
     const isVain = this.#isStandingBy || this.#unserved.refused !== undefined
     if (method === 'ping' || isVain || !call.line) return this.#answerWithoutDaemon(call)
     this.#calls.startDeadlines()
@@ -241,7 +241,7 @@ export class Pipe {
       if (!this.#hasStarted && !this.#isStandingBy) return this.#options.fail(new Error(message))
       this.#unserved = retry ? {} : away.unservedReason(code, message)
       if (!retry) for (const call of this.#calls.all()) this.#answerWithoutDaemon(call)
-      // After this refusal the daemon closes the connection, and #gone connects again.
+      // After this refusal the daemon closes the connection, and `#disconnected` connects again.
     }
   }
 
@@ -265,7 +265,10 @@ export class Pipe {
     else if (!this.#stream.write(line)) this.#options.input.pause()
   }
 
-  /** Writes the lines that came together at once, so that the daemon answers a list before it works on the notification in front of it. */
+  /**
+   * Writes all lines of one chunk from the host in one write. So the daemon answers a request for the list of tools before it works on the
+   * notification that came before that request.
+   */
   #writeTogether(work: () => void): void {
     this.#batch = []
     work()
@@ -279,7 +282,7 @@ export class Pipe {
     if (!this.#options.output.write(line)) this.#stream?.pause()
   }
 
-  /** Answers without the daemon. The answer stays true: the call is not sent later. */
+  /** Answers a call without the daemon. The call is not sent to a daemon later, so that the answer stays true. */
   #answerWithoutDaemon(call: OpenCall): void {
     const answer = this.#isStandingBy ? away.answerWhileStandingBy : away.answerWithoutDaemon
     if (this.#isStandingBy && call.method === 'initialize') this.#session.noteGranted(call, {})

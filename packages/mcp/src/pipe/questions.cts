@@ -1,5 +1,5 @@
-// Questions of daemons to the host (elicitation and the like). Every daemon counts from 0, so their ids are made different: an answer for a
-// dead daemon must not reach the next one.
+// Requests that daemons make to the host, such as elicitation. Every daemon counts its ids from 0, so the pipe makes them distinct: an answer for a
+// daemon that has ended must not reach the next one.
 
 import { type RpcId, type RpcMessage, rpcLine } from './rpc.cts'
 

@@ -1,4 +1,4 @@
-// The pipe if no workspace can be used (its configuration is invalid, or it is not open): every request is answered with the reason.
+// Takes the pipe's place if no workspace can be used (its configuration is invalid, or it is not open): every request is answered with the reason.
 
 import type { Readable, Writable } from 'node:stream'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
@@ -9,11 +9,14 @@ import { connectionClosedCode, parseMessage, type RpcId, type RpcMessage, rpcErr
 
 export { clean, cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 
-/** Answers all requests. `early`: bytes that the host has sent already. `reason`: names paths, which somebody else may have chosen. */
+/**
+ * Answers all requests with `reason`, cleaned, since it contains paths that somebody else may have chosen. `early`: bytes that the host has sent
+ * already.
+ */
 export function refuseAll(input: Readable, output: Writable, early: Buffer, reason: string, version: string): void {
   const why = cleanLineForModel(reason)
   const server = { capabilities: { tools: {} }, serverInfo: serverInfo(version) }
-  // The answer is always the same, so a longer line need not be understood.
+  // A longer line is ignored and gets no answer.
   const lines = new LineSplitter(pipeLimits.lineBytesMax, {
     line: (line) => {
       const { id, method, params } = parseMessage(line) ?? {}
@@ -25,7 +28,7 @@ export function refuseAll(input: Readable, output: Writable, early: Buffer, reas
   lines.push(early)
 }
 
-/** One answer. Most hosts hide the stderr of a server that ends; the agent sees this answer and can tell its user. */
+/** Answers one request with the reason. Most hosts hide the stderr of a server that ends, but the agent sees this answer and can tell its user. */
 function answer(id: RpcId, method: string, params: RpcMessage['params'], why: string, server: object): string {
   if (method === 'ping') return rpcLine({ id, result: {} })
   if (method === 'initialize') {

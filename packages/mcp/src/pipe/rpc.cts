@@ -20,7 +20,7 @@ export interface RelayFrame {
   payload?: { agent?: string; token?: string; code?: string; message?: string; retry?: boolean }
 }
 
-/** Parses one JSON object; returns undefined for anything else, also for a batch: MCP has given batches up. */
+/** Parses one JSON object; returns undefined for anything else, also for a batch, which newer versions of MCP do not have. */
 export function parseMessage(line: Buffer): RpcMessage | undefined {
   try {
     const value: unknown = JSON.parse(line.toString())

@@ -1,11 +1,11 @@
-// `serve --start`: if no daemon runs, starts one that ends by itself once no session attends to it. Plain `serve` never does.
+// `serve --start`: if no daemon is running, starts one that ends by itself some time after its last session. Without `--start`, none is started.
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { homeWorkspace } from '@agent-relay/sdk/internal/discover'
 
-/** Paths of the command line in a checkout, and in an installed archive. It is never looked up by its name. */
+/** Where the script of `agent-relay` is, relative to this file: in a checkout, and in an installed archive. It is never looked up by its name. */
 const launchers = ['../../../relay/bin/agent-relay.cjs', '../../../../../bin/agent-relay.cjs']
 
 /** Resolves when the daemon runs, or has failed and said why on stderr. */

@@ -1,4 +1,5 @@
-// The pipe's other connection to a daemon: an upgraded HTTP connection, for a relay with an address (RELAY_BASE_URL).
+// Connects the pipe to a daemon by an upgraded HTTP connection, if RELAY_BASE_URL names the daemon's address. Otherwise the pipe uses the Unix
+// socket.
 
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -7,10 +8,10 @@ import type { OpenConnection } from './pipe.cts'
 /** The size limit of an error answer, which is a few lines of JSON. */
 const refusalBytesMax = 64 * 1024
 
-/** `credential` is the agent's token or the workspace's key; an open relay asks for none. It goes in a header, never in an address. */
+/** `credential` is the agent's token or the workspace's key; an open relay asks for none. It goes in a header, never in the URL. */
 export function connectOverHttp(baseUrl: string, credential: string | undefined): OpenConnection {
   const url = new URL('/pipe', baseUrl)
-  // HTTP is loaded here: a pipe on the local socket needs neither module.
+  // Loads the HTTP module only here: a pipe on the Unix socket does not need it.
   const { request } = require(url.protocol === 'https:' ? 'node:https' : 'node:http') as typeof import('node:http')
   const headers = {
     connection: 'Upgrade',

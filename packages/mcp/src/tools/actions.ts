@@ -1,5 +1,5 @@
-// Toolset `actions`: the three tools that reach every action, and each action as a tool of its own. The toolsets `relay` and `workspace` show the
-// actions that the relay lets agents see unasked, as long as these are few.
+// Toolset `actions`: three tools that reach every action (a typed function that a program offers), and each action as a tool of its own. The toolsets
+// `relay` and `workspace` show the actions that agents may see without requesting that toolset, if there are few.
 
 import { cleanForModel } from '@agent-relay/sdk/internal/clean'
 import type { WorkspaceClient } from '@agent-relay/sdk/internal/client'
@@ -16,17 +16,23 @@ import { z } from 'zod'
 import { answerBytesMax, cleanValueForModel, clipText, itemsThatFit } from '../text.ts'
 import { defineEnvelopeTool, defineTool, type Tool, type ToolAnswer, toolListing } from './tool.ts'
 
-/** The limit of a description, which stands in the context of every agent that may call the action. */
+/** Maximum length in bytes of an action's description, which is in the context of every agent that may call the action. */
 const descriptionBytesMax = 1024
-/** The limit of a description in sessions that did not ask for the actions. */
+/** Maximum length in characters of an action's description, in sessions that did not request the toolset `actions`. */
 const unaskedCharsMax = 300
-/** The most actions that are shown unasked, and their size in the list; beyond that the generic tools stand in their place. */
+/**
+ * Maximum number of actions, and their size in the list in bytes, in sessions that did not request the toolset `actions`. If there are more, the
+ * list has the generic tools instead.
+ */
 const [unaskedMax, unaskedBytesMax] = [16, 6_000]
-/** The most actions of the daemon itself, which are listed besides those of programs; there are a handful. */
+/** Maximum number of the daemon's own actions, which are listed besides those of programs. */
 const daemonActionsMax = 8
-/** The limit of a schema: a larger one would cost every agent its context, and its action is reached by actions_invoke. */
+/**
+ * Maximum length in characters of an action's schema in the list. A larger one would fill the context of every agent; such an action is called by
+ * actions_invoke.
+ */
 const schemaBytesMax = 16 * 1024
-/** The part of a too long output that is shown. */
+/** Maximum length in bytes of the preview of an output that is too long to show. */
 const previewBytesMax = 4 * 1024
 
 /** The result of an action's call, in the form that a model is shown. Programs get the result from the daemon itself. */
@@ -96,14 +102,14 @@ const actionsResultTool = defineTool({
   },
 })
 
-/** The generic tools, for hosts that do not take changes of the list: they reach actions that were offered later. */
+/** The generic tools. They reach every action, also one that is offered later: some hosts ignore changes of the list of tools. */
 export const actionTools: readonly Tool[] = [actionsListTool, actionsInvokeTool, actionsResultTool]
-/** The tools that toolset `relay` has in place of actions, if there are more than it shows. */
+/** The generic tools that the toolset `relay` lists if there are more actions than it shows. */
 const genericTools: readonly Tool[] = [actionsListTool, actionsInvokeTool]
 
 /**
- * The actions that a session shows as tools. all: every one, because it asked for the toolset `actions`. workspace: those that are shown unasked,
- * and the daemon's own. relay: those that are shown unasked.
+ * Which actions a session shows as tools. `all`: every action, since the session requested the toolset `actions`. `workspace`: those that agents may
+ * see without requesting it, and the daemon's own. `relay`: only those that agents may see without requesting it.
  */
 export type ActionScope = 'all' | 'workspace' | 'relay'
 
@@ -114,7 +120,7 @@ export function actionScopeOf(tools: readonly Tool[]): ActionScope | undefined {
   return has('relay_send') ? 'relay' : undefined
 }
 
-/** Lists actions by name. An action that a host could not take as a tool is left out, or the host would drop the whole list. */
+/** Lists actions as tools. Leaves out an action that a host could not take as a tool, since the host would drop the whole list. */
 export async function listActions(client: WorkspaceClient, scope: ActionScope): Promise<ListedTool[]> {
   if (scope === 'all')
     return (await client.call('action.list', {})).actions.flatMap((action) => cachedListing(action) ?? [])
@@ -125,7 +131,7 @@ export async function listActions(client: WorkspaceClient, scope: ActionScope): 
   const others = actions.filter((action) => !isOwn(action))
   const shown = others.flatMap((action) => cachedListing(action) ?? []).map(shortened)
   const isFew = others.length <= unaskedMax && isWithinBytes(json(shown), unaskedBytesMax)
-  // The toolset `workspace` has the generic tools among its own.
+  // No generic tools are added for the toolset `workspace`, which contains them anyway.
   const generic = scope === 'relay' && !(isFew && shown.length === others.length) ? genericTools.map(toolListing) : []
   return [...own, ...generic, ...(isFew ? shown : [])]
 }
@@ -138,7 +144,7 @@ function shortened(tool: ListedTool): ListedTool {
 
 const lists = new WeakMap<object, ListedTool | 'left out'>()
 
-/** Made once for each registration: a relay in this process returns the same schema object each time. */
+/** The tool of an action, cached by its schema object: a relay in this process returns the same object each time. */
 function cachedListing(action: ActionInfo): ListedTool | undefined {
   const list = lists.get(action.inputSchema) ?? actionListing(action) ?? 'left out'
   lists.set(action.inputSchema, list)
@@ -158,7 +164,7 @@ function actionListing({ name, tool, description, inputSchema }: ActionInfo): Li
   }
 }
 
-/** The schema without fields for the host: the dialect, and wishes about HTTP headers. */
+/** Removes fields that are for the host: the schema's dialect, and requests for HTTP headers. */
 function withoutHostFields(schema: Record<string, unknown>): Record<string, unknown> {
   const { $schema: _, ...rest } = schema
   if (!json(rest).includes('x-mcp-header')) return rest
@@ -196,7 +202,7 @@ export function toolForAction(name: string, scope: ActionScope): Tool | undefine
     hints: {},
     run: async (client, input) => {
       const envelope = await client.call('action.invoke', { name, input: input ?? {} })
-      // Most agents of this toolset have never heard of actions.
+      // An agent with the toolset `relay` may not know of actions, so the error speaks of a tool.
       const isUnknown = scope === 'relay' && !envelope.ok && envelope.error.code === 'unknown_action'
       return isUnknown ? { text: `Error: ${unknownToolText(name)}`, isError: true } : envelopeAnswer(envelope)
     },
@@ -207,7 +213,7 @@ export function unknownToolText(name: string): string {
   return `Unknown tool: ${name}`
 }
 
-/** Calls `tell` when the actions that the session shows have changed: others are no reason to load the list again. */
+/** Calls `tell` when the actions that the session shows have changed. For a change of other actions, the host need not load its list again. */
 export function shownActionsNotifier(client: WorkspaceClient, scope: ActionScope, tell: () => void): () => void {
   if (scope === 'all') return tell
   const look = () => listActions(client, scope).then(json, () => undefined)

@@ -1,4 +1,4 @@
-// Toolset `agents`: contracts that agents work on by themselves.
+// Toolset `agents`: starts runs, in which agents work on a contract by themselves, and returns their status and results.
 
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
@@ -7,7 +7,10 @@ import { z } from 'zod'
 import { indentedForModel } from '../text.ts'
 import { defineTool, type Tool, type ToolAnswer } from './tool.ts'
 
-/** The size of a page: indented, with every byte a line of its own, it is three times as long, and still fits into an answer (text.ts). */
+/**
+ * Size of a page of a payload in bytes. Even if every byte is a line, which indentation makes three times as long, the page fits into an answer
+ * (text.ts).
+ */
 const pageBytesMax = 10 * 1024
 
 /** The outcome of a run that has ended, with its times. */
@@ -91,7 +94,7 @@ const agentPayloadTool = defineTool({
   },
 })
 
-/** The start of the character that holds this byte; at most the end. */
+/** The offset at which the UTF-8 character that contains this byte begins; at most the end. */
 function startOfCharacter(bytes: Uint8Array, at: number): number {
   let start = Math.min(at, bytes.length)
   while (start > 0 && start < bytes.length && ((bytes[start] as number) & 0xc0) === 0x80) start--

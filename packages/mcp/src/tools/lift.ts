@@ -1,4 +1,5 @@
-// Toolset `lift`: a caller names its role in each call; a session that was started for a role may post without it. Answers are JSON.
+// Toolset `lift`, for several sessions that share a relay (`agent-relay lift`). A caller names its role in each call; only a session that was started
+// for a role may leave out `from` in post_message. Answers are JSON.
 
 import { longBodyText, shownBodyBytesMax } from '@agent-relay/sdk/internal/long-body'
 import { limits, messageKinds } from '@agent-relay/sdk/protocol'
@@ -19,9 +20,9 @@ const roleInput = z.string().min(1).describe('Your role')
 function liftTool<I>(definition: LiftToolDefinition<I>): Tool {
   return defineTool({
     ...definition,
-    // The role alone identifies the caller.
+    // The caller needs no agent: its role identifies it.
     worksWithoutAgent: true,
-    // The kickoff names these tools, so the model must see them from the start.
+    // The text that starts the sessions of a lift names these tools, so the model must see them from the start.
     isPinned: true,
   })
 }
@@ -41,7 +42,7 @@ const postMessageTool = liftTool({
   role: ({ from }) => from,
   roleInputs: ['from', 'to'],
   run: async (client, { to, kind, body }) => {
-    // The workspace may hold other agents, but only roles belong to the lift.
+    // The workspace may contain other agents, but a lift's messages go to roles only.
     if (!client.roles.includes(to)) throw unknownRoleError(to, client.roles)
     const { id } = await client.call('message.send', { to, kind, body })
     return { json: { id }, note: longBodyText(body) }
@@ -89,5 +90,5 @@ const listPendingTool = liftTool({
   },
 })
 
-/** The tools in the order of the list. */
+/** The tools in the order in which tools/list shows them. */
 export const liftTools: readonly Tool[] = [postMessageTool, readMessagesTool, listPendingTool]

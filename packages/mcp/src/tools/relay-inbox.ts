@@ -1,5 +1,5 @@
-// relay_inbox: hands out unread messages. They count as read when the agent makes its next call. The file also has the form in which all tools
-// show messages of an inbox to a model.
+// relay_inbox: hands out unread messages, which count as read when the agent makes its next call. This file also formats messages of an inbox for the
+// other tools.
 
 import { inboxHeading } from '@agent-relay/sdk/internal/injection'
 import { shownBodyBytesMax } from '@agent-relay/sdk/internal/long-body'
@@ -9,8 +9,8 @@ import { bodyForModel, cutWithNote } from '../text.ts'
 import { defineTool, type Tool } from './tool.ts'
 
 /**
- * The limit of bodies of several messages in one answer. Codex leaves out the middle of more than 12,000 bytes with a model that it does not
- * know, and Copilot CLI hides more than 20,000: a message in there would count as read without having been read.
+ * Maximum bytes of the bodies of several messages in one answer. With a model that it does not know, Codex leaves out the middle of more than 12,000
+ * bytes, and Copilot CLI hides more than 20,000: a message in that part would count as read without having been read.
  */
 export const bodiesBytesMax = 10_000
 
@@ -40,7 +40,7 @@ export async function handleRelayInbox(client: Pick<ToolClient, 'getInbox'>, inp
   return inboxText(messages, isLookingBack)
 }
 
-/** Messages as a model is shown them. A body larger than the limit for several comes alone, and is cut. */
+/** Formats messages for a model. A body larger than `bodiesBytesMax` comes in an answer of its own, and is cut if it is still too large. */
 export function shownMessages(messages: InboxPage) {
   return messages.map(({ id, ts, from, to, channel, thread, kind, body }) => ({
     id,

@@ -1,4 +1,4 @@
-// relay_release: let a worker go.
+// relay_release: ends a worker, which is an agent that the daemon runs.
 
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'

@@ -11,7 +11,7 @@ import { parseAddress, type ToolClient } from '../client.ts'
 import { answerBytesMax, awayText, bodyAfterPrefix, cutWithNote } from '../text.ts'
 import { defineTool, type TextAnswer, type Tool } from './tool.ts'
 
-/** The limit of the lines below an answer. */
+/** Bytes that are reserved for the lines below a reply. */
 const lastLinesBytesMax = 256
 
 export const relaySendSchema = z.object({
@@ -47,7 +47,7 @@ Examples:
 
 type SendingClient = Pick<ToolClient, 'send' | 'queue' | 'sendAndWait'> & Partial<Pick<ToolClient, 'call'>>
 
-/** The tool for programs: returns the first line alone. */
+/** The tool as a function for programs: returns only the answer's first line. */
 export async function handleRelaySend(client: SendingClient, input: RelaySendInput): Promise<string> {
   return (await sendAndReport(client, input)).text
 }
@@ -84,7 +84,7 @@ async function sendAndReport(client: SendingClient, input: RelaySendInput): Prom
   )
 }
 
-/** Refuses a notice that cannot be given, before anything is sent: it is about one agent, after a message that the agent gets now. */
+/** Refuses `notify` before anything is sent, if no notice could be given: a notice is about one agent, which gets the message now. */
 function checkNotice({ to, queue, await_response }: RelaySendInput): void {
   const isOne = typeof parseAddress(to) === 'string' && !/[#*:]/.test(to)
   if (isOne && !queue && !await_response) return
@@ -103,17 +103,17 @@ async function askForNotice(client: SendingClient, to: string | string[], when: 
   )
 }
 
-/** The answer: the first content block is the one line that was asked for; everything else stands in the next block. */
+/** Builds the answer: its main line in the first content block, and everything else in the next one. */
 function answer(text: string, note: string): TextAnswer {
   return note === '' ? { text } : { text, note }
 }
 
-/** Whether the address leads to an agent of another name, by its role or handle. */
+/** Whether the address is a role (`lead`) or a handle (`@…`), which stands for an agent of another name. */
 function isAlias(to: string): boolean {
   return /^(?:[^:]*:)?(?:lead|@.+)$/.test(to)
 }
 
-/** Reads a failed wait for absent recipients: the message was sent, so that is no error. */
+/** Turns the error of a wait for absent recipients into an answer: the message was sent, so the call has not failed. */
 function absentRecipients(error: unknown): { away: string; id: string | undefined } {
   if (!(error instanceof RelayError) || error.code !== 'wait.gone') throw error
   return { away: error.message, id: error.details.message as string | undefined }

@@ -1,4 +1,4 @@
-// relay_spawn: hire a worker, a CLI agent that the daemon starts.
+// relay_spawn: hires a worker, which is a CLI agent that the daemon starts.
 
 import { clisWith } from '@agent-relay/sdk/internal/clis'
 import { z } from 'zod'

@@ -1,4 +1,5 @@
-// relay_status: who you are, and whether the relay is well. With `agent`: another agent's state, its screen, and a notice about it on request.
+// relay_status: the caller's own agent, and the state of the relay. With `agent`: another agent's state, its screen, and a notice about it on
+// request.
 
 import { RelayError } from '@agent-relay/sdk'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
@@ -12,7 +13,7 @@ import { agentLine } from './relay-who.ts'
 import { defineTool, type Tool } from './tool.ts'
 
 const linesMax = 100
-/** The limit of a screen's text: indented, it is at most three times as long, and an answer has other lines. */
+/** Maximum bytes of a screen's text: indentation makes it at most three times as long, and the answer has other lines. */
 const screenBytesMax = answerBytesMax / 4
 
 export const relayStatusSchema = z.object({

@@ -41,7 +41,7 @@ export function agentLine(agent: Agent & { idle: boolean }): string {
 }
 
 function stateOf(agent: Agent & { idle: boolean }): string {
-  // Another implementation's client may say no more than whether an agent is idle.
+  // A program's own ToolClient may tell only whether an agent is idle.
   const { kind, text } = agentState({ ...agent, status: agent.status ?? (agent.idle ? 'idle' : 'active') })
   // An unreachable agent's last known state may have changed, so it is not shown.
   if (kind === 'unreachable')

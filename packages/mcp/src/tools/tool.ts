@@ -10,11 +10,11 @@ export interface ToolHints {
   readOnly?: boolean
   destructive?: boolean
   idempotent?: boolean
-  /** The tool reaches things outside the relay. */
+  /** Whether the tool reaches things outside the relay. */
   openWorld?: boolean
 }
 
-/** A text for the model, which may report a failure. `note` stands behind it, in a content block of its own. */
+/** A text for the model, which may report a failure. `note` follows it in a content block of its own. */
 export interface TextAnswer {
   text: string
   note?: string
@@ -25,7 +25,7 @@ export interface TextAnswer {
 export type ToolAnswer =
   | string
   | TextAnswer
-  /** `note` stands behind the JSON, in a content block of its own. */
+  /** `note` follows the JSON in a content block of its own. */
   | { json: unknown; note?: string; isError?: boolean }
 
 export interface Tool<I = unknown> {
@@ -34,19 +34,19 @@ export interface Tool<I = unknown> {
   description: string
   input: z.ZodType<I>
   hints: ToolHints
-  /** Results say `ok`, and so do errors: `{ok: false, error: {code, message}}`. */
+  /** Whether every result has the field `ok`, and an error has the form `{ok: false, error: {code, message}}`. */
   hasEnvelope?: boolean
-  /** The tool answers a session that acts as no agent, too. */
+  /** Whether the tool also answers a session that acts as no agent. */
   worksWithoutAgent?: boolean
   /** The answer holds the waiting messages, so it needs no hint about them. */
   showsInbox?: boolean
   /** The model sees the tool from the start, also in a host that shows tools only after a search. */
   isPinned?: boolean
-  /** Every action is shown as a tool beside this one. */
+  /** Set for the tools of the toolset `actions`: a session with such a tool lists every action as a tool. */
   showsActions?: boolean
   /** The role of the lift that the input names, if any; `run` is given that role's client. */
   role?(input: I): string | undefined
-  /** The inputs that are roles of the lift. */
+  /** Names of the input's fields whose values are roles of the lift. */
   roleInputs?: readonly string[]
   run(client: ToolClient, input: I): Promise<ToolAnswer>
 }
@@ -81,7 +81,10 @@ export function toolListing(tool: Tool): ListedTool {
 
 const tokenProperty = { type: 'string', description: 'From register_agent' }
 
-/** The tool with an argument for the agent's token, where every call must show one. An action's own argument of that name stays. */
+/**
+ * Adds an argument for the agent's token to a listed tool, for sessions in which every call must carry one. An action's own argument `agent_token`
+ * stays.
+ */
 export function withTokenArgument(tool: ListedTool): ListedTool {
   const { inputSchema } = tool
   const properties = { agent_token: tokenProperty, ...inputSchema.properties }
@@ -130,7 +133,7 @@ function withoutRedundantParts(value: unknown): unknown {
   return Object.fromEntries(kept.map(([key, each]) => [key, withoutRedundantParts(each)]))
 }
 
-/** Whether the value is a bound of the safe integers, which zod writes out. */
+/** Whether this part of a schema is a bound of JavaScript's safe integers, which zod adds to every integer. */
 function isSafeBound(key: string, value: unknown): boolean {
   return (key === 'maximum' || key === 'minimum') && Math.abs(value as number) === Number.MAX_SAFE_INTEGER
 }

@@ -1,4 +1,4 @@
-// Toolsets: named groups of tools. A session gets the toolsets that it asked for, and pays context for no others.
+// Toolsets: named groups of tools. A session gets only the toolsets that it asked for, so that no other tools fill its context.
 
 import { RelayError } from '@agent-relay/sdk'
 import { actionTools } from './actions.ts'
@@ -22,7 +22,10 @@ export const toolsets: Readonly<Record<string, readonly Tool[]>> = {
 }
 
 export const defaultToolsets = 'relay'
-/** The default over HTTP: a client may know nothing but the address, so it gets the agent_* tools, and the tools to write to its agents. */
+/**
+ * The default toolsets over HTTP. A client there may know nothing but the URL, so it gets the tools that start agents (agent_*), and those that write
+ * to them.
+ */
 export const httpToolsets = 'relay,agents'
 
 /** The tools of toolsets such as `relay,agents`, in a fixed order. The refusal of an unknown name lists the known ones. */
@@ -42,7 +45,7 @@ export function toolsOf(names: string = defaultToolsets): readonly Tool[] {
       })
     }
   }
-  // Toolsets may share a tool: the variant that shows every action wins.
+  // If two toolsets have the same tool, the variant with `showsActions` is kept.
   const tools = new Map<string, Tool>()
   for (const tool of wanted.flatMap((name) => toolsets[name] as readonly Tool[]))
     if (!tools.get(tool.name)?.showsActions) tools.set(tool.name, tool)

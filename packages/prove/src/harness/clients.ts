@@ -1,4 +1,4 @@
-// Makes SDK clients for a trial's scene, which disconnects them when it ends.
+// Makes SDK clients for a trial, which disconnects them when it ends.
 
 import { RelayClient } from '@agent-relay/sdk'
 import type { ClientLimits } from '@agent-relay/sdk/internal/client'

@@ -5,7 +5,7 @@ import type { Trial } from './processes.ts'
 export interface RecordedSend {
   from: string
   to: string
-  /** A counter for each sender and recipient, which is part of the message's body. */
+  /** The message's number among those from this sender to this recipient. It is part of the message's body. */
   n: number
   outcome: 'unknown' | 'acked' | 'refused'
 }
@@ -50,7 +50,7 @@ export class MessageHistory {
     return this.sends.filter(({ outcome }) => outcome === 'acked').length
   }
 
-  /** Describes every broken rule in a sentence; a correct history has none. At most 20 are returned. */
+  /** Returns a sentence for each broken rule, at most 20 of them; an empty list if the history is correct. */
   faults(stored: StoredMessage[]): string[] {
     return [...this.faultsOfStored(stored), ...this.#faultsOfShown(stored)].slice(0, 20)
   }
@@ -60,7 +60,7 @@ export class MessageHistory {
     return this.sends.filter(({ outcome }) => outcome === 'acked')
   }
 
-  /** `required`: the sends that must be stored, all that are acknowledged where it is left out. */
+  /** Returns the faults in what is stored. `required`: the sends that must be stored; left out: all that are acknowledged. */
   faultsOfStored(stored: StoredMessage[], required: readonly RecordedSend[] = this.ackedSends()): string[] {
     const faults: string[] = []
     const times = countBy(stored.map(messageKey))
@@ -113,8 +113,8 @@ export interface StoredMessage {
 }
 
 /**
- * Reads a database that no daemon has open: its messages in the order in which they were stored, those that were pruned into its archive before them,
- * and whether SQLite finds the file sound.
+ * Reads a database that no daemon has open: its messages in the order in which they were stored, first those that were pruned into the archive, and
+ * the result of SQLite's integrity check.
  */
 export function readStored(
   { relay, databasePath }: Trial,

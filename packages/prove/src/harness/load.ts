@@ -8,17 +8,17 @@ import { settlesWithin, sleep, type Trial } from './processes.ts'
 import type { Random } from './random.ts'
 
 const pairs = 8
-/** Client limits for a quick reconnect: a daemon that lives only for a moment is reached only by clients that reconnect at once. */
+/** Client limits for a quick reconnect: if a daemon lives only for a moment, only clients that reconnect at once reach it. */
 const quickReconnect = { backoffMsMax: 100 }
-/** Client limits without repeated calls: such a client leaves sends with an unknown outcome. */
+/** Client limits without retries: if such a client loses its connection, it does not know the outcome of its sends. */
 const withoutRepeats = { ...quickReconnect, callTriesMax: 1 }
 
 export interface LoadOptions {
-  /** Where the receivers are: with the senders, unless another machine shares the workspace. */
+  /** The trial to whose daemon the receivers connect. Left out: they connect to the senders' daemon, as only one machine takes part. */
   receivers?: Trial
-  /** A refusal that the trial expects, which says that nothing was stored. */
+  /** Code of a refusal that the trial expects, and that means that the message was not stored. */
   expected?: string
-  /** A refusal that the trial expects, after which nobody knows whether the message was stored. */
+  /** Code of a refusal that the trial expects, and after which nobody knows whether the message was stored. */
   undecided?: string
 }
 
@@ -60,12 +60,15 @@ export class Load {
     return load
   }
 
-  /** Lets about half of the receivers switch between listening for messages and asking for them. */
+  /** Makes about half of the receivers change between listening for messages and polling their inbox. */
   changeWays(): void {
     for (const receiver of this.#receivers) if (this.#random.next() < 0.5) receiver.changeWay()
   }
 
-  /** Ends the sending, and waits until all is shown; what has not come for `drainMs` counts as lost. */
+  /**
+   * Ends the sending, and waits until every acknowledged message is shown. If no message comes for `drainMs` milliseconds, the missing ones count as
+   * lost.
+   */
   async finish(drainMs = waitLimitMs('prove')): Promise<void> {
     this.#isOver = true
     await Promise.all(this.#senders.map(({ done }) => done))
@@ -76,7 +79,7 @@ export class Load {
     for (const { client } of this.#senders) await client.disconnect()
   }
 
-  /** Waits until every acknowledged message is shown to its receiver, or until no more messages come. */
+  /** Waits until every acknowledged message is shown to its receiver, or until no message has come for `drainMs` milliseconds. */
   async #drain(drainMs: number): Promise<void> {
     const { acked, sends, shown } = this.#history
     const isAllShown = () => {
@@ -91,7 +94,7 @@ export class Load {
     }
   }
 
-  /** Keeps several sends in flight, so that a kill interrupts some of them halfway. */
+  /** Sends messages until the load is over. Several sends are always in flight, so that a kill interrupts some of them halfway. */
   async #send(client: RelayClient): Promise<void> {
     const name = client.agentName as string
     const lane = async () => {
@@ -119,7 +122,7 @@ export class Load {
   }
 }
 
-/** Waits until a client sees every receiver: on another machine, they come a moment after they have registered. */
+/** Waits until a client sees all receivers: if they are on another machine, it sees them only a moment after they have registered. */
 async function knowsAll(client: RelayClient): Promise<void> {
   const seen = async () => (await client.listAgents()).filter(({ name }) => name.startsWith('to-')).length
   const isThere = (async () => {
@@ -128,7 +131,7 @@ async function knowsAll(client: RelayClient): Promise<void> {
   if (!(await settlesWithin(waitLimitMs('prove'), isThere))) throw new Error('the receivers never came')
 }
 
-/** A receiver that either listens for messages or asks for them, never both at once: these are two streams, without an order between them. */
+/** A receiver that either listens for messages or polls its inbox, never both at once: these are two streams, without an order between them. */
 class Receiver {
   readonly #client: RelayClient
   readonly #history: MessageHistory

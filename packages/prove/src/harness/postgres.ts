@@ -1,4 +1,4 @@
-// Makes, starts, kills and ends a PostgreSQL in a folder of its own, also where root asks, for trials, tests and benchmarks.
+// Makes, starts, kills and ends a PostgreSQL server in a folder of its own, even if the caller is root, for trials, tests and benchmarks.
 
 import { execFile, spawnSync } from 'node:child_process'
 import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,14 +8,14 @@ import { programFolders } from '@agent-relay/sdk/internal/discover'
 
 const run = promisify(execFile)
 
-/** Where Debian's packages put the programs of a version. */
+/** The folder in which Debian's packages put the programs of each PostgreSQL version. */
 const debianFolder = '/usr/lib/postgresql'
-/** The oldest version that a shared workspace takes. */
+/** The oldest version of PostgreSQL that a shared workspace supports. */
 export const oldestVersion = 15
 
 /**
- * The command before a server's program under root, as whom the server refuses to run. In a user namespace it is somebody else, whose files are those
- * of root outside.
+ * Starts a server's program under another user if the caller is root, as whom the server refuses to run. The other user exists in a user namespace,
+ * and its files belong to root outside.
  */
 const asNobody = process.getuid?.() === 0 ? ['unshare', '-U', '--map-user=65534', '--map-group=65534'] : []
 
@@ -25,7 +25,7 @@ const settings = {
   listen_addresses: "''",
   shared_buffers: '16MB',
   max_connections: '60',
-  // fsync stays on: a promise of the server that is tested here must be kept by the server.
+  // fsync is not switched off: the trials test that nothing stored is lost, and part of that promise is the server's.
   autovacuum: 'off',
 }
 
@@ -37,7 +37,7 @@ export function installedPostgres(path = process.env.PATH): string[] {
   return folders.filter((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'pg_ctl')))
 }
 
-/** Makes the data of a server in a folder. */
+/** Makes the data directory of a server in a folder. */
 export async function initializeServer(programs: string, folder: string): Promise<void> {
   const secret = join(folder, 'password')
   writeFileSync(secret, admin.password)
@@ -46,7 +46,7 @@ export async function initializeServer(programs: string, folder: string): Promis
   await runPostgresProgram(programs, 'initdb', ['-D', dataOf(folder), ...auth, ...shape])
 }
 
-/** Sets what makes a server small and reachable through its folder alone. */
+/** Configures a server to need little memory, and to be reachable only through a socket in its folder. */
 export function setSmallServer(folder: string, more: Record<string, string> = {}): void {
   setServer(folder, { ...settings, unix_socket_directories: `'${folder}'`, ...more })
 }
@@ -55,7 +55,7 @@ export function dataOf(folder: string): string {
   return join(folder, 'data')
 }
 
-/** Adds settings to a server's file. Where a setting stands twice, the last one holds. */
+/** Adds settings to a server's configuration file. If a setting is there twice, the later value counts. */
 export function setServer(folder: string, more: Record<string, string>): void {
   const lines = Object.entries(more).map(([name, value]) => `${name} = ${value}\n`)
   appendFileSync(join(dataOf(folder), 'postgresql.auto.conf'), lines.join(''))
@@ -74,21 +74,21 @@ export function killServer(folder: string): void {
     try {
       process.kill(each, 'SIGKILL')
     } catch {
-      // It has seen that the server is gone, and has ended by itself.
+      // The process has noticed that the server is gone, and has ended by itself.
     }
   }
   rmSync(join(dataOf(folder), 'postmaster.pid'), { force: true })
 }
 
-/** The process id of a server that runs. */
+/** Returns the process id of a running server. */
 export function serverPid(folder: string): number {
   const pid = Number(readFileSync(join(dataOf(folder), 'postmaster.pid'), 'utf8').split('\n')[0])
-  // A signal to 0 or 1 would end the trial, or everything.
+  // A signal to process id 0 would reach the trial itself, and a signal to 1 the whole system.
   if (!(pid > 1)) throw new Error('the server has not written its process id yet')
   return pid
 }
 
-/** Ends a server and waits for that: the process that ends it may end next. */
+/** Ends a server and waits for its end, since the calling process may end next. */
 export function endServer(programs: string, folder: string): void {
   const [program = '', ...rest] = [
     ...asNobody,
@@ -113,7 +113,7 @@ export async function runPostgresProgram(
   await run(program, rest, { env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' } })
 }
 
-/** The processes that another one has started; none on systems without `/proc`. */
+/** Returns the process ids of a process's children; empty on systems without `/proc`. */
 export function childrenOf(parent: number): number[] {
   const names = existsSync('/proc') ? readdirSync('/proc') : []
   return names

@@ -9,7 +9,7 @@ import { callOnce } from './raw.ts'
 import type { TriedRelay } from './tried-relay.ts'
 
 export const trialProject = 'crash'
-/** The built JavaScript file; tests start it too, although they themselves run from the sources. */
+/** The built JavaScript file of the daemon's process; tests start it too, although they themselves run from the sources. */
 const daemonPath = fileURLToPath(new URL('../../dist/harness/daemon.js', import.meta.url))
 
 /** What the caller of a trial passes in: the relay to try, and the means to cancel and to watch the trial. */
@@ -70,7 +70,7 @@ export class DaemonProcess {
   url = ''
   #log = ''
 
-  /** `opens`: whether the daemon opens the trial's workspace, which makes it in a new data directory. */
+  /** `opens`: whether to open the trial's workspace once the daemon runs. In a new data directory, this makes the workspace. */
   constructor(child: ChildProcess, controlPath: string, opens: boolean) {
     this.child = child
     this.pid = child.pid
@@ -116,7 +116,7 @@ export class DaemonProcess {
     return await this.exited
   }
 
-  /** Stops the daemon as its owner does; throws if it does not end well. */
+  /** Stops the daemon with SIGTERM, as its owner would; throws if its exit code is not 0. */
   async stop(): Promise<void> {
     const { code, signal } = await this.end('SIGTERM')
     if (code !== 0) throw new Error(`the daemon ended with ${signal ?? code}: ${this.errors}`)
@@ -252,8 +252,8 @@ export class Trial {
 }
 
 /**
- * Runs `work` in a new scene (the daemons and files of a trial), and disposes of the scene in any case. If the trial is cut short, rejects with the signal's
- * reason after everything has been removed.
+ * Runs `work` in a new `Trial` (the daemons and files of a trial), and disposes of it in any case. If the trial is cut short, rejects with the
+ * signal's reason after everything has been removed.
  */
 export async function inTrial<T>(setting: TrialOptions, work: (scene: Trial) => Promise<T>): Promise<T> {
   const { signal } = setting
@@ -272,7 +272,7 @@ export async function inTrial<T>(setting: TrialOptions, work: (scene: Trial) => 
   }
 }
 
-/** The database of the trial's workspace in a data directory. */
+/** Returns the path of the database of the trial's workspace in a data directory. */
 export function databasePathIn(dataDir: string): string {
   return join(dataDir, 'projects', trialProject, 'relay.db')
 }

@@ -10,7 +10,7 @@ export interface TriedRelay {
 interface DatabaseContent {
   /** The first 200 characters of each message's body, in the order in which the messages were stored. */
   bodies: string[]
-  /** The same of the messages that were pruned into the workspace's archive. */
+  /** The first 200 characters of the body of each message that was pruned into the workspace's archive. */
   archived: string[]
   /** The result of SQLite's integrity check of the whole file: `ok`, or what is damaged. */
   integrity: string

@@ -84,7 +84,7 @@ export const frameAttacks: Record<string, (raw: RawConnection, socketPath: strin
       if (wrong) return wrong
     }
     for (const depth of [500_000, 20_000, limits.jsonDepthMax, 20]) {
-      // Too deep JSON is refused before it is parsed; nesting within the limit is refused by the operation's own rules.
+      // JSON that is nested too deeply is refused before it is parsed; JSON within the limit is refused by the operation's own rules.
       const [id, code] = depth >= limits.jsonDepthMax ? ['-', 'frame.invalid'] : ['deep', 'input.invalid']
       const nested = `${'['.repeat(depth)}${']'.repeat(depth)}`
       for (const field of ['to', 'body', 'wait', 'thread', 'other']) {

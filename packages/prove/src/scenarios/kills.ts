@@ -22,7 +22,7 @@ const earlyMsMax = 250
 
 export interface KillsSize {
   cycles: number
-  /** No daemon is killed after this time. */
+  /** Time in milliseconds from the beginning of the trial, after which no daemon is killed any more. */
   msMax?: number
   drainMs?: number
 }

@@ -35,7 +35,7 @@ export interface MachinesReport {
 
 export interface MachinesSize {
   kills: number
-  /** Nothing is killed after this time. */
+  /** Time in milliseconds from the first send, after which nothing is killed any more. */
   msMax?: number
 }
 
@@ -142,7 +142,7 @@ async function killDaemon(scene: Trial, daemon: DaemonProcess): Promise<DaemonPr
   return scene.startDaemon()
 }
 
-/** Stops both daemons once each has heard of all, and compares what they have. */
+/** Stops both daemons, and compares the messages that they have stored, as far as both have them. */
 async function readAlike(here: Trial, there: Trial, daemons: { here: DaemonProcess; there: DaemonProcess }) {
   await daemons.here.stop()
   await daemons.there.stop()
@@ -150,7 +150,7 @@ async function readAlike(here: Trial, there: Trial, daemons: { here: DaemonProce
   const faults = [own, other]
     .filter(({ integrity }) => integrity !== 'ok')
     .map(({ integrity }) => `not sound: ${integrity}`)
-  // The last entries may not have come to the machine that stopped first.
+  // The machine that stopped first may lack the last entries.
   const alike = Math.min(own.messages.length, other.messages.length)
   if (JSON.stringify(own.messages.slice(0, alike)) !== JSON.stringify(other.messages.slice(0, alike)))
     faults.push('the two machines have different messages')

@@ -1,5 +1,5 @@
-// Prunes a workspace while eight agents send and eight receive, and kills the daemon at random moments of it: each message must stay in the database or in
-// the archive, once, and in order.
+// Prunes a workspace while eight agents send and eight receive, and kills the daemon at random moments of the pruning: each message must stay in the
+// database or in the archive, once, and in order.
 
 import { statSync } from 'node:fs'
 import { MessageHistory, readStored } from '../harness/history.ts'
@@ -10,10 +10,10 @@ import { RawConnection } from '../harness/raw.ts'
 
 export interface PrunesReport {
   kills: number
-  /** Prunings that were killed before they had answered. */
+  /** Number of prunings that were still under way when their daemon was killed. */
   cutOff: number
   acked: number
-  /** Messages that the archive has in the end. */
+  /** Number of messages in the archive at the end. */
   pruned: number
   fileMb: number
   integrity: string
@@ -23,13 +23,13 @@ export interface PrunesReport {
 
 export interface PrunesSize {
   kills: number
-  /** No daemon is killed after this time. */
+  /** Time in milliseconds from the beginning of the trial, after which no daemon is killed any more. */
   msMax?: number
 }
 
-/** How long the load runs before each pruning, and the longest time until the kill. */
+/** Milliseconds for which messages are sent before each pruning, and the longest time from the start of a pruning to the kill. */
 const [loadMs, killMsMax] = [300, 250]
-/** Everything that is read and over may go. */
+/** Minimum age of what is pruned, in milliseconds: everything that is read and finished may go. */
 const olderMs = 1
 
 export function pruneUnderKills(random: Random, size: PrunesSize, setting: TrialOptions): Promise<PrunesReport> {
@@ -67,7 +67,7 @@ export function pruneUnderKills(random: Random, size: PrunesSize, setting: Trial
   })
 }
 
-/** Prunes, for at most this long. Returns whether the pruning goes on. */
+/** Prunes the workspace, and waits at most `ms` milliseconds for the end. Returns whether the pruning is still under way. */
 async function pruneFor({ controlPath }: Trial, ms?: number): Promise<boolean> {
   const control = await RawConnection.connectAs(controlPath)
   const pruning = control.call('workspace.prune', { workspace: trialProject, olderMs }).then(({ type, payload }) => {

@@ -135,6 +135,6 @@ async function drain(scene: Trial, { sends, shown }: MessageHistory): Promise<vo
     if (scene.isOver) return
     await sleep(20)
   }
-  // Gives messages that were stored without an acknowledgement time to be shown too.
+  // Waits a moment, so that messages that were stored without an acknowledgement can be shown too.
   await sleep(300)
 }

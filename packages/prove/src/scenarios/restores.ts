@@ -10,10 +10,10 @@ import type { Random } from '../harness/random.ts'
 
 export interface RestoresReport {
   backups: number
-  /** Restorings that were killed before they had ended. */
+  /** Number of restores that were killed before they had ended. */
   cutOff: number
   acked: number
-  /** Messages in all restored workspaces. */
+  /** Number of messages in all restored workspaces together. */
   restored: number
   faults: string[]
   clientErrors: string[]
@@ -29,7 +29,7 @@ interface MadeBackup {
 }
 
 const loadMs = 300
-/** The share of its time after which a restoring is killed, at least: before, Node itself starts. */
+/** Earliest time of a kill, as a share of the time that a whole restore takes: before that, only Node itself starts. */
 const startShare = 0.3
 
 export function restoreBackups(random: Random, size: RestoresSize, setting: TrialOptions): Promise<RestoresReport> {
@@ -52,7 +52,7 @@ export function restoreBackups(random: Random, size: RestoresSize, setting: Tria
     await daemon.stop()
     let [cutOff, restored, wholeMs] = [0, 0, 0]
     for (const [i, backup] of made.entries()) {
-      // The first one shows how long it takes.
+      // The first restore is not killed: it shows how long a whole restore takes.
       const killMs = i === 0 ? undefined : wholeMs * (startShare + (1 - startShare) * random.next())
       const result = await restoreOnce(scene, backup, killMs)
       if (i === 0) wholeMs = result.ms
@@ -72,7 +72,7 @@ interface Restored {
   stored: ReturnType<typeof readStored>
 }
 
-/** Restores a backup in a data directory of its own. What was cut off is done again. */
+/** Restores a backup in a data directory of its own. If the command was killed before the workspace was in its place, runs it again. */
 async function restoreOnce(scene: Trial, { path }: MadeBackup, killMs?: number): Promise<Restored> {
   const dataDir = `${path}.restored`
   mkdirSync(dataDir, { mode: 0o700 })

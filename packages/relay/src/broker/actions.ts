@@ -1,5 +1,5 @@
-// Carries calls of actions (functions that a program offers to agents): each call goes to the session that offers the action, and its result back to the
-// caller, within the call's time.
+// Carries calls of actions (functions that a program offers to agents): sends each call to the session that offers the action, and its result, or a timeout
+// error, back to the caller.
 
 import {
   type ActionEnvelope,
@@ -32,13 +32,13 @@ export class Actions {
   readonly #hub: Hub
   readonly #clock: Clock
   readonly #sessions: Sessions
-  /** The deadlines of action calls under way. A repeated call keeps the deadline of the first. */
+  /** The timeout timers of action calls under way, by call id. A call that its caller sends again keeps its first timer. */
   readonly #deadlines = new Map<string, Alarm>()
   readonly #ids: Ids
   readonly #world: World
-  /** The callers of action calls under way, for actions that the daemon itself offers. */
+  /** The sessions that made the action calls under way, by call id. The daemon's own actions look up their caller here. */
   readonly #callers = new Map<string, Session>()
-  /** Sessions that offer actions, which are withdrawn when the session ends. */
+  /** The sessions that offer actions and already have a listener that withdraws them when the session ends. */
   readonly #providers = new WeakSet<Session>()
 
   constructor({ store, engine, hub, sessions, clock, ids, world }: WorkspaceParts) {
@@ -55,7 +55,7 @@ export class Actions {
     this.#world = world
   }
 
-  /** Ends the actions and calls that an earlier daemon of this machine left, whose sessions are gone. */
+  /** Withdraws the actions that sessions of an earlier daemon on this machine offered, and ends the calls that were under way then. */
   async endLeftovers(): Promise<void> {
     const { view } = this.#store
     const isHere = ({ machine }: { machine?: string }) => machine === this.#sessions.machine
@@ -71,11 +71,11 @@ export class Actions {
     const offered = { ...input, authority: authorityOf(session.standing) }
     const reply = await this.#engine.submit({ rule: 'action.register', input: offered, ...named })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    // The session may have ended before its action was stored: a session's actions end with it.
+    // The session may have ended before its action was stored. Its end event has passed by then, so its actions are withdrawn here.
     const withdraw = () => void this.#submitWithdraw([session.id])
     if (session.ended.aborted) withdraw()
     else if (!reply.repeat && !this.#providers.has(session)) {
-      // Each session gets one listener, however many actions it offers.
+      // Adds one listener for the session's end, however many actions the session offers.
       this.#providers.add(session)
       session.ended.addEventListener('abort', withdraw, { once: true })
     }
@@ -94,14 +94,14 @@ export class Actions {
     return { actions }
   }
 
-  /** Calls an action. Resolves with a result envelope, whatever happens; a caller that stops waiting asks for the result later. */
+  /** Calls an action. The result envelope also tells of failures of the action. A caller that stops waiting asks for the result later (`action.result`). */
   async invoke(asking: CallContext, input: ParsedInputOf<'action.invoke'>): Promise<ActionEnvelope> {
     const { by, session, abandoned } = asking
     const { name, timeoutMs } = input
     const inputJson = jsonOf(input.input, 'action.invoke')
     const submitted = { name, inputJson, inputBytes: bytesOf(inputJson), timeoutMs }
     const mint = this.#ids('act')
-    // The caller is kept before the commit, because the provider hears of the call before this function continues.
+    // Records the calling session before the commit: the action's provider hears of the call before this function continues.
     this.#callers.set(mint, session)
     try {
       const asked = { rule: 'action.invoke', input: submitted, by, session: session.id, newId: mint } as const
@@ -143,7 +143,7 @@ export class Actions {
     return reply.outcome as OutputOf<'action.answer'>
   }
 
-  /** Sends action calls to the session that offers the actions, each call once: a provider that comes back does not get a call again. */
+  /** Sends the calls of a session's actions to that session. Each call is sent once: a provider that reconnects does not get earlier calls again. */
   follow(session: Session, sink: Sink): Watch {
     const waiting: string[] = []
     const send = () => {
@@ -181,12 +181,12 @@ export class Actions {
     }
   }
 
-  /** Resolves when the action call is over, or when nobody waits for its result any more: the call's time goes on then, and the call still ends. */
+  /** Resolves when the action call has ended, or when its caller no longer waits. In the second case the call goes on until its result or its timeout. */
   #completion(id: string, abandoned: AbortSignal, ms: number | undefined): Promise<void> {
     return new Promise((resolve) => {
       const running = this.#store.view.invocation(id)
       if (!running || running.isDone) return resolve()
-      // In a workspace of several machines, a call is stored at another time than the one at which it was decided.
+      // The timeout counts from now: where several machines share a workspace, a call may be stored some time after it was decided.
       this.#setDeadline(id, ms ?? running.until - running.at)
       const stop = this.#hub.listen((entries) => {
         const isOver = entries.some(({ facts }) =>

@@ -32,10 +32,12 @@ const helloSchema = z.object({
   thread: z.string().max(limits.idCharsMax).optional(),
 })
 
-/** Maximum number of a hook's ancestor processes in its HELLO: there may be a shell or two between a hook and the program that started it. */
+/**
+ * Maximum number of ancestor processes that a hook may name in HELLO (a client's first message): one or two shells may run between the hook and its agent CLI.
+ */
 const hostsMax = 16
 
-/** Checks the HELLO of an untrusted client, and returns it. */
+/** Checks the HELLO (first message) of an untrusted client, and returns it. */
 export function checkHello(payload: unknown): Hello {
   const hello = typeof payload === 'object' && payload !== null ? payload : {}
   const { error } = helloSchema.safeParse(hello)
@@ -55,7 +57,7 @@ interface SessionPlace {
   daemon: { version: string; roles?: readonly string[] }
 }
 
-/** Opens a session, over any kind of connection. All decisions made here hold for the session's whole life. */
+/** Opens a session, over any kind of connection. The rights that it gets here never change. */
 export async function openSession(
   opening: SessionPlace,
   origin: SessionOrigin,
@@ -90,8 +92,8 @@ export async function openSession(
 }
 
 /**
- * Whether the caller's name is believed without proof. On a port that asks for no credential this holds for models and single calls, so that the same name
- * stays the same agent. The connection of a program has its name to itself instead, and a second program of that name gets a number.
+ * Whether the caller may use a name without proof. On a port that asks for no credential, models and single stateless calls may, so that the same name stays
+ * the same agent. A program with a lasting connection may not: if its name is in use, it gets a numbered name.
  */
 function needsNoProof({ door, kind, isStateless }: SessionOrigin, { name, token, key }: Hello): boolean {
   const asksForNothing = door === 'open' || door === 'lift'
@@ -101,8 +103,8 @@ function needsNoProof({ door, kind, isStateless }: SessionOrigin, { name, token,
 }
 
 /**
- * Refuses names that may not be taken without proof: on the port of `agent-relay lift` only the declared roles are agents, and nobody is a person by their
- * word.
+ * Refuses names that need proof: on the port of `agent-relay lift` every name but the declared roles, and everywhere the name of a person, which needs the
+ * workspace key.
  */
 function assertNameAllowed(
   { workspace, daemon }: SessionPlace,
@@ -132,13 +134,13 @@ async function registerFromHello(
   return register(workspace, session, parseInput('agent.register', { ...profile, name }), { proof })
 }
 
-/** Returns the agent's tool for sending; undefined if it is the usual `relay_send`. */
+/** Returns the name of the agent's tool for sending messages; undefined if it is the default, `relay_send`. */
 function sendToolOf(sessions: WorkspaceCore['sessions'], agent: string): string | undefined {
   const { send } = mailToolsOf(sessions.ofAgent(agent))
   return send === relayMailTools.send ? undefined : send
 }
 
-/** Binds a hook's session to the agent of the CLI that runs the hook, without a token: a process of the owner's account could read the token anyway. */
+/** Binds a hook's session to the agent of the CLI that runs the hook. Asks for no token: any process of the owner's account could read the token anyway. */
 function bindHookSession(
   { sessions }: WorkspaceCore,
   session: Session,
@@ -154,11 +156,11 @@ function bindHookSession(
 }
 
 interface Registration {
-  /** Further proof for the name. `key`: the session showed the workspace key with the name when it opened. `word`: no proof is needed. */
+  /** Proof for the name besides a token. `key`: the session showed the workspace key when it opened. `word`: the name is believed without proof. */
   proof?: 'key' | 'word'
-  /** The time at which the token that is issued ends; unset if it does not. */
+  /** The expiry time of the issued token, in milliseconds since 1970; unset if it does not expire. */
   tokenUntil?: number
-  /** Whether the daemon chose the name for the session, which may then take another later. */
+  /** Whether the daemon chose the name. The session may later replace such a name by another. */
   isNameGiven?: boolean
 }
 
@@ -187,7 +189,8 @@ export async function register(
   const proven = hasKey || proof === 'word' || token !== undefined || session.agent === profile.name
   return afterSameFamily(workspace, profile.name, async () => {
     const fresh = newSecret('at')
-    // An agent with a provisional name keeps the id that others were told, and the messages to everybody since its session came.
+    // When a provisional name (given by the daemon, not yet stored) is stored, its agent keeps the id that others have seen, and gets the messages sent to
+    // everybody since its session opened.
     const { provisional } = session
     const { id: mint, heardFrom } = provisional?.profile.name === profile.name ? provisional : {}
     const reply = await engine.submit({
@@ -203,15 +206,16 @@ export async function register(
         givesUp: session.isNameGiven ? session.agent : undefined,
       },
       newId: mint,
-      // In a shared workspace only an agent's home machine speaks as the agent, and the name that is given may belong to an agent of another machine.
+      // Where machines share the workspace, the daemon gives this command in its own name: only an agent's home machine may speak as the agent, and the
+      // requested name may belong to an agent of another machine.
       by: sessions.machine === undefined ? profile.name : daemonName,
-      // The cause (the command's id) is never the id that the caller chose: a stranger who overheard that id must not be bound to the answer that it got.
+      // The command's id is new, not the call's id: a stranger who overheard that id and used it again would get the stored answer, and act as its agent.
       cause: workspace.ids('c'),
     })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     refuseRevoked(session)
     const { agent, id, issued, because } = reply.outcome as RegisterOutcome
-    // The session may have chosen a name while the name that it was given was being stored: its own choice stays.
+    // The session may have chosen another name while the given one was being stored: it keeps its own choice.
     if (isNameGiven && session.agent !== profile.name) return { agent, id }
     sessions.bind(session, agent)
     if (isNameGiven) sessions.markNameGiven(session)
@@ -220,7 +224,6 @@ export async function register(
   })
 }
 
-/** The outcome of the rule `agent.register`. */
 type RegisterOutcome = {
   agent: string
   id: string
@@ -229,8 +232,8 @@ type RegisterOutcome = {
 }
 
 /**
- * After a restart the daemon has forgotten which messages this session was handed, but the holds in the database still tell. Messages of an answer that never
- * arrived are released, so that the next taker gets them. So is a reply to a wait: it belongs to some call that waited, and the database does not say which.
+ * After a restart of the daemon, finds in the database which messages were reserved for this session. Releases those whose answer never arrived, so that the
+ * next taker gets them, and a reply to a waiting call, since the database does not say which call waited. All others count as handed out.
  */
 async function restoreHeldMessages(
   { store, engine, ids, reads }: WorkspaceCore,
@@ -263,7 +266,8 @@ export function refuseRevoked({ ended }: Session): void {
 }
 
 /**
- * Runs registrations of one name family (`Ada`, `Ada-2`, …) one after another: the second is decided when the first is bound to its session and counts as live.
+ * Runs registrations of one name family (`Ada`, `Ada-2`, …) one after another: the next is decided when the name before it is bound to a session, and so counts
+ * as in use.
  */
 async function afterSameFamily<T>(
   { sessions: { registrations } }: WorkspaceCore,

@@ -24,24 +24,24 @@ import type { Sessions } from './sessions/sessions.ts'
 import { namelessActor } from './sessions/standing.ts'
 import type { OtherMachines } from './sharing.ts'
 
-/** A call without its input, as its handler sees it. */
+/** The context of a call, for the handler that answers it: who asks, and under which id. */
 export interface CallContext {
   session: Session
-  /** The name of the agent that asks; empty only for operations that anyone may ask. */
+  /** The name of the agent that calls; empty if the session acts as no agent. */
   by: string
-  /** The call's own id, which makes a repeat recognisable. */
+  /** The call's own id, chosen by the caller. A repeat of the call has the same id. */
   id: string
-  /** Makes a digest of the operation and its input: the same id with another digest is refused. Unset if the daemon itself asks. */
+  /** Makes a digest of the operation and its input: a call with a used id and another digest is refused. Unset if the daemon itself asks. */
   digest?: CallDigest
   /** Aborted when nobody waits for the answer any more. */
   abandoned: AbortSignal
-  /** The ids of messages that leave with the answer; set by the handler. */
+  /** The ids of the inbox messages in the answer; set by the handler. */
   handedMessages?: readonly string[]
 }
 
 export interface CallAnswer<T = unknown> {
   output: T
-  /** The ids of messages that leave with the answer. The connection reports whether the answer has left: only then were the messages received. */
+  /** The ids of the inbox messages in the answer. They count as received only when the connection reports that the answer was sent. */
   handedMessages?: readonly string[]
 }
 
@@ -50,26 +50,29 @@ export interface SessionService {
   welcome: object
   call(op: string, input: unknown, id: string, abandoned?: AbortSignal): Promise<CallAnswer>
   watch(op: string, input: unknown, sink: Sink): Watch
-  /** Called when the answer that contains these messages has left. */
+  /** Called when the answer with these inbox messages was sent. */
   markReceived?(handed: readonly string[]): void
   leave(): void
   /** Aborted when the daemon itself ends the connection; the reason is a RefusalError. */
   ended?: AbortSignal
 }
 
-/** Returns the cause of the command that a call submits: the journal names a command after the call that asked for it. */
+/** Returns the fields by which the journal recognises a repeat of this call: the id of the call becomes the `cause` of its command. */
 export function causeOf({ id, digest }: Pick<CallContext, 'id' | 'digest'>): { cause: string; digest?: CallDigest } {
   return { cause: id, digest }
 }
 
-/** Returns the name under which the caller acts, even if its session acts as no agent; refuses a caller without any. */
+/**
+ * Returns the name under which the caller acts: its agent's, or, for a session without an agent, the daemon's or `(nobody)`, as its rights say. Refuses a
+ * caller without any name.
+ */
 export function actorOf({ by, session }: CallContext): string {
   const actor = by === '' ? namelessActor(session.standing) : by
   if (actor === undefined) throw new RefusalError('agent.required')
   return actor
 }
 
-/** Whether the agent's CLI made the call and not the agent's model, for example by a hook: such a call does not show that the agent has come back. */
+/** Whether the agent's CLI made the call and not its model, for example by a hook: such a call does not prove that the model has read earlier messages. */
 export function isCallOfHost(op: OperationName, input: unknown): boolean {
   const { byHost } = operations[op] as OperationRule
   const known: readonly unknown[] = hostRoutes
@@ -80,7 +83,7 @@ export function readerOf(asking: CallContext): Reader & { agent: string } {
   return { agent: actorOf(asking), standing: asking.session.standing }
 }
 
-/** The receiving end of a watch, on the side of the connection. */
+/** The receiver of the items of a watch (a client's subscription), on the side of the connection. */
 export interface Sink {
   /** Whether more may be sent now. If not, the connection calls `drained` on the watch as soon as more may be sent. */
   isReady(): boolean
@@ -96,7 +99,7 @@ export interface Watch {
   stop(): void
 }
 
-/** The main parts of an open workspace, on which its other parts are built: enough for most calls. */
+/** The main parts of an open workspace, which are enough for most calls. Its other parts are built on them. */
 export interface WorkspaceCore {
   readonly name: string
   readonly store: Store
@@ -110,11 +113,11 @@ export interface WorkspaceCore {
   readonly otherMachines: OtherMachines
 }
 
-/** The core of a workspace, with two facts about the present that most of its parts need. */
+/** The core of a workspace, with two things that most of its parts need: who is connected, and whether an agent waits for an approval. */
 export interface WorkspaceParts extends WorkspaceCore {
   /** Information that is not in the database and that the rules may use, such as who is connected. */
   readonly world: World
-  /** Whether the agent waits for an answer to an approval; nothing is put before the agent meanwhile. */
+  /** Whether the agent waits for an answer to an approval; no message is shown to the agent meanwhile. */
   isBlocked(agent: string): boolean
 }
 

@@ -49,8 +49,8 @@ export class Dispatch implements DaemonCallScope {
   }
 
   /**
-   * Opens a session for a HELLO, as the agent that the client may act as. A door alone, without the other facts of an origin, stands for a program's
-   * connection.
+   * Opens a session for a HELLO (a client's first message), as the agent that the client may act as. If `origin` is only a door (the kind of port), the client
+   * counts as a program.
    */
   openSession(origin: SessionOrigin | Door, hello: Hello): Promise<{ session: Session; welcome: Welcome }> {
     return openSession(this, typeof origin === 'string' ? { door: origin, kind: 'program' } : origin, hello)
@@ -77,12 +77,13 @@ export class Dispatch implements DaemonCallScope {
       const parsed = parseInput(name, input)
       const settling = storeProvisionalNamesFor(this.workspace, session, name, parsed)
       if (settling) await settling
-      // A model's calls come in turns; `beginTurn` marks the messages of earlier answers as read for a whole turn.
+      // A model's messages are marked by `beginTurn`, once for all calls of a turn. A call by the CLI itself, such as a hook's, does not prove that the model
+      // has read them.
       const settled =
         session.standing.kind === 'model' || isCallOfHost(name, parsed) ? undefined : this.#markEarlierRead(session)
       const digest = (stored?: Stored) => (stored ? digestToStore(name, input, stored) : inputDigest(name, input))
       const asking: CallContext = { session, by: session.agent ?? '', id, digest, abandoned }
-      // A command is queued behind the marking as read, so it does not have to wait. A query reads the tables, so it waits.
+      // A command is queued behind the command that marks messages as read, so it need not wait for it. A query reads the tables at once, so it waits.
       if (settled && operations[name].kind === 'query') await settled
       const output = await this.#runHandler(name, asking, parsed)
       return { output, handedMessages: asking.handedMessages }
@@ -127,14 +128,14 @@ export class Dispatch implements DaemonCallScope {
     return op
   }
 
-  /** Begins a model's next turn: messages of its earlier answers count as read. They do not if the same turn is asked again, since then its answer was lost. */
+  /** Begins a model's next turn: messages in its earlier answers count as read. If the turn is a repeat, its answer was lost, so nothing is marked. */
   async beginTurn(session: Session, id: string): Promise<void> {
     const { store } = this.workspace
     const isRepeat = session.agent !== undefined && store.recordedAnswer(session.agent, id) !== undefined
     if (!isRepeat) await this.#markEarlierRead(session)
   }
 
-  /** Marks the messages of earlier answers as read, since their receiver has come back: receiving an answer is not reading it. */
+  /** Marks the messages of earlier answers as read, because the session makes another call. An answer that was sent does not prove it. */
   #markEarlierRead(session: Session): Promise<void> | undefined {
     const { engine, sessions } = this.workspace
     if (session.agent === undefined) return undefined
@@ -147,12 +148,12 @@ export class Dispatch implements DaemonCallScope {
       })
   }
 
-  /** Records that the answer that contains these messages has left. */
+  /** Records that the answer with these messages was sent. */
   markReceived(session: Session, handed: readonly string[] = []): void {
     for (const message of handed) session.handedMessages.add(message)
   }
 
-  /** Releases the messages of a lost answer, so that the next taker gets them. */
+  /** Releases the messages of an answer that was lost on its way, so that the next taker gets them. */
   async releaseLost(session: Session, handed: readonly string[] = []): Promise<void> {
     const { engine, ids } = this.workspace
     if (handed.length === 0 || session.agent === undefined) return
@@ -161,7 +162,7 @@ export class Dispatch implements DaemonCallScope {
   }
 }
 
-/** Refuses an operation that a session may ask over the network only with more rights than it has shown. */
+/** Refuses an operation for which the session has shown too weak a credential over the network. */
 export function assertMayCall({ store }: Workspace, standing: Standing, op: OperationName): void {
   const { network } = operations[op] as OperationRule
   if (network === 'spawn') assertMaySpawn(standing, store.view.policy())
@@ -178,7 +179,7 @@ function isSteps<T>(answer: T | Promise<T> | Steps<T>): answer is Steps<T> {
   return typeof (answer as Partial<Steps<T>>)?.next === 'function'
 }
 
-/** Adds to the refusal of an unknown message which file of the archive has the message if it was pruned. */
+/** Adds to the refusal of an unknown message the archive file that has it, if the message was pruned. */
 function withArchive(error: unknown, { store }: Workspace): unknown {
   if (!(error instanceof RefusalError) || error.refusal.code !== 'message.unknown') return error
   const { details } = error.refusal

@@ -8,19 +8,22 @@ import type { Outcome } from '../core/verdict.ts'
 import type { WaitingMessage } from '../core/view.ts'
 import type { Stored } from '../store/call-digest.ts'
 
-/** Makes the digest of a call. Asked with what is stored of the call, it answers what the entry has to keep: see store/call-digest.ts. */
+/**
+ * Makes the digest by which a repeated call is recognised. With `stored`, the verdict on the call, it returns the text to keep in the entry: see
+ * store/call-digest.ts.
+ */
 export type CallDigest = (stored?: Stored) => string
 
 export interface Submission<R extends RuleName> {
   rule: R
   input: RuleInput<R>
   by: string
-  /** The sender's own id for this command: the same pair of `by` and `cause` runs once. */
+  /** The sender's own id for this command. A command with the same `by` and `cause` is carried out once. */
   cause: string
   /** Makes a digest of the operation and its input; called only when the digest is stored or compared. */
   digest?: CallDigest
   session?: string
-  /** The id for the new thing, if it was made elsewhere, as for a message that goes to several workspaces. */
+  /** The id for the new thing, if the caller has chosen it: a message to several workspaces has the same id in each. */
   newId?: string
 }
 
@@ -30,24 +33,24 @@ export type CommandReply =
   | { refusal: Refusal }
 
 export interface Engine {
-  /** Whether no command waits to be decided: a good moment for work that can wait. */
+  /** Whether the queue of commands is empty, so that work that can wait may run. */
   readonly isIdle: boolean
   submit<R extends RuleName>(submission: Submission<R>): Promise<CommandReply>
-  /** Makes one commit that carries out no command, such as a slice of a pruning. Unset if other machines write the journal too. */
+  /** Commits changes that belong to no command, such as one step of pruning old messages. Unset if other machines write the journal too. */
   commitMaintenance?<T>(work: () => T extends Promise<unknown> ? never : T): T
   /** Fetches the payload bytes of an entry that another machine has written. */
   fetchPayload?(seq: number): Promise<Uint8Array | undefined>
-  /** The reason why this machine cannot go on with the other machines of a shared workspace, for now or until somebody acts. Unset if it can. */
+  /** The reason why this machine cannot take part in the shared workspace, for now or until somebody acts. Unset if it can. */
   readonly trouble?: Pick<SharedTrouble, 'stopped' | 'cutOff'>
-  /** The time since this machine's copy was last known to hold every entry of a shared workspace. Unset if no other machine writes the journal. */
+  /** Time since this machine's copy was last known to hold every entry of a shared workspace. Unset if no other machine writes the journal. */
   readonly replicaLagMs?: number
-  /** Called before closing: tells other machines what they still have to know, if that takes little time. */
+  /** Called before closing: reports this machine's latest deliveries to the other machines, unless that takes long. */
   reportBeforeClose?(): Promise<void>
   /** Ends the engine: waiting and later commands are answered with this refusal. */
   close(refused: Refusal): void
 }
 
-/** Prefixes of the ids that commands make: a letter or word for the kind of thing. */
+/** The prefixes of the ids of new things, such as messages and workers, by the command that creates the thing. */
 export const newIdPrefixes: Partial<Record<RuleName, string>> = {
   'message.send': 'm',
   'action.invoke': 'act',
@@ -60,14 +63,14 @@ export const newIdPrefixes: Partial<Record<RuleName, string>> = {
 }
 
 /**
- * Returns the refusal of an id that was used for another call, whose former answer would tell the sender that something was stored which was not. Undefined if
- * it is the same call.
+ * Returns a refusal if the id was used for another call before: with that call's answer the sender would believe that this one was stored. Undefined if it is a
+ * repeat of the same call.
  */
 export function reuseRefusal(
   { rule, digest }: RecordedAnswer,
   asked: { rule: string; cause: string; digest?: () => string },
 ): Refusal | undefined {
-  // Entries from before version 0.2 have no digest; neither do entries that the daemon itself makes.
+  // Without a stored digest only the rules are compared: entries from before version 0.2, and those that the daemon itself makes, have none.
   const isSame = rule === asked.rule && (digest === undefined || !asked.digest || digest === asked.digest())
   return isSame ? undefined : refusal('call.reused', { id: asked.cause, operation: rule })
 }

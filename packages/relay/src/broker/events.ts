@@ -13,34 +13,34 @@ import type { Sink, Watch } from './call.ts'
 import type { Hub } from './hub.ts'
 import { type LongReads, ReadTimeBudget, type ReadTimeLimit } from './long-reads.ts'
 
-/** Interval at which a glance shows new events: nobody reads faster. A single event is shown at once. */
+/** Interval at which a glance (the live view for a person) shows new events: nobody reads faster. A single event is shown at once. */
 const glanceMs = 100
-/** Number of journal entries read at once in a walk through all of them. One entry may hold a thousand facts. */
+/** Number of journal entries read at once in a walk through all of them. It is small, because one entry may hold a thousand facts. */
 const entriesPerRead = 16
-/** Maximum number of journal entries that are looked through one by one: that is quicker than finding those that concern the reader. */
+/** If a range has at most this many journal entries, all are read: that is quicker than finding by index those that concern the reader. */
 const nearEntriesMax = 256
 const factsPerStep = 64
 
-/** Number of journal entries shown to a follower before other reads get their turn, or before the follower rests. */
+/** Number of journal entries that a watch of events sends before other reads get their turn, or before it pauses. */
 const entriesPerPage = 200
-/** How many times as long as its last page took a follower rests while the daemon is busy, so that it costs senders only a few percent. */
+/** While the daemon is busy, a watch of events pauses this many times as long as its last page took, so that it costs senders only a few percent. */
 const restFactor = 15
-/** The longest rest of a follower: its last page may have taken long because the processor was busy with other programs. */
+/** The longest pause of a watch of events: its last page may have taken long because the processor was busy with other programs. */
 const restMsMax = 250
-/** Time without a commit after which a follower that is behind catches up as fast as it can. */
+/** Time without a commit after which a watch that lags behind no longer pauses between pages. */
 const noCommitMs = 50
 
-/** The types of facts by audience. Messages are left out, since they are found by their conversations. */
+/** The types of facts by audience (who may see them). Messages are left out, since they are found by their conversations. */
 const factTypes = {
   everyone: factTypesForAudience('everyone'),
   agents: factTypesForAudience('agents'),
   readers: factTypesForAudience('readers').filter((type) => type !== 'message.created'),
 }
 
-/** The types of events into which the delivery reports (notes) of other machines are turned. */
+/** The types of events that are made from another machine's report of deliveries (the fact `deliveries.noted`). */
 const notedTypes = ['delivery.offered', 'delivery.read']
 
-/** The progress of a watch, which continues a walk through the journal that it has begun as soon as its sink takes more. */
+/** The progress of a watch. `walk` is its search of the journal up to entry `to`, which goes on as soon as the sink takes more. */
 interface WatchProgress {
   position: number
   to?: number
@@ -48,7 +48,7 @@ interface WatchProgress {
 }
 
 export interface EventQuery {
-  /** Asks for events after this entry's number, oldest first. Unset if the newest events are wanted. */
+  /** The number of a journal entry: asks for the events of later entries, oldest first. Unset if the newest events are wanted. */
   since?: number
   before?: number
   types?: string[]
@@ -89,7 +89,7 @@ export class Events {
       if (seen.length > 0) pages.push(seen)
       count += seen.length
       reached = entry.seq
-      // At least one entry is looked at, so that every page makes progress.
+      // Reads at least one entry before it looks at the limits, so that every page makes progress.
       isWhole = count < limit && !pace.isSpent
       if (!isWhole) break
     }
@@ -102,7 +102,7 @@ export class Events {
     return { events: pages.reverse().flat(), next, more: isMore, ...earlier, ...pruned }
   }
 
-  /** Reads the journal as fast as the sink takes events: for a slow reader only a number is kept, not a queue. */
+  /** Streams events as fast as the sink takes them. For a slow reader only a position in the journal is kept, not a queue. */
   follow(reader: Reader, since: number, types: string[] | undefined, sink: Sink): Watch {
     const stopped = new AbortController()
     const progress = { position: since }
@@ -115,18 +115,18 @@ export class Events {
         () => {
           restUntil = performance.now() + Math.min(restMsMax, budget.spentMs * restFactor)
           isReading = false
-          // If the sink takes no more now, it calls `drained` when it does.
+          // If the sink takes no more now, it later calls `drained`, which plans the next page.
           if (sink.isReady()) plan()
         },
         (error) => {
           if (stopped.signal.aborted) return
-          // A damaged file, for example, ends only this reader's watch; nobody else in the daemon is affected.
+          // Ends only this reader's watch: an error such as a damaged file affects nobody else in the daemon.
           halt()
           sink.end(toRefusal(error))
         },
       )
     }
-    // Catching up runs in steps and shares its time with every other read. While much is being committed the follower rests between pages, and each page takes
+    // The watch catches up in steps and shares its time with every other read. While much is being committed it pauses between pages, and each page takes
     // everything that has come meanwhile: such a page costs little more than a single event.
     const plan = () => {
       if (isReading || stopped.signal.aborted || progress.position >= this.#store.journal.lastSeq) return
@@ -136,7 +136,7 @@ export class Events {
       if (mayRest) setTimeout(read, restUntil - now)
       else read()
     }
-    // Entries of other types are skipped without reading them again: most commits concern few watchers.
+    // If no new entry has a fact of a wanted type, only the position moves: most commits concern few watchers, and reading them again would cost time.
     const stop = this.#hub.listen((entries) => {
       const isNext = progress.position + 1 === entries[0]?.seq && !isReading
       const isWanted = ({ facts }: Entry) => facts.some((fact) => canShowAs(fact, types))
@@ -152,11 +152,11 @@ export class Events {
     return { seq: since, drained: plan, stop: halt }
   }
 
-  /** Shows the newest events on a screen, and how many were left out. */
+  /** Sends the newest events for a screen, and the number of those that were left out. */
   glance(reader: Reader, since: number, types: string[] | undefined, newest: number, sink: Sink): Watch {
     const { journal } = this.#store
-    // Entries with facts that this machine decided by itself have no number; these facts are shown when the note that reports them to other machines has a
-    // number.
+    // Leaves out entries without a number, which hold deliveries that this machine decided by itself. They are shown when the entry that reports them to other
+    // machines has a number.
     const isWanted = ({ seq, facts }: Entry) => seq > 0 && facts.some((fact) => canShowAs(fact, types))
     const missed = journal.read(Math.max(since, journal.lastSeq - newest), newest)
     const earlier = { since, count: journal.lastSeq - since - missed.length, entries: missed.filter(isWanted) }
@@ -247,7 +247,7 @@ function isWantedType(types: string[] | undefined, type: string): boolean {
 }
 
 /**
- * Returns the events of a fact: a note of another machine becomes one event for each delivery in it, any other fact is one event. `by` is set if it is not the
+ * Returns the events of a fact. A machine's report of deliveries becomes one event for each delivery, any other fact is one event. `by` is set if it is not the
  * entry's writer.
  */
 function eventsOf(fact: Fact): { fact: Fact; by?: string }[] {
@@ -283,7 +283,7 @@ function withoutSecrets(fact: Fact): Record<string, unknown> {
 
 interface GlanceOptions {
   hub: Hub
-  /** The newest journal entries since the watcher last looked, and the number of entries that were left out. */
+  /** The newest journal entries since the watcher last looked, and the number of older ones that were left out. */
   earlier: { since: number; count: number; entries: Entry[] }
   newest: number
   sink: Sink
@@ -305,7 +305,7 @@ function glance({ hub, earlier, newest, sink, isWanted, show }: GlanceOptions): 
   }
   const draw = () => {
     timer = undefined
-    // The watcher's terminal takes nothing now. The sink calls `drained` when it does; until then only the count grows.
+    // Waits until the watcher's terminal takes more and the sink calls `drained`. Until then events are only collected and counted.
     if (!sink.isReady()) return
     lookedAt = performance.now()
     trim()
@@ -316,7 +316,7 @@ function glance({ hub, earlier, newest, sink, isWanted, show }: GlanceOptions): 
       skipped = { ...skipped, count: 0 }
       for (const entry of entries) for (const event of show(entry)) sink.item(event)
     } catch (error) {
-      // A damaged file, for example, ends only this reader's watch; nobody else in the daemon is affected.
+      // Ends only this reader's watch: an error such as a damaged file affects nobody else in the daemon.
       halt()
       sink.end(toRefusal(error))
     }
@@ -327,7 +327,7 @@ function glance({ hub, earlier, newest, sink, isWanted, show }: GlanceOptions): 
   }
   const stop = hub.listen((entries) => {
     for (const entry of entries) if (isWanted(entry)) waiting.push(entry)
-    // Trims rarely: moving a few references at every commit costs more than keeping twice as many.
+    // Trims only at twice the size: moving a few references at every commit would cost more than keeping them.
     if (waiting.length > 2 * newest) trim()
     plan()
   })

@@ -126,7 +126,7 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   'worker.resume': ({ workspace }, asking, input) => workspace.workers.wishes.submit('worker.resume', asking, input),
   'worker.interrupt': ({ workspace }, asking, input) => workspace.workers.interrupts.submit(asking, input),
   'worker.type': async ({ workspace, daemon: { agentProcesses: agents } }, asking, input) => {
-    // Typing into a dialog answers it, so only a person may.
+    // While a dialog is open, only a person may type, since typing answers the dialog.
     if (workspace.approvals.hasOpen(input.name) || (await workspace.workers.isBlocked(asking, input)))
       await assertPerson(identifyCaller(asking.session, agents), agents, { isStrict: true })
     return workspace.workers.type(asking, input)

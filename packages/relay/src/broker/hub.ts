@@ -1,4 +1,4 @@
-// Tells listeners that journal entries were committed. Such a hint is never the truth: a listener reads the tables, so losing a hint loses nothing.
+// Tells listeners that journal entries were committed. A listener takes this only as a hint to read the tables, so a lost hint loses no data.
 
 import type { Entry } from '@agent-relay/sdk/protocol'
 
@@ -22,7 +22,7 @@ export class Hub {
   }
 }
 
-/** Tells each listener. A listener that fails, by a damaged page of the database for example, has only lost a hint; the others are still told. */
+/** Calls each listener. If one throws, for example because of a damaged database page, the error is reported and the others are still called. */
 export function tellEach<T>(listeners: Iterable<(news: T) => void>, news: T, onTrouble: (error: Error) => void): void {
   for (const listener of listeners) {
     try {

@@ -26,7 +26,7 @@ export interface LocalEngineOptions {
   onFatal(error: Error): void
 }
 
-/** Maximum number of commands in one commit: replies should not wait for a whole flood. */
+/** Maximum number of commands in one commit: a larger commit would keep its callers waiting. */
 const commitBatchMax = 256
 
 export class LocalEngine implements Engine {
@@ -78,7 +78,7 @@ export class LocalEngine implements Engine {
   }
 
   #commit(batch: PendingCommand[]): void {
-    // The engine is closed, or a sync has failed: nothing more is written, whatever still arrives.
+    // Once the engine is closed or a sync to the disk has failed, nothing more is written: every command gets that refusal.
     if (this.#replyWhenClosed) for (const { resolve } of batch.splice(0)) resolve(this.#replyWhenClosed)
     if (batch.length === 0) return
     let replies: CommandReply[] = []
@@ -88,8 +88,8 @@ export class LocalEngine implements Engine {
         for (const { submission } of batch) replies.push(this.#carryOut(submission, entries))
       })
     } catch (error) {
-      // Nothing of this batch was answered. Its commands are tried one at a time, so that one bad command does not fail the others. But never after a failed
-      // sync: the system may have dropped the pages that it could not write, and would report success now.
+      // No command of this batch was answered yet. They are tried again one at a time, so that one bad command does not fail the others. But never after a
+      // failed sync to the disk: the system may have dropped the pages that it could not write, and would report success now.
       if (batch.length > 1 && !isFatalStoreError(error)) return batch.forEach((each) => void this.#commit([each]))
       const failed = this.#handleFailure(error as Error)
       replies = batch.map(() => failed)
@@ -110,7 +110,8 @@ export class LocalEngine implements Engine {
     const verdict = decide(store.view, command)
     if ('refusal' in verdict) return this.#answeredBefore(submission) ?? verdict
     const { facts, outcome, body, payload, found } = verdict
-    // A command with nothing left to do may have been done before: a repeated take must answer with the same messages.
+    // A command that changes nothing may be the repeat of one that was carried out, and then gets the first answer: a repeated take must return the same
+    // messages.
     if (facts.length === 0) {
       return this.#answeredBefore(submission) ?? { seq: store.journal.lastSeq, outcome, repeat: false }
     }

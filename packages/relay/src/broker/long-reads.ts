@@ -4,11 +4,11 @@ import { RefusalError } from '../core/refusal-error.ts'
 import type { Steps } from '../core/steps.ts'
 
 /**
- * The time of all reads together in one turn of the event loop. A call of another session needs several turns: at a million messages the longest call took 34
- * ms with a slice of 4 ms, and takes 22 ms with 2 ms, and the reads themselves are no slower.
+ * The time that all reads together get in one turn of the event loop. A call of another session needs several turns: with a million messages the slowest call
+ * took 34 ms with a slice of 4 ms, and takes 22 ms with 2 ms. The reads themselves are no slower.
  */
 export const readSliceMs = 2
-/** Working time after which a read answers with its results so far and a cursor. */
+/** Working time after which a read answers with its results so far, and with a cursor for the rest. */
 const budgetMs = 250
 
 export interface ReadTimeLimit {
@@ -46,7 +46,7 @@ export class ReadTimeBudget implements ReadTimeLimit {
 }
 
 export class LongReads {
-  /** Reads that have not had a turn yet; they go first, since most reads need only one. */
+  /** Reads that have not run yet. They go first, since most reads need only one turn. */
   readonly #fresh = new Set<Read>()
   readonly #long = new Set<Read>()
   #isPlanned = false
@@ -89,8 +89,8 @@ export class LongReads {
   }
 
   /**
-   * Gives new reads at most half of the slice, so that a flood of them does not stop the long reads for good. One read of each kind has its turn even if a
-   * single step has used the slice up.
+   * Runs waiting reads for one slice of time. New reads get at most half of it, so that a flood of them does not stop the long reads for good. One read of each
+   * kind runs even if a single step has used the slice up.
    */
   #runTurn(): void {
     const from = performance.now()
@@ -101,7 +101,7 @@ export class LongReads {
   #serve(reads: Set<Read>, until: number): void {
     for (const read of reads) {
       reads.delete(read)
-      // A read with something left to do queues up behind all the others.
+      // An unfinished read goes to the end of the queue.
       if (!read.proceed(until)) this.#long.add(read)
       if (performance.now() >= until) return
     }

@@ -1,5 +1,4 @@
-// Implements sharing.ts for a workspace that lives on this machine alone: its engine decides here, and it has no other machines to hear of, to ask or to
-// answer.
+// Implements the interfaces of sharing.ts for a workspace that lives on this machine alone: its engine decides here, and there are no other machines.
 
 import { LocalEngine } from './local-engine.ts'
 import type { OtherMachines, Sharing } from './sharing.ts'

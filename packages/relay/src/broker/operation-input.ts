@@ -1,4 +1,5 @@
-// Reads the input of an operation by its schema, which alone refuses; a plain message is recognised without it.
+// Checks the input of an operation by its schema. Plain messages, the most frequent input, are accepted without the schema, to save time; only the schema
+// refuses.
 
 import { issuesText, type OperationName, operations, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import type { z } from 'zod'

@@ -1,4 +1,5 @@
-// Recognises a plain message, `{to, body}`, the input that is read most often, without its schema. It can only accept: all else is for the schema to judge.
+// Recognises a plain message, `{to, body}`, the most frequent input, without its schema, which would take longer. Refuses nothing: any other input goes to the
+// schema.
 
 import { isWithinBytes, limits, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 

@@ -31,12 +31,12 @@ const permissionKinds = {
   'worker.interrupt': 'release',
 } as const satisfies Record<string, RequestKind>
 
-/** Whether and how the words that a person adds to an answer reach the agent's model. */
+/** Whether and how the text that a person adds to an answer reaches the agent's model. */
 export type WordsDelivery = Pick<OutputOf<'approval.answer'>, 'wordsReach' | 'wordsAs'>
 
-/** What the other machine says of a request that it has carried out. */
+/** The answer of a machine that has carried out another machine's request. */
 interface RequestResult extends WordsDelivery {
-  /** Of an interrupt: whether the turn is over. */
+  /** For an interrupt: whether the worker's turn is over. */
   isOver: boolean
 }
 
@@ -85,7 +85,7 @@ interface RequestCarriers {
   }
 }
 
-/** Carries out another machine's request and returns the answer. Refusals go back as codes, and the asking machine finds the words. */
+/** Carries out another machine's request and returns the answer. A refusal goes back only as its code; the asking machine writes the text. */
 export async function carryOutRequest(
   { approvals, wishes, interrupts }: RequestCarriers,
   allows: (machine: string, kind: RequestKind) => Promise<boolean>,
@@ -127,8 +127,9 @@ export class MachineRequests {
   }
 
   /**
-   * Asks another machine for a command that a rule refused here because that machine has to decide it. Resolves once that machine says that the command is
-   * done. Of the machine's answer only refusal codes that we know are trusted: deciding `again` finds the reason of a refusal in the journal.
+   * Sends a command to the machine that has to decide it, after a rule here has refused it for that reason (`refused`). Resolves once that machine says that it
+   * is done. If that machine refuses, the command is decided here once more (`again`) to find the reason in the journal: of the other machine's answer only
+   * known refusal codes are trusted.
    */
   async ask(refused: Refusal, request: Request, again: () => Promise<CommandReply>): Promise<RequestResult> {
     const machine = refused.details.machine as string
@@ -140,12 +141,12 @@ export class MachineRequests {
     if (!answer) throw new RefusalError('request.unanswered', { machine })
     if (answer.done === true) return { ...wordsDeliveryOf(answer), isOver: answer.isOver === true }
     const code = codeOf(answer.refused)
-    // The other machine runs an older daemon, which does not know the request.
+    // An older daemon on the other machine does not know the request, so the rule's own refusal is thrown.
     if (code === 'operation.unknown') throw new RefusalError(refused)
     if (code === 'request.denied')
       throw new RefusalError(code, { machine, from: this.#machine, kind: permissionKinds[request.op] })
     const reply = await again()
-    // If the other machine was removed meanwhile, the command was decided on this one.
+    // If the other machine was removed from the cluster meanwhile, this machine has now decided the command.
     if (!('refusal' in reply)) return { wordsReach: false, isOver: false }
     if (reply.refusal.code !== refused.code) throw new RefusalError(reply.refusal)
     throw new RefusalError('request.refused', { machine, code })

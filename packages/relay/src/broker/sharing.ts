@@ -27,9 +27,9 @@ export interface OpenedSharing {
 
 /** This machine's side of a shared workspace, as the other machines see it. */
 export interface LocalMachine {
-  /** Lists the agents on this machine, as far as other machines may be told. */
+  /** Lists the agents on this machine, with what other machines may know of them. */
   agents(): ReportedAgent[]
-  /** Whether somebody would lose something if the agent moved to another machine now. */
+  /** Whether the agent is in use here, by a session or a worker's program, so that it should not move to another machine now. */
   isInUse(agent: string): boolean
   /** Carries out a request of another machine, which only this machine can do. */
   carryOutRequest(machine: string, question: unknown): Promise<unknown>
@@ -41,7 +41,7 @@ export interface ClusterMachine {
   /** The version of the machine's daemon. */
   version?: string
   joinedAt: string
-  /** The last sign of life of the machine's daemon. */
+  /** The time of the last sign of life of the machine's daemon. */
   seenAt?: string
   revokedAt?: string
   /** The kinds of requests that this machine's owner allows that machine to make. */
@@ -62,18 +62,17 @@ export interface SharingParts {
   onFatal(error: Error): void
 }
 
-/**
- * The other machines of a shared workspace, as their daemons have last described themselves. The rules of core/ see them through the `World`, and nothing else
- * is decided by them.
- */
+/** The other machines of a shared workspace, as their daemons have last described themselves. The rules of core/ know of them only what `World` shows. */
 export interface OtherMachines {
-  /** Returns the agent, if somebody is connected under its name on a machine that was heard of just now. */
+  /** Returns the agent, if it is connected on a machine that has reported recently. */
   connectedAgent(agent: string): RemoteAgent | undefined
-  /** Returns the agent, if somebody was connected under its name when its machine was last heard of. */
+  /** Returns the agent, if it was connected on another machine when that machine last reported. */
   lastSeenAgent(agent: string): RemoteAgent | undefined
-  /** Whether the machine's daemon was heard of just now, with this workspace open. */
+  /** Whether the machine's daemon has reported recently, with this workspace open. */
   isReached(machine: string): boolean
-  /** Returns details if nobody knows what happens on the machine: it is silent, and has not said that its daemon stops. Otherwise undefined. */
+  /**
+   * Returns details of a machine that has stopped reporting without saying that its daemon stops, so that nobody knows what happens there. Otherwise undefined.
+   */
   unreachable(machine: string): UnreachableMachine | undefined
   /** Whether the machine was removed from the cluster. */
   isRemoved(machine: string): boolean
@@ -91,7 +90,7 @@ export interface UnreachableMachine {
   since?: number
 }
 
-/** A wait for the answer to a stored message, as other machines may be told. */
+/** A wait for the answer to a stored message, as other machines are told of it. */
 export interface ReportedWait {
   /** The name of the agent whose answer is awaited. */
   on: string
@@ -107,13 +106,13 @@ export type RemoteWait = ReportedWait & { by: string; machine: string }
 export interface RemoteAgent {
   machine: string
   status: 'active' | 'idle'
-  /** The time of the agent's last call, in milliseconds since 1970, to about ten seconds. */
+  /** The time of the agent's last call, in milliseconds since 1970, rounded to about ten seconds. */
   lastCallAt: number
   reached?: ReachName
   waits?: ReportedWait[]
 }
 
-/** An agent on this machine, as other machines may be told. */
+/** An agent on this machine, as other machines are told of it. */
 export type ReportedAgent = Omit<RemoteAgent, 'machine'> & { name: string }
 
 /** Separates a session's own id from the name of its machine. */
@@ -124,7 +123,7 @@ export function idOnMachine(id: string, machine: string | undefined): string {
   return machine === undefined ? id : `${id}${machineSign}${machine}`
 }
 
-/** Combines what rules may know about sessions: those of this machine, and those of other machines for as long as these are heard of. */
+/** Combines what rules may know about sessions: those of this machine, and those of other machines as long as these report. */
 export function worldWithOtherMachines(here: World, otherMachines: OtherMachines): World {
   return {
     machine: here.machine,

@@ -1,6 +1,6 @@
 // Limits how many whole tasks and contracts one answer about many agents or runs contains. Beyond the limit they are left out, or cut to their first line.
 
-/** The limit in bytes as JSON: a third of the limit of one line, so that it is read and written within one turn of the event loop. */
+/** The limit in bytes as JSON: a third of the longest line of the protocol, so that the texts are read and written within one turn of the event loop. */
 const bytesMax = 4 * 1024 * 1024
 
 export class WholeTexts {

@@ -41,14 +41,14 @@ import { WorkerReports } from './workers/worker-reports.ts'
 import type { WorkerLedger, WorkerRuntime, WorktreeKeeper } from './workers/worker-runtime.ts'
 import { Workers } from './workers/workers.ts'
 
-/** The surroundings of a call: its workspace, the other workspaces of the daemon, and the daemon. */
+/** The scope of a call: its workspace, the other workspaces of the daemon, and the daemon. */
 export interface DaemonCallScope extends CallScope<Workspace> {
   daemon: DaemonInfo
 }
 
-/** Everything outside the broker that carries out the work of a workspace. */
+/** The parts outside the broker that run programs and git for a workspace. */
 export interface Runtimes {
-  /** Makes the runtime that runs the programs of workers. The runtime's `start` is called once the work of an earlier daemon is settled. */
+  /** Makes the runtime that runs the programs of workers. The runtime's `start` is called once `endLeftovers` is done. */
   workers(broker: WorkerBroker): WorkerRuntime
   worktrees: WorktreeKeeper
   commits: CommitReader
@@ -65,7 +65,7 @@ export interface WorkerBroker extends Pick<WorkspaceCore, 'engine' | 'clock' | '
 export interface WorkspaceOptions {
   name: string
   databasePath: string
-  /** Other files that must stay in place for anything to be written. */
+  /** Other files that must be at their paths, or nothing is written to the database. */
   requiredPaths?: readonly string[]
   searchPath: string
   /** The folder where the hooks of agent CLIs leave their waiters, which wake idle sessions. */
@@ -81,7 +81,7 @@ export interface WorkspaceOptions {
   onFatal(error: Error): void
   /** Called with a failure that concerns one part of the workspace alone; the other parts go on. */
   onTrouble(error: Error): void
-  /** Limits the share of the event loop that reads take, together with those of other workspaces. */
+  /** Runs the long reads of this workspace and of others, and limits their share of the event loop. */
   reads?: LongReads
 }
 
@@ -189,16 +189,16 @@ export class Workspace implements WorkspaceCore {
   }
 
   /**
-   * Starts the workspace. The first start makes the channel `#general`, the broadcast and the workspace key, and returns the key. `isNew`: whether nobody knows
-   * a key yet.
+   * Starts the workspace. The first start makes the channel `#general`, the broadcast and the workspace key, and returns the key. `isNew`: whether the caller
+   * has no key of the workspace yet.
    */
   async start(keep: (workspaceId: string, key: string) => void, isNew = false): Promise<string | undefined> {
     await this.endLeftovers()
-    // A new workspace that has an id was interrupted after it got the id: its key may not have been kept.
+    // The workspace has an id, but the caller has no key: an earlier first start was interrupted before the key was kept, so a new key is made.
     if (this.store.meta('id') !== undefined) return isNew ? this.rotateKey(keep) : undefined
     const id = this.ids('w')
     const key = newSecret('rk')
-    // The key is kept before it is valid: a lost key would lock the owner out.
+    // Has the key kept before it is valid: if the only valid key were lost, the owner would be locked out.
     keep(id, key)
     const input = { id, keyHash: hashSecret(key) }
     const reply = await this.engine.submit({ rule: 'workspace.begin', input, by: daemonName, cause: 'begin' })
@@ -206,7 +206,7 @@ export class Workspace implements WorkspaceCore {
     return key
   }
 
-  /** Replaces the workspace key. The former key and every session that has shown it end with the commit. */
+  /** Replaces the workspace key. With the commit the former key becomes invalid, and every session that has shown it ends. */
   async rotateKey(keep: (workspaceId: string, key: string) => void): Promise<string> {
     const key = newSecret('rk')
     keep(this.id, key)

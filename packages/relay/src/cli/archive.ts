@@ -1,22 +1,25 @@
-// Reads the files of a workspace's archive for `events --archive` and `search --archive`, and keeps the best few events.
+// Reads the files of a workspace's archive (events that `workspace prune` has deleted) for `events --archive` and `search --archive`.
 
 import { dataDir, type Env, projectDir } from '@agent-relay/sdk/internal/discover'
 import type { ArchivedEvent } from '../daemon/archive.ts'
 
 export interface ArchiveQuery {
   limit: number
-  /** True keeps the oldest events, false the newest. */
+  /** If more events are found than the limit: true keeps the oldest, false the newest. */
   keepsOldest: boolean
   isWanted(event: ArchivedEvent): boolean
 }
 
-/** The wanted events in the order of their numbers, each once: a pruning that was cut off may have archived one twice. `more` counts those left out. */
+/**
+ * Returns the wanted events in the order of their numbers, and in `more` the number of those above the limit. An interrupted pruning may have archived an event
+ * twice: it is returned once.
+ */
 export async function readArchive(
   env: Env,
   workspace: string,
   { limit, keepsOldest, isWanted }: ArchiveQuery,
 ): Promise<{ events: ArchivedEvent[]; more: number }> {
-  // Imported here, to keep the completion script quick.
+  // Imported here, since loading this file would slow down the completion script.
   const { archivedEvents } = await import('../daemon/archive.ts')
   let kept = new Map<string, ArchivedEvent>()
   let found = 0

@@ -1,4 +1,4 @@
-// The part of the catalog that agents use like people: the groups Talk, Agents and Work. catalog.ts has the other groups and the whole list.
+// The commands of the groups Talk, Agents and Work, which agents use as people do. catalog.ts has the other groups and the whole list.
 
 import type { CatalogRow } from './command.ts'
 

@@ -1,5 +1,5 @@
-// The list of commands, as `agent-relay --help` shows it, and where each one lives. A command is loaded only when it is asked for, so that nobody waits for
-// what another command needs. To add one: a file in commands/, and a row in its group; the groups that agents use too are in catalog-agents.ts.
+// The list of commands in the order of `agent-relay --help`, each with the file to load. A command is loaded only when it is run, so that no command waits for
+// what another one imports. To add one: write a file in commands/ and a row in its group; the groups that agents use too are in catalog-agents.ts.
 
 import { agentCommands, talkCommands, workCommands } from './catalog-agents.ts'
 import type { CatalogRow, NamedCommand } from './command.ts'
@@ -98,10 +98,13 @@ const careCommands: CatalogRow[] = [
   },
 ]
 
-/** The ten commands that `agent-relay --help` shows, in this order: they make up a person's day. `help all` shows every command. */
+/** The ten commands that `agent-relay --help` lists, in this order: those that a person uses every day. `agent-relay help all` lists all commands. */
 export const dailyCommands = ['setup', 'up', 'dashboard', 'spawn', 'attach', 'who', 'send', 'tail', 'needs', 'doctor']
 
-/** All groups in the order of the help. Every noun works in singular and plural, and lists what there is when it stands alone. */
+/**
+ * All groups, in the order of `help all`. A command named by a noun, such as `runs`, works in singular and plural, and lists its items if it is called without
+ * a subcommand.
+ */
 export const commandGroups: { title: string; rows: CatalogRow[]; isForAgents?: boolean }[] = [
   { title: 'Talk', rows: talkCommands, isForAgents: true },
   { title: 'Agents', rows: agentCommands, isForAgents: true },
@@ -113,7 +116,7 @@ export const commandGroups: { title: string; rows: CatalogRow[]; isForAgents?: b
 
 export const commandCatalog: CatalogRow[] = commandGroups.flatMap(({ rows }) => rows)
 
-/** Every command with its options and subcommands, for completion and docs/reference, which are made from all of them. */
+/** Loads every command with its options and subcommands: the completion scripts and docs/reference are made from them. */
 export function allCommands(): Promise<NamedCommand[]> {
   return Promise.all(commandCatalog.map(loadCommand))
 }

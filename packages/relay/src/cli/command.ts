@@ -4,48 +4,48 @@ import type { Env } from '@agent-relay/sdk/internal/discover'
 import type { CompletionKind } from './complete.ts'
 import type { Printer } from './print.ts'
 
-/** One line in a list of commands: what `agent-relay --help` shows without loading the command itself. */
+/** The description of a command that lists show, such as `agent-relay --help`, without loading the command. */
 export interface CommandSummary {
   name: string
-  /** The noun's other form, singular or plural, which works too. */
+  /** A second name of the command: the singular or plural of its noun. */
   alias?: string
-  /** The arguments as commander writes them: `<to> <message>`. */
+  /** The arguments in the syntax of the package commander: `<to> <message>`. */
   args?: string
   text: string
-  /** A group only holds other commands and takes no options; called alone, it runs its default command. */
+  /** A group contains other commands and has no options. Called without a subcommand, it runs its default command. */
   isGroup?: boolean
   isHidden?: boolean
 }
 
-/** One command of the list, loaded when it is asked for. */
+/** A row in the list of commands; `load` imports the file of the command. */
 export interface CatalogRow extends CommandSummary {
   load(): Promise<CliCommand>
 }
 
-/** The exit code of a command that did its work; nothing means 0. A command that fails throws. */
+/** The exit code of a command that succeeded; undefined means 0. A command that fails throws. */
 // biome-ignore lint/suspicious/noConfusingVoidType: most commands return nothing, which is 0
 export type ExitCode = number | void
 
-/** A command without its name. `Own` is the type of its own options, as `run` reads them. */
+/** A command without its name and description. `Own` is the type of its own options, as `run` gets them. */
 export interface CliCommand<Own extends object = object> {
   options?: CliOptions<Own>
   examples?: string[]
-  /** Words that shells offer for the first argument. */
+  /** Words that shells offer for the command's first argument. */
   words?: readonly string[]
-  /** The kind of the first argument, which shells complete. */
+  /** What the command's first argument names, such as an agent: shells ask for all such names and offer them. */
   argumentKind?: CompletionKind
-  /** The command acts for no agent, so `--as` is accepted but not shown. */
+  /** The command acts for no agent. It accepts the common option `--as`, but its help does not show it. */
   actsForNoAgent?: boolean
   commands?: NamedCommand[]
   run?(context: CommandContext<Own>): Promise<ExitCode>
 }
 
 export interface NamedCommand<Own extends object = object> extends CommandSummary, CliCommand<Own> {
-  /** This command runs when its group is called alone. */
+  /** Whether this command runs if its group is called without a subcommand. */
   isDefault?: boolean
 }
 
-/** The options of a command: one rule for each field of the type `Own`, in the order that `--help` shows. */
+/** The options of a command, one for each field of the type `Own`, in the order in which `--help` shows them. */
 export type CliOptions<Own> = { [Name in keyof Own]-?: CliOption & ValueRule<NonNullable<Own[Name]>> }
 type ValueRule<Value> = Value extends number
   ? { number: [number, number] }
@@ -56,12 +56,12 @@ type ValueRule<Value> = Value extends number
 export interface CliOption {
   flags: string
   text: string
-  /** The least and greatest value of an option that is a whole number. */
+  /** The minimum and maximum of an option whose value is a whole number. */
   number?: [number, number]
   choices?: readonly string[]
-  /** Words that shells offer for the value; other values are accepted too. */
+  /** Words that shells offer for the option's value; other values are accepted too. */
   words?: readonly string[]
-  /** The option may be given several times. */
+  /** Whether the option may be given several times. */
   isList?: boolean
   isHidden?: boolean
 }
@@ -69,12 +69,12 @@ export interface CliOption {
 /** The argument of every command's `run`. */
 export interface CommandContext<Own extends object = object> {
   args: string[]
-  /** The part of `args` that stood after `--`. */
+  /** The arguments after `--`, which are part of `args` too. */
   passedArgs: string[]
   options: Own & Omit<CommonOptions, keyof Own>
   print: Printer
   env: Env
-  /** Undefined where the working directory has been deleted. */
+  /** Undefined if the working directory was deleted. */
   cwd: string | undefined
 }
 
@@ -85,10 +85,10 @@ export interface CommonOptions {
   as?: string
 }
 
-/** Ends the command with a text and an exit code of its own, where no refusal covers the case. */
+/** Ends the command with an error text and an exit code, for failures that have no refusal. */
 export class CommandError extends Error {
   readonly exit: number
-  /** The JSON answer that was printed already tells programs of the failure. */
+  /** Whether a JSON answer that tells programs of the failure was printed already. */
   readonly isPrintedAsJson: boolean
   constructor(message: string, exit: number, { isPrintedAsJson = false } = {}) {
     super(message)
@@ -98,7 +98,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The exit codes of commands. A background daemon tells its starter `lostRace`, which no person sees. */
+/** The exit codes of commands. Only a background daemon uses `lostRace`: it tells the command that has started it that another process has the lock. */
 export const exitCodes = {
   refused: 1,
   usage: 2,

@@ -1,5 +1,5 @@
-// Prints names and ids, one a line, for a shell in which somebody has pressed Tab. This file is loaded without the rest of the command line, speaks
-// as much of the protocol as it needs, registers nobody, and is silent whatever goes wrong. commands/completion.ts makes the scripts that ask.
+// Prints names and ids, one per line, for a shell in which somebody has pressed Tab. To be fast, this file loads nothing else of the command line, and speaks
+// only the part of the protocol that it needs. It registers no agent, and prints no errors. commands/completion.ts makes the scripts that run it.
 
 import { readdirSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -11,21 +11,21 @@ import { WireClient } from '@agent-relay/sdk/internal/wire-client'
 export const completionKinds = ['actions', 'agents', 'channels', 'messages', 'projects', 'runs'] as const
 export type CompletionKind = (typeof completionKinds)[number]
 
-/** The only names that are printed, because a shell expands what it is given. */
+/** Only names that match are printed, since the shell would expand other characters. */
 const plainName = /^[\w.+@-]+$/
-/** The time limit: a person has pressed Tab and waits. */
+/** Timeout in ms: a person has pressed Tab and waits. */
 const answerMs = waitLimitMs('completion')
-/** The most ids that are offered, and only the newest: nobody types an old one from memory. */
+/** Maximum number of ids, newest first: nobody types an old id. */
 const idsMax = 30
 
-/** Prints the names, and ends the process. `line` is what stands in the shell: it may name another workspace. */
+/** Prints the names and ends the process. `line` has the words of the command line, which may name a workspace. */
 export async function complete(what: string | undefined, line: string[], env: Env = process.env): Promise<void> {
   setTimeout(() => process.exit(0), answerMs).unref()
   try {
     const words = (await wordsFor(what as CompletionKind, projectIn(line), env)).filter((word) => plainName.test(word))
     process.stdout.write(words.map((word) => `${word}\n`).join(''), () => process.exit(0))
   } catch {
-    // Without a daemon there are no names.
+    // Nothing is printed, for example if no daemon runs.
   }
 }
 
@@ -38,7 +38,7 @@ function projectIn(line: string[]): string | undefined {
 async function wordsFor(what: CompletionKind, project: string | undefined, env: Env): Promise<string[]> {
   if (what === 'projects') return readdirSync(join(dataDir(env), 'projects'))
   const { socketPath, socket = connect(socketPath) } = await reachDaemon({ env, project })
-  // A shell is never told of a failure.
+  // If the connection fails, the process ends without an error.
   const exit = () => process.exit(0)
   const client = new WireClient(socket, {}, exit)
   const { workspaceId } = await client.welcome
@@ -54,7 +54,7 @@ async function wordsFor(what: CompletionKind, project: string | undefined, env: 
     const { channels } = await client.call<{ channels: { name: string }[] }>('channel.list', {})
     return channels.map(({ name }) => name.replace(/^#/, ''))
   }
-  // Seeing all messages and runs takes the key, which a session shows at its beginning.
+  // To see all messages and runs, this session needs the workspace's key.
   const holder = new WireClient(connect(socketPath), { key: keyOf(workspaceId, socketPath, env) }, exit)
   const type = what === 'runs' ? 'run.started' : 'message.created'
   const { events } = await holder.call<{ events: IdEvent[] }>('event.list', { types: [type], limit: idsMax })
@@ -65,7 +65,7 @@ interface IdEvent {
   fact: { id: string }
 }
 
-/** The workspace's key, read as by machine/credentials-file.ts, which takes longer to load. */
+/** Returns the workspace's key. machine/credentials-file.ts reads it in the same way, but takes longer to load. */
 function keyOf(workspaceId: string, socketPath: string, env: Env): string | undefined {
   const beside = join(dirname(socketPath), '..', '..', 'credentials.json')
   for (const path of [credentialsPath(env), beside]) {

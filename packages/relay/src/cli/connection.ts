@@ -1,4 +1,5 @@
-// Finds the workspace that a command means and the agent that it acts as, and connects to both. Starting a daemon is in commands/daemon/starting.ts.
+// Finds the workspace that a command means, and the agent that it acts as, and connects to the workspace as that agent. commands/daemon/starting.ts starts a
+// daemon.
 
 import type { Socket } from 'node:net'
 import { userInfo } from 'node:os'
@@ -20,8 +21,8 @@ import type { Printer } from './print.ts'
 import { withTilde } from './text.ts'
 
 /**
- * The standing that a command needs. `agent`: acts as someone. `anyone`: only looks, and registers nobody unless a name was given. `holder`: looks at
- * everything, with the key.
+ * What a command needs of its session. `agent`: it acts as an agent. `anyone`: it only reads, and acts as an agent only if one was named. `holder`: it reads
+ * everything, with the workspace's key.
  */
 type NeededStanding = 'agent' | 'anyone' | 'holder'
 
@@ -30,7 +31,7 @@ export interface CommandConnection {
   welcome: Welcome
 }
 
-/** A workspace, as far as it is known before a connection says who it is. */
+/** What is known of a workspace before the command has a session in it. */
 interface KnownWorkspace {
   id: string
   name: string
@@ -56,7 +57,7 @@ async function connect(
     warnOfOtherVersion(print, atOnce.welcome.version)
     return sayWhoIsNew(print, atOnce)
   }
-  // Another workspace answered, or the connection was refused. Now the workspace is asked which it is, and what is refused then is told.
+  // The connection was refused, or another workspace answered than expected. So the workspace is asked for its id, and a refusal now is thrown.
   await atOnce?.client.disconnect()
   const {
     workspaceId: id,
@@ -68,8 +69,8 @@ async function connect(
 }
 
 /**
- * The workspace behind a socket as the owner's file has it, so that a command needs one connection and not two; undefined where the file does not say. Where a
- * token tells who calls, no key is needed.
+ * Returns the workspace that probably is at a socket, according to the credentials file, so that a command needs only one connection; undefined if the file
+ * does not tell. With a token, no key is needed.
  */
 function likelyWorkspace(socketPath: string, { token }: Identity, env: Env): KnownWorkspace | undefined {
   const folder = dirname(socketPath)
@@ -83,7 +84,7 @@ async function connectAs(hello: Hello, connect: Connector): Promise<CommandConne
   const { name: agentName, type: agentType, strict: strictName, ...rest } = hello
   const client = new RelayClient({
     ...rest,
-    // The SDK's text about a changed name is for programs; people are told by sayWhoIsNew.
+    // The SDK's text about a changed name is for programs. For people, sayWhoIsNew prints one.
     onRenamed: () => {},
     ids: nextCommandId,
     agentName,
@@ -107,7 +108,7 @@ function sayWhoIsNew(
   return { client, welcome }
 }
 
-/** Runs `work` with a connection, and closes it in any case. */
+/** Runs `work` with a connection, which is closed afterwards in any case. */
 export async function withClient(
   context: CommandContext,
   need: NeededStanding,
@@ -121,7 +122,7 @@ export async function withClient(
   }
 }
 
-/** Like withClient, for operations of persons only: the daemon can ask where this process stands. */
+/** Does the same as withClient, for operations that only a person may use: the process can prove to the daemon that a person runs it. */
 export async function withClientAsPerson(
   context: CommandContext,
   work: (connection: CommandConnection) => Promise<void>,
@@ -136,7 +137,7 @@ export async function withClientAsPerson(
 
 type WorkspaceChoice = Pick<CommandContext, 'cwd' | 'options'>
 
-/** The workspace that a command means and may make, whether or not it is open. */
+/** Returns the workspace that a command means, open or not. The command may create it. */
 export function chooseWorkspace({ cwd, options }: WorkspaceChoice, env: Env): ProjectChoice {
   if (cwd === undefined && options.project === undefined) {
     throw new CommandError(
@@ -147,7 +148,7 @@ export function chooseWorkspace({ cwd, options }: WorkspaceChoice, env: Env): Pr
   return chooseProject(cwd ?? '/', env, options.project)
 }
 
-/** The workspace that a command means and does not make. */
+/** Returns the name of the workspace that a command means, for commands that do not create it. */
 export function meantWorkspace({ cwd, options }: WorkspaceChoice, env: Env): string {
   return configuredProject(cwd ?? '/', env, options.project)
 }
@@ -165,20 +166,23 @@ async function findSocket({ env, options, cwd }: CommandContext): ReturnType<typ
   }
 }
 
-/** Asks which workspace answers at a socket. Sent without a key, because the key depends on the workspace. */
+/** Asks which workspace answers at a socket. No key is sent: it is not known before which one is the right one. */
 async function askWorkspace(connect: Connector): Promise<Welcome> {
   const link = await connect({})
   void link.close()
   return link.welcome
 }
 
-/** The key from the owner's file, or from the file beside the socket: a `.relay/config.json` may lead to a data directory that is not the usual one. */
+/** Returns the workspace's key from the user's credentials file, or from the one of the socket's data directory, to which a `.relay/config.json` may lead. */
 export function workspaceKeyOf(workspaceId: string, socketPath: string, env: Env): string | undefined {
   const beside = join(dirname(socketPath), '..', '..', 'credentials.json')
   return new CredentialsFile(credentialsPath(env)).keyOf(workspaceId) ?? new CredentialsFile(beside).keyOf(workspaceId)
 }
 
-/** Connects, each time with the key as it is then: it may have been rotated while a feed was running. `reached`: the connection to use first. */
+/**
+ * Returns a connector that reads the key again for each connection: it may be replaced while a command follows events. `reached`: a socket for the first
+ * connection.
+ */
 export function ownerConnector(socketPath: string, workspaceId: string, env: Env, reached?: Socket): Connector {
   const open = socketConnector(socketPath, reached)
   return (hello) =>
@@ -190,7 +194,7 @@ export function warnOfOtherVersion(print: Printer, running: string): void {
   print.say(`This is agent-relay ${release}, but the daemon runs ${running}. To update it: agent-relay daemon upgrade`)
 }
 
-/** Prints why workspaces cannot be opened, and what helps. */
+/** Prints why workspaces cannot be opened, with the commands that help. */
 export function printWorkspaceFaults(print: Printer, workspaces: readonly { name: string; fault?: string }[]): void {
   for (const { name, fault } of workspaces)
     if (fault !== undefined) print.say(`Workspace ${name} is not open: ${fault}`)
@@ -200,24 +204,24 @@ function missingKeyText(workspace: string, env: Env): string {
   return `no key for workspace ${workspace} in ${withTilde(credentialsPath(env), env.HOME)}.${missingKeyFix(workspace, env)}`
 }
 
-/** The fix for a missing key of a shared workspace, which was made on another machine; empty for any other workspace. */
+/** Returns the text on how to get the key of a shared workspace that was made on another machine; empty for other workspaces. */
 export function missingKeyFix(workspace: string, env: Env): string {
   try {
     if (!new SharedFile(dataDir(env), workspace).read()) return ''
   } catch {
-    // The workspace is shared, as far as the file says anything. Whoever opens it is told what is wrong with the file.
+    // The file that marks the workspace as shared cannot be read. It counts as shared; opening it reports the error.
   }
   const command = `agent-relay workspace key ${workspace}`
   return ` It is shared, and was made on another machine: ${command} prints its key there, and ${command} --keep keeps it here.`
 }
 
 interface Identity {
-  /** Undefined where nobody was named, which means the person at the keyboard. */
+  /** Undefined if no agent was named: the person at the keyboard acts. */
   name?: string
   token?: string
 }
 
-/** The name and token to act with. A token in the environment belongs to the name beside it, not to another that `--as` names. */
+/** Returns the agent to act as. The token in the environment belongs to the agent named there, and is not used if `--as` names another one. */
 function identityOf(env: Env, as: string | undefined): Identity {
   const named = setting(env, 'RELAY_AGENT_NAME')
   const token = setting(env, 'RELAY_AGENT_TOKEN')
@@ -225,7 +229,7 @@ function identityOf(env: Env, as: string | undefined): Identity {
   return { name: as ?? named, token: isItsToken ? token : undefined }
 }
 
-/** The greeting of a connection. A token acts as its agent alone, so the key is not shown beside it. */
+/** Returns the first frame of a connection. With a token the key is left out, since the session then acts only as the token's agent. */
 function helloAs(
   { name, token }: Identity,
   key: string | undefined,
@@ -248,7 +252,7 @@ function helloAs(
   )
 }
 
-/** The name of the person at this machine: the login name, changed so that it is a valid agent name. */
+/** Returns the agent name of the person at this machine: the login name, changed to fit the rules for agent names. */
 export function loginName(): string {
   const fitted = login()
     .replace(/[^A-Za-z0-9._-]+/g, '-')
@@ -261,7 +265,7 @@ function login(): string {
   try {
     return userInfo().username
   } catch {
-    // The user id has no entry in the system's list, as in some containers.
+    // The system has no entry for the user id, as in some containers.
     return process.env.USER ?? process.env.LOGNAME ?? ''
   }
 }

@@ -1,4 +1,4 @@
-// The daemon's control socket, on which its owner manages it and its workspaces. The sockets of workspaces are in connection.ts.
+// The daemon's control socket, on which its owner manages the daemon and its workspaces. connection.ts uses the sockets of workspaces.
 
 import { ConnectionError, DaemonNotRunningError } from '@agent-relay/sdk'
 import { controlSocketPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
@@ -8,32 +8,32 @@ import { nearestNames } from '../core/nearest.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 
 /**
- * Names the calls of this command. An id only has to differ from all others, and no right hangs on it; so its random part comes without Node's cryptography,
- * whose loading would be a sixth of a bare Node's start.
+ * Makes the ids of this command's calls. They must only be unique: no right depends on them. So their random part does not use Node's cryptography, whose
+ * loading would take a sixth of Node's start.
  */
 export const nextCommandId = makeIds(Date.now, (bytes) => {
   for (let i = 0; i < bytes.length; i++) bytes[i] = Math.random() * 256
 })
-/** Interval at which a daemon that starts or stops is asked whether it has. */
+/** Interval in ms between two attempts to reach a daemon that is starting or stopping. */
 export const daemonPollMs = 40
 
-/** Connects to the control socket; fails where no daemon runs. */
+/** Connects to the control socket. Throws if no daemon runs. */
 export function connectControl(env: Env): Promise<Link> {
   return socketConnector(controlSocketPath(dataDir(env), env))({})
 }
 
-/** Connects to the control socket; undefined where nobody listens. */
+/** Connects to the control socket; undefined if no daemon answers. */
 export async function tryConnectControl(env: Env): Promise<Link | undefined> {
   try {
     return await connectControl(env)
   } catch (error) {
-    // The daemon may be starting or stopping in this very moment.
+    // A ConnectionError: the daemon is starting or stopping at this moment.
     if (error instanceof DaemonNotRunningError || error instanceof ConnectionError) return undefined
     throw error
   }
 }
 
-/** The workspace of this name, open or not; refused with the nearest names where there is none. */
+/** Returns the workspace of this name, open or not. Throws with similar names if there is none. */
 export async function findListedWorkspace(link: Link, workspace: string): Promise<WorkspaceEntry> {
   const { workspaces } = await link.call('workspace.list', {}, nextCommandId('c'))
   const found = workspaces.find(({ name }) => name === workspace)

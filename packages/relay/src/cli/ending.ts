@@ -1,16 +1,16 @@
-// Ends a command that runs until it is told to stop: by a signal, a closed terminal, or a reader that went away. Also keeps a daemon running when a
+// Ends a command that runs until it is stopped: by a signal, a closed terminal, or a reader of its output that has ended. Also keeps a daemon running when a
 // background task fails.
 
 let current: AbortController | undefined
 
-/** Resolves to whether the command ends. Another Ctrl-C meanwhile ends it in any case. */
+/** Resolves to whether the first Ctrl-C ends the command. A second Ctrl-C always does, and aborts `ending`. */
 type InterruptCheck = (ending: AbortSignal) => Promise<boolean>
 
 let interruptCheck: InterruptCheck | undefined
 
 const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** Aborted by the first signal, so that the command cleans up and ends; a second signal ends the process at once. */
+/** Returns an AbortSignal that the first Ctrl-C, SIGTERM or SIGHUP aborts, so that the command cleans up and ends. A second one ends the process at once. */
 export function endingSignal(meant = signals): AbortSignal {
   if (current) return current.signal
   const ending = new AbortController()
@@ -29,15 +29,15 @@ export function endingSignal(meant = signals): AbortSignal {
   return ending.signal
 }
 
-/** Lets a first Ctrl-C be checked before it ends the command. Other signals, and a second Ctrl-C, are not held up. */
+/** Sets a check that decides whether the first Ctrl-C ends the command. Other signals, and a second Ctrl-C, always end it. */
 export function checkInterrupts(check: InterruptCheck): void {
   interruptCheck = check
 }
 
-/** Ends the command when the reader of its output stops reading: `| head` is not a failure. */
+/** Ends the command without an error when the reader of its output has ended, as in `| head`. */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // EIO means that the terminal itself is gone.
+    // EIO: the terminal was closed.
     if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
     if (current) current.abort()
     else process.exit(0)
@@ -52,7 +52,9 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Reports failed background tasks instead of ending the process; each concerns one workspace. An uncaught exception still ends it. */
+/**
+ * Reports rejections of background tasks instead of ending the process, since each concerns only one workspace. An uncaught exception still ends the process.
+ */
 export function reportFailedTasks(tell: (error: Error) => void): void {
   process.on('unhandledRejection', (reason) => tell(reason instanceof Error ? reason : new Error(String(reason))))
 }

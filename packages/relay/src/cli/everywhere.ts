@@ -1,4 +1,5 @@
-// What happens in all workspaces of this machine, for a person at a terminal who has named none. An agent, a pipe and --json get the one workspace that is meant.
+// Shows a person at a terminal what happens in all workspaces of this machine, if they named none. Agents, pipes and --json get only the workspace of the
+// directory.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RelayClient, RelayError } from '@agent-relay/sdk'
@@ -18,17 +19,17 @@ export const hereOption = {
 
 type Overview = OutputOf<'workspace.overview'>['workspaces']
 
-/** Variables that say which workspace or agent a command means. */
+/** Environment variables that choose a workspace or an agent for a command. */
 const naming = ['RELAY_PROJECT', 'RELAY_SOCKET', 'RELAY_AGENT_NAME', 'RELAY_AGENT_TOKEN'] as const
 
-/** Whether the command shows all workspaces: a person reads it at a terminal, and no workspace and no agent was named. */
+/** Whether the command shows all workspaces: its output is for a person at a terminal, and no workspace or agent was named. */
 export function showsEverything({ print, options, env }: CommandContext<{ here?: boolean }>): boolean {
   const isNamed =
     (options.project ?? options.as) !== undefined || naming.some((name) => setting(env, name) !== undefined)
   return print.isForPerson && !options.here && !isNamed
 }
 
-/** The same for a feed, which also asks the daemon whether a person reads it. */
+/** Whether a command that follows events shows all workspaces. It also asks the daemon whether a person has started it. */
 export async function followsEverything(context: CommandContext<{ here?: boolean }>): Promise<boolean> {
   if (!showsEverything(context)) return false
   return requirePerson(context.env, { script: true }).then(
@@ -37,7 +38,7 @@ export async function followsEverything(context: CommandContext<{ here?: boolean
   )
 }
 
-/** Asks what happens in the other workspaces. Empty where an agent asks, and where the daemon is of a version that cannot say. */
+/** Returns an overview of the other workspaces. Empty if an agent asks, or if the daemon is of a version without this operation. */
 export async function otherWorkspaces({ env }: Pick<CommandContext, 'env'>, own: string): Promise<Overview> {
   try {
     const { workspaces } = await controlAsPerson(env, (link) => link.call('workspace.overview', {}, nextCommandId('c')))
@@ -49,7 +50,7 @@ export async function otherWorkspaces({ env }: Pick<CommandContext, 'env'>, own:
   }
 }
 
-/** Says in which other workspaces something waits for the person, with the command that lists it. */
+/** Returns the text that names the other workspaces in which something waits for the person, with the command that lists it. */
 export function needsElsewhereText(others: Overview): string | undefined {
   const waiting = others.filter(({ needs }) => needs > 0)
   if (waiting.length === 0) return undefined
@@ -58,16 +59,16 @@ export function needsElsewhereText(others: Overview): string | undefined {
   return `What needs you in other workspaces: ${counts}. To see it: agent-relay needs --project ${first?.name}`
 }
 
-/** The time between two looks at which workspaces are in use. What is said in one that is followed is shown at once. */
+/** Interval in ms between two checks which workspaces are in use. Messages in a workspace that is followed are printed at once. */
 const lookMs = 2_000
 
 interface Followed {
   stop: AbortController
-  /** The last entry at the look before. While it stays the same and nobody is connected, there is nothing more to show. */
+  /** The number of the last journal entry at the last check. If it has not changed and nobody is connected, following ends. */
   seq: number
 }
 
-/** Shows the events of all other workspaces, as long as somebody is connected there. A workspace at rest is left alone. */
+/** Prints the events of all other workspaces while somebody is connected there. A workspace that is closed for lack of use is not opened. */
 export async function followOtherWorkspaces(
   context: CommandContext,
   own: string,
@@ -94,7 +95,7 @@ export async function followOtherWorkspaces(
 }
 
 interface Following {
-  /** The last entry of each workspace up to which events were shown. */
+  /** For each workspace, the number of the last journal entry whose events were printed. */
   shown: Map<string, number>
   followed: Map<string, Followed>
   types: string[] | undefined
@@ -121,7 +122,7 @@ function look(context: CommandContext, entry: WorkspaceEntry, { shown, followed,
   now.seq = seq
 }
 
-/** Follows one workspace until `until`. One that cannot be reached or read is tried again at the next look. */
+/** Follows one workspace until `until` is aborted. If it cannot be reached or read, the next check tries again. */
 async function followOne(
   { env, print }: CommandContext,
   { name, id = '', socketPath }: WorkspaceEntry,
@@ -141,7 +142,7 @@ async function followOne(
   }
 }
 
-/** The workspaces of the daemon; undefined while it cannot be reached. */
+/** Returns the open workspaces of the daemon; undefined if it cannot be reached. */
 async function openEntries(link: Link | undefined): Promise<WorkspaceEntry[] | undefined> {
   const answer = await link?.call('daemon.status', {}, nextCommandId('c')).catch(() => undefined)
   return answer?.workspaces.filter(({ open }) => open)

@@ -1,21 +1,21 @@
-// Turns a failure into its text for people, its code for programs, and the exit code of the process.
+// Describes an error: its text for people, its code for programs, and the exit code of the process.
 
 import type { RefusalDetails } from '@agent-relay/sdk/protocol/refusals'
 import { CommandError, exitCodes } from './command.ts'
 import { cleanText } from './text.ts'
 
 export interface CommandFailure {
-  /** The code of the refusal, otherwise the name of the exit code. */
+  /** The code of the refusal or system error, or the name of the exit code if there is none. */
   code: string
   text: string
   exit: number
   details?: RefusalDetails
-  /** The stack trace of an unexpected error. */
+  /** The stack trace, if the error was unexpected. */
   trace?: string
   isPrintedAsJson?: boolean
 }
 
-/** The exit codes of refusals that the SDK adds to the table. */
+/** Exit codes of error codes that only the SDK uses, and that are not in the table of refusals. */
 const sdkExits: Record<string, number> = {
   'daemon.not-running': exitCodes.notRunning,
   'connection.lost': exitCodes.notRunning,
@@ -34,7 +34,7 @@ export async function describeFailure(error: unknown): Promise<CommandFailure> {
     return { code: nameOf(exit), text: cleanText(message), exit, isPrintedAsJson }
   }
   if (!(error instanceof Error)) return { code: 'fault', text: String(error), exit: exitCodes.refused }
-  // A RelayError and a system error carry their code, a RefusalError its whole refusal.
+  // A RelayError or system error has its code as a property; a RefusalError has it in its refusal.
   const { code, details }: CodedError = (error as { refusal?: CodedError }).refusal ?? (error as CodedError)
   if (typeof code !== 'string')
     return {
@@ -56,7 +56,9 @@ function nameOf(exit: number): string {
   return Object.entries(exitCodes).find(([, value]) => value === exit)?.[0] ?? 'refused'
 }
 
-/** The exit code and the text of a refusal. Imported here and not above: the table brings zod along, which `--version` and a mistyped option do not need. */
+/**
+ * Returns the exit code and text of a refusal. The table of refusals is imported here, since it loads zod, which `--version` and mistyped options do not need.
+ */
 async function refusalExit(
   code: string,
   message: string,

@@ -1,15 +1,15 @@
-// Follows the events of a workspace until the command ends, across restarts of the daemon. A person gets the newest ones and a count of the rest; a
-// program (--json) gets all of them. lines.ts makes an event a line.
+// Follows the events of a workspace until the command ends, across restarts of the daemon. A person gets the newest ones and a count of the rest; a program
+// (--json) gets all. lines.ts formats an event as a line.
 
 import { Relay, type RelayClient, type RelayEvent } from '@agent-relay/sdk'
 import type { EventPattern, InputOf } from '@agent-relay/sdk/protocol'
 import { eventLine, type SkippedEvents, skippedLine } from './lines.ts'
 import type { Printer } from './print.ts'
 
-/** The most lines in a tenth of a second: more than anybody can read. */
+/** Maximum number of lines in a tenth of a second: more than anybody can read. */
 const feedLinesMax = 20
 
-/** `workspace`: its name stands before each message, since those of other workspaces are shown too. */
+/** Prints the messages of a workspace. With `workspace`, each has that name in front, since messages of other workspaces are printed too. */
 export function showMessageFeed(
   client: RelayClient,
   print: Printer,
@@ -21,7 +21,7 @@ export function showMessageFeed(
   return followForPerson(client, { types }, print, ending, workspace)
 }
 
-/** Follows events for a person. Those that the terminal does not take in time are left out and counted, like those that the daemon left out before. */
+/** Follows events for a person. Events for which the terminal is too slow are left out and counted, together with those that the daemon has left out. */
 export function followForPerson(
   client: RelayClient,
   filter: { types?: string[]; since?: number },
@@ -48,8 +48,8 @@ function skippedBy(event: RelayEvent): SkippedEvents {
 }
 
 /**
- * Follows events. Resolves when `ending` is aborted; rejects when the workspace refuses. The next event waits until `onEvent` is done with this one:
- * while nobody reads what is printed, the watch pauses instead of filling the memory.
+ * Follows events. Resolves when `ending` is aborted; rejects if the workspace refuses. Each event waits until `onEvent` has finished with the one before: if
+ * nobody reads the output, events are not collected in memory.
  */
 export async function followEvents(
   client: RelayClient,
@@ -57,12 +57,12 @@ export async function followEvents(
   onEvent: (event: RelayEvent) => unknown,
   ending: AbortSignal,
 ): Promise<void> {
-  // The types stay as a person typed them: the daemon may know names that this version does not.
+  // Unknown types are passed on: a newer daemon may know them.
   const types = filter.types as EventPattern[] | undefined
   for await (const event of new Relay(client).events.follow({ ...filter, types, signal: ending })) await onEvent(event)
 }
 
-/** Says when the daemon or the workspace is gone and when it is back. No event is lost in between. */
+/** Prints when the daemon or workspace cannot be reached, and when it can again. Events in between are not lost. */
 export function announceDisconnects(client: RelayClient, print: Printer, ending: AbortSignal): void {
   let back: string | undefined
   client.on('disconnect', ({ refusal }) => {

@@ -1,19 +1,22 @@
-// Messages and events as lines for people. Everything in them that others wrote is cleaned on the way.
+// Formats messages and events as lines for people. Texts in them that others wrote are cleaned here.
 
 import { describeEvent } from '@agent-relay/sdk/internal/event-text'
 import type { Message, RelayEvent } from '@agent-relay/sdk/protocol'
 import type { Printer } from './print.ts'
 import { cleanText, dateTimeText, oneLine, shortenText, textWidth, timeText } from './text.ts'
 
-/** The most characters of a body in a feed that goes to a file or a pipe; a terminal cuts at its own width. */
+/** Maximum number of characters of a body in a feed that goes to a file or pipe. At a terminal, the terminal's width is the limit. */
 const feedBodyCharsMax = 160
 const feedBodyCharsMin = 20
-/** The feed shows only the beginning of a body; cleaning all of a large one would block the daemon. */
+/** Maximum number of characters that are cleaned of a body. The feed shows only its beginning, and cleaning a large body would block the daemon. */
 const feedReadCharsMax = 16 * 1024
 
 type FeedMessage = Pick<Message, 'from' | 'to' | 'kind' | 'body' | 'ts'>
 
-/** A message in the feed: `[14:32:01] dev-b → pm [status] "Task P4 DONE, last commit abc1234..."`, in a feed of all workspaces with the workspace's name. */
+/**
+ * Formats a message for the feed: `[14:32:01] dev-b → pm [status] "Task P4 DONE, last commit abc1234..."`, with the workspace's name in a feed of all
+ * workspaces.
+ */
 export function feedLine(print: Printer, { from, to, kind, body, ts }: FeedMessage, workspace?: string): string {
   const [time, sender, target] = [`[${timeText(ts)}]${placeText(workspace)}`, oneLine(from), addressText(to)]
   const used = textWidth(`${time} ${sender} → ${target} [${kind}] ""`)
@@ -22,7 +25,7 @@ export function feedLine(print: Printer, { from, to, kind, body, ts }: FeedMessa
   return `${print.paint('dim', time)} ${print.paint('bold', sender)} → ${print.paint('bold', target)} ${kindText(print, kind)} "${text}"`
 }
 
-/** A message with its head and body. The body is indented, so that no line of it can pass for another message's head. */
+/** Formats a message with its head and body. The body is indented, so that no line of it looks like the head of another message. */
 export function messageBlock(print: Printer, message: Message): string {
   const { id, ts, from, to, kind, thread, replyTo, body } = message
   const about = [
@@ -38,12 +41,12 @@ export function messageBlock(print: Printer, message: Message): string {
   return `${head}\n${indentedBody(body)}`
 }
 
-/** The name of an event's workspace, where events of several are shown. */
+/** Returns the text for the workspace of an event; empty if only one workspace is shown. */
 function placeText(workspace: string | undefined): string {
   return workspace === undefined ? '' : ` ${oneLine(workspace)} ·`
 }
 
-/** Message blocks, with an empty line between them. */
+/** Formats messages with an empty line between them. */
 export function messageBlocks(print: Printer, messages: Message[]): string {
   return messages.map((message) => messageBlock(print, message)).join('\n\n')
 }
@@ -60,21 +63,21 @@ function kindText(print: Printer, kind: string): string {
   return print.paint(kind === 'question' || kind === 'directive' ? 'yellow' : 'cyan', `[${oneLine(kind)}]`)
 }
 
-/** An event as a line: a message as the feed shows it, anything else in a few words. */
+/** Formats an event as a line: a message as in the feed, other events in a few words. */
 export function eventLine(print: Printer, event: RelayEvent, workspace?: string): string {
   if (event.type === 'events.skipped') return skippedLine(print, event.fact, workspace)
   if (event.message) return feedLine(print, event.message, workspace)
   return print.paint('dim', `[${timeText(event.ts)}]${placeText(workspace)} ${oneLine(factText(event))}`)
 }
 
-/** Events that came faster than they could be shown. */
+/** Events that were left out because the terminal was too slow. */
 export interface SkippedEvents {
   count: number
-  /** The number of the entry before the first event that was skipped. */
+  /** The number of the journal entry before the first event that was left out. */
   since: number
 }
 
-/** The line for events that were left out: `… 812 more: agent-relay events --since 40211` */
+/** Returns the line about events that were left out: `… 812 more: agent-relay events --since 40211` */
 export function skippedLine(print: Printer, { count, since }: SkippedEvents, workspace?: string): string {
   const where = workspace === undefined ? '' : ` --project ${oneLine(workspace)}`
   return print.paint('dim', print.typed(`… ${count} more: agent-relay events --since ${since}${where}`))
@@ -88,7 +91,7 @@ function factText(event: RelayEvent): string {
   return id === undefined ? said : `${said} (${id})`
 }
 
-/** The id with which a command can ask for the subject of the event, where the event's words do not say it. */
+/** Returns the id of the event's subject, for use in commands, unless the event's text contains it already. */
 function idOf({ type, fact }: RelayEvent): string | undefined {
   const { message, id } = fact as Record<string, unknown>
   const shown = /^(?:delivery|reaction)\./.test(type)
@@ -99,7 +102,7 @@ function idOf({ type, fact }: RelayEvent): string | undefined {
   return typeof shown === 'string' ? shown : undefined
 }
 
-/** A field as text, and whole: the line is cleaned at the end, and cut where a terminal ends. */
+/** Returns a field as text. It is neither cleaned nor cut here, since the whole line is. */
 function fieldText(record: unknown, field: string): string {
   const value = (record as Record<string, unknown> | null | undefined)?.[field]
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '?'

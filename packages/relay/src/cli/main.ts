@@ -1,4 +1,4 @@
-// The entry point: builds commander's commands from the catalog, runs the one that was asked for, and turns a failure into a text and an exit code.
+// The entry point of `agent-relay`: builds commander's commands from the catalog, runs the one that was typed, and turns an error into a text and an exit code.
 
 import { type Env, workingDirectory } from '@agent-relay/sdk/internal/discover'
 import { Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander'
@@ -12,16 +12,16 @@ import { allOptions } from './options.ts'
 import { asTyped, type Repeated } from './own-name.ts'
 import { Printer } from './print.ts'
 
-/** The streams, environment and directory that a command is started with. */
+/** The streams, environment variables and working directory of a command. */
 export interface CommandShell {
   stdout: NodeJS.WriteStream
   stderr: NodeJS.WriteStream
   env: Env
-  /** Undefined where the working directory has been deleted. */
+  /** Undefined if the working directory was deleted. */
   cwd: string | undefined
 }
 
-/** Runs the command that commander has found. */
+/** Runs a command that the package commander has found. */
 type RunNamed = (command: Command, named: NamedCommand) => Promise<void>
 
 export async function main(argv: string[]): Promise<void> {
@@ -31,12 +31,12 @@ export async function main(argv: string[]): Promise<void> {
   if (exit !== 0) process.exitCode = exit
 }
 
-/** Runs one command line to its end, and returns its exit code. */
+/** Runs one command line, and returns its exit code. */
 export async function execute(typed: string[], shell: CommandShell): Promise<number> {
   const argv = withCatalogNames(typed)
   const isJson = optionWords(argv).includes('--json')
   const repeated = repeatedIn(argv)
-  // A terminal shows both streams, so the JSON is enough there.
+  // If stdout is a terminal, the failure is printed only as JSON: stderr would appear on the same screen.
   const say =
     isJson && shell.stdout.isTTY
       ? () => {}
@@ -49,7 +49,7 @@ export async function execute(typed: string[], shell: CommandShell): Promise<num
     await (await buildProgram(argv, shell, say, act)).parseAsync(argv)
     return exit
   } catch (error) {
-    // Asking for help or the version is not an error.
+    // Commander throws for `--help` and `--version` too, which are no errors.
     if (error instanceof CommanderError && error.exitCode === 0) return 0
     const failure = error instanceof CommanderError ? misuseFailure(error) : await reportFailure(error, say)
     if (isJson && !failure.isPrintedAsJson) await printFailure(failure, shell, repeated)
@@ -57,14 +57,14 @@ export async function execute(typed: string[], shell: CommandShell): Promise<num
   }
 }
 
-/** Replaces a noun by its form in the catalog: `channel` becomes `channels`, also after `help`. */
+/** Replaces the other form of a noun by the name in the catalog: `channel` becomes `channels`, also after `help`. */
 function withCatalogNames(argv: string[]): string[] {
   const at = argv.findIndex((word, i) => i > 1 && !word.startsWith('-') && word !== 'help')
   const noun = commandCatalog.find(({ alias }) => alias !== undefined && alias === argv[at])
   return noun ? argv.with(at, noun.name) : argv
 }
 
-/** The words before `--`, unparsed, since the options may not be readable to the end. */
+/** Returns the words before `--`. They are not parsed, since the command line may be invalid. */
 function optionWords(argv: string[]): string[] {
   const end = argv.indexOf('--')
   return argv.slice(0, end < 0 ? undefined : end)
@@ -80,7 +80,7 @@ function repeatedIn(argv: string[]): Repeated {
   return { options, commands: rows.map(({ name, isGroup }) => (isGroup ? `${name}(?: [a-z]+)?` : name)).join('|') }
 }
 
-/** The failure of a mistyped command line, whose text commander has already printed. */
+/** Describes a mistyped command line as a failure. Commander has printed the text already. */
 function misuseFailure({ message }: CommanderError): CommandFailure {
   return { code: 'usage', text: message.replace(/^error: /, ''), exit: exitCodes.usage }
 }
@@ -92,7 +92,7 @@ async function reportFailure(error: unknown, say: (text: string) => void): Promi
   return failure
 }
 
-/** Prints a failure as JSON, in one format for every command. */
+/** Prints a failure as JSON, in the format that all commands share. */
 async function printFailure(
   { code, text, details = {} }: CommandFailure,
   { stdout, stderr, env }: CommandShell,
@@ -103,7 +103,7 @@ async function printFailure(
   await print.json({ error: { code, message: print.typed(text), ...(isDetailed ? { details } : {}) } })
 }
 
-/** Builds all commands. Only the command that is asked for is loaded; the others are lines in the help. */
+/** Builds commander's commands. Only the command to run is loaded; of the others, only the line in the help is known. */
 async function buildProgram(
   argv: string[],
   { stdout, env }: CommandShell,
@@ -143,7 +143,7 @@ async function buildProgram(
   return root.addCommand(helpCommand(root).helpGroup('Care:'))
 }
 
-/** The help of a command as commander formats it. The first help lists ten commands; all others run, and are suggested, but stand in `help all`. */
+/** Formats the help of a command. The help of `agent-relay` itself lists ten commands; the others work too, but are listed only by `help all`. */
 function formatHelp(command: Command, help: Help, isDaily: boolean): string {
   const findDaily = (name: string) => command.commands.find((each) => each.name() === name) ?? []
   if (isDaily) help.visibleCommands = () => dailyCommands.flatMap(findDaily)
@@ -151,7 +151,7 @@ function formatHelp(command: Command, help: Help, isDaily: boolean): string {
   return Help.prototype.formatHelp.call(help, command, help)
 }
 
-/** The `help` command. Commander's own takes only one word: `help mcp install` would show the help of `mcp`. */
+/** Returns the command `help`. Commander's own takes only one word: its `help mcp install` would show the help of `mcp`. */
 function helpCommand(root: Command): Command {
   return root
     .createCommand('help')
@@ -174,7 +174,7 @@ function helpCommand(root: Command): Command {
     })
 }
 
-/** A command as its parent's help lists it. */
+/** Returns a command with only its name, description and arguments, for the help of its parent. */
 function summaryCommand(line: CommandSummary, parent: Command): Command {
   const command = parent.createCommand(line.name).description(line.text)
   if (line.args !== undefined) command.arguments(line.args)
@@ -199,7 +199,7 @@ function buildCommand(
     })
   }
   if (named.isDefault && named.args === undefined) {
-    // An argument here is a command that the group does not know.
+    // The default command takes no arguments, so a word here is a subcommand that the group does not have.
     command.allowExcessArguments().action(async () => {
       const [unknown] = command.args
       if (unknown === undefined) return act(command, named)
@@ -221,7 +221,7 @@ async function run(
   { stdout, stderr, env, cwd, passedArgs }: CommandShell & Pick<CommandContext, 'passedArgs'>,
   repeated: Repeated,
 ): Promise<number> {
-  // The options of the parent command are included: `lift --port 7400 prompt pm`.
+  // Options of the parent command are included, as in `lift --port 7400 prompt pm`.
   const options: CommandContext['options'] = command.optsWithGlobals()
   const print = new Printer(stdout, stderr, env, options.json, repeated)
   return (await named.run?.({ args: command.args, passedArgs, options, print, env, cwd })) ?? 0
@@ -241,7 +241,7 @@ function wholeNumber(text: string, [least, greatest]: [number, number]): number 
   throw new InvalidArgumentError(`It must be a whole number from ${least} to ${greatest}.`)
 }
 
-/** A group without examples of its own shows one of each of its commands. */
+/** Returns a command's first example. The help of a group without examples shows one of each of its commands. */
 function firstExample({ examples = [], isHidden }: NamedCommand): string[] {
   return isHidden ? [] : examples.slice(0, 1)
 }

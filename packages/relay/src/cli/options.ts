@@ -1,4 +1,4 @@
-// The options that every command takes, and those that several nouns share.
+// The options that every command takes, and those that commands of several nouns share.
 
 import type { CliCommand, CliOption, CliOptions, CommonOptions, NamedCommand } from './command.ts'
 
@@ -23,12 +23,12 @@ const commonOptions: CliOptions<CommonOptions> = {
   as: { flags: '--as <name>', text: 'the agent to act as (else RELAY_AGENT_NAME, your login name)' },
 }
 
-/** The options of this command, without the common ones. */
+/** Returns the command's own options, without those that every command takes. */
 export function ownOptions({ options = {} }: CliCommand): CliOption[] {
   return Object.values(options)
 }
 
-/** All options of a command, its own first. An option of its own replaces the common one of the same name. */
+/** Returns all options of a command, its own first. An option of its own replaces a common one of the same name. */
 export function allOptions(command: NamedCommand): CliOption[] {
   if (command.isGroup) return []
   const { options = {}, actsForNoAgent } = command

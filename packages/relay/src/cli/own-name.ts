@@ -1,5 +1,5 @@
-// The command with which this command line starts itself again, and the one that a person can type: `agent-relay` if that is on their PATH, `./agent-relay`
-// in a checkout, otherwise a path. None ever runs another project's program of that name, or asks a registry for one.
+// The command with which this program starts itself again, and the one that a person can type: `agent-relay` if that is on their PATH, `./agent-relay` in a
+// checkout, otherwise a path. Neither runs another project's program of that name, or downloads a package.
 
 import { existsSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join, relative } from 'node:path'
@@ -8,32 +8,32 @@ import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { type Env, programFolders, readForeignText, workingDirectory } from '@agent-relay/sdk/internal/discover'
 import { ownCommand, withOwnName } from '@agent-relay/sdk/internal/own-command'
 
-/** The file that starts this command line: absolute, since another terminal may have another PATH. */
+/** The script that starts this command line. The path is absolute, since another terminal may have another PATH. */
 export const launcher = fileURLToPath(new URL('../../bin/agent-relay.cjs', import.meta.url))
 
 export function launcherArgs(args: readonly string[]): string[] {
   return [process.execPath, launcher, ...args]
 }
 
-/** npm puts `node_modules/.bin` before the PATH of what it starts; the person's own shell has no such entry. */
+/** Matches folders that npm adds to the PATH of programs that it runs. The PATH of the person's own shell does not have them. */
 const ofNpm = /[\\/]node_modules[\\/]\.bin[\\/]?$/
 const isWindows = process.platform === 'win32'
 
-/** The name of the link to the launcher that scripts/setup.mjs leaves at the top of a checkout. */
+/** The name of the link to the launcher, which scripts/setup.mjs makes in the top folder of a checkout. */
 const linkName = isWindows ? 'agent-relay.cmd' : 'agent-relay'
 const checkout = dirname(dirname(dirname(dirname(launcher))))
 
-/** The name for a person whose shell is in `cwd`. */
+/** Returns the command for a person whose shell is in `cwd`. */
 export function ownName(env: Env, cwd: string | undefined = workingDirectory()): string {
   if (isFirstOurs(ownFolders(env), '.')) return 'agent-relay'
   const above = cwd === undefined ? undefined : foldersUpward(cwd).find(hasLink)
   if (cwd !== undefined && above !== undefined) return fromHere(relative(cwd, above))
-  // Without `--no`, npx would fetch whatever a registry has under the name; without `--`, npm would take `--help` for itself.
+  // With `--no`, npx does not download a package of this name from a registry; after `--`, options such as `--help` go to our command, not to npm.
   if (cwd !== undefined && isFirstOurs(binFolders(cwd), '../..')) return 'npx --no -- agent-relay'
   return ownPath()
 }
 
-/** The name for a person whose shell may be in any directory. */
+/** Returns the command for a person whose shell may be in any directory. */
 export function ownNameAnywhere(env: Env): string {
   return isFirstOurs(ownFolders(env), '.') ? 'agent-relay' : ownPath()
 }
@@ -44,13 +44,13 @@ function ownPath(): string {
   return path === launcher ? `node "${launcher}"` : `"${path}"`
 }
 
-/** The link in a folder above the working directory, or in the working directory itself. */
+/** Returns the link as a command to type. `folder` is relative to the working directory, and empty for that directory itself. */
 function fromHere(folder: string): string {
   if (isWindows) return `${folder || '.'}\\agent-relay`
   return `${folder || '.'}/agent-relay`
 }
 
-/** Whether the link of our checkout is in this folder. A stranger's file of that name may be. */
+/** Whether the folder has the link of our checkout, and no other file of that name. */
 function hasLink(folder: string): boolean {
   const path = join(folder, linkName)
   if (!existsSync(path)) return false
@@ -63,11 +63,11 @@ function hasLink(folder: string): boolean {
   }
 }
 
-/** Whether the first folder that has a command of this name has ours, since that is the one that would run. */
+/** Whether the first of these folders that has a command `agent-relay` has ours: the first one is the one that would run. */
 function isFirstOurs(folders: string[], modulesOf: string): boolean {
   const folder = folders.find((path) => existsSync(join(path, isWindows ? 'agent-relay.cmd' : 'agent-relay')))
   if (folder === undefined) return false
-  // On Windows npm makes a script instead of a link; our launcher lies beside it.
+  // On Windows, npm makes a script instead of a link, so the launcher is looked for beside it.
   const file = isWindows ? join(modulesOf, 'node_modules/agent-relay/bin/agent-relay.cjs') : 'agent-relay'
   try {
     return realpathSync(join(folder, file)) === realpathSync(launcher)
@@ -76,7 +76,7 @@ function isFirstOurs(folders: string[], modulesOf: string): boolean {
   }
 }
 
-/** The folders in which npx looks: from the working directory upward. */
+/** Returns the folders in which npx looks for commands: in the working directory and all folders above it. */
 function binFolders(cwd: string): string[] {
   return foldersUpward(cwd).map((folder) => join(folder, 'node_modules', '.bin'))
 }
@@ -86,26 +86,29 @@ function foldersUpward(folder: string): string[] {
   return [folder, ...(parent === folder ? [] : foldersUpward(parent))]
 }
 
-/** The options on this command line that a suggested command has to repeat. */
+/** The options of this command line that suggested commands must repeat. */
 export interface Repeated {
   /** For example `--as Bob` and `--project shop`. */
   options: string[]
-  /** The commands that take them, as a pattern: `inbox|runs(?: [a-z]+)?`. */
+  /** A pattern of the commands that accept these options: `inbox|runs(?: [a-z]+)?`. */
   commands: string
 }
 
-/** Rewrites the commands in a text so that they can be typed here, for the same agent and workspace. The daemon's texts cannot know how. */
+/**
+ * Rewrites the commands in a text so that the person can type them here, for the same agent and workspace. The daemon, from which the text may come, cannot do
+ * that.
+ */
 export function asTyped(text: string, env: Env, repeated?: Repeated): string {
   if (text.search(ownCommand) < 0) return text
   return withOwnName(withRepeated(text, repeated), ownName(env))
 }
 
-/** Arguments and options up to the end of the line, with no further sentence. */
+/** Matches if only arguments and options follow the command until the end of the line, and no other words. */
 const isCommandAlone = /^(?: (?:"[^"]*"|[\w#*@/=-]+))*$/
 
 function withRepeated(text: string, repeated: Repeated | undefined): string {
   if (!repeated || repeated.options.length === 0) return text
-  // Matches up to the next command, which has its own options, or to the end of the line.
+  // The match ends before the next command in the line, which gets its own options, or at the end of the line.
   const advised = new RegExp(
     `(${ownCommand.source}) (${repeated.commands})(?![\\w-])((?:(?!${ownCommand.source}).)*)`,
     'g',
@@ -117,7 +120,7 @@ function withRepeated(text: string, repeated: Repeated | undefined): string {
   })
 }
 
-/** The PATH of the person's own shell. */
+/** Returns the PATH of the person's own shell. */
 export function pathOfOwn(env: Env): string {
   return ownFolders(env).join(delimiter)
 }

@@ -1,4 +1,4 @@
-// This installation as `agent-relay prove` tries it: its launcher, and the content of a database that one of its daemons wrote.
+// What `agent-relay prove` needs of this installation: its launcher, and a function that reads the database of one of its daemons.
 
 import { readArchivedBodies } from '../daemon/archive.ts'
 import { Database } from '../store/database.ts'
@@ -6,7 +6,7 @@ import { launcher } from './own-name.ts'
 
 export const installedRelay = { launcher, read }
 
-/** How much is read of each message's body. */
+/** Number of characters that are read of each message's body. */
 const bodyChars = 200
 
 function read(databasePath: string): { bodies: string[]; archived: string[]; integrity: string } {

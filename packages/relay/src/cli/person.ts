@@ -1,15 +1,16 @@
-// Proves to the daemon that a person runs this command, for what only a person may do: the daemon checks where this process stands (broker/sessions/person.ts).
+// Proves to the daemon that a person runs this command, for operations that only a person may use: the daemon checks the process's place in the process tree
+// (broker/sessions/person.ts).
 
 import { type RelayClient, RelayError } from '@agent-relay/sdk'
 import { controlSocketPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { type Link, socketConnector, type Welcome } from '@agent-relay/sdk/wire'
 import { nextCommandId, tryConnectControl } from './control-socket.ts'
 
-/** The command line as the process's title, because the title of a bare Node tells nobody what runs there. */
+/** The command line, which becomes the process's title if that was only `node`: in a list of processes it tells a person what runs. */
 const ownTitle = ['agent-relay', ...process.argv.slice(2)].join(' ')
 const isBare = /(?:^|\/)node$/
 
-/** Runs `work` while the process proves to the daemon that it is the one at the other end of the connection. */
+/** Runs `work` while this process proves to the daemon that it is the one at the other end of the connection. */
 export async function withProcessProof<T>(
   { client, welcome }: { client?: RelayClient; welcome: Welcome },
   work: () => Promise<T>,
@@ -30,19 +31,22 @@ export async function withProcessProof<T>(
   }
 }
 
-/** Runs `work` on the control socket, as a person. */
+/** Runs `work` with a connection to the control socket on which this process proves that a person runs it. */
 export async function controlAsPerson<T>(env: Env, work: (link: Link) => Promise<T>): Promise<T> {
   const link = await socketConnector(controlSocketPath(dataDir(env), env))({ process: process.pid })
   return withProcessProof(link, () => work(link)).finally(() => link.close())
 }
 
-/** Refuses an agent, and whatever may be one; with `script`, a process outside every agent needs no terminal. Where no daemon runs, no agent is connected. */
+/**
+ * Throws if an agent runs this command, or may run it. With `script`, a process without a terminal is accepted too, if no agent has started it. Without a
+ * daemon no agent is connected, so nothing is checked.
+ */
 export async function requirePerson(env: Env, { script }: { script?: boolean } = {}): Promise<void> {
   const link = await tryConnectControl(env)
   if (!link) return
   await link.close()
   await controlAsPerson(env, (own) => own.call('daemon.person', { script }, nextCommandId('c'))).catch((error) => {
-    // A daemon of an older version does not know the operation.
+    // An older daemon does not know this operation: the check is left out.
     if (!(error instanceof RelayError) || error.code !== 'operation.unknown') throw error
   })
 }

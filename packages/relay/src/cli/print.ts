@@ -1,4 +1,4 @@
-// The output of a command: data on stdout, talk on stderr; colour, tables that fit, JSON. The commands decide what is printed.
+// Prints the output of commands: data on stdout, remarks on stderr; in colour, as tables that fit the terminal, or as JSON.
 
 import { replaceUnseen, tagOpeningCharacters } from '@agent-relay/sdk/internal/clean'
 import { asTyped, type Repeated } from './own-name.ts'
@@ -12,22 +12,22 @@ export type TextStyle = keyof typeof styles
 export interface TableColumn {
   head: string
   alignsRight?: boolean
-  /** The column may be cut when the table is too wide. */
+  /** Whether the column may be cut if the table is too wide. */
   mayShrink?: boolean
-  /** The column is left out where the table is too wide, the highest number first. */
+  /** If the table is too wide, columns with this number are left out, the highest number first. */
   dropRank?: number
 }
 
-/** Columns are not cut below this width, where they would tell nothing. */
+/** Minimum width to which a column is cut. */
 const shrunkColumnsMin = 8
-/** A column with a `dropRank` is left out before another is cut below this width. */
+/** Before a column is cut below this width, columns with a `dropRank` are left out. */
 const readColumnsMin = 20
 const columnGap = '  '
-/** Bytes that may wait for a paused terminal (Ctrl-S) before further lines are left out. */
+/** Maximum number of bytes that wait for a paused terminal (Ctrl-S). Beyond it, further lines are left out. */
 const unprintedBytesMax = 64 * 1024
-/** The time at the end of a command for its last lines to be written. */
+/** Time in ms for the last lines to be written at the end of a command. */
 const lastLinesMs = 1_000
-/** A command that takes longer than this says what it is doing. */
+/** A command that takes longer than this, in ms, prints what it is doing. */
 const silentMs = 1_000
 
 export class Printer {
@@ -36,7 +36,7 @@ export class Printer {
   readonly #env: Env
   readonly #repeated: Repeated | undefined
   readonly #hasColour: boolean
-  /** Prints one JSON value a line, for programs. */
+  /** Whether to print JSON for programs, one value per line. */
   readonly isJson: boolean
 
   constructor(out: NodeJS.WriteStream, err: NodeJS.WriteStream, env: Env, isJson = false, repeated?: Repeated) {
@@ -52,12 +52,12 @@ export class Printer {
     return !this.isJson && this.#out.isTTY === true
   }
 
-  /** Columns of the terminal. Piped output is never cut. */
+  /** Width of the terminal in columns. Piped output has no limit. */
   get width(): number {
     return this.#out.isTTY ? (this.#out.columns ?? 80) : Number.POSITIVE_INFINITY
   }
 
-  /** Writes without blocking. Node writes to a terminal synchronously, so a paused one (Ctrl-S) would block the daemon that runs in this process. */
+  /** Makes writing non-blocking. By default Node waits for a terminal, and a paused one (Ctrl-S) would block the daemon in this process. */
   neverBlock(): void {
     for (const stream of [this.#out, this.#err]) {
       const { _handle: handle } = stream as { _handle?: { setBlocking?(isBlocking: boolean): void } }
@@ -65,18 +65,18 @@ export class Printer {
     }
   }
 
-  /** Whether the reader is behind: printing more would only fill the memory. */
+  /** Whether the output is read too slowly, so that more of it would only fill the memory. */
   get isBehind(): boolean {
     return this.#out.writableLength > unprintedBytesMax
   }
 
-  /** Call this at the end: output that a paused terminal has not taken must not keep the process alive. */
+  /** Call this at the end: ends the process soon, even if a paused terminal has not taken all output. */
   exitAfterLastLines(): void {
     const isLeft = () => this.#out.writableLength + this.#err.writableLength > 0
     if (isLeft()) setTimeout(() => isLeft() && process.exit(), lastLinesMs).unref()
   }
 
-  /** Prints data. Resolves when it has been written, with false if nobody reads any more. */
+  /** Prints a line of data. Resolves when it was written; to false if the output is closed. */
   line(text = ''): Promise<boolean> {
     return new Promise((resolve) => {
       this.#out.write(`${text}\n`, (error) => resolve(!error))
@@ -87,25 +87,25 @@ export class Printer {
     return this.line(safeJson(JSON.stringify(value, null, indent)))
   }
 
-  /** Prints data byte for byte. */
+  /** Prints bytes unchanged. */
   bytes(data: Uint8Array): Promise<boolean> {
     return new Promise((resolve) => {
       this.#out.write(data, (error) => resolve(!error))
     })
   }
 
-  /** Prints a line that replaces the one before, for a person who waits. Without a text, that line is removed. */
+  /** Prints a line that replaces the last one of this kind, for a person who waits. Without a text, removes that line. */
   progress(text = ''): void {
     if (!this.#err.isTTY) return
     this.#err.write(`\r\u001b[K${shortenText(cleanText(text), (this.#err.columns ?? 80) - 1)}`)
   }
 
-  /** Prints a text on stderr. It is cleaned, because paths and errors in it may hold control characters. */
+  /** Prints a text on stderr. It is cleaned, since paths and errors in it may contain control characters. */
   say(text: string): void {
     this.#err.write(`${cleanText(this.typed(text))}\n`)
   }
 
-  /** The text with its commands as the person can type them here. */
+  /** Rewrites the commands in a text so that the person can type them here. */
   typed(text: string): string {
     return asTyped(text, this.#env, this.#repeated)
   }
@@ -114,7 +114,7 @@ export class Printer {
     return this.#hasColour && text !== '' ? `\u001b[${styles[style]}m${text}\u001b[0m` : text
   }
 
-  /** Prints a table. Only a terminal limits its width. The cells must be clean. */
+  /** Prints a table, whose width only a terminal limits. The cells must be cleaned already. */
   table(all: TableColumn[], cells: string[][]): Promise<boolean> {
     const kept = shownColumns(all, cells, this.width)
     const columns = kept.map((i) => all[i] as TableColumn)
@@ -125,7 +125,7 @@ export class Printer {
         .map((cell, i) => padText(shortenText(cell, widths[i] as number), widths[i] as number, columns[i]?.alignsRight))
         .join(columnGap)
         .trimEnd()
-    // If even the shrunk columns are too wide, the row is cut: a row that wraps is harder to read.
+    // If the columns do not fit even after shrinking, the row is cut: a wrapped row would be harder to read.
     const lineOf = (cells: string[]) => shortenText(whole(cells), this.width)
     const isHeaded = columns.some(({ head }) => head !== '')
     const head = isHeaded ? [this.paint('dim', lineOf(columns.map((column) => column.head)))] : []
@@ -133,11 +133,11 @@ export class Printer {
   }
 
   /**
-   * Waits for the work. Says `what` if that takes longer than a second, and then how long it has taken, less and less often, together with the answer
-   * of `progress`, such as how many of how many.
+   * Waits for `work`. After a second it prints `what`, and later how long it has taken, at growing intervals, with the text of `progress`, such as how many of
+   * how many.
    */
   async during<T>(what: string, work: Promise<T>, progress?: () => Promise<string | undefined>): Promise<T> {
-    // Not performance.now(), whose part of Node takes a millisecond to load.
+    // process.uptime() is used since performance.now() would take a millisecond to load.
     const from = process.uptime()
     let isOver = false
     const tell = async () => {
@@ -164,7 +164,7 @@ function wantsColour(env: Env, isTerminal: boolean | undefined): boolean {
   return isTerminal === true && env.TERM !== 'dumb'
 }
 
-/** The indexes of the columns that are shown. */
+/** Returns the indexes of the columns that fit into the width. */
 function shownColumns(columns: TableColumn[], rows: string[][], max: number): number[] {
   const natural = naturalWidths(columns, rows)
   const least = natural.map((width, i) => (columns[i]?.mayShrink ? Math.min(width, readColumnsMin) : width))
@@ -181,12 +181,12 @@ function naturalWidths(columns: TableColumn[], rows: string[][]): number[] {
   return columns.map(({ head }, i) => Math.max(textWidth(head), ...rows.map((row) => textWidth(row[i] ?? ''))))
 }
 
-/** The width of a row, with the gaps between its columns. */
+/** Returns the width of a row, including the gaps between its columns. */
 function rowWidth(widths: number[]): number {
   return widths.reduce((sum, width) => sum + width, 0) + columnGap.length * (widths.length - 1)
 }
 
-/** The widths of the columns. If they are too wide together, the widest column that may shrink is cut first. */
+/** Returns the widths of the columns. If the table is too wide, the widest column that may shrink is cut first. */
 function fitWidths(columns: TableColumn[], rows: string[][], max: number): number[] {
   const widths = naturalWidths(columns, rows)
   const total = () => rowWidth(widths)
@@ -200,8 +200,8 @@ function fitWidths(columns: TableColumn[], rows: string[][], max: number): numbe
 }
 
 /**
- * JSON with escapes for characters that a terminal may act on, and for those that open a tag: by tags a host speaks to its model, which may read
- * this. The value stays the same for programs.
+ * Escapes characters in JSON that a terminal may act on, and those that begin a tag: hosts mark their own texts to a model by tags, and a model may read this.
+ * A program that parses the JSON gets the same value.
  */
 export function safeJson(json: string): string {
   return replaceUnseen(json, escapeCharacters).replace(tagOpeningCharacters, escapeCharacters)

@@ -1,11 +1,12 @@
-// Reads a secret from a person: typed without being shown, or one line of stdin. A secret is never an argument, which everybody on the machine can read.
+// Reads a secret that a person types without it being shown, or a line of stdin. A secret is never an argument, since all users of the machine can read
+// arguments.
 
 import { CommandError, exitCodes } from './command.ts'
 import { readFileOrStdin } from './stdin.ts'
 
 const secretBytesMax = 16 * 1024
 
-/** `what` names the secret, as a sentence begins with it: `A key`. */
+/** Returns the secret. `what` names it at the beginning of an error text: `A key`. */
 export async function readSecret(message: string, what: string): Promise<string> {
   if (process.stdin.isTTY) {
     const prompts = await import('@clack/prompts')

@@ -1,4 +1,4 @@
-// A new workspace with the name of a shared one in the cluster: a person at a terminal chooses between them, and nobody else gets one by accident.
+// If a new workspace would have the name of a shared one in the cluster, a person at a terminal chooses between them, and everybody else gets an error.
 
 import { CommandError, exitCodes } from './command.ts'
 import type { Printer } from './print.ts'
@@ -8,12 +8,12 @@ export const localOption = {
   text: 'on this machine alone, also where the cluster has a shared workspace of this name',
 }
 
-/** The warning where both workspaces exist: an older daemon has made the local one, or a person on purpose. */
+/** Returns the warning if a workspace of this machine has the name of a shared one. An older daemon may have created it, or a person on purpose. */
 export function shadowText(name: string): string {
   return `Workspace ${name} is on this machine alone, and hides a shared workspace of the same name: here ${name} means the local one.`
 }
 
-/** The commands that give the local workspace another name, and then open the shared one. */
+/** Returns the commands that rename the local workspace and then open the shared one. */
 export function shadowFix(name: string): string {
   const commands = [
     `workspace export --project ${name} --to ${name}.jsonl`,

@@ -1,5 +1,5 @@
-// Decides a batch of commands on the replica, this machine's copy of the workspace. Each command sees those before it as if they were stored, but the replica
-// keeps none of these changes.
+// Decides a batch of commands on the replica (this machine's copy of a shared workspace). Each command sees the results of those before it in the batch, but
+// the replica keeps none of these changes: it gets them back from the cluster as entries.
 
 import { type Fact, type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import { type CommandReply, newIdPrefixes, type Submission } from '../broker/engine.ts'
@@ -19,16 +19,16 @@ export interface PendingCommand {
   resolve(reply: CommandReply): void
 }
 
-/** The decisions on a batch of commands; they hold once the append to the cluster is stored. */
+/** The decisions on a batch of commands. They take effect once the cluster has stored the append. */
 export interface DecidedBatch {
   append: Append
-  /** The decided commands, without those that have to wait for another command of this batch. */
+  /** The commands that were decided. A command is missing if it has to wait for another command of this batch. */
   commands: DecidedCommand[]
 }
 
 interface DecidedCommand {
   pending: PendingCommand
-  /** The reply, whose sequence number is filled in once the append is stored. */
+  /** The reply to the command's sender. Its sequence number is filled in once the append is stored. */
   reply: CommandReply
   /** Index of this command's draft in the append; unset if the command is refused or changes nothing. */
   draft?: number
@@ -48,8 +48,8 @@ export interface DecisionContext {
 }
 
 /**
- * Decides the commands in order. Facts that cannot be applied would stop every machine once they are stored, so they are tried on the replica first. A
- * plain message can always be applied: it is tried only if a later command of the batch has to see it.
+ * Decides the commands in order. An entry whose facts cannot be applied would stop every machine, so the facts are applied to the replica first, in a
+ * transaction that is rolled back. A plain message can always be applied: that is skipped unless a later command of the batch depends on it.
  */
 export function decideBatch(batch: readonly PendingCommand[], deciding: DecisionContext): DecidedBatch {
   const { store } = deciding.replica
@@ -72,7 +72,8 @@ export function decideBatch(batch: readonly PendingCommand[], deciding: Decision
         if (taken.has(pending)) continue
         const reads = new ReadKeys()
         const draft = taken.addDecision(pending, decideOne(pending.submission, deciding, reads), reads)
-        // There is no draft if the command has an entry already; the cluster will say so too.
+        // There is no draft if the command is refused or changes nothing. `append` stores nothing if the command has an entry already; the cluster then
+        // reports that entry.
         if (draft) store.append(draft)
       }
     })
@@ -83,20 +84,20 @@ export function decideBatch(batch: readonly PendingCommand[], deciding: Decision
 class DecisionsSoFar {
   readonly drafts: SharedDraft[] = []
   readonly writes = new Set<string>()
-  /** Whether every draft so far can be applied for certain. */
+  /** Whether it is certain, without trying, that all drafts so far can be applied. */
   isCertainlyApplicable = true
   readonly #reads = new ReadKeys()
   readonly #commands: DecidedCommand[] = []
   readonly #asked = new Set<string>()
   readonly #moved = new Set<string>()
 
-  /** Whether a command stands in the batch already: the repeated command is answered from the first one's entry, once that entry is stored. */
+  /** Whether the batch has a command with this sender and id already. A repetition is not decided: it is answered later from the entry of the first. */
   has({ submission: { by, cause } }: PendingCommand): boolean {
     return this.#asked.has(JSON.stringify([by, cause]))
   }
 
   addDecision(pending: PendingCommand, { reply, draft }: Decision, reads: ReadKeys): SharedDraft | undefined {
-    // COMPAT(0.1): in format 1 an append moves an agent's home only once; a second move waits for the next append.
+    // COMPAT(0.1): in format 1, an append can move the home of an agent only once. A second move waits for the next append.
     const moved = (draft?.facts ?? []).flatMap((fact) => (fact.type === 'agent.homed' ? [fact.agent] : []))
     if (moved.some((agent) => this.#moved.has(agent))) return undefined
     for (const agent of moved) this.#moved.add(agent)
@@ -116,13 +117,15 @@ class DecisionsSoFar {
   }
 }
 
-/** Whether the draft is a single message, with a fresh id, in a conversation that exists already (its number is above 1). */
+/** Whether the draft is a single message, with a fresh id, in a conversation that exists already (the message's number is above 1). */
 function isPlain({ facts }: EntryDraft, { newId }: Submission<RuleName>): boolean {
   const [fact] = facts
   return facts.length === 1 && fact?.type === 'message.created' && fact.n > 1 && newId === undefined
 }
 
-/** Answers a command whose rule threw an error. The append reads everything, so the fault stands only if the replica was not too old. */
+/**
+ * Answers a command whose rule threw an error. The append claims to have read everything, so that the answer is given only if the replica lacked no entry.
+ */
 export function decideAsFault(pending: PendingCommand, { replica }: DecisionContext, error: Error): DecidedBatch {
   const reply = { refusal: refusal('fault', { why: error.message }) }
   return {
@@ -131,7 +134,7 @@ export function decideAsFault(pending: PendingCommand, { replica }: DecisionCont
   }
 }
 
-/** Returns the drafts of an append that was stored, as entries. */
+/** Turns the drafts of a stored append into entries, with the fields that the cluster has assigned. */
 export function entriesOfAppend(
   { drafts }: Append,
   { numbered }: Extract<AppendResult, { kind: 'ok' }>,
@@ -141,8 +144,8 @@ export function entriesOfAppend(
 }
 
 /**
- * Answers an agent that registers under a known name from the replica alone, without writing, so that the agent can read. A token that cannot be stored
- * is not given out; the agent's own profile is stored when the agent registers the next time.
+ * Answers `agent.register` for a known name from the replica alone, without storing anything, so that the agent can read its messages while the cluster does
+ * not answer. The agent gets no new token, because it could not be stored; a changed profile is stored at its next registration.
  */
 export function registerFromReplica(
   submission: Submission<'agent.register'>,
@@ -181,20 +184,20 @@ function decideOne(
   return { reply, draft: { ...draft, writes: changedKeysOf(facts) } }
 }
 
-/** Refuses facts that every machine would count as void. */
+/** Makes the refusal for facts of this machine that every machine would ignore as a void entry. */
 function voidFactsRefusal(view: View, workspace: string, { agent, type }: Objection): { refusal: Refusal } {
   if (agent === undefined && type === undefined) return { refusal: refusal('machine.revoked', { workspace }) }
   if (agent !== undefined && view.home(agent) !== undefined) return agentElsewhereRefusal(view, agent)
   return { refusal: refusal('machine.not-allowed', { type, owner: view.owner() }) }
 }
 
-/** Returns the refusal for an entry of this machine that all machines count as void; undefined if the entry counts. */
+/** Returns the refusal for a stored entry of this machine that all machines ignore (a void entry); undefined if the entry counts. */
 export function voidRefusal(seq: number, { workspace, replica }: Pick<DecisionContext, 'workspace' | 'replica'>) {
   const why = replica.store.journal.originOf(seq)?.voidFor
   return why === undefined ? undefined : refusal('cluster.void', { workspace, why })
 }
 
-/** Refuses a command of an agent that lives on another machine; the refusal names that machine. */
+/** Makes the refusal for a command of an agent whose home is another machine, and names that machine. */
 export function agentElsewhereRefusal(view: View, agent: string): { refusal: Refusal } {
   return { refusal: refusal('agent.elsewhere', { name: agent, machine: view.home(agent)?.machine }) }
 }

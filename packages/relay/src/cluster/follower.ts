@@ -1,20 +1,20 @@
-// Keeps a replica (this machine's copy of a shared workspace) up to date: follows the journal at every hint of the cluster, and every few seconds, because a
-// hint may be lost.
+// Keeps a replica (this machine's copy of a shared workspace) up to date: fetches new journal entries after every hint of the cluster, and every few
+// seconds, because a hint may be lost.
 
 import type { Alarm, Clock } from '../machine/clock.ts'
 import { type ClusterJournal, ClusterUnreachable, pageEntriesMax, type StopReason } from './cluster-journal.ts'
 import type { HaltReason, Replica } from './replica.ts'
 
-/** Interval between looks at the journal while hints arrive; a lost hint delays an entry by no more than this. */
+/** Interval between looks at the cluster's journal while hints arrive: a lost hint delays an entry by at most this. */
 const lookWithHintsMs = 5_000
-/** Interval between looks at the journal if hints do not arrive, or the cluster does not answer. */
+/** Interval between looks at the cluster's journal if hints do not arrive, or if the cluster did not answer. */
 const lookWithoutHintsMs = 1_000
 
 export interface FollowerOptions {
   replica: Replica
   journal: ClusterJournal
   clock: Clock
-  /** Called when the journal cannot be followed any further. */
+  /** Called when this machine cannot follow the journal any further. */
   onStopped(stopped: StopReason | HaltReason): void
   /** Called on a failure other than an unreachable cluster. */
   onTrouble(error: Error): void
@@ -25,13 +25,13 @@ export class Follower {
   readonly #hints: { stop(): void }
   #alarm: Alarm | undefined
   #looking: Promise<void> | undefined
-  /** Whether a hint came while a page of entries was on its way: the page may be older than the hint. */
+  /** Whether a hint came while a page of entries was being fetched: the page may lack the entry that the hint is about. */
   #mustLookAgain = false
   #isStopped = false
   #reach: () => void = () => {}
-  /** When the replica was last known to hold every entry, by the steady clock; at first the time from which it is followed. */
+  /** The time, by the steady clock, at which the replica was last known to lack no entry. At first, the time at which following began. */
   #completeAt: number
-  /** Resolves once the cluster has answered and the replica has every entry of that moment. */
+  /** Resolves once the replica has all entries that the cluster had at the time of a call. */
   readonly reached = new Promise<void>((resolve) => (this.#reach = resolve))
 
   constructor(options: FollowerOptions) {
@@ -44,7 +44,7 @@ export class Follower {
     void this.catchUp()
   }
 
-  /** Resolves once the replica has every entry, or the attempt has failed. */
+  /** Resolves once the replica has all entries, or once fetching them has failed. */
   catchUp(): Promise<void> {
     this.#mustLookAgain = true
     if (this.#isStopped) return Promise.resolve()
@@ -62,7 +62,7 @@ export class Follower {
       }
     } catch (error) {
       hasFailed = true
-      // An unreachable cluster is not reported here: callers that want to store something are told.
+      // An unreachable cluster is no trouble here: commands that have to store something are refused with that reason.
       if (!(error instanceof ClusterUnreachable)) this.#options.onTrouble(error as Error)
     }
     this.#looking = undefined
@@ -81,13 +81,13 @@ export class Follower {
     if (replica.halted) return this.#stopFor(replica.halted)
     if (followed.isMore) this.#mustLookAgain = true
     else {
-      // Of what other machines stored after the question, the answer may know nothing.
+      // The time of the call counts, not that of the answer, which need not contain entries stored in between.
       this.#completeAt = askedAt
       this.#reach()
     }
   }
 
-  /** The time since the replica was last known to hold every entry, or since it is followed if it never was. */
+  /** The time since the replica was last known to lack no entry, or else since following began. */
   get lagMs(): number {
     return this.#options.clock.steady() - this.#completeAt
   }

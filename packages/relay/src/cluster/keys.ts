@@ -1,8 +1,8 @@
-// Conflict keys (core/conflict-keys.ts) of a shared workspace: those that a decision has read, and those that a fact changes. When two daemons decide at
-// once, the cluster compares these two sets.
+// Conflict keys (core/conflict-keys.ts) of a shared workspace: the keys that a decision has read, and those that a fact changes. The cluster compares both
+// sets to find decisions that two daemons made at once and that contradict each other.
 //
-// A view method that is not listed here counts as reading everything, so forgetting a method costs speed and never correctness. A look that found nothing
-// counts as a read too.
+// A method of the view that is not listed here counts as reading everything, so forgetting one costs speed and never correctness. A lookup that found
+// nothing counts as a read too.
 
 import { createHash } from 'node:crypto'
 import type { Fact } from '@agent-relay/sdk/protocol'
@@ -11,7 +11,7 @@ import { factRowOf } from '../core/facts/table.ts'
 import type { ApprovalView, ClaimView, NoticeView, RunView, View, WorkerView } from '../core/view.ts'
 import type { Append, ChangedKeys } from './cluster-journal.ts'
 
-/** The keys that several decisions have read, taken together. */
+/** The set of keys that several decisions have read. */
 export class ReadKeys {
   readonly #keys = new Set<string>()
   #isAll = false
@@ -21,7 +21,7 @@ export class ReadKeys {
     else for (const key of keys) this.#keys.add(keyText(key))
   }
 
-  /** Whether a decision that read these keys depends on a key in `written`. */
+  /** Whether one of the keys in `written` is among the keys that were read. */
   includesAnyOf(written: ReadonlySet<string>): boolean {
     if (this.#isAll) return written.size > 0
     for (const key of this.#keys) if (written.has(key)) return true
@@ -38,14 +38,14 @@ export class ReadKeys {
   }
 }
 
-/** For each method of a view: the keys that a call has read, given its result and its arguments. */
+/** For each method of a view, the keys that a call of it has read, given its result and arguments. */
 type KeysReadBy<T> = {
   readonly [M in keyof T]?: T[M] extends (...asked: infer A) => infer R
     ? (found: R, ...asked: A) => readonly string[] | 'all'
     : never
 }
 
-/** The prefix of message ids. A thread's name without this prefix can never be the id of a message. */
+/** The prefix of message ids, which tells them from names of threads. */
 const messageIdStart = 'm_'
 
 const ofView: KeysReadBy<View> = {
@@ -56,18 +56,19 @@ const ofView: KeysReadBy<View> = {
   agent: (_, name) => [conflictKeys.agent(name)],
   home: (_, name) => [conflictKeys.agent(name)],
   isRetired: (_, name) => [conflictKeys.agent(name)],
-  // An update does not say how the agent was called before, so it writes the key for all names.
+  // An update of an agent does not contain the agent's former names, so it changes the key for all names, and each lookup of a name reads that key.
   agentsNamedLike: (_, text) => [conflictKeys.nameOrHandle(text), conflictKeys.allNamesAndHandles],
   agents: () => [conflictKeys.agents],
   agentNames: () => [conflictKeys.agents],
   channels: () => [conflictKeys.channels],
   lastNumber: (_, conversation) => [conflictKeys.conversation(conversation)],
   isMember: (_, agent, conversation) => [conflictKeys.stay(agent, conversation), conflictKeys.existence(conversation)],
-  // A message never changes, but a missing message may still come. A key for each message would cost every send.
+  // A message never changes, so finding one reads no key. If none was found, the result may change with any later entry: a key for each message would slow
+  // down every send.
   message: (found, id) => (!found && id.startsWith(messageIdStart) ? 'all' : []),
   bodyStart: () => [],
   sentAt: (_, conversation) => [conflictKeys.conversation(conversation)],
-  // An agent that registers may get stays (times in a conversation) that begin before the message.
+  // An agent may become a recipient only when it registers: a stay (its time in a conversation) may then begin before the message.
   isRecipient: (_, agent) => [conflictKeys.agent(agent)],
   hasReacted: (_, __, message) => [conflictKeys.reactions(message.id)],
   actions: () => [conflictKeys.actions],
@@ -116,7 +117,7 @@ const ofNotices: KeysReadBy<NoticeView> = {
   count: () => [conflictKeys.notices],
 }
 
-/** Wraps a view so that the conflict keys of every call are noted in `reads`. */
+/** Wraps a view so that `reads` collects the conflict keys that calls of its methods read. */
 export function recordingView(view: View, reads: ReadKeys): View {
   const parts: Partial<View> = {
     workers: noting(view.workers, ofWorkers, reads),
@@ -152,7 +153,9 @@ export function changedKeysOf(facts: readonly Fact[]): ChangedKeys {
   return [...new Set(facts.flatMap((fact) => factRowOf(fact).changedKeys(fact).map(keyText)))]
 }
 
-/** Whether `writes` names every key that the facts change. A missing key would hide the change from a decision made at the same moment. */
+/**
+ * Whether `writes` contains every key that the facts change. If one is missing, the cluster cannot see that a simultaneous decision depends on the facts.
+ */
 export function coversChangedKeys(writes: ChangedKeys, facts: readonly Fact[]): boolean {
   const changed = changedKeysOf(facts)
   if (changed === 'note') return true
@@ -160,10 +163,10 @@ export function coversChangedKeys(writes: ChangedKeys, facts: readonly Fact[]): 
 }
 
 const keyCharsMax = 200
-/** Characters that PostgreSQL cannot keep as text: NUL, and half a surrogate pair. */
+/** Characters that PostgreSQL cannot store in a text: NUL, and half a surrogate pair. */
 export const unstorableCharacters = /\0|\p{Surrogate}/u
 
-/** Returns the form of a key that the cluster compares; long keys are hashed, because the cluster indexes no long text. */
+/** Returns the form of a key that the cluster compares. A long key is hashed, because the cluster's index takes no long texts. */
 export function keyText(key: string): string {
   if (key.length <= keyCharsMax && !unstorableCharacters.test(key)) return key
   return `sha256 ${createHash('sha256').update(JSON.stringify(key)).digest('base64url')}`

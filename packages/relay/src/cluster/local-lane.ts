@@ -1,7 +1,7 @@
-// The local lane: commands on an agent's own mail are decided and stored on the agent's home machine alone, without asking the cluster. So one machine
-// alone shows a message, and an offline machine can go on reading.
+// The local lane: commands on an agent's own mail are decided and stored on the agent's home machine alone, without asking the cluster. So only one machine
+// shows a message, and an agent on a machine without a network can go on reading.
 //
-// A command is refused only after a look at the shared journal, because the message or channel may not have arrived on this machine yet.
+// Before a command is refused, this machine fetches the latest entries of the shared journal, because the message or channel may not have arrived yet.
 
 import { daemonName, type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { CommandReply, Engine, Submission } from '../broker/engine.ts'
@@ -25,7 +25,7 @@ export interface LocalLaneOptions {
   notes: Notes
   /** The engine that decides commands against the shared journal. */
   shared: Pick<Engine, 'submit'>
-  /** Takes in everything that the cluster has by now. Returns a refusal if that failed. */
+  /** Fetches and applies all entries that the cluster has by now. Returns a refusal if that failed. */
   catchUp(): Promise<Refusal | undefined>
   onFatal(error: Error): void
 }
@@ -34,7 +34,7 @@ export class LocalLane {
   readonly #options: LocalLaneOptions
   readonly #engine: LocalEngine
   #isClosed = false
-  /** Agents whose home is being moved: their commands wait until the new home is known. */
+  /** Agents whose home is being moved to another machine. Their commands wait until the new home is known. */
   readonly #leaving = new Map<string, Promise<unknown>>()
 
   constructor(options: LocalLaneOptions) {
@@ -57,7 +57,7 @@ export class LocalLane {
     if (!('refusal' in reply) || reply.refusal.code === 'fault') return reply
     const unreached = await this.#options.catchUp()
     if (!unreached) return this.#try(submission)
-    // This machine has stopped following the cluster, so no news can change the first reply.
+    // If this machine has stopped following the cluster, no new entries can change the first refusal.
     return isStopRefusal(unreached) ? reply : { refusal: unreached }
   }
 
@@ -74,7 +74,10 @@ export class LocalLane {
     return { ...reply, seq: this.#options.replica.position.seq }
   }
 
-  /** Joins a channel that the agent is about to read. Every machine has to know of a join, so the shared journal records it. */
+  /**
+   * If an agent takes messages of a channel that it is not in, joins the channel first. The join goes into the shared journal, because every machine has to
+   * know of it.
+   */
   async #enter({ rule, input, by, cause }: Submission<RuleName>): Promise<CommandReply | undefined> {
     const { channel } = input as { channel?: string }
     const { replica, shared } = this.#options
@@ -83,7 +86,7 @@ export class LocalLane {
     return 'refusal' in reply ? reply : undefined
   }
 
-  /** Refuses an agent whose home is not this machine: no two machines may hand out the same mail. */
+  /** Refuses an agent whose home is another machine, so that no two machines hand out the same messages. */
   #refuseIfElsewhere(agent: string): Refusal | undefined {
     const { replica, world } = this.#options
     const { view } = replica.store
@@ -92,15 +95,15 @@ export class LocalLane {
     return home && refusal('agent.elsewhere', { name: agent, machine: home.machine })
   }
 
-  /** Returns the store as the engine sees it: entries go into this machine's own journal. */
+  /** Returns the store in the form that the engine needs. Entries go into this machine's own journal (the local journal). */
   #store(): LocalEngineOptions['store'] {
     const { store } = this.#options.replica
     const append = (draft: EntryDraft): JournalEntry | undefined => {
-      // The agent's home may have moved since the command was given.
+      // The agent's home may have moved while the command waited.
       const stranger = this.#refuseIfElsewhere(draft.by)
       if (stranger) throw new RefusalError(stranger)
       const entry = store.appendLocal(draft)
-      // Entries of this machine's own journal have no number in the shared journal.
+      // Entries of the local journal have no number in the shared journal.
       return entry && { ...entry, seq: 0 }
     }
     const answered = (by: string, cause: string) => store.local?.recordedAnswer(by, cause)
@@ -112,7 +115,10 @@ export class LocalLane {
     }
   }
 
-  /** Moves an agent to another machine. The other machines are first told all that was done with its mail here, so that nothing is shown twice. */
+  /**
+   * Makes another machine the home of an agent. Before that, reports everything that was done with the agent's messages here, so that no message is shown
+   * twice.
+   */
   async release(agent: string, machine: string): Promise<CommandReply> {
     const released = (this.#leaving.get(agent) ?? Promise.resolve()).then(() => this.#letGo(agent, machine))
     this.#leaving.set(agent, released)
@@ -131,7 +137,7 @@ export class LocalLane {
     const command = { rule: 'agent.home', input: { agent, machine }, by: daemonName, cause: ids('d') } as const
     for (;;) {
       const reply = await shared.submit(command)
-      // Until the agent's next home is known, this machine may show nothing to the agent.
+      // If the outcome is unknown, asks again: until it is known, this machine may show the agent no messages.
       const isKnown = !('refusal' in reply) || reply.refusal.code !== 'cluster.unknown'
       if (isKnown || this.#isClosed) return reply
     }

@@ -1,5 +1,5 @@
-// Moving a workspace from this machine into a cluster, and back. The numbers of entries do not change. One commit of the cluster decides: a move that was
-// cut off before this commit never happened, one that was cut off after it is finished at the next start.
+// Moves a workspace from this machine into a cluster, and back. Entries keep their numbers. One commit in the cluster's database decides: a move that was
+// interrupted before it has not happened, one that was interrupted after it is finished at the next start.
 
 import { randomBytes } from 'node:crypto'
 import { daemonName, type Fact, type Ids } from '@agent-relay/sdk/protocol'
@@ -16,15 +16,15 @@ import type { PostgresCluster } from './postgres/postgres-cluster.ts'
 import { Replica } from './replica.ts'
 import { stopRefusal } from './stops.ts'
 
-/** Maximum size of a page of entries that is copied at once: a thousand bodies of 256 KB would be too much for one statement. */
+/** Maximum number of entries, and of characters, that are copied in one statement: a thousand bodies of 256 KiB would be too much. */
 const [pageDraftsMax, pageCharsMax] = [1_000, 4 * 1024 * 1024]
-/** Maximum number of agents that get a home by one entry. */
+/** Maximum number of agents in one entry that gives agents a home. */
 const homesMax = 500
 
 export interface WorkspaceMove {
   name: string
   id: string
-  /** The workspace's store. No other process or object has it open. */
+  /** The workspace's store. Nothing else has its database open. */
   store: Store
   file: SharedFile
   machine: string
@@ -42,7 +42,7 @@ export async function share(moving: WorkspaceMove): Promise<number> {
   if (begun === 'taken') throw new RefusalError('cluster.name-taken', { workspace: name })
   if (begun === 'there') throw new RefusalError('workspace.shared', { workspace: name })
   if (begun !== 'ok') throw new RefusalError(`machine.${begun}`, { workspace: name })
-  // If the daemon crashes after this line, the cluster decides whether the workspace is shared.
+  // From this line on, a crash leaves a half-made move, and the next start asks the cluster whether the workspace is shared.
   file.write({ id, phase: 'moving', stem })
   const last = store.journal.lastSeq
   let seq = 0
@@ -53,7 +53,7 @@ export async function share(moving: WorkspaceMove): Promise<number> {
       seq += page.drafts.length
     }
   } catch (error) {
-    // The commit that decides the move did not happen.
+    // Undoes the move on this machine: the commit that would have decided it did not happen.
     file.remove()
     throw error
   }
@@ -82,8 +82,8 @@ function* pagesOf({ store, machine, ids, now }: WorkspaceMove): Generator<EntryP
   if (page.length > 0) yield pageWith(page)
   const stamp = () => ({ at: now(), cause: ids('d') })
   yield* homesFor(store, machine, stamp)
-  // The workspace may have recorded machines as removed, from another cluster or a restored backup. In this cluster, its administrator decides about
-  // machines.
+  // Revokes the removal of machines that the workspace has recorded in another cluster or before it was restored from a backup. In this cluster, only its
+  // administrator removes machines.
   const admitted = store.view.revokedMachines().map((other): Fact => ({ type: 'machine.admitted', machine: other }))
   const facts = [...sharingBeginFacts(machine), ...admitted]
   yield pageWith([{ ...stamp(), by: daemonName, rule: 'workspace.share', outcome: {}, facts }])
@@ -100,7 +100,7 @@ function pageWith(drafts: readonly EntryDraft[]): EntryPage {
   return { drafts, writes: [...new Set(all.flatMap((writes) => (writes === 'note' ? [] : writes)))] }
 }
 
-/** Gives every agent of the workspace a home on this machine. */
+/** Makes this machine the home of every agent of the workspace. */
 function* homesFor(store: Store, machine: string, stamp: () => Pick<EntryDraft, 'at' | 'cause'>): Generator<EntryPage> {
   const names = store.view.agentNames()
   for (let from = 0; from < names.length; from += homesMax) {
@@ -111,7 +111,10 @@ function* homesFor(store: Store, machine: string, stamp: () => Pick<EntryDraft, 
   }
 }
 
-/** Takes the workspace back to this machine alone. The other machines keep their copies, for reading. Returns the number of the last entry. */
+/**
+ * Takes the workspace out of the cluster, so that it lives on this machine alone. The other machines keep copies that can only be read. Returns the number
+ * of the last entry.
+ */
 export async function unshare(moving: WorkspaceMove): Promise<number> {
   const { name, id, store, file, cluster } = moving
   file.write({ id, phase: 'leaving' })
@@ -133,7 +136,7 @@ export async function unshare(moving: WorkspaceMove): Promise<number> {
   return store.journal.lastSeq
 }
 
-/** Takes in everything that the cluster has, payloads included. Calls `onTaken` with the number of the last entry taken in. */
+/** Fetches and applies all entries that the cluster has, with their payloads. Calls `onTaken` with the number of the last applied entry. */
 export async function catchUp(
   { name, id, store, file, cluster }: WorkspaceMove,
   onTaken: (seq: number) => void = () => {},
@@ -157,7 +160,7 @@ export async function catchUp(
   return replica.position
 }
 
-/** Finishes or undoes a move that a crash has cut off. Returns whether the workspace is shared. */
+/** Finishes or undoes a move that a crash has interrupted. Returns whether the workspace is shared. */
 export async function finishMove(
   { id, store, file, machine, cluster }: Omit<WorkspaceMove, 'ids' | 'now' | 'name'>,
   { phase, stem = '' }: { phase?: string; stem?: string },

@@ -1,5 +1,5 @@
-// Notes: reports of receipts, which this machine sends to the other machines about once a second, for the agents at home on this machine. A note depends
-// on nothing in the journal, and no decision depends on it. Changes that were not reported before a crash are reported after it.
+// Notes: about once a second, this machine reports to the other machines what became of the messages of agents that have their home here (their receipts). A
+// note depends on no other entry, and no decision depends on a note. After a crash, unreported changes are reported.
 
 import { daemonName, type Fact, type Ids, type NotedReceipt, type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { Alarm, Clock } from '../machine/clock.ts'
@@ -8,9 +8,9 @@ import type { Append, AppendResult, SharedDraft } from './cluster-journal.ts'
 import { changedKeysOf } from './keys.ts'
 import type { Replica } from './replica.ts'
 
-/** Maximum age of receipts on other machines, while the cluster can be reached. */
+/** Interval between reports: while the cluster can be reached, other machines know receipts with at most this delay. */
 const noteMs = 1_000
-/** Maximum number of receipts in one report. */
+/** Maximum number of receipts in one report, roughly: the report takes whole entries of the local journal. */
 const receiptsMax = 500
 
 export interface NotesOptions {
@@ -18,12 +18,12 @@ export interface NotesOptions {
   replica: Replica
   clock: Clock
   ids: Ids
-  /** Appends, and takes in the entries that come back. Returns a refusal if that failed. */
+  /** Appends a note, and applies the entries that the cluster returns. Returns a refusal if that failed. */
   append(append: Append): Promise<AppendResult | { refusal: Refusal }>
   onTrouble(error: Error): void
 }
 
-/** Which parts of a receipt have changed. */
+/** What has changed in the receipt of one message. */
 interface ReceiptChange {
   isOffered?: boolean
   isRead?: boolean
@@ -33,9 +33,9 @@ export class Notes {
   readonly #options: NotesOptions
   #alarm: Alarm | undefined
   #isStopped = false
-  /** The last call of `flush`; the next one begins after it. */
+  /** The result of the latest `flush`. The next one waits for it. */
   #flushed: Promise<Refusal | undefined> = Promise.resolve(undefined)
-  /** The number in the local journal up to which no entry holds anything that other machines need to know. */
+  /** The number of the last entry of the local journal that was looked at and had nothing to report. */
   #passed = 0
 
   constructor(options: NotesOptions) {
@@ -48,7 +48,7 @@ export class Notes {
     return this.#options.replica.store.local?.lastSeq ?? 0
   }
 
-  /** The number in the local journal up to which entries have been reported to the other machines. */
+  /** The number of the last entry of the local journal that was reported or had nothing to report. */
   get #told(): number {
     return Math.max(this.#passed, Number(this.#options.replica.store.meta('noted') ?? 0))
   }
@@ -62,7 +62,7 @@ export class Notes {
     })
   }
 
-  /** Reports everything that was done by now. Returns a refusal if that failed. */
+  /** Reports everything that has changed up to now. Returns a refusal if that failed. */
   flush(): Promise<Refusal | undefined> {
     this.#flushed = this.#flushed
       .then(() => this.#tell())
@@ -89,7 +89,7 @@ export class Notes {
     return undefined
   }
 
-  /** Makes the next report; undefined if the entries up to the next place hold nothing to report. */
+  /** Makes the next report. Undefined if the next entries of the local journal have nothing to report. */
   #nextNote(): SharedDraft | undefined {
     const { clock, ids } = this.#options
     const { changed, through } = this.#changes()
@@ -100,7 +100,7 @@ export class Notes {
     return { ...stamp, rule: 'deliveries.note', outcome: {}, facts, writes: changedKeysOf(facts) }
   }
 
-  /** Collects changed receipts, by agent and message. */
+  /** Collects the receipts that changed in the next entries of the local journal, by agent and message. `through`: the last entry that was looked at. */
   #changes(): { changed: Map<string, Map<string, ReceiptChange>>; through: number } {
     const changed = new Map<string, Map<string, ReceiptChange>>()
     let [count, through] = [0, this.#told]
@@ -112,7 +112,7 @@ export class Notes {
     return { changed, through }
   }
 
-  /** Makes the facts of a report: each receipt in its present state, whatever happened in between. */
+  /** Makes the facts of a report. They contain each receipt in its present state, not the changes on the way to it. */
   #noteOf(agent: string, messages: Map<string, ReceiptChange>, through: number): Fact[] {
     const { machine, replica } = this.#options
     const { view, queries } = replica.store
@@ -132,7 +132,7 @@ export class Notes {
   }
 }
 
-/** Adds the receipts of an entry to `changed`. Returns how many of them are new. */
+/** Adds the receipts that an entry changes to `changed`. Returns how many were not in it before. */
 function take(changed: Map<string, Map<string, ReceiptChange>>, { facts }: LocalEntry): number {
   let count = 0
   for (const fact of facts) {

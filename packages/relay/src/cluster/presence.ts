@@ -1,5 +1,5 @@
-// Presence: about once a second this daemon tells which agents are connected here, and hears what is new on the other machines. Presence may be late, and is
-// gone after a crash of the database; agents that no machine has confirmed for a while count as not connected.
+// Presence: about once a second, this daemon tells the other machines which agents are connected here, and learns what has changed there. What it knows may
+// be some seconds old, and the database loses it in a crash. Agents of a machine that was silent for a while count as not connected.
 
 import { reaches } from '@agent-relay/sdk/protocol'
 import type { OtherMachines, RemoteAgent, ReportedAgent, ReportedWait } from '../broker/sharing.ts'
@@ -9,33 +9,36 @@ import { LoginRefused } from './postgres/connection.ts'
 import type { PostgresCluster } from './postgres/postgres-cluster.ts'
 import { pruneKeys } from './postgres/pruning.ts'
 
-/** Interval between presence broadcasts. */
+/** Interval between presence broadcasts, in which this machine tells the others who is connected here. */
 const beatMs = 1_000
-/** Interval between presence broadcasts after a failure, since the database may be unreachable for long. */
+/** Interval between presence broadcasts after one has failed, since the database may be unreachable for long. */
 const failedMs = 5_000
-/** Delay before a change is told: several agents that come at once are told of together. */
+/** Delay before a change is broadcast, so that agents that connect at the same time share one broadcast. */
 const soonMs = 20
-/** A machine that was silent for this long counts as unreachable. */
+/** A machine that was silent for longer than this counts as unreachable. */
 export const silentMsMax = 15_000
-/** Broadcasts after which all presence is told again, since the database may have forgotten it, and heard again, since the database's clock may jump. */
+/**
+ * After this many broadcasts, the presence of this machine is sent in full, since the database may have lost it; and that of all machines is asked for,
+ * since the database's clock may have jumped.
+ */
 const [wholeBeats, hearBeats] = [10, 60]
-/** After a pause this long all presence is asked for: news from the time of the pause is not told again. */
+/** If the last broadcast is longer ago than this, the presence of all machines is asked for, since the database does not repeat news from that time. */
 const pauseMs = 5_000
-/** Number of presence broadcasts, about ten minutes, after which old conflict keys are pruned. */
+/** Number of broadcasts, about ten minutes, between two prunings of old conflict keys. */
 const pruneBeats = 600
 
-/** Stands in place of a list of agents once the workspace is closed on a machine. An older daemon takes it for an empty list. */
+/** Sent in place of a list of agents when the workspace is closed on this machine. Older daemons read it as an empty list. */
 const closed = JSON.stringify('closed')
-/** How long a stopping daemon waits until the other machines have been told. */
+/** How long a stopping daemon waits for its last broadcast. */
 const lastWordMs = 1_000
 
-/** Maximum number of waits (for answers to messages) that are believed of one agent on another machine. */
+/** Maximum number of waits (of an agent on another machine, for answers to messages) that this machine takes from a broadcast. */
 const waitsMax = 32
 
 interface WorkspacePresence {
-  /** Returns the agents that are connected on this machine. Unset until other machines may be told of them. */
+  /** Returns the agents that are connected on this machine. Unset until this machine may broadcast them. */
   agents?(): ReportedAgent[]
-  /** The agents as JSON, as they were last told to the other machines. */
+  /** The agents of this machine as they were last broadcast, as JSON. */
   told: string
   /** Other machines by name. */
   others: Map<string, OtherMachine>
@@ -44,18 +47,21 @@ interface WorkspacePresence {
 
 interface OtherMachine {
   agents: Map<string, RemoteAgent>
-  /** The time by the steady clock at which the machine's daemon was last heard of. */
+  /** The time, by the steady clock, of the last sign of life from the machine's daemon. */
   seenAt: number
-  /** Whether the machine's daemon has closed the workspace: no agent is connected there until it is open again. */
+  /** Whether the machine's daemon has closed the workspace, so that no agent is connected there. */
   isClosed: boolean
-  /** Whether the database knows the machine. After a crash it has forgotten all machines, and does not report those that stay away. */
+  /**
+   * Whether the database has the machine's presence. After a crash of the database it is lost, and the database does not report machines that have stopped
+   * broadcasting.
+   */
   isKnown: boolean
 }
 
 export interface PresenceListener {
-  /** Called after every presence broadcast: another machine may have asked something. */
+  /** Called after every successful broadcast, because another machine may have asked a question. */
   onBeat(): void
-  /** Called when the cluster no longer lets this machine in. No presence is told or heard after that. */
+  /** Called when the cluster no longer lets this machine in. There are no broadcasts after that. */
   onRemoved(): void
 }
 
@@ -63,7 +69,7 @@ export class Presence {
   readonly #cluster: PostgresCluster
   readonly #clock: Clock
   readonly #entered = new Map<string, WorkspacePresence>()
-  /** Workspaces that were closed on this machine, until the other machines have been told. */
+  /** Workspaces that were closed on this machine, until a broadcast has told the others. */
   readonly #closedWorkspaces = new Set<string>()
   readonly #calls: { stop(): void }
   #alarm: Alarm | undefined
@@ -85,12 +91,12 @@ export class Presence {
     this.#calls = cluster.onHint(() => this.tellSoon())
   }
 
-  /** Begins to hear the presence in a workspace, and after `tell` to tell which agents are connected on this machine. */
+  /** Begins to track who is connected in a workspace on the other machines. After `tell`, also broadcasts who is connected on this one. */
   enter(workspace: string): Omit<OtherMachines, 'ask'> & { tell(agents: () => ReportedAgent[]): void; leave(): void } {
     const entered: WorkspacePresence = { told: '', others: new Map(), listeners: [] }
     this.#entered.set(workspace, entered)
     this.#closedWorkspaces.delete(workspace)
-    // Nothing has been heard about this workspace yet, so the next answer must cover all machines.
+    // The stamp 0 asks for the presence of all machines, because nothing is known about this workspace yet.
     this.#stamp = 0
     this.tellSoon()
     const seen = (machine: string) => {
@@ -133,17 +139,17 @@ export class Presence {
     }
   }
 
-  /** Whether the database has answered lately, and would have told any news. */
+  /** Whether the database has answered recently, so that news of other machines would have arrived. */
   get #isInTouch(): boolean {
     return this.#clock.steady() - this.#heardAt <= silentMsMax
   }
 
-  /** Soon tells the other machines which agents are connected on this one. Called when an agent has come or gone. */
+  /** Broadcasts, within milliseconds, which agents are connected on this machine. Called when an agent has connected or left. */
   tellSoon(): void {
     this.#plan(soonMs)
   }
 
-  /** Tells the other machines that no agent is connected here any more, if that can be done soon. */
+  /** Tells the other machines that no agent is connected here any more. Gives up after a second. */
   async close(): Promise<void> {
     for (const workspace of this.#entered.keys()) this.#closedWorkspaces.add(workspace)
     this.#entered.clear()
@@ -176,7 +182,7 @@ export class Presence {
     let [hasFailed, isOut] = [false, false]
     while (this.#isAgain && !this.#isStopped && !hasFailed) {
       this.#isAgain = false
-      // After a failure the other machines hear nothing from this one, and what was heard of them grows old.
+      // A failed broadcast changes nothing here: what is known of other machines grows old until it no longer counts.
       await this.#tell().catch((error) => {
         hasFailed = true
         this.#forget()
@@ -203,7 +209,7 @@ export class Presence {
     for (const workspace of left) here.push({ workspace, agents: closed })
     if (here.length === 0) return
     if (this.#beats % pruneBeats === 0) for (const { workspace } of here) await pruneKeys(this.#cluster, workspace)
-    // An answer describes the moment of the question; the answer may arrive after this process was stopped for long.
+    // The answer describes the moment of the call, and this process may have been suspended before the answer came: the time of the call counts.
     const at = this.#clock.steady()
     const since = this.#beats % hearBeats === 0 || at - this.#heardAt > pauseMs ? 0 : this.#stamp
     const { stamp, told } = await tellPresence(this.#cluster, since, here)
@@ -219,8 +225,8 @@ export class Presence {
   }
 
   /**
-   * Renews the time of machines that the answer leaves out: they are there as before, unless all machines were asked for. A late machine stays late until
-   * the database reports it.
+   * Counts machines that the answer does not contain as seen now, since the database reports only changes. Not if all machines were asked for, and not if a
+   * machine was silent for too long: such a machine has to be reported again.
    */
   #refresh(at: number, isAll: boolean): void {
     for (const { others } of this.#entered.values())
@@ -240,7 +246,7 @@ export class Presence {
       if (others.delete(machine)) for (const listener of listeners) listener(gone)
       return
     }
-    // A machine that was removed may have been let in again.
+    // The machine is in the answer: if it had been removed, it was admitted again.
     this.#removed.delete(machine)
     const before = others.get(machine)?.agents ?? new Map()
     const now = agents === '' ? before : agentsOf(agents, machine)
@@ -250,14 +256,14 @@ export class Presence {
     if (now !== before) for (const listener of listeners) listener(gone)
   }
 
-  /** Makes the next broadcast tell and hear all presence again. */
+  /** Makes the next broadcast send the presence of this machine in full, and ask for that of all machines. */
   #forget(): void {
     this.#stamp = 0
     for (const entered of this.#entered.values()) entered.told = ''
   }
 }
 
-/** Reads another machine's list of agents, which may be malformed. */
+/** Reads another machine's list of agents. A malformed list counts as empty. */
 function agentsOf(text: string, machine: string): Map<string, RemoteAgent> {
   const found = new Map<string, RemoteAgent>()
   try {
@@ -271,7 +277,7 @@ function agentsOf(text: string, machine: string): Map<string, RemoteAgent> {
           ...(Array.isArray(waits) ? { waits: waits.filter(isWait).slice(0, waitsMax) } : {}),
         })
   } catch {
-    // An unreadable list counts as nobody being there.
+    // A malformed list counts as empty.
   }
   return found
 }

@@ -1,5 +1,5 @@
-// Questions: one machine asks another and waits for a moment. Question and answer may both be lost, and an answer may come too late: the asking machine is
-// then told that there was none.
+// Questions: one machine asks another, through the database, and waits up to five seconds. Question and answer may both be lost; the asking machine then
+// gets no answer.
 
 import type { Ids } from '@agent-relay/sdk/protocol'
 import { putAnswer, putQuestion, readAnswer, unansweredQuestions } from './postgres/calls.ts'
@@ -7,12 +7,12 @@ import type { PostgresCluster } from './postgres/postgres-cluster.ts'
 
 /** How long the asking machine waits for an answer. */
 const answerMs = 5_000
-/** Interval between looks for the answer, because the hint that the answer has come may be lost. */
+/** Interval between looks for the answer in the database, because the hint that it is there may be lost. */
 const answerLookMs = 250
-/** Maximum number of one machine's questions answered at a time: a machine that asks without end holds up only itself. */
+/** Maximum number of questions of one machine that are answered at a time, so that a machine that asks without end delays only itself. */
 const underWayMax = 64
 
-/** Answers a question of another machine about a workspace; JSON both ways. */
+/** Answers another machine's question about a workspace. Question and answer are JSON. */
 export type AnswerQuestion = (workspace: string, machine: string, input: unknown) => Promise<unknown>
 
 export class Questions {
@@ -20,7 +20,7 @@ export class Questions {
   readonly #ids: Ids
   readonly #answering: AnswerQuestion
   readonly #waiting = new Set<() => void>()
-  /** Ids of questions that are being answered, each with the machine that asks: a hint may come twice. */
+  /** Ids of the questions that are being answered, each with the machine that asks. A hint may come twice, but a question is answered once. */
   readonly #underWay = new Map<string, string>()
 
   constructor(cluster: PostgresCluster, ids: Ids, answering: AnswerQuestion) {
@@ -43,13 +43,13 @@ export class Questions {
     return undefined
   }
 
-  /** Looks for new questions to this machine, and for answers to the questions of this machine. */
+  /** Looks for new questions from other machines, and for answers to this machine's questions. */
   async checkForNews(): Promise<void> {
     for (const wake of this.#waiting) wake()
     for (const { id, workspace, machine, input } of await unansweredQuestions(this.#cluster)) {
       if (this.#underWay.has(id) || this.#countOf(machine) >= underWayMax) continue
       this.#underWay.set(id, machine)
-      // Questions are answered side by side: a malformed or slow question holds up no other.
+      // Questions are answered concurrently, so that a malformed or slow one does not delay the others.
       void this.#answer(id, () => this.#answering(workspace, machine, JSON.parse(input)))
     }
   }
@@ -61,7 +61,7 @@ export class Questions {
         .catch(() => ({ refused: 'fault' }))
       await putAnswer(this.#cluster, id, JSON.stringify(told ?? { refused: 'workspace.closed' }))
     } catch {
-      // The cluster cannot be reached: the asking machine hears that there was no answer.
+      // If the cluster cannot be reached, the asking machine gets no answer.
     } finally {
       this.#underWay.delete(id)
     }

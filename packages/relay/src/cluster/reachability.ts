@@ -1,4 +1,4 @@
-// Whether the cluster answers, and if not, since when and why. Every question about one workspace updates this.
+// Tracks, for one workspace, whether the cluster answers, and if not, since when and why. Every call to the workspace's journal updates it.
 
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
@@ -7,7 +7,7 @@ import type { Clock } from '../machine/clock.ts'
 import { type ClusterJournal, ClusterUnreachable } from './cluster-journal.ts'
 import { unreachedRefusal } from './unreached.ts'
 
-/** After a failure this old, or one that a retry does not heal, no caller waits for the cluster any more: it is retried in the background. */
+/** After failing for this long, or after a failure that no retry heals, callers do not wait for the cluster any more; retries go on in the background. */
 const hopelessMs = 10_000
 
 export class ClusterReachability {
@@ -15,10 +15,10 @@ export class ClusterReachability {
   readonly #clock: Clock
   /** Time of the cluster's last answer. */
   #heardAt: number | undefined
-  /** The present failure. `from`: the time by the steady clock of the first failure since the last answer. */
+  /** The present failure. `from`: the time, by the steady clock, of the first failure since the last answer. */
   #failure: { from: number; last: ClusterUnreachable } | undefined
 
-  /** `place`: the server's name, as people know it. */
+  /** `place`: the server's address, in the form that people are shown. */
   constructor(place: string, clock: Clock) {
     this.#place = place
     this.#clock = clock
@@ -45,7 +45,7 @@ export class ClusterReachability {
     return unreachedRefusal(last, { workspace, place: this.#place, lastHeard: lastHeardText(at, this.#clock.now()) })
   }
 
-  /** Wraps the journal so that this object notes every answer and failure. */
+  /** Wraps the journal so that every answer and every failure of a call is recorded here. */
   watchJournal(journal: ClusterJournal): ClusterJournal {
     const noted = <T>(asked: Promise<T>) => this.#note(asked)
     return {

@@ -1,9 +1,10 @@
-// Reconciling: after a failover to a standby that lagged, the cluster lacks entries that it had acknowledged, and the machines still have them. This
-// machine makes a new copy of what the cluster has, submits again its own entries that were lost, and replaces its former copy by the result.
+// Reconciling: after a failover to a standby that was behind, the cluster lacks entries that it had acknowledged, but the machines still have them. This
+// machine makes a new copy of what the cluster has, submits again those lost entries that it had appended itself, and replaces its former copy by the
+// result.
 //
-// The former copy is not changed before the new one is whole, so an interrupted reconciliation can be begun again: a command has one entry, however
-// often it is submitted. Each machine brings back the entries that it had appended; it may not speak for agents of other machines. Receipts of its own
-// agents for other machines' messages are kept until those messages come back (store/awaited-receipts.ts), in whichever order the machines do this.
+// The former copy stays unchanged until the new one is complete, so an interrupted reconciliation can be repeated: a command gets one entry, however often
+// it is submitted. Each machine brings back only entries that it had appended, since it may not act for agents of other machines. What its own agents have
+// done with other machines' messages is kept (store/awaited-receipts.ts) until those messages come back, so the machines may reconcile in any order.
 
 import { readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -26,14 +27,14 @@ import { Replica } from './replica.ts'
 import { SharedEngine } from './shared-engine.ts'
 import { isStopped, stopRefusal } from './stops.ts'
 
-/** How many entries the cluster had lost and this machine had, and what became of them. */
+/** The numbers of entries that the cluster has lost and this machine still had, by what became of them. */
 export interface ReconcileResult {
   lost: number
   /** Number of this machine's entries that were stored again. */
   restored: number
-  /** Number of other machines' entries: each machine brings back its own. */
+  /** Number of entries that other machines had appended: those machines have to bring them back. */
   others: number
-  /** Number of this machine's entries that were not brought back: what programs did, such as runs and workers, is not done again. */
+  /** Number of this machine's entries that were not brought back, because they record what programs did, such as runs and workers, which is not repeated. */
   left: number
 }
 
@@ -51,10 +52,10 @@ const nothing = (): ReconcileResult => ({ lost: 0, restored: 0, others: 0, left:
 
 const pageEntries = 1_000
 
-/** Stands in the file name of a former copy of the workspace, between the name of the database and the time. */
+/** The part of the file name of a kept former copy, between the database's name and a timestamp. */
 const keptSign = '.lost-'
 
-/** Reconciles a workspace that is closed. `kept`: the path of the former copy; unset if there was nothing to reconcile. */
+/** Reconciles a workspace that is closed. `kept`: the path under which the former copy is kept; unset if there was nothing to reconcile. */
 export async function reconcile(
   moving: WorkspaceMove,
   beside: readonly string[],
@@ -84,7 +85,7 @@ export async function reconcile(
   return { ...done, kept }
 }
 
-/** Brings all that the former copy has into a new copy that has only what the cluster has. */
+/** Brings the contents of the former copy into the new copy, which has only what the cluster has. */
 async function bringBackInto(moving: WorkspaceMove, former: Store, tell: ReportProgress): Promise<ReconcileResult> {
   const { name: workspace, id, store: fresh, machine, cluster, ids, now } = moving
   const replica = new Replica(fresh, new Hub(() => {}))
@@ -109,8 +110,8 @@ async function bringBackInto(moving: WorkspaceMove, former: Store, tell: ReportP
 }
 
 /**
- * Brings back more entries into a workspace that is open and stays so: entries that had to wait for another machine's, such as a message to an agent of
- * that machine. They are in the former copies beside the database, whose path is `path`.
+ * Brings back further entries into an open workspace: those that had to wait for another machine's entries, such as a message to an agent that had to be
+ * brought back first. They are in the former copies that are kept beside the database at `path`.
  */
 export async function bringBackMore(target: Target, path: string, tell: ReportProgress): Promise<ReconcileResult> {
   const all = nothing()
@@ -140,7 +141,7 @@ export async function isDiverged(workspace: string, journal: ClusterJournal, { p
   return false
 }
 
-/** Returns the number of the last entry that both copies have. If they agree on an entry, they agree on all before it. */
+/** Returns the number of the last entry that both copies have. They agree on all entries before it, and on none after it. */
 function lastCommon(former: Store, fresh: Store): number {
   const isSame = (seq: number) => former.journal.originOf(seq)?.mark === fresh.journal.originOf(seq)?.mark
   let [low, high] = [0, Math.min(former.journal.lastSeq, fresh.journal.lastSeq)]
@@ -161,7 +162,7 @@ async function bringBack(
   const done = nothing()
   for (const entry of entriesAfter(former, lastCommon(former, store))) {
     tell(entry.seq, former.journal.lastSeq)
-    // A report of deliveries is made again by itself; an entry that the new copy has already was brought back before.
+    // A report of deliveries is skipped, because a new one is made anyway. An entry whose command has an answer in the new copy was brought back before.
     if (entry.rule === 'deliveries.note' || store.journal.recordedAnswer(entry.by, entry.cause)) continue
     done.lost++
     if (former.journal.originOf(entry.seq)?.machine !== machine) done.others++
@@ -186,14 +187,16 @@ async function isStored(engine: Target['engine'], entry: JournalEntry, fresh: St
   const { by, cause, digest } = entry
   const reply = await engine.submit({ ...asked, by, cause, ...(digest === undefined ? {} : { digest: () => digest }) })
   if (!('refusal' in reply)) return true
-  // The cluster cannot be reached, for now or for good: a repeated reconciliation goes on from this entry.
+  // Stops if the cluster cannot be reached, for now or for good: a repeated reconciliation continues with this entry.
   if (/^(?:cluster\.|machine\.|fault$)/.test(reply.refusal.code)) throw new RefusalError(reply.refusal)
   return false
 }
 
 type Asked = { [R in RuleName]: Pick<Submission<R>, 'rule' | 'input' | 'newId'> }[RuleName]
 
-/** Returns the command from which an entry came, if such a command is submitted again: registered names, channels and their members, and messages. */
+/**
+ * Returns the command that led to an entry, if such commands are submitted again: those that register agents, create or join channels, and send messages.
+ */
 function askedOf({ rule, by, facts, body = '' }: JournalEntry, fresh: Store, former: Store): Asked | undefined {
   const { view } = fresh
   const fact = <T extends Fact['type']>(type: T) =>
@@ -224,8 +227,8 @@ function askedOf({ rule, by, facts, body = '' }: JournalEntry, fresh: Store, for
 }
 
 /**
- * Returns the message number in a channel after which a repeated stay begins, so that the agent gets the messages again that it had there and that other
- * machines have brought back already.
+ * Returns the number of the message after which the agent's membership in a channel begins again. It is so low that the agent gets again those messages that
+ * it had received there and that are back already.
  */
 function stayFrom(facts: readonly Fact[], channel: string, fresh: Store, former: Store): number | undefined {
   const joined = facts.find((fact) => fact.type === 'channel.joined' && fact.channel === channel)
@@ -234,7 +237,7 @@ function stayFrom(facts: readonly Fact[], channel: string, fresh: Store, former:
   return got.length === 0 ? undefined : Math.min(...got) - 1
 }
 
-/** Leaves out facts about an agent that was not brought back. Facts about a message that was not brought back change nothing. */
+/** Leaves out facts about agents that were not brought back. A fact about a missing message may stay: it has no effect. */
 function* known(entries: Iterable<LocalEntry>, { view }: Store): Generator<LocalEntry> {
   for (const entry of entries) {
     const isKnown = ({ agent }: { agent?: string }) => agent === undefined || view.agent(agent) !== undefined

@@ -1,6 +1,5 @@
-// A replica: one machine's copy of a shared workspace. It takes in entries in the order of their numbers, whoever appended them and however they came. An
-// entry that its machine may not have written, or that makes no sense, is void here and on every other machine: all of them judge it by the entries
-// before it.
+// A replica: one machine's copy of a shared workspace. It applies the entries of the shared journal in order, whichever machine appended them. An entry that
+// is malformed, or that its machine had no right to write, is void: every machine ignores it, because all judge it by the same entries before it.
 
 import type { Hub } from '../broker/hub.ts'
 import { findObjection, type Objection } from '../core/facts/judge.ts'
@@ -13,14 +12,14 @@ import { isContradiction, type Store } from '../store/store.ts'
 import { type JournalPosition, journalStart, type SharedEntry } from './cluster-journal.ts'
 import { coversChangedKeys } from './keys.ts'
 
-/** Why the replica has halted before an entry that it cannot take in: no entry may be left out. */
+/** Why the replica has halted before an entry that it cannot apply: it must not skip an entry. */
 export type HaltReason =
-  /** The entry needs a format, or in format 1 holds a fact, that this version does not know. */
+  /** The entry needs a newer format than this version knows, or, in format 1, contains an unknown fact. */
   | { kind: 'newer' }
-  /** In format 1: a machine speaks for an agent that is at home on another machine. The cluster does not see that in the facts. */
+  /** In format 1, the entry is about an agent whose home is another machine than the one that wrote it. The cluster's database cannot check facts. */
   | { kind: 'forged'; machine: string; agent?: string; seq: number }
 
-/** Thrown if an entry could not be applied: the replica then takes it in again as a void entry. */
+/** Thrown if an entry could not be applied. The replica then takes the entry as void. */
 class InapplicableEntry extends Error {
   readonly seq: number
 
@@ -34,13 +33,13 @@ export class Replica {
   readonly store: Store
   readonly hub: Hub
   readonly awaitedReceipts: AwaitedReceipts
-  /** Called when messages have arrived that led to new entries in this machine's own journal. */
+  /** Called when messages have come back after a failover, and stored receipts for them became entries of this machine's own journal. */
   onReceiptsReturned: () => void = () => {}
   readonly #onVoid: (entry: VoidEntry) => void
   #position: JournalPosition
   #halted: HaltReason | undefined
 
-  /** Opens the replica. `onVoid` is called for each entry that counts for nothing. */
+  /** Opens the replica. `onVoid` is called for each entry that is void, so that this machine ignores it. */
   constructor(store: Store, hub: Hub, onVoid: (entry: VoidEntry) => void = () => {}) {
     this.store = store
     this.hub = hub
@@ -59,12 +58,12 @@ export class Replica {
     return this.#halted
   }
 
-  /** Takes in entries, both those that other machines appended and those of this daemon. Entries that the replica has already are skipped. */
+  /** Applies entries, both those of other machines and those of this daemon. Entries that the replica has already are skipped. */
   apply(entries: readonly SharedEntry[]): void {
     const fresh = entries.filter(({ seq }) => seq > this.#position.seq)
     if (fresh.length === 0 || this.#halted) return
-    // An answer from before a failover of the cluster may come after one from after it, and tell another history. The cluster's next answer says which
-    // history is lost.
+    // Ignores entries that do not continue this replica's history. An answer sent before a failover of the cluster may arrive after one sent afterwards, and
+    // contain other entries; the cluster's next answer shows which ones are lost.
     const same = entries.find(({ seq }) => seq === this.#position.seq)
     if (same && same.mark !== this.#position.mark) return
     const taken = this.#take(fresh, new Map())
@@ -76,7 +75,10 @@ export class Replica {
       if (voidFor !== undefined) this.#onVoid({ seq, machine, why: voidFor })
   }
 
-  /** Writes new entries. `unfit`: entries that could not be applied, with the reason. Each newly found one restarts the whole transaction. */
+  /**
+   * Writes new entries in one transaction. `unfit`: entries that could not be applied, by number, with the reason. Whenever one more is found, the
+   * transaction starts again and takes that entry as void.
+   */
   #take(fresh: readonly SharedEntry[], unfit: Map<number, string>): (JournalEntry & EntryOrigin)[] {
     const taken: (JournalEntry & EntryOrigin)[] = []
     try {
@@ -108,13 +110,14 @@ export class Replica {
     return written
   }
 
-  /** Makes the void form of an entry. It does not count as an entry of its command: no machine can use up the id of another's command. */
+  /** Makes the void form of an entry. Its command id is replaced, so that no machine can block a command of another machine by using its id. */
   #voided({ seq, at, by, machine, mark }: SharedEntry, voidFor: string): JournalEntry & EntryOrigin {
     return { seq, at, by, cause: `void ${seq}`, rule: 'void', outcome: {}, facts: [], machine, mark, voidFor }
   }
 
   /**
-   * Whether the entry is judged. Entries that were copied when the workspace began to be shared come from the machine on which it lived, and are not judged.
+   * Whether this machine checks the entry's right to be there. Entries that were copied into the cluster when sharing began are not checked: they come from
+   * the only machine that had the workspace.
    */
   #isJudged({ mark }: SharedEntry): boolean {
     return this.store.view.format() > 1 && !mark.startsWith(copyMark)

@@ -1,10 +1,12 @@
-// The engine of a workspace that several machines share. Commands are decided on this machine's replica and appended to the cluster; the entries that
-// come back are applied, and then the commands are answered.
+// The engine of a workspace that several machines share. It decides commands on this machine's replica and appends the entries to the cluster. Once an
+// append is stored, it applies the entries to the replica and answers the commands.
 //
-// * Decided on an old state? The cluster says so, by the keys that were read. The missed entries are applied, and the rest is decided again.
-// * A refusal depends on the state, so it is told only once the cluster has confirmed that what it read still holds.
-// * No answer? Then nobody knows whether the entry was stored. At the next try the cluster reports the command's entry if the replica has not seen it.
-// * Three losses in a row? Then the cluster is asked for a turn, in which nobody else appends.
+// * If the replica was out of date, the cluster rejects the append, by the conflict keys that the decisions have read. The engine applies the missed entries
+//   and decides again.
+// * A refusal depends on the state of the workspace too, so it is sent only once the cluster has confirmed that what it depends on has not changed.
+// * If the cluster's answer is lost, nobody knows whether the entry was stored. The engine tries again; if the entry was stored, the cluster then reports
+//   it.
+// * After three appends in a row that came too late, the engine asks for a turn in which no other machine can append.
 
 import { type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import { type CommandReply, type Engine, reuseRefusal, type Submission } from '../broker/engine.ts'
@@ -38,11 +40,11 @@ import { isStopped, stopRefusal } from './stops.ts'
 
 /** Maximum number of commands in one append. */
 const batchMax = 256
-/** After this many appends in a row that came too late, the engine waits for a turn in which no other machine appends. */
+/** After this many appends in a row that came too late, the engine waits for a turn in which no other machine can append. */
 const lossesMax = 3
-/** How long a command is tried while the cluster cannot be reached, before the command's sender is told. */
+/** How long the engine tries to store a command while the cluster cannot be reached. Then it refuses the command. */
 const patienceMs = 10_000
-/** The shorter patience for a registration: a client waits 5 s for its welcome. */
+/** The same for registrations. It is shorter, because a client waits only 5 s for its WELCOME. */
 const helloMs = 3_000
 const [againMs, againMsMax] = [50, 1_000]
 
@@ -55,18 +57,18 @@ export interface SharedEngineOptions {
   clock: Clock
   ids: Ids
   world: World
-  /** Tracks why the cluster cannot be reached. Unset if no caller asks for that. */
+  /** Tracks why the cluster cannot be reached. Unset if nobody needs to know. */
   reachability?: ClusterReachability
-  /** Called once, when this machine stops following the workspace for a reason that somebody must remove. */
+  /** Called once, when this machine stops following the workspace for a reason that goes away only if somebody acts. */
   onStopped?(refused: Refusal): void
-  /** Called when the replica failed. If `isFatalStoreError(error)`, this daemon must write nothing more. */
+  /** Called on a failure of the replica. If `isFatalStoreError(error)`, this daemon must write nothing more. */
   onTrouble(error: Error): void
 }
 
 /** The progress of one batch of commands. */
 interface BatchProgress {
   losses: number
-  /** Whether an answer was lost, so that commands of the batch may be stored. */
+  /** Whether an answer of the cluster was lost, so that some commands of the batch may be stored already. */
   isUnknown: boolean
   failures: number
   since: number
@@ -78,7 +80,7 @@ export class SharedEngine implements Engine {
   #isRunning = false
   #closed: Refusal | undefined
   #stopped: Refusal | undefined
-  /** Whether the replica may be closed by now: then it is neither read nor written any more. */
+  /** Whether the engine was closed. The replica may then be closed too, so the engine neither reads nor writes it. */
   #isGone = false
   readonly #notes: Notes
   readonly #lane: LocalLane
@@ -111,17 +113,17 @@ export class SharedEngine implements Engine {
       this.#queue.push({ submission: asked, resolve })
       if (this.#isRunning) return
       this.#isRunning = true
-      // The batch starts after this turn of the event loop, so that all commands that have arrived by then share one append.
+      // The batch starts after the current turn of the event loop, so that all commands of this turn share one append.
       setImmediate(() => void this.#run())
     })
   }
 
-  /** Moves an agent that is at home on this machine to another machine, after the other machines were told its receipts. */
+  /** Makes another machine the home of an agent of this machine, after reporting what became of the agent's messages here. */
   release(agent: string, machine: string): Promise<CommandReply> {
     return this.#lane.release(agent, machine)
   }
 
-  /** Tells the other machines what was done with mail on this machine. Returns a refusal if that failed. */
+  /** Reports to the other machines what became of messages on this machine. Returns a refusal if that failed. */
   reportReceipts(): Promise<Refusal | undefined> {
     return this.#notes.flush()
   }
@@ -137,26 +139,29 @@ export class SharedEngine implements Engine {
     this.#notes.stop()
   }
 
-  /** Stops following the workspace: waiting and new commands are refused. Agents at home on this machine go on reading the messages that have come. */
+  /**
+   * Stops following the workspace: waiting and new commands are refused. Agents with their home on this machine can still read the messages that have
+   * arrived here.
+   */
   stop(stopped: StopReason | HaltReason): void {
     const { workspace, replica, onStopped } = this.#options
     if (this.#closed) return
     this.#stopped = stopRefusal(stopped, { workspace, known: replica.position.seq })
     this.#closed = this.#stopped
     this.#notes.stop()
-    // Another daemon uses the identity of this machine, and hands out the mail of its agents.
+    // Another daemon with this machine's identity has taken over, and hands out the messages of this machine's agents.
     if (stopped.kind === 'fenced') this.#lane.close(this.#stopped)
     onStopped?.(this.#stopped)
   }
 
-  /** Only one append is under way at a time; commands that arrive meanwhile go with the next. */
+  /** Appends batch after batch, one at a time. Commands that arrive during an append go into the next batch. */
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, batchMax)
       try {
         await this.#carryOut(batch)
       } catch (error) {
-        // The replica failed, perhaps with an entry that was just stored: no sender is told that its command was not stored.
+        // The replica failed, perhaps after the append was stored: the commands are answered with "outcome unknown", and not as failed.
         this.#giveUp(batch, { isUnknown: true })
         this.#fail(error as Error)
       }
@@ -169,7 +174,7 @@ export class SharedEngine implements Engine {
     this.#options.onTrouble(error)
   }
 
-  /** Carries out a batch: takes answered commands out of it, until none is left. */
+  /** Carries out a batch: tries again and again, each time with the commands that are not answered yet. */
   async #carryOut(batch: PendingCommand[]): Promise<void> {
     const { clock, reachability } = this.#options
     const tries: BatchProgress = { losses: 0, isUnknown: false, failures: 0, since: clock.steady() }
@@ -190,7 +195,7 @@ export class SharedEngine implements Engine {
         await this.#pause(tries.failures++)
       }
     }
-    // The engine was closed or stopped meanwhile. A lost answer may have left open whether one of the commands is stored.
+    // The engine was closed or stopped meanwhile. If an answer was lost, the senders are told that the outcome is unknown.
     if (!this.#isGone) this.#settle(batch)
     if (tries.isUnknown) this.#giveUp(batch, tries)
     for (const { resolve } of batch.splice(0)) resolve({ refusal: this.#closed as Refusal })
@@ -214,14 +219,14 @@ export class SharedEngine implements Engine {
           return decide()
         })
       : await journal.append(decide())
-    // The append may be stored, but this engine is closed: a caller that asks the next daemon is told.
+    // The engine was closed during the append, which may be stored all the same: the sender is told that the outcome is unknown.
     if (this.#isGone) tries.isUnknown = true
     else this.#take(batch, decided, appended, tries)
   }
 
   /**
-   * Decides the batch. A command that cannot be decided must not fail the others: then only the first command is decided, and the others wait for the next
-   * try.
+   * Decides the batch. If that throws an error, decides only the first command, and leaves the others to the next try, so that one faulty command does not
+   * make the others fail.
    */
   #decide(batch: PendingCommand[]): DecidedBatch {
     try {
@@ -247,7 +252,7 @@ export class SharedEngine implements Engine {
       for (const { pending, reply, draft } of decided.commands) {
         const seq = draft === undefined ? replica.position.seq : (appended.numbered[draft]?.seq as number)
         batch.splice(batch.indexOf(pending), 1)
-        // A refusal, or a command that changes nothing, may mean that the command was carried out before.
+        // A command that is refused or changes nothing may be a repetition of one that was carried out before: then it gets the first answer.
         const voided = draft === undefined ? undefined : voidRefusal(seq, this.#options)
         const before = draft === undefined ? this.#answeredBefore(pending) : voided && { refusal: voided }
         pending.resolve(before ?? ('refusal' in reply ? reply : { ...reply, seq }))
@@ -283,7 +288,7 @@ export class SharedEngine implements Engine {
     }
   }
 
-  /** Asks the cluster once. Returns a refusal if the cluster was not reached, or if this machine has stopped following the workspace. */
+  /** Makes one call to the cluster. Returns a refusal if the cluster was not reached, or if this machine has stopped following the workspace. */
   async #reach<T extends { kind: string }>(ask: () => Promise<T | undefined>): Promise<T | { refusal: Refusal }> {
     const { replica, reachability } = this.#options
     if (this.#closed) return { refusal: this.#closed }
@@ -307,7 +312,7 @@ export class SharedEngine implements Engine {
     }
   }
 
-  /** Answers commands whose entry the replica has: after a lost answer, or if the command was submitted twice. */
+  /** Answers the commands that have an entry in the replica already, because the cluster's answer was lost or the command was submitted twice. */
   #settle(batch: PendingCommand[]): void {
     for (const each of [...batch]) {
       const reply = this.#answeredBefore(each)

@@ -1,5 +1,5 @@
-// A shared workspace that this machine has open: its replica, the follower that fetches other machines' entries, and the engine that decides. The rest of
-// the daemon uses this object as the workspace's engine.
+// A shared workspace that is open on this machine: its replica, the follower that fetches other machines' entries, and the engine that decides commands. The
+// rest of the daemon uses this object as the workspace's engine.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { CommandReply, Engine, Submission } from '../broker/engine.ts'
@@ -17,13 +17,13 @@ import { SharedEngine } from './shared-engine.ts'
 import { isStopRefusal } from './stops.ts'
 import { isUnreachedRefusal } from './unreached.ts'
 
-/** How long a closing workspace waits until the other machines are told about deliveries here. The rest is told after the next start. */
+/** How long a workspace that closes waits until its latest receipts are reported to the other machines. What is left is reported after the next start. */
 const tellMs = 1_000
 
-/** How long a known agent waits for the cluster before it is let in without the cluster. */
+/** How long a known agent that connects waits for the cluster. Then it is let in without the cluster. */
 const knownMs = 1_500
 
-/** The question to an agent's home machine to let the agent go. */
+/** Asks an agent's home machine to make the asking machine the agent's home. */
 interface ReleaseQuestion {
   op: 'home.release'
   agent: string
@@ -41,10 +41,10 @@ export class SharedWorkspace implements Engine {
   readonly #deciding: DecisionContext
   #served: LocalMachine | undefined
   #isClosed = false
-  /** Resolves when the first look at the cluster's journal is over, whether or not it succeeded. */
+  /** Resolves when the first attempt to fetch entries from the cluster is over, successful or not. */
   readonly looked: Promise<void>
 
-  /** `place`: the cluster's server, as people know it. */
+  /** `place`: the cluster's server, in the form that people are shown. */
   constructor(
     parts: SharingParts,
     { machine, place }: { machine: string; place: string },
@@ -59,7 +59,7 @@ export class SharedWorkspace implements Engine {
     this.#replica = new Replica(store, hub, ({ seq, machine: other, why }) =>
       onTrouble(new Error(`entry ${seq} of the machine ${other} in "${parts.name}" counts for nothing: ${why}`)),
     )
-    // Entries are stamped by the workspace's clock. Waiting uses this computer's clock, because it is for the network.
+    // Entries get their times from the workspace's clock. Timeouts use this computer's clock, because they are about the network.
     const replica = this.#replica
     const ownClock = { ...systemClock, now: () => clock.now() }
     this.#reachability = new ClusterReachability(place, ownClock)
@@ -77,7 +77,7 @@ export class SharedWorkspace implements Engine {
     return this.#follower.reached
   }
 
-  /** Looks for new entries in the cluster's journal, without waiting for them. */
+  /** Starts to fetch new entries from the cluster's journal; does not wait for them. */
   lookForEntries(): void {
     void this.#follower.catchUp()
   }
@@ -94,8 +94,8 @@ export class SharedWorkspace implements Engine {
   }
 
   /**
-   * Brings back entries lost in a failover that could not be brought back before. Undefined if the workspace was not reconciled after the failover, for
-   * which it has to be closed.
+   * Brings back entries lost in a failover that earlier reconciliations could not bring back. Undefined if the workspace has to be reconciled first, which
+   * needs it closed.
    */
   async bringBack(tell: ReportProgress): Promise<ReconcileResult | undefined> {
     const [replica, { name, store }] = [this.#replica, this.#parts]
@@ -119,8 +119,8 @@ export class SharedWorkspace implements Engine {
   }
 
   /**
-   * Submits a command. While the cluster does not answer, or for good, a known agent may come in and read the messages on this machine: nothing is written
-   * for that.
+   * Submits a command. If the cluster does not answer, or this machine no longer follows it, a known agent may still register and read the messages on this
+   * machine. Nothing is stored for such a registration.
    */
   async #ask<R extends RuleName>(submission: Submission<R>): Promise<CommandReply> {
     const asked = this.#engine.submit(submission)
@@ -134,7 +134,7 @@ export class SharedWorkspace implements Engine {
     return registerFromReplica(submission as unknown as Submission<'agent.register'>, this.#deciding) ?? asked
   }
 
-  /** Moves an agent from another home machine to this one. The agent is moved only if its home machine releases it. */
+  /** Makes this machine the home of an agent, if the agent's present home machine agrees. */
   async #bring(agent: string): Promise<Refusal | undefined> {
     const machine = this.#parts.store.view.home(agent)?.machine
     if (machine === undefined || machine === this.#machine) return undefined
@@ -146,12 +146,12 @@ export class SharedWorkspace implements Engine {
     return refusal('agent.home-away', { name: agent, machine })
   }
 
-  /** Begins to answer other machines' questions. */
+  /** Begins to answer questions of other machines. */
   serve(here: LocalMachine): void {
     this.#served = here
   }
 
-  /** Answers a question of another machine; undefined until `serve` was called. */
+  /** Answers a question of another machine. Undefined before `serve` was called. */
   async answer(machine: string, question: unknown): Promise<unknown> {
     const here = this.#served
     if (!here) return undefined
@@ -163,14 +163,14 @@ export class SharedWorkspace implements Engine {
     return 'refusal' in reply ? { refused: reply.refusal.code } : { released: true }
   }
 
-  /** Fetches the payload of another machine's entry when somebody asks for it, and keeps the payload. */
+  /** Fetches the payload of an entry of another machine, when somebody asks for it, and stores it here. */
   async fetchPayload(seq: number): Promise<Uint8Array | undefined> {
     const payload = await this.#journal.payload(seq)
     if (payload) this.#parts.store.keepPayload(seq, payload)
     return payload
   }
 
-  /** Tells the other machines about deliveries here, if these machines can be reached soon. */
+  /** Reports the latest receipts to the other machines, if that is possible within a second. */
   async reportBeforeClose(): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, tellMs)))

@@ -1,5 +1,5 @@
-// The shared workspaces of this daemon, and its connection to the cluster, made when the first of them is opened. Also moves workspaces into the cluster
-// and out of it.
+// The shared workspaces of this daemon, and its connection to the cluster, which is made when the first of them is opened. Also moves workspaces into the
+// cluster and out of it.
 
 import type { Ids } from '@agent-relay/sdk/protocol'
 import type { LocalMachine, Sharing, SharingParts } from '../broker/sharing.ts'
@@ -25,10 +25,10 @@ import { type ReconcileResult, type ReportProgress, reconcile } from './reconcil
 import { SharedWorkspace } from './shared-workspace.ts'
 import { unreachedRefusal } from './unreached.ts'
 
-/** How long the opening of a workspace waits for other machines' new entries; the opening then goes on without them. */
+/** How long opening a workspace waits for entries of other machines. Then it is opened without them. */
 const catchUpMs = 3_000
 
-/** How long a list of machines waits for the cluster; the list then has what was known before. */
+/** How long a list of machines waits for the cluster. Then the list shows what is known already. */
 const machinesMs = 1_500
 
 export interface SharedWorkspacesOptions {
@@ -39,11 +39,11 @@ export interface SharedWorkspacesOptions {
   onTrouble(error: Error): void
 }
 
-/** The files of a workspace on this machine whose database nobody has open. */
+/** The files of a workspace on this machine. Nothing has its database open. */
 export interface WorkspaceFiles {
   name: string
   database: string
-  /** Other files without which the daemon may write nothing, such as its lock. */
+  /** Other files that must still be in place whenever the daemon writes, such as its lock. */
   beside: readonly string[]
 }
 
@@ -64,15 +64,15 @@ export class SharedWorkspaces {
       this.#open.get(workspace)?.answer(machine, input),
     )
     this.#presence = new Presence(this.#cluster, systemClock, {
-      // If the cluster cannot be reached, the next presence broadcast looks again.
+      // A failure needs no handling: the next presence broadcast tries again.
       onBeat: () => void this.#questions.checkForNews().catch(() => {}),
       onRemoved: () => this.#leave(),
     })
   }
 
   /**
-   * Returns the sharing with which a workspace of this id is opened. `looked`: resolves once the cluster was asked for news, or could not be reached in
-   * time. `reached`: resolves once the cluster has answered, perhaps hours later.
+   * Returns the functions with which the daemon opens a shared workspace of this id. `looked`: resolves once the cluster has answered or a timeout has
+   * passed. `reached`: resolves once the cluster has answered, perhaps hours later.
    */
   sharing(id: string): Sharing & { machine: string; looked(): Promise<void>; reached(): Promise<void> } {
     const { dataDir, membership } = this.#options
@@ -99,7 +99,7 @@ export class SharedWorkspaces {
       await Promise.race([opened?.looked, late])
     }
     const reached = async () => opened?.reached
-    // The cluster file is read again at each call; the daemon never writes it.
+    // The cluster file is read again at each call, because a command may have changed it; the daemon itself never writes it.
     const file = new ClusterFile(dataDir)
     const allows: Sharing['allows'] = (other, kind) => file.allows(other, kind, () => this.#askForMachines())
     const machines = async () => {
@@ -117,12 +117,12 @@ export class SharedWorkspaces {
     try {
       this.#knownMachines = await this.#askForMachines()
     } catch {
-      // The cluster cannot be reached, or this machine was removed: people are told that beside the list.
+      // Ignored: the cluster cannot be reached, or this machine was removed, and people are shown that beside the list.
     }
     this.#machinesQuestion = undefined
   }
 
-  /** Lists the machines. Simultaneous callers share one question: while the cluster cannot be reached, they would otherwise wait behind each other. */
+  /** Lists the machines. Simultaneous callers share one call to the cluster: while it cannot be reached, they would otherwise wait one after the other. */
   async #machines(): Promise<ClusterStatus['machines']> {
     this.#machinesQuestion ??= this.#learn()
     const late = new Promise<void>((resolve) => void setTimeout(resolve, machinesMs).unref())
@@ -130,12 +130,12 @@ export class SharedWorkspaces {
     return this.#knownMachines
   }
 
-  /** Soon tells the other machines which agents are connected on this one. Called when an agent has come or gone. */
+  /** Broadcasts, within milliseconds, which agents are connected on this machine. Called when an agent has connected or left. */
   presenceChanged(): void {
     this.#presence.tellSoon()
   }
 
-  /** Lists the cluster's workspaces, without those still being copied. Throws a refusal if the cluster does not answer. */
+  /** Lists the cluster's workspaces, without those that are still being copied into it. Throws a refusal if the cluster does not answer. */
   async list(): Promise<ListedWorkspace[]> {
     const all = await this.#askCluster(undefined, () => this.#cluster.workspaces())
     return all.filter(({ format }) => format > 0)
@@ -165,19 +165,25 @@ export class SharedWorkspaces {
     return this.#move(files, this.#options.membership.machine, (moving) => reconcile(moving, files.beside, tell))
   }
 
-  /** Brings back entries like `reconcile`, for a workspace that is open. Undefined if it has to be closed: then its database is replaced by another copy. */
+  /**
+   * Brings back further entries like `reconcile`, but into an open workspace. Undefined if the workspace has to be closed for it, because its database would
+   * be replaced.
+   */
   async bringBack(name: string, id: string, tell: ReportProgress): Promise<ReconcileResult | undefined> {
     return this.#askCluster(name, async () => this.#open.get(id)?.bringBack(tell))
   }
 
-  /** Finishes a move of a workspace that was cut off. Returns whether the workspace is shared. */
+  /** Finishes a move of a workspace that was interrupted. Returns whether the workspace is shared. */
   finishMove(files: WorkspaceFiles): Promise<boolean> {
     const shared = new SharedFile(this.#options.dataDir, files.name).read()
     const machine = shared?.phase === 'leaving' ? this.#options.membership.machine : undefined
     return this.#move(files, machine, (moving) => finishMove(moving, shared ?? {}))
   }
 
-  /** Handles the removal of this machine: each of its workspaces learns of that by a look at the cluster, and is only read from here on. */
+  /**
+   * Handles the removal of this machine from the cluster: each open workspace asks the cluster, learns that it was removed, and can only be read from then
+   * on.
+   */
   #leave(): void {
     const { membership, onTrouble } = this.#options
     for (const opened of this.#open.values()) opened.lookForEntries()
@@ -205,7 +211,7 @@ export class SharedWorkspaces {
     }
   }
 
-  /** Runs work on the cluster and turns its failures into refusals. `name`: the workspace that the work is for, if any. */
+  /** Runs work on the cluster, and turns failures of the cluster into refusals. `name`: the workspace that the work is for, if any. */
   async #askCluster<T>(name: string | undefined, work: () => Promise<T>): Promise<T> {
     const workspace = name === undefined ? {} : { workspace: name }
     try {

@@ -1,4 +1,4 @@
-// The refusals for a machine that has stopped following a shared workspace, by reason.
+// The refusals that callers get once this machine has stopped following a shared workspace, by reason.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { StopReason } from './cluster-journal.ts'
@@ -25,7 +25,7 @@ export function isStopRefusal({ code }: Refusal): boolean {
   return (Object.values(codes) as string[]).includes(code)
 }
 
-/** Whether an answer of the cluster says that this machine cannot follow the workspace any further. */
+/** Whether the cluster's answer says that this machine cannot follow the workspace any further. */
 export function isStopped(answer: { kind: string }): answer is StopReason {
   return answer.kind in codes
 }

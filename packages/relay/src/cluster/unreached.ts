@@ -1,9 +1,10 @@
-// The refusals while the cluster does not do what is asked. Either asking again later helps, or somebody has to act at the cluster first.
+// The refusals that callers get while the cluster does not do what it is asked: `cluster.unreachable` if trying again later may help, `cluster.unusable` if
+// somebody has to act first.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { ClusterUnreachable } from './cluster-journal.ts'
 
-/** Whether a refusal says that the cluster does not do what is asked. */
+/** Whether a refusal is `cluster.unreachable` or `cluster.unusable`. */
 export function isUnreachedRefusal({ code }: Refusal): boolean {
   return code === 'cluster.unreachable' || code === 'cluster.unusable'
 }

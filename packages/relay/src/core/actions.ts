@@ -1,8 +1,8 @@
-// Rules for actions, the functions that programs offer to agents: which names a program may offer, who may call an action, and how a call ends. Each call
-// ends once.
+// Rules for actions, the functions that programs offer to agents: which names a program may offer, who may call an action, and how a call ends. Each call ends
+// once.
 //
 //   running → completed (ok | invalid_input | invalid_output | handler_failed: reported by the provider)
-//   running → completed (timeout: its time was over | provider_offline: its provider went)
+//   running → completed (timeout: no answer in time | provider_offline: the provider's session ended)
 //
 // A call that cannot begin (unknown_action, permission_denied, provider_offline) is recorded too: every call has an entry.
 
@@ -23,8 +23,8 @@ import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { InvocationRow, View } from './view.ts'
 
 /**
- * The credentials of programs whose actions agents see without asking. Showing all actions would let anybody who reaches a port write into every agent's
- * context.
+ * Agents see the actions of a program that has shown one of these credentials without asking for them. If all actions were shown, anybody who reaches a port
+ * could write into every agent's context.
  */
 export const autoListedAuthorities = ['owner', 'key'] as const
 
@@ -37,7 +37,7 @@ export function offer(view: View, { input, by, session, world }: Command<OfferIn
   const { name, timeoutMs = limits.actionMsDefault, ...rest } = input
   const tool = toolNameOf(name)
   if (tool.length > toolCharsMax) return refuse('action.name-long', { name, charsMax: toolCharsMax })
-  // Only the daemon may use the name of one of our own tools: its action agent.status is listed only where the tool of that name is not.
+  // Refuses names of our own tools to programs. The daemon may use one: its action agent.status is listed only where the tool of that name is not.
   if (ownTools.has(tool) && by !== daemonName) return refuse('action.name-taken', { name, tool, by: "the relay's own" })
   const other = view.actionOfTool(tool)
   // A session may register its own action again, but not a second action with the same tool name, which would silently replace the first.

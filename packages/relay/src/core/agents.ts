@@ -34,7 +34,10 @@ interface HeardFrom {
   broadcast?: number
 }
 
-/** Number of names like `agent-2` that are checked for an offline agent to take again. Beyond it, a free name is found without checking each. */
+/**
+ * Up to this number, names like `agent-2` are checked one by one for an offline agent whose name can be taken again. Beyond it, a free name is found without
+ * checking each.
+ */
 const retakeLooksMax = 1_000
 
 export function register(view: View, command: Command<RegisterInput>): Verdict {
@@ -83,7 +86,7 @@ function registerNumbered(view: View, command: Command<RegisterInput>): Verdict 
   return free === undefined ? refuse('agent.name-taken', { name: input.name }) : registerNew(view, command, free)
 }
 
-/** Registers a person whose home is another machine under a second name here: each machine shows people their mail by itself. */
+/** Registers a person whose home is another machine under a second name here, such as `Kim-laptop`: each machine shows messages to its own people. */
 function registerSecond(view: View, command: Command<RegisterInput>, first: AgentRow, home: HomeRow): Verdict {
   const name = nameOnMachine(first.name, command.world.machine as string)
   const input = { ...command.input, name, type: 'human' as const }
@@ -99,8 +102,8 @@ function registerSecond(view: View, command: Command<RegisterInput>, first: Agen
 }
 
 /**
- * Returns the agent's home on another machine, which keeps the name from being taken here. A machine that was removed keeps no names, except that of a person
- * who has a second name on this machine and stays with it.
+ * Returns the agent's home if that is another machine, because the name cannot be taken here then. The name does not stay with a removed machine, unless it is
+ * that of a person who has a second name on this machine.
  */
 function homeOf(view: View, world: World, { name, type }: AgentRow): HomeRow | undefined {
   const { machine } = world
@@ -171,7 +174,7 @@ function reregister(view: View, { input, world }: Command<RegisterInput>, agent:
   if (clash) return clash
   const facts = homeHereFacts(view, world, agent.name)
   const before = pickProfile(agent)
-  // A registration never makes an agent of a person, nor a person of an agent.
+  // A registration never turns a person into an agent, nor an agent into a person.
   const after = pickProfile({ ...before, ...definedFields(input), name: agent.name, type: agent.type })
   if (JSON.stringify(before) !== JSON.stringify(after)) facts.push({ type: 'agent.updated', agent: after })
   for (const channel of new Set(input.channels)) facts.push(...enterChannelFacts(view, agent.name, channel))
@@ -184,8 +187,8 @@ export function revoke(view: View, { input }: Command<ParsedInputOf<'agent.revok
 }
 
 /**
- * Retires an agent. The name becomes free only if no stored row names the agent: whoever took the name would read the agent's mail and runs, and command
- * its workers. Where machines share a workspace, a session on another machine counts as connected only while that machine is heard of.
+ * Retires an agent. The name becomes free only if no stored row names the agent: otherwise the next agent of that name would read its mail and runs, and
+ * command its workers. Where machines share a workspace, a session on another machine counts as connected only while that machine reports.
  */
 export function retire(view: View, { input, at, world }: Command<ParsedInputOf<'agent.retire'>>): Verdict {
   const { name } = input

@@ -12,9 +12,9 @@ interface AskedMessage {
 }
 
 /**
- * Lists the places where an answer to a message counts: replies to it; messages of the thread that its sender named (`named`); or, between two agents
- * and without such a thread, the next direct message. In a thread that a reply inherited only replies count, since other messages there may answer
- * something else.
+ * Lists the places where an answer to a message counts: replies to it; messages of the thread that its sender named (`named`); or, between two agents and
+ * without such a thread, the next direct message. If the message is in a thread only because it is a reply, just the replies to it count there, since other
+ * messages of the thread may answer something else.
  */
 export function answerPlaces({ id, conversation, thread }: AskedMessage, named: boolean): AnswerPlace[] {
   const places: AnswerPlace[] = [{ thread: id }]

@@ -68,7 +68,8 @@ export function answer(view: View, command: Command<AnswerInput>): Verdict {
   if (digest !== row.digest) return refuse('approval.changed', { id })
   const isAnswered = chosen?.kind === 'deny' || answers?.length === row.questions?.length
   if (!chosen || !isAnswered) return refuse('approval.choice', { id, why: choicesText(row) })
-  // Whether the approval is on another machine is checked last: this machine gives all refusals, and asks the other one only for what may be done.
+  // Checks last whether another machine has to decide this approval: all refusals come from this machine, and only an answer that may be given is sent to the
+  // other one.
   if (isElsewhere(view, world, row)) return refuse('approval.elsewhere', { id, machine: row.machine })
   const closed: ApprovalClosed = {
     type: 'approval.closed',
@@ -95,7 +96,7 @@ export function close(view: View, { input: { ids, how, kind } }: Command<CloseIn
 const shellSyntax = /[;&|<>$`()\\{}!#\r\n]/
 
 export function isDelegationInForce({ until }: Delegation, at: number): boolean {
-  // A delegation that ends later than any new one could was made before the clock was set back, and does not count.
+  // A delegation with more time left than the maximum was made before the clock was set back, and does not count.
   return until > at && until - at <= limits.delegationMsMax
 }
 

@@ -1,8 +1,8 @@
-// The brief: tells an agent its own situation after its model's memory was cut. This file composes the brief from the tables and the open waits for
-// answers; broker/waking/briefs.ts and mcp/hooks/mail.cts ask for it.
+// The brief: tells an agent its own situation after its model's memory was cut. This file composes the brief from the tables and the open waits for answers;
+// broker/waking/briefs.ts and mcp/src/hooks/mail.cts ask for it.
 //
-// An answer is owed if a question was sent to one agent or to a group, or if a message's sender waits for the answer now, and core/answers.ts counts
-// nothing sent since as an answer. Nobody in particular owes an answer to a question in a channel or to everybody; needs.ts has those that name a person.
+// An agent owes an answer to a question that was sent to it alone or to a group, and to a message whose sender waits for the answer now, as long as
+// core/answers.ts finds no answer. Nobody owes an answer to a question in a channel or to everybody; needs.ts has those that name a person.
 
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { type AgentBriefed, isWithinBytes, limits, routesOutsideTools } from '@agent-relay/sdk/protocol'
@@ -20,7 +20,10 @@ const namesMax = 3
 const linesMax = 4
 /** The number of unread messages at which counting stops. */
 const unreadMax = 1_000
-/** A brief leaves out messages shown this recently: the model still has them, in its turn or in the memory that it kept. After a clear it kept nothing. */
+/**
+ * Messages shown within this time are left out of a brief: the model still has them, in its turn or in the memory that it kept. After a `clear`, which keeps
+ * nothing, they are not left out.
+ */
 const justNowMs = 60_000
 /** Bytes reserved for the brief's last line, which says how much was left out. */
 const restBytes = 60
@@ -125,7 +128,7 @@ function holdLines(view: View, by: string): string[] {
   const workers = view.workers.running().filter(({ parent }) => parent === by)
   const running = view.runs.running()
   const given = running.filter(({ parent, agent }) => parent === by && agent !== by)
-  // The brief's first line has the run for which an agent was created, so only external runs are listed here.
+  // Lists only external runs (by a connected agent): the run for which an agent was made is in the brief's first line.
   const own = running.filter(({ agent, harness }) => agent === by && harness === 'external')
   return [
     ...(workers.length === 0
@@ -155,7 +158,7 @@ function joinFitting({ inboxTool }: BriefReader, first: string[], lists: string[
   return (left === 0 ? shown : [...shown, `${left} more like these: see ${inboxTool}(unread_only=false).`]).join('\n')
 }
 
-/** Quotes another agent's words: cleaned, on one line, and in quotes that the words cannot close. */
+/** Quotes another agent's text: cleaned, on one line, and in quotes that the text cannot close. */
 function quote(text: string, chars: number): string {
   // A long text is cut before cleaning, because cleaning takes time, and again afterwards, because cleaning may make the text longer.
   const clean = [...cleanLineForModel(text.slice(0, 4 * chars))]

@@ -23,9 +23,9 @@ export interface EditInput {
   trees?: readonly string[]
   /** The checkout in which a git command is about to touch files that the command does not name. */
   sweeps?: string
-  /** A path in the edit that means another file for each process, so that nobody can say whether that file is claimed. */
+  /** A path in the edit that names a different file in each process, so that nobody can say whether that file is claimed. */
   unclear?: string
-  /** Whether another agent is live. If none is, edits claim nothing. */
+  /** Whether another agent is connected. If none is, edits claim nothing. */
   hasOthers: boolean
   /** Whether the agent was already warned of this git command. */
   isWarned?: boolean
@@ -46,7 +46,7 @@ export interface ClaimConflicts {
 /** The most claims that one stored fact lists. */
 const namedMax = 20
 
-/** Whether a claim is in force. A claim that ends later than any new one could was made before the clock was set back, and is over. */
+/** Whether a claim is in force. A claim with more time left than the maximum was made before the clock was set back, and is over. */
 export function isClaimInForce({ until }: Pick<ClaimRow, 'until'>, at: number): boolean {
   return until > at && until - at <= limits.claimMs
 }
@@ -82,7 +82,8 @@ export function edit(view: View, command: Command<EditInput>): Verdict {
   const { input, by, at } = command
   const { claims: policy } = view.policy()
   if (policy === 'off') return recordFacts([], { isDenied: false })
-  // Most denied edits name claimed files. The first claims and their number are enough for the denial, even if the edit names a thousand files.
+  // Looks first for claims on files that the edit names, the usual reason for a denial. The first claims and their number are enough for it, even if the edit
+  // names a thousand files.
   if (policy !== 'warn' && !input.isLate) {
     const paths = input.places.map(({ path }) => path)
     const { first, count } = view.claims.othersOnPaths(paths, { agent: by, machine: command.world.machine, at })
@@ -109,7 +110,7 @@ export function edit(view: View, command: Command<EditInput>): Verdict {
   const room = free.length === 0 ? 0 : roomFor(view, by, at)
   const made = claimed(view, command, free, 'edit')
   const kept = made.filter((fact, n) => fact.type !== 'claim.made' || n < room)
-  // If another agent has claimed the same file in another checkout, both agents are told when this claim is made.
+  // If another agent has claimed the same file in another checkout, a fact records it, once, when this claim is made.
   const fresh = new Set(kept.map((fact) => fact.type === 'claim.made' && fact.file))
   const news = elsewhere.filter(({ file }) => fresh.has(file))
   if (news.length > 0) facts.push({ type: 'claim.passed', what: 'edit', why: 'worktree', ...conflictFields(by, news) })
@@ -202,7 +203,7 @@ export function drop(view: View, { input, by, at, world }: Command<DropInput>): 
 }
 
 export interface EndInput {
-  /** The agent whose claims end, if it is gone. Only claims made by its edits end: a claim made by hand lasts its time, whoever typed the command. */
+  /** The agent whose claims end, if it is gone. Only claims made by its edits end: a claim made by hand lasts until it expires. */
   agent?: string
   /** Claims on committed files, as they were when the commit was found; a claim whose holder has edited the file since then stays. */
   committed?: readonly Pick<ClaimRow, 'path' | 'agent' | 'editedAt'>[]

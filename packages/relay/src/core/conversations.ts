@@ -7,7 +7,7 @@ export const broadcast = '*'
 export function directKey(agents: Iterable<string>): string {
   const names = [...agents]
   const [one = '', other = ''] = names
-  // Nearly every message goes to one other agent: a set and a sort would take a hundredth of the time of a send.
+  // A pair, the usual case, needs no set and no sort, which would take a hundredth of the time of a send.
   if (names.length === 2 && one !== other) return one < other ? `@${one},${other}` : `@${other},${one}`
   return `@${[...new Set(names)].sort().join(',')}`
 }

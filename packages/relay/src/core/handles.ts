@@ -28,8 +28,8 @@ export interface HandleAndRole {
 }
 
 /**
- * Refuses a handle that is the name or handle of another agent or the daemon, and the role `lead` to a caller that may not take it. `name`: the agent that is
- * to be called so.
+ * Refuses a handle that is the name or handle of another agent or the daemon, and the role `lead` to a caller that may not take it. `name`: the agent that
+ * would get the handle and the role.
  */
 export function refuseHandleClash(view: View, world: World, called: HandleAndRole, name: string): Refused | undefined {
   const { handle, role, isHolder, givesUp } = called
@@ -41,7 +41,7 @@ export function refuseHandleClash(view: View, world: World, called: HandleAndRol
   const person = unmetPerson(view, world)
   if (person !== undefined && person !== name && handleKey(person) === handleKey(handle))
     return refuse('agent.handle-taken', { handle, name: person })
-  // A live session may have a name that no agent in the tables has yet.
+  // A live session may already use the handle as its name, although no agent in the tables has that name yet.
   const unsaved = handle !== givesUp && world.isLive(handle) ? { name: handle } : undefined
   const other = [...view.agentsNamedLike(handle), unsaved].find((agent) => agent !== undefined && agent.name !== name)
   return other && refuse('agent.handle-taken', { handle, name: other.name })
@@ -62,8 +62,8 @@ export function unmetPerson(view: View, world: World): string | undefined {
 }
 
 /**
- * Finds the agent for which a reader would take this name: its handle reads alike, or it is a person, known here or not yet. Nobody else may take such a name,
- * except a person's with the workspace key.
+ * Finds another agent for which a reader could take this name: one whose handle reads alike, or a person of such a name, known here or not yet. Nobody else may
+ * take such a name, except a person's with the workspace key.
  */
 export function findHandleOwner(
   view: View,

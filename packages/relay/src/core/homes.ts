@@ -1,5 +1,5 @@
-// Homes: in a workspace that several machines share, each agent has one machine that decides its deliveries and speaks for it. This file decides who
-// may move a home; facts/judge.ts judges what a machine may say in an agent's name. In a workspace of one machine nobody has a home.
+// Homes: in a workspace that several machines share, each agent has one machine that decides its deliveries and speaks for it. This file decides who may move a
+// home; facts/judge.ts decides what a machine may append in an agent's name. In a workspace of one machine nobody has a home.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
@@ -22,10 +22,7 @@ export function homeElsewhere(view: View, { machine }: World, agent: string): Ho
   return home?.machine === machine ? undefined : home
 }
 
-/**
- * Returns the agent's home on another machine, which keeps the agent's name from being taken here. A machine that was removed from the cluster keeps no
- * names.
- */
+/** Returns the agent's home if that is another machine, because the name cannot be taken here then. Undefined if that machine was removed from the cluster. */
 export function homeKeepingName(view: View, world: World, agent: string): HomeRow | undefined {
   const home = homeElsewhere(view, world, agent)
   return home && world.isRemoved?.(home.machine) ? undefined : home
@@ -42,7 +39,7 @@ export interface MoveInput {
   agent: string
   /** The machine that becomes the agent's home. */
   machine: string
-  /** Whether the agent is taken over: its present home is not asked, because that machine cannot be asked. */
+  /** Whether the agent is taken over: it moves without the consent of its present home, which cannot be reached. */
   takeOver?: boolean
 }
 

@@ -3,10 +3,10 @@
 //   stored  → offered | read
 //   offered → offered again | read
 //
-// An offer by one of `heldRoutes` is a lease: it hides the message from the agent's other sessions until `until`, or until the session that has the lease
-// is gone. No fact ends an abandoned lease: the next session that takes messages sees that the lease is over. A read message is never offered again. A
-// hook may be killed between taking a message and showing it. A hook therefore holds the message, by a lease without an offer, until it reports by an
-// offer that it has shown the message.
+// An offer by one of `heldRoutes` is also a hold: it hides the message from the agent's other sessions until the time `until`, or until the session that holds
+// it is gone. No fact ends an abandoned hold: the next session that takes messages sees that the hold is over. A read message is never offered again. A hook
+// may be killed between taking a message and showing it. A hook therefore only holds the message, without an offer, until it reports by an offer that it has
+// shown the message.
 
 import {
   type Fact,
@@ -34,11 +34,11 @@ export const markReadMax = 1_000
 
 export interface TakeInput extends Omit<ParsedInputOf<'inbox.take'>, 'route' | 'wait'> {
   route?: Route
-  /** Whether to leave out the count of further messages, which deliveries that go on by themselves do not need. */
+  /** Whether to leave out the count of further messages. A session that follows its inbox does not need it, since it gets them all. */
   uncounted?: boolean
   /** The number of a journal entry: only messages of later entries are taken. */
   after?: number
-  /** Whether a hook gets at least one message, whatever its size, because no other way has more room. For the route `hook` only. */
+  /** Whether a hook gets at least one message, whatever its size, because no other route could show a longer one. For the route `hook` only. */
   oneAtLeast?: boolean
   /** Messages that were found before the command, because finding them takes long. Those read or handed out since then are left out. */
   found?: PickedMessages
@@ -53,7 +53,7 @@ export function take(view: View, command: Command<TakeInput>): Verdict {
   if (channel !== undefined && view.lastNumber(channel) === undefined) return refuseUnknownChannel(view, channel)
   const unseen = refuseUnseenBefore(view, by, input)
   if (unseen) return unseen
-  // Where machines share the workspace, the shared journal has recorded the entering of the channel before this command: see cluster/local-lane.ts.
+  // Brings the agent into the channel. Where machines share the workspace, the shared journal has recorded this before the command: see cluster/local-lane.ts.
   const facts: Fact[] =
     channel === undefined || command.world.machine !== undefined ? [] : enterChannelFacts(view, by, channel)
   const progress = { rowsPassed: 0 }
@@ -68,7 +68,8 @@ export function take(view: View, command: Command<TakeInput>): Verdict {
     else facts.push(input.route === 'hook' ? hold(command, head.id) : offer(command, head.id, input.route ?? 'take'))
   }
   const outcome = { messages: picked.waiting.map(({ head }) => head.id), more: picked.more }
-  // A look back also shows messages that were read or that other sessions hold. Its answer reads their receipts from the tables, after the offers are stored.
+  // A query that includes read messages also shows those that other sessions hold. Its answer therefore reads all receipts from the tables, after the offers
+  // are stored, and `found` is left out.
   const found = includesReadMessages(input) ? undefined : picked.waiting
   return recordFacts(facts, shown.length > 0 ? { ...outcome, shown } : outcome, undefined, found)
 }
@@ -99,8 +100,8 @@ function isFreeFor(command: TakeCommand, receipt: ReceiptRow | undefined): boole
 }
 
 /**
- * Whether the answer to a call has carried the message to a session that is still connected, however long ago: the session's model may work for an hour
- * without a call.
+ * Whether a session that is still connected was handed the message in the answer to a call, however long ago: the session's model may work for an hour without
+ * a call.
  */
 function isAnswered({ by, world }: TakeCommand, receipt: ReceiptRow | undefined): boolean {
   const { route, session } = receipt ?? {}
@@ -108,8 +109,8 @@ function isAnswered({ by, world }: TakeCommand, receipt: ReceiptRow | undefined)
 }
 
 /**
- * Whether a session that asks `again` does not know the message, because it was shown before the session began. A message offered since then may have
- * come from another hook of the same session, since hooks run at the same time.
+ * Whether a session that asks `again` does not know the message, because it was shown before the session began. One that was offered since may have come from
+ * another hook of the same session, since hooks run at the same time.
  */
 function isUnknownToSession(
   { again, begun = Number.POSITIVE_INFINITY }: TakeInput,
@@ -140,9 +141,7 @@ function wasShownOutsideTool(receipt: ReceiptRow | undefined): boolean {
   return receipt?.route !== undefined && routesOutsideTools.includes(receipt.route)
 }
 
-/**
- * Finds the newest messages that fit, oldest first. Messages held by other sessions are shown too, but stay with those sessions: looking back is not taking.
- */
+/** Finds the newest messages that fit, oldest first. Includes messages that other sessions hold, and leaves them held: this query takes nothing from them. */
 function* pickHistory(view: View, { input, by }: TakeCommand, progress?: ScanProgress): Steps<PickedMessages> {
   const source = view.received(by, inboxFilterOf(view, input), progress)
   const { waiting, more } = yield* pickPage(source, input, () => true)
@@ -221,7 +220,7 @@ function holderOf(
   { by, at, world }: Pick<Command<unknown>, 'by' | 'at' | 'world'>,
   receipt: ReceiptRow | undefined,
 ): string | undefined {
-  // A hold that ends later than any new one could was made before the clock was set back. It counts as over: otherwise it might last for years.
+  // A hold with more time left than the maximum was made before the clock was set back. It counts as over: otherwise it might last for years.
   if (receipt?.until === undefined || receipt.until <= at || receipt.until > at + offerMs) return undefined
   return receipt.session === undefined ? undefined : world.liveSession(receipt.session, by)
 }
@@ -240,7 +239,7 @@ export interface OfferMessagesInput {
   route: Route
 }
 
-/** Offers certain messages to the agent: a reply that ended a wait, or messages that were pushed or pasted. Messages read meanwhile are left alone. */
+/** Offers certain messages to the agent: a reply that ended a wait, or messages that were pushed or pasted. Skips messages that were read meanwhile. */
 export function offerMessages(view: View, command: Command<OfferMessagesInput>): Verdict {
   const facts: Fact[] = []
   for (const id of command.input.messages) {
@@ -248,7 +247,8 @@ export function offerMessages(view: View, command: Command<OfferMessagesInput>):
     if (!message || !view.isRecipient(command.by, message)) return refuse('message.not-yours', { message: id })
     const receipt = view.receipt(command.by, message)
     const holder = holderOf(command, receipt)
-    // A push must not free a message that another session was handed. The end of a wait takes the message over: a reply is owed to the session that waits.
+    // Showing a message unasked, by a push for example, must not end another session's hold on it. A wait for a reply takes the hold over, since the reply
+    // belongs to the session that waits.
     const isElsewhere = holder !== undefined && holder !== command.session && !heldRoutes.includes(command.input.route)
     if (receipt?.readAt === undefined && !isElsewhere) facts.push(offer(command, id, command.input.route))
   }

@@ -8,7 +8,7 @@ import type { Outcome } from './verdict.ts'
 /** An entry as the journal keeps it: the entry's facts, the answer to its command, and the texts that belong to it. */
 export interface JournalEntry extends Entry {
   rule: string
-  /** A digest of the command's input: the same id with another input is a mistake of the command's sender. Unset if unknown. */
+  /** A digest of the command's input. The same command id with another digest is a mistake of the sender. Unset if unknown. */
   digest?: string
   outcome: Outcome
   /** The text of the entry's message, or the input, output, task, contract or screen that one of the entry's facts tells of. */
@@ -26,11 +26,11 @@ export interface EntryOrigin {
    * lost acknowledged entries. Machine and cause would not tell the two apart, since a lost command is given again.
    */
   mark: string
-  /** Why the entry counts for nothing; unset for a valid entry. A void entry keeps its number and has no facts. */
+  /** Why the entry is void, and so ignored; unset for a valid entry. A void entry keeps its number and has no facts. */
   voidFor?: string
 }
 
-/** An entry that counts for nothing, and why. */
+/** An entry that every machine ignores, and why. */
 export interface VoidEntry {
   seq: number
   machine: string
@@ -44,8 +44,8 @@ export const copyMark = 'copy-'
 export const administratorMark = 'admin-'
 
 /**
- * Returns the machine of the worker, run or other thing that a fact tells of: the machine that appended the entry, as the cluster reports, whatever the
- * fact says. Otherwise a machine could have a program started on another machine. Only entries that were copied into the cluster may tell of others.
+ * Returns the machine of the worker, run or other thing that a fact is about: the machine that appended the entry, as the cluster reports, whatever the fact
+ * says. Otherwise a machine could have a program started on another machine. Only a fact in an entry that was copied into the cluster may name another machine.
  */
 export function machineOf(fact: { machine?: string }, { machine, mark }: Partial<EntryOrigin>): string | null {
   const isProven = mark !== undefined && !mark.startsWith(copyMark)

@@ -75,7 +75,7 @@ function personFacts(view: View, { mint, world }: Command<SendInput>, name: stri
 }
 
 /**
- * Returns the address of a reply that names none: the conversation of the answered message. A reply to a broadcast goes to the broadcast's sender, or
+ * Returns the address of a reply that names no recipient: the conversation of the answered message. A reply to a broadcast goes to the broadcast's sender, or
  * everybody would get every answer.
  */
 export function addressOfReply(view: View, by: string, replyTo: string): { to: string | string[] } | Refused {
@@ -88,8 +88,8 @@ export function addressOfReply(view: View, by: string, replyTo: string): { to: s
 type ThreadPlace = { thread?: string; replyTo?: string } | Refused
 
 /**
- * Finds the thread of a message. A reply belongs to the thread of the message that it answers. A `thread` that is a message's id makes a reply to that
- * message.
+ * Finds the thread of a message. A reply belongs to the thread of the message that it answers. If `thread` is a message's id, the new message is a reply to
+ * that message.
  */
 function placeInThread(view: View, by: string, { thread, replyTo }: SendInput): ThreadPlace {
   const answered = replyTo ?? thread
@@ -99,7 +99,7 @@ function placeInThread(view: View, by: string, { thread, replyTo }: SendInput): 
   return replyTo === undefined ? { thread: answered } : refuse('message.unknown', { message: replyTo })
 }
 
-/** Refuses a message if the one `limit` places back is less than a minute old: this stops two models that thank each other forever. */
+/** Refuses a message if its pair or group has exchanged `limit` messages in the last minute: this stops two models that thank each other forever. */
 function refuseTooFast(
   view: View,
   { input, at, by }: Command<SendInput>,
@@ -109,7 +109,7 @@ function refuseTooFast(
   const limit = input.pairPerMinuteMax
   if (limit === undefined || directMembers(conversation).length === 0 || by === daemonName) return undefined
   const earlier = lastN >= limit ? view.sentAt(conversation, lastN - limit + 1) : undefined
-  // A time in the future was stamped before the clock was set back: nobody knows how long ago that message was sent.
+  // A time in the future was stamped before the clock was set back. Nobody knows how long ago that message was sent, so the new one is not refused.
   if (earlier === undefined || earlier > at || at - earlier >= minuteMs) return undefined
   const seconds = Math.ceil((earlier + minuteMs - at) / 1000)
   return refuse('message.too-many', { count: limit, to: String(addressOf(conversation, by)), seconds })

@@ -10,7 +10,7 @@ export function numberedName(name: string, number: number): string {
   return `${name.slice(0, nameCharsMax - chars)}-${number}`
 }
 
-/** Returns the name of the same person on another machine: the person's name, shortened, with the machine's name. */
+/** Returns the second name of a person on a machine that is not their home: the person's name, shortened, with the machine's name. */
 export function nameOnMachine(name: string, machine: string): string {
   return `${name.slice(0, nameCharsMax - machine.length - 1)}-${machine}`
 }

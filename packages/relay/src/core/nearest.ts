@@ -28,7 +28,7 @@ export function nearestNames(wanted: string, names: Iterable<string>): string[] 
   return near.map(({ name }) => name)
 }
 
-/** Names with what tells most of them from a mistyped one at a glance: their length, and which kinds of letters they have. */
+/** Names with two properties that rule most of them out before the edit distance is computed: their length, and which kinds of letters they have. */
 interface PreparedNames {
   list: readonly string[]
   lower: string[]
@@ -36,7 +36,7 @@ interface PreparedNames {
   kinds: Uint32Array
 }
 
-/** What was prepared for lists that are frozen, and so never change. */
+/** A cache of prepared names for lists that are frozen, and so never change. */
 const prepared = new WeakMap<object, PreparedNames>()
 
 function preparedFor(names: Iterable<string>): PreparedNames {
@@ -60,14 +60,14 @@ function kindsOf(text: string): number {
   return kinds
 }
 
-/** Counts the bits of a number. Each kind of letters that only one of two names has takes an edit. */
+/** Counts the bits that are set in a number. In the difference between two names' kinds of letters, each bit stands for at least one edit. */
 function bitsIn(bits: number): number {
   let count = 0
   for (let rest = bits; rest !== 0; rest &= rest - 1) count++
   return count
 }
 
-/** Number of kinds into which letters are sorted by their character codes. Two letters of one kind only make the estimated distance lower. */
+/** Number of kinds into which letters are sorted by their character codes. If two letters share a kind, the estimated distance only gets lower. */
 const letterKinds = 128
 
 /** Counts the letters of a name that the wanted name does not have, up to one above the limit. Each takes an edit, so the distance is at least this count. */
@@ -93,7 +93,7 @@ let rows = [new Int32Array(64), new Int32Array(64), new Int32Array(64)] as [Int3
 export function editDistance(one: string, other: string, limit: number): number {
   const above = limit + 1
   if (Math.abs(one.length - other.length) > limit) return above
-  // A common beginning and end cost nothing, and names of one family, such as `agent-2` and `agent-3`, have a long common beginning.
+  // Skips a common beginning and end, which cost no edit: names of one family, such as `agent-2` and `agent-3`, have a long common beginning.
   let [start, end] = [0, 0]
   const shorter = Math.min(one.length, other.length)
   while (start < shorter && one.charCodeAt(start) === other.charCodeAt(start)) start++

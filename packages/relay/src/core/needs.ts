@@ -11,7 +11,7 @@ import type { MessageHead, RunRow, View, WorkerRow } from './view.ts'
 /** How long a failed worker or run is listed as a need: longer than a weekend, in which nobody looks. */
 const failedForMs = 7 * 24 * 3_600_000
 
-/** Makes the keys by which needs are named. A key stays the same, and is one word if the name of its conversation is one. */
+/** Makes the keys by which needs are named. The key of a need never changes, and has a space only if the name of its conversation has one. */
 export const needKeys = {
   approval: (id: string) => `approval:${id}`,
   /** The key of a blocked worker. A worker that goes on and is blocked again is another need, with another key. */
@@ -62,21 +62,24 @@ export const daemonEndReasons = {
 type EndedWorker = Pick<WorkerRow, 'status' | 'code' | 'reason' | 'changedAt'>
 type EndedRun = Pick<RunRow, 'status' | 'reason' | 'endedAt'>
 
-/** Whether a worker failed, by itself or with the daemon; a worker that was released has done its work. A program that a signal ended has no exit code. */
+/**
+ * Whether a worker failed, by itself or because its daemon ended. A worker that was released has not failed. A program that a signal ended has no exit code, so
+ * its reason is read.
+ */
 export function hasWorkerFailed({ status, code, reason = '', changedAt }: EndedWorker, now: number): boolean {
   if (status !== 'exited' || now - changedAt > failedForMs) return false
   if (reason === daemonEndReasons.stopped || reason === daemonEndReasons.restarted) return true
   return code === undefined ? / signal \d/.test(reason) : code !== 0
 }
 
-/** Returns why the last worker of this name failed; undefined if it did not, or if the run that it carried out is completed. */
+/** Returns why the worker failed; undefined if it did not, or if the run that it carried out is completed. */
 export function failureOf(view: View, worker: WorkerRow, now: number): string | undefined {
   if (!hasWorkerFailed(worker, now)) return undefined
   const isDone = carriesOutRun(view, worker) && view.runs.byAgent(worker.name)?.status === 'completed'
   return isDone ? undefined : (worker.reason ?? `it ended with code ${worker.code}`)
 }
 
-/** Whether a run ended with its daemon. */
+/** Whether a run ended only because its daemon did, within the last week. */
 export function hasRunFailed({ status, reason, endedAt = 0 }: EndedRun, now: number): boolean {
   return status === 'stopped' && reason === daemonEndReasons.duringRun && now - endedAt <= failedForMs
 }

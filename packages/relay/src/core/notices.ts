@@ -14,7 +14,7 @@ import { isPartyTo, sees } from './sight.ts'
 import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { MessageHead, NoticeKey, NoticeRow, View, WorkerRow } from './view.ts'
 
-/** The state of an agent as the daemon sees it; no table has it. away: nobody has been connected as this agent for a while. */
+/** The state of an agent as the daemon observes it; it is in no table. away: nobody has been connected as this agent for a while. */
 export type ObservedState = 'idle' | 'away' | undefined
 
 export interface AskInput extends ParsedInputOf<'notice.ask'> {
@@ -59,7 +59,7 @@ export interface TellInput extends NoticeKey {
   seen: ObservedState
 }
 
-/** Tells the asker, if there is news. Only the daemon gives this command, as often as it likes: a notice that was told is not awaited any more. */
+/** Tells the asker, if there is news. Only the daemon gives this command, and may repeat it: a notice that was told is not awaited any more. */
 export function tell(view: View, command: Command<TellInput>): Verdict {
   const { seen, ...key } = command.input
   const row = view.notices.find(key)
@@ -74,7 +74,10 @@ function ended({ asker, agent, when, message }: NoticeKey, why: 'told' | 'droppe
   return { type: 'notice.ended', asker, agent, when, message, why }
 }
 
-/** Returns the text of a notice; undefined while there is no news. An agent that has ended for good is told of on every occasion: nothing else will come. */
+/**
+ * Returns the text of a notice; undefined while there is no news. If the agent has ended for good, there is news whatever the asker waits for, since nothing
+ * else will come.
+ */
 export function noticeNewsText(
   view: View,
   { at, world }: Pick<Command<unknown>, 'at' | 'world'>,
@@ -108,7 +111,10 @@ function answerTo(view: View, { asker, agent, message, after }: NoticeRow): Mess
   return own.sort((a, b) => a.seq - b.seq)[0]
 }
 
-/** Whether the message was shown long enough ago for the agent to have begun with it, if it ever does. A clock that was set back makes no asker wait. */
+/**
+ * Whether the message was shown so long ago that an agent which is idle now will not begin with it any more. If the clock was set back since, this is true, so
+ * that the asker need not wait.
+ */
 function wasShown(view: View, { agent, message }: NoticeRow, at: number): boolean {
   const head = message === undefined ? undefined : view.message(message)
   if (!head) return true

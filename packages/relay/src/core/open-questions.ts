@@ -24,7 +24,7 @@ export function* findOpenQuestions(view: View, by: string, awaited: readonly str
   return open.sort((a, b) => b.seq - a.seq)
 }
 
-/** Whether a recipient of the question who can still answer it has not done so. */
+/** Whether a recipient of the question, if not retired since, has not answered it. */
 export function isQuestionOpen(view: View, asked: MessageHead): boolean {
   const others = directMembers(asked.conversation).filter((name) => name !== asked.from && view.agent(name))
   return others.some((name) => !isAnswered(view, name, asked))

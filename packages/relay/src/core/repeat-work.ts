@@ -9,7 +9,7 @@ import type { RunRow, View, WorkerRow } from './view.ts'
 import { refuseNotYours } from './workers.ts'
 import { backupMachine } from './world.ts'
 
-/** How many former workers are searched for a name like an unknown one. */
+/** How many former workers are searched for names similar to an unknown one. */
 const formerMax = 200
 
 export interface FormerWorker {
@@ -18,8 +18,8 @@ export interface FormerWorker {
 }
 
 /**
- * Finds the worker whose task is to be given again. The start, not this function, checks whether that worker still runs, so that a repeated call gets the
- * same answer.
+ * Finds the worker whose task is to be given again. Does not check whether that worker still runs: the start does, so that a repeated call gets the first
+ * answer.
  */
 export function findFormerWorker(
   view: View,
@@ -57,7 +57,7 @@ export function findFormerRun(
   // Only the run's parent, and readers who see all runs, may repeat it: the contract is given again in the name of that parent.
   if (parent !== reader.agent && !seesAllRuns(view, reader))
     return refuse('run.not-yours', { run: run.id, agent, parent })
-  // A run by an external agent may be repeated on any machine: the agent is told of the run on whichever machine it is.
+  // A run by a connected agent (external) may be repeated on any machine: the agent gets its contract on whichever machine it is.
   if (run.harness !== 'external' && ranElsewhere(run, machine))
     return refuse('run.elsewhere', { run: run.id, machine: run.machine })
   if (status === 'ready' || status === 'running') return refuse('run.running', { run: run.id })
@@ -65,8 +65,8 @@ export function findFormerRun(
 }
 
 /**
- * Whether a worker or run was on another machine. One that began before its workspace was shared, or after the workspace was taken back, names no
- * machine. One from a backup never counts as this machine's: whoever made the backup chose its text.
+ * Whether a worker or run was on another machine. One that began before its workspace was shared, or after the workspace was taken back, names no machine. One
+ * from a backup never counts as this machine's: its text could be anybody's.
  */
 function ranElsewhere(former: { machine?: string }, machine: string | undefined): boolean {
   if (former.machine === backupMachine) return true

@@ -1,5 +1,5 @@
-// Requests: a machine that shares the workspace asks this machine for what only this one may write down. A file of this machine says whether the other
-// machine may ask; the functions here decide in whose name it asks. The other machine has proven which machine it is, and so speaks for the agents that
+// Requests: another machine that shares the workspace asks this machine for a change that only this machine may record. A file of this machine says whether the
+// other machine may ask; the functions here decide in whose name it asks. The other machine has proven which machine it is, and so speaks for the agents that
 // are at home on it.
 
 import { daemonName } from '@agent-relay/sdk/protocol'

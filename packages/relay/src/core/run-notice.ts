@@ -6,7 +6,9 @@ import { send } from './messages.ts'
 import type { Command } from './verdict.ts'
 import type { RunRow, View, WorkerRow } from './view.ts'
 
-/** Characters quoted from the beginning and from the end of a summary or reason: the last words on a screen are worth more than the first. */
+/**
+ * Number of characters quoted from the beginning and from the end of a summary or reason. The end is quoted too, since a screen's last lines usually tell most.
+ */
 const partCharsMax = 150
 
 export type RunEnd =

@@ -24,7 +24,7 @@ export interface StartInput {
   cwd?: string
   agent?: string
   worktree?: boolean
-  /** The earlier run with this contract; `parent` is the agent that asked for it then. */
+  /** The id of the earlier run whose contract is repeated; `parent` is the agent that asked for that run. */
   again?: string
   parent?: string
   /** The hash of a token for the run's own agent. Set if our built-in agent (harness `loop`) is to act as that agent. */

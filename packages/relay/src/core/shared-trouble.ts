@@ -1,11 +1,11 @@
-// Texts for people about troubles of a workspace that several machines share: this machine has stopped following the workspace, entries of some machines
-// count for nothing, or no entry is judged.
+// Texts for people about troubles of a workspace that several machines share: the cluster's server does not answer, this machine has stopped following the
+// workspace, messages wait to be sent, entries of some machines are ignored, or entries are accepted unchecked.
 
 import type { VoidEntry } from './journal.ts'
 
 /** Why and since when the cluster's server does not answer. */
 export interface ClusterOutage {
-  /** The address of the database server, as people know it. */
+  /** The address of the database server, as it is shown to people. */
   place: string
   why: string
   /** The time of the server's last answer. Unset if it has not answered since the daemon started. */

@@ -12,7 +12,7 @@ export interface Reader {
   /** The name of the reader's agent. Unset for a reader without a name. */
   readonly agent?: string
   readonly standing: {
-    /** holder: the reader uses the rights of the workspace key. nobody: the reader has shown no credential, so anybody may say its name. */
+    /** holder: the reader uses the rights of the workspace key. nobody: the reader has shown no credential, so nothing proves its name. */
     readonly rank: 'owner' | 'holder' | 'agent' | 'nobody'
     /** The way by which the session came in. open: a port that asks for no credential. */
     readonly door?: string
@@ -26,7 +26,7 @@ type WorkerParties = Pick<WorkerRow, 'name' | 'parent'>
 interface VisibleThings {
   /** A message with its reactions and receipts. A thread is seen message by message. */
   message: MessageHead
-  /** A conversation, by its name: that it exists, and how much was said in it. */
+  /** A conversation, by its name: that it exists, and how many messages it has. */
   conversation: string
   /** Messages sent to and by the agent of this name. */
   mail: string
@@ -91,7 +91,7 @@ export function seesAllRuns(view: View, reader: Reader): boolean {
 }
 
 /**
- * Whether the id of a run is the right to see and end that run. On an open port a name proves nothing, and a client that comes again has another name. Only
+ * Whether the id of a run is the right to see and end that run. On an open port a name proves nothing, and a client that reconnects may have another name. Only
  * those whom a run concerns are told its id, which nobody can guess.
  */
 export function isRunIdEnough({ standing: { door, rank } }: Reader): boolean {
@@ -103,7 +103,7 @@ export function seesById(view: View, reader: Reader, kind: 'run' | 'progress', r
   return isRunIdEnough(reader) || sees(view, reader, kind, run)
 }
 
-/** Whether the reader has shown a credential. Workers, their commands and their screens are hidden from a reader that has only said a name. */
+/** Whether the reader has shown a credential. Workers, their commands and their screens are hidden from a reader that has only given a name. */
 export function hasCredential({ standing }: Reader): boolean {
   return standing.rank !== 'nobody'
 }

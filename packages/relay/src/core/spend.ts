@@ -1,4 +1,4 @@
-// Rules for spend, the tokens and cost of one turn of a model. The daemon notes spend: it asks the model itself, or hears of the spend from the agent's
+// Rules for spend, the tokens and cost of one turn of a model. Only the daemon records spend: it asks the model itself, or hears of the spend from the agent's
 // program. No operation lets an agent report spend, its own or another's.
 
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
@@ -13,7 +13,7 @@ const modelCharsMax = 100
 /** The number of parts of a dollar to which costs are rounded, and in which they are added up. */
 export const usdPartsPerDollar = 1_000_000
 
-/** A report of spend as the daemon heard it: its numbers may be any, also NaN. */
+/** A report of spend as the daemon received it, not checked yet: its numbers may be anything, even NaN. */
 export type NoteInput = Omit<SpendNoted, 'type' | 'agent'>
 
 export function recordSpend(view: View, { input, by }: Command<NoteInput>): Verdict {
@@ -23,7 +23,7 @@ export function recordSpend(view: View, { input, by }: Command<NoteInput>): Verd
   if (run !== undefined && view.runs.byId(run)?.agent !== by) return refuse('run.unknown', { run })
   const tokens = counted(input.tokens)
   const usd = priced(input.usd)
-  // Without tokens or cost there is nothing to note: nothing was used, or nobody knows how much.
+  // Records nothing without tokens or cost: nothing was used, or nobody knows how much.
   if (!tokens || (tokens.input === 0 && tokens.output === 0 && !usd)) return recordFacts([])
   const named = cleanLine(model ?? '').slice(0, modelCharsMax) || undefined
   return recordFacts([{ type: 'spend.noted', agent: by, worker, run, model: named, tokens, usd }])

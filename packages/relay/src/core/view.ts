@@ -127,7 +127,7 @@ export interface RunView {
   contractHead(id: string): string
 }
 
-/** An agent's claim on a file that it edits. The claim's time may be over. */
+/** An agent's claim on a file that it edits. The claim may have expired. */
 export interface ClaimRow {
   /** The identity of the claimed file; `root` and `file` are for display. */
   path: string
@@ -203,7 +203,7 @@ export interface NoticeView {
   find(key: NoticeKey): NoticeRow | undefined
   /** Returns the notices that an agent has asked for, oldest first. */
   of(asker: string): NoticeRow[]
-  /** Whether anybody has asked to be told of this agent. */
+  /** Whether anybody waits for a notice about this agent. */
   hasAnyAbout(agent: string): boolean
   count(): number
 }
@@ -211,7 +211,7 @@ export interface NoticeView {
 export interface WaitingMessage {
   head: MessageHead
   bodyBytes: number
-  /** The message's body, if it is short as most are: reading each body again would double the cost of a look. */
+  /** The message's body, if it is short, as most are. Reading the bodies in a second query would double the time. */
   body?: string
   receipt: ReceiptRow | undefined
 }
@@ -242,9 +242,9 @@ export interface HomeRow {
 
 export interface View {
   policy(): Policy
-  /** Returns the format of new entries, where machines share the workspace. 1 if sharing began before formats could be raised. */
+  /** Returns the format of the journal, by which entries of a shared workspace are judged. 1 if sharing began in a version that had no formats. */
   format(): number
-  /** Returns the machine that owns the workspace; undefined in format 1. */
+  /** Returns the machine that decides about the shared workspace's key and policy (its owner machine); undefined in format 1. */
   owner(): string | undefined
   /** Whether the machine was removed from the cluster, as far as the journal tells. */
   isRevoked(machine: string): boolean
@@ -254,8 +254,8 @@ export interface View {
   /** Returns the last home of the agent that has or had this name; undefined in a workspace of one machine. */
   home(name: string): HomeRow | undefined
   /**
-   * Whether a message, run, worker, action or call names the agent, another agent has it as parent, or something was said in a conversation while the agent
-   * was in it.
+   * Whether a message, run, worker, action or call names the agent, another agent has it as parent, or a message was sent in a conversation while the agent was
+   * in it.
    */
   isReferenced(agent: string): boolean
   /** Returns the agents whose name or handle reads like this text: see core/handles.ts. */
@@ -275,7 +275,7 @@ export interface View {
   bodyStart(message: MessageHead, chars: number): string
   /** Returns the newest questions in each pair and group that the agent is in. An undefined item marks a place to pause. */
   questions(agent: string): Iterable<MessageHead | undefined>
-  /** Returns messages of others in this place after a message, oldest first, at most a hundred. */
+  /** Returns messages of others in this place (a thread or a pair) after a message, oldest first, at most a hundred. */
   messagesAfter(place: AnswerPlace, message: Pick<MessageHead, 'conversation' | 'n' | 'seq' | 'from'>): MessageHead[]
   /** Returns the time at which message number `n` of a conversation was stored. */
   sentAt(conversation: string, n: number): number | undefined

@@ -33,7 +33,7 @@ export interface SpawnInput extends Omit<ParsedInputOf<'worker.spawn'>, 'worktre
 export interface RepeatedStart {
   again?: string
   parent?: string
-  /** The request as it was first made, if this one is not the same. */
+  /** The original request, if this one differs from it. */
   asked?: WorkerAsked
 }
 
@@ -41,7 +41,7 @@ export function spawn(view: View, command: Command<SpawnInput>): Verdict {
   const { input, mint: id, world } = command
   const { name, cli, command: words, args, model, role, cwd, isInjected, control, worktree, task, asked, again } = input
   const parent = hirerOf(command)
-  // A retired parent could neither hear of the worker nor end it.
+  // Refuses a retired parent, which could neither hear of the worker nor end it.
   if (again !== undefined && view.isRetired(parent)) return refuse('agent.name-retired', { name: parent })
   const running = view.workers.running()
   if (running.some((worker) => worker.name === name))
@@ -149,7 +149,10 @@ function findInCharge(view: View, command: Command<WishInput>, what: string): Re
   return { worker }
 }
 
-/** The turn of a worker, as its program shows it; a program that waits for a person is in one. `unknown`: the relay knows no way to interrupt it. */
+/**
+ * The turn of a worker, as its program shows it. A program that waits for a person's answer is still in its turn. `unknown`: the relay knows no way to
+ * interrupt it.
+ */
 export type WorkerTurn = 'under way' | 'none' | 'starting' | 'unknown'
 
 const noTurnReasons = { none: 'it waits for its next prompt', starting: 'it is still starting' } as const
@@ -173,7 +176,7 @@ export function interrupt(view: View, command: Command<InterruptInput>): Verdict
   return recordFacts([{ type: 'worker.interrupted', id, worker: name, reason: reasonOf(input) }], { id })
 }
 
-/** Returns the reason that is stored with the wish. The entry is this machine's own, so the reason names a caller on another machine. */
+/** Returns the reason that is stored with the wish. The reason names a caller on another machine, since the entry itself names only this machine's daemon. */
 function reasonOf({ reason, asker }: WishInput): string | undefined {
   if (!asker) return reason
   return `asked by ${remoteCallerText(asker)}${reason === undefined ? '' : `: ${reason}`}`
@@ -199,15 +202,15 @@ export interface WorkerReport {
   code?: number
   /** Why the status changed. The reason for an exit includes the exit code. */
   reason?: string
-  /** Set when the daemon speaks with the program in its terminal from this report on. */
+  /** Set when the daemon gives up the program's own protocol, and uses its terminal from this report on. */
   control?: 'pty'
   /** The conversation that the program is in, by the id that the program gave it. */
   conversation?: string
-  /** The terminal's last screen, for the eyes of the worker's parent. */
+  /** The terminal's last screen, for the message to the worker's parent. */
   screen?: string
   /** Whether the worktree held no work and was removed. Set on exit. */
   isWorktreeRemoved?: boolean
-  /** The work in the worktree, which is kept, for the eyes of the worker's parent. Set on exit. */
+  /** The work in the worktree, which is kept, for the message to the worker's parent. Set on exit. */
   kept?: string
 }
 

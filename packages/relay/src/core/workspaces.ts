@@ -18,7 +18,7 @@ export const defaultPolicy: Policy = {
 /** The format in which sharing of a workspace begins, which is the newest that this version knows. */
 export const newestSharedFormat = 2
 
-/** Returns the facts with which sharing begins: the format, which says what every machine may say from now on, and the owner machine. */
+/** Returns the facts with which sharing begins: the format, by which machines judge each other's entries from now on, and the owner machine. */
 export function sharingBeginFacts(machine: string): Fact[] {
   return [
     { type: 'workspace.raised', format: newestSharedFormat },
@@ -79,7 +79,7 @@ function wrongIn({ agent, for: whom, until, pattern = '' }: Delegation, at: numb
   return pattern.split('*').length - 1 > most ? `a pattern holds at most ${most} stars` : undefined
 }
 
-/** Whether agents of another workspace may write to this one, beyond what the owner's own socket allows. */
+/** Whether agents of another workspace may write to this one over the network. On the owner's own socket they always may. */
 export function mayOtherWorkspaceWrite({ writers }: Policy, workspace: string): boolean {
   return writers === '*' || writers.includes(workspace)
 }

@@ -1,10 +1,10 @@
 // The state outside the tables that rules may know, as of the moment when a command is decided: who is connected, on this machine or on another.
 
-/** Stands for the machine of workers and runs that came with a restored backup. No real machine has this name, so none carries them on. */
+/** Stands for the machine of workers and runs that came with a restored backup. No real machine has this name, so no machine continues them. */
 export const backupMachine = 'the machine of a backup'
 
 export interface World {
-  /** The machine of this daemon, which starts what a command starts. Unset in a workspace that lives on one machine alone. */
+  /** The machine of this daemon, on which a command's workers and runs are started. Unset in a workspace that lives on one machine alone. */
   readonly machine?: string
   /** The name of the person whose daemon this is. Unset in a daemon that belongs to no person, such as that of a lift. */
   readonly person?: string

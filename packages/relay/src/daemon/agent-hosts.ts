@@ -1,5 +1,5 @@
-// Remembers each program in which an agent was connected to this daemon or the one before, until the program's process is gone. An agent that ends
-// its own MCP server, or the daemon, is still an agent. broker/sessions/person.ts decides about such programs.
+// Remembers each program in which an agent was connected to this daemon or the one before, until the program's process has ended. A program still counts as an
+// agent after it has ended its own MCP server, or the daemon: broker/sessions/person.ts uses this to tell agents from persons.
 
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { AgentProcess } from '../broker/sessions/person.ts'
@@ -9,7 +9,7 @@ import { isLinux, startTimeOf } from '../supervisor/processes.ts'
 
 interface AgentHost extends AgentProcess {
   pid: number
-  /** The process's start time, which tells processes apart: the system may give a process id again. */
+  /** The start time of the process. With the process id it identifies the process, since the system uses an id again. */
   startedAt: string
 }
 
@@ -17,13 +17,13 @@ export class AgentHosts {
   readonly #path: string | undefined
   readonly #known: Map<number, AgentHost>
 
-  /** `path`: the file that remembers the programs; without a file the programs are forgotten with the daemon. */
+  /** `path`: the file that stores the programs. Without it, they are remembered only until the daemon ends. */
   constructor(path: string | undefined) {
     this.#path = path
     this.#known = new Map(readHosts(path).map((each) => [each.pid, each]))
   }
 
-  /** Remembers the program of every agent that connects to this workspace later. */
+  /** From now on, remembers the program of every agent that connects to this workspace. */
   watch({ name: workspace, sessions }: Pick<Workspace, 'name' | 'sessions'>): void {
     sessions.onChange((name) => {
       for (const { host, agent } of hostedSessions([...sessions.ofAgent(name)]))
@@ -39,7 +39,8 @@ export class AgentHosts {
   #remember(pid: number, { workspace, agent }: AgentProcess): void {
     const known = this.#known.get(pid)
     const isSame = known?.workspace === workspace && known.agent === agent
-    // Outside Linux, reading a start time starts a process, and this method runs often.
+    // Outside Linux, reading a process's start time runs another program, which is too slow here: this method runs often. So a known process is not checked
+    // again.
     if (isSame && !isLinux) return
     const startedAt = startTimeOf(pid)
     if (startedAt === undefined || (isSame && known.startedAt === startedAt)) return
@@ -54,7 +55,7 @@ export class AgentHosts {
       writeFileSync(`${this.#path}.tmp`, JSON.stringify([...this.#known.values()]), { mode: 0o600 })
       renameSync(`${this.#path}.tmp`, this.#path)
     } catch {
-      // The disk is full: this daemon still has all programs in memory.
+      // If the disk is full, the programs are still remembered in memory.
     }
   }
 }

@@ -1,6 +1,6 @@
-// The archive of a workspace: files in its folder `archive`, one for each pruning, with the events that were taken out of the journal. A file is gzip,
-// one event a line, as `agent-relay workspace export --events` writes them, with bodies and payloads beside the event. Each slice is a gzip of its own,
-// appended to the others; together they are one gzip again.
+// The archive of a workspace: files in its folder `archive`, one for each pruning, with the events that were deleted from the journal. A file is gzip with one
+// event per line, as `agent-relay workspace export --events` writes them, plus its body and payload. Each slice of a pruning is compressed by itself and
+// appended; together the slices are one valid gzip file.
 
 import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
@@ -18,7 +18,10 @@ const compress = promisify(gzip)
 
 export const archiveFolder = 'archive'
 
-/** An event with its large parts. `body`: a call's input or output, or a worker's last screen. `payload`: a run's payload, as gzip in base64. */
+/**
+ * An event with its large parts. `body`: input or output of an action's call, the whole input of an approval, or a worker's last screen. `payload`: the result
+ * of a run, as gzip in base64.
+ */
 export type ArchivedEvent = RelayEvent & { body?: string; payload?: string }
 
 export class ArchiveFile {
@@ -31,7 +34,7 @@ export class ArchiveFile {
     this.#file = file
   }
 
-  /** Creates a file that only the user can read. The file's name is on disk before anything is taken out of the journal. */
+  /** Creates a file that only the user can read. Its directory entry is synced, so the file is on disk before any event is deleted from the journal. */
   static async create(workspaceFolder: string, at: number): Promise<ArchiveFile> {
     const folder = join(workspaceFolder, archiveFolder)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -42,7 +45,7 @@ export class ArchiveFile {
     return new ArchiveFile(name, file)
   }
 
-  /** Appends events. Returns the length of the file once they are on disk. */
+  /** Appends events, and syncs the file. Returns its length in bytes. */
   async append(gone: readonly PrunedFact[]): Promise<number> {
     const bytes = await compress(gone.map(archiveLineOf).join(''))
     for (let done = 0; done < bytes.length; )
@@ -69,7 +72,7 @@ function archiveLineOf({ entry, fact, message, body, payload }: PrunedFact): str
   return recordingLine(event as ArchivedEvent, false)
 }
 
-/** Yields all events of an archive, file after file. A file whose writing was cut off yields its complete events. */
+/** Yields all events of an archive, file after file. If the daemon was killed while it wrote a file, its complete events are yielded. */
 export async function* archivedEvents(workspaceFolder: string): AsyncGenerator<ArchivedEvent> {
   const folder = join(workspaceFolder, archiveFolder)
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.jsonl.gz')) : []
@@ -87,12 +90,15 @@ async function* eventsIn(path: string): AsyncGenerator<ArchivedEvent> {
       for (const line of lines) yield parseJson(line) as ArchivedEvent
     }
   } catch (error) {
-    // Z_BUF_ERROR: the file ends within a gzip slice, since its writing was cut off.
+    // Z_BUF_ERROR: the gzip data ends early, because the daemon was killed while it wrote the file.
     if ((error as NodeJS.ErrnoException).code !== 'Z_BUF_ERROR') throw error
   }
 }
 
-/** Reads the bodies of the messages that were taken out of a database. Bytes behind those that it knows belong to a pruning that was cut off. */
+/**
+ * Returns the bodies of the messages that were pruned from a database. Only those bytes of each file are read that the database has recorded: later ones belong
+ * to an interrupted pruning, whose messages are still in the database.
+ */
 export function readArchivedBodies(databasePath: string): string[] {
   return readArchiveRecords(databasePath).flatMap(({ file, bytes }) => {
     const path = join(dirname(databasePath), archiveFolder, file)

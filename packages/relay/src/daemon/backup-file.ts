@@ -1,5 +1,6 @@
-// The format of a backup file: a tar archive, so that any tool can look into it. Each workspace has NAME/relay.db, and NAME/workspace.json with the
-// digest of that database, and NAME/archive/FILE for each file of its archive. The last member, backup.json, says that nothing is missing. Backups are made and restored in backup.ts.
+// The format of a backup file: a tar archive, so that any tool can read it. Each workspace has NAME/relay.db, NAME/workspace.json with the digest of that
+// database, and NAME/archive/FILE for each file of its archive. The last member, backup.json, marks the backup as complete. backup.ts makes and restores
+// backups.
 
 import { createHash } from 'node:crypto'
 import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
@@ -9,15 +10,15 @@ import { RefusalError } from '../core/refusal-error.ts'
 import type { DatabaseContents } from '../store/contents.ts'
 import { isArchiveFile } from '../store/pruning.ts'
 
-/** One workspace in a backup, as the backup's workspace.json describes it. */
+/** The description of one workspace in a backup: the contents of workspace.json. */
 export interface BackedUpWorkspace extends DatabaseContents {
   name: string
   id: string
   bytes: number
   sha256: string
-  /** The workspace's key; set only if the maker of the backup asked for keys. */
+  /** The workspace's key. Set only if the person who made the backup asked for keys. */
   key?: string
-  /** The files of its archive, in a backup that has any: what was pruned from this database, and no more. */
+  /** The files of the workspace's archive, with the events that were pruned from this database; unset if there are none. */
   archive?: BackedUpArchive[]
 }
 
@@ -27,7 +28,7 @@ interface BackedUpArchive {
   sha256: string
 }
 
-/** A file of an archive that goes into a backup: only its first `bytes` belong to the database. */
+/** A file of a workspace's archive to put into the backup. Only its first `bytes` belong to the database. */
 export interface ArchiveToBackUp {
   path: string
   file: string
@@ -36,7 +37,7 @@ export interface ArchiveToBackUp {
 
 /** The contents of backup.json. */
 interface BackupManifest {
-  /** 2 where archives are in it, which versions that know only 1 cannot restore. */
+  /** The format's version: 2 if the backup contains archives, which versions of Agent Relay that know only format 1 cannot restore. */
   format: number
   /** Time of the backup, in ISO 8601. */
   at: string
@@ -50,7 +51,7 @@ export interface Backup extends Omit<BackupManifest, 'workspaces'> {
   workspaces: WorkspaceInBackup[]
 }
 
-/** `start`: the position in the file at which the workspace's database, or a file of its archive, begins. */
+/** A workspace in a backup file. `start` is the offset in bytes at which the data of its database or archive file begins. */
 export type WorkspaceInBackup = Omit<BackedUpWorkspace, 'archive'> & {
   start: number
   archive: (BackedUpArchive & { start: number })[]
@@ -61,12 +62,12 @@ const formats = [1, 2]
 const blockBytes = 512
 const chunkBytes = 1024 * 1024
 const jsonBytesMax = 1024 * 1024
-/** Bytes between two syncs of the backup file: a commit of the daemon waits until all earlier writes are on disk. */
+/** Bytes that are written between two syncs of the backup file. A commit of the daemon waits until earlier writes are on disk, so they must stay few. */
 const syncIntervalBytes = 4 * chunkBytes
 /** Patterns of ids (ids.ts), keys (credentials.ts) and SHA-256 digests. */
 const [workspaceId, secret, digest] = [/^w_[0-9a-hjkmnp-tv-z]{26}$/, /^rk_[\w-]{1,200}$/, /^[0-9a-f]{64}$/]
 const manifestName = 'backup.json'
-/** The largest number of eleven octal digits; a larger size is written in base 256, which GNU tar and its successors read. */
+/** The largest size that fits tar's eleven octal digits. A larger one is written in binary (base 256), which GNU tar and later tools can read. */
 const octalMax = 8 ** 11 - 1
 
 export class BackupWriter {
@@ -78,7 +79,7 @@ export class BackupWriter {
     this.#file = openSync(path, 'wx', 0o600)
   }
 
-  /** Adds a database, the files of its archive, and the description of all. */
+  /** Adds a workspace: its database, the files of its archive, and their description. */
   add(
     databasePath: string,
     known: Omit<BackedUpWorkspace, 'bytes' | 'sha256' | 'archive'>,
@@ -96,7 +97,7 @@ export class BackupWriter {
     return kept
   }
 
-  /** Adds a file, or its first bytes. */
+  /** Adds a file, or only its first `bytesMax` bytes. */
   #addFile(path: string, folder: string, name: string, bytesMax?: number): { bytes: number; sha256: string } {
     const source = openSync(path, 'r')
     try {
@@ -134,7 +135,7 @@ export class BackupWriter {
   }
 }
 
-/** Reads a backup's list of contents. Throws if the file is no backup, or if something is missing. */
+/** Reads what a backup contains. Throws if the file is not a backup, or if a part is missing. */
 export function readBackup(path: string): Backup {
   return withFile(path, (file) => {
     const size = fstatSync(file).size
@@ -155,7 +156,7 @@ export function readBackup(path: string): Backup {
   })
 }
 
-/** Reads a database or a file of an archive from the backup, part by part. Throws if it differs by any byte from what was backed up. */
+/** Reads a database or a file of an archive from the backup, in chunks. Throws if a byte differs from what was backed up. */
 export function readFromBackup(
   { path }: Backup,
   { start, bytes, sha256 }: { start: number; bytes: number; sha256: string },
@@ -199,7 +200,7 @@ function checkedBackup(
   return { path, format, at, version: String(version), workspaces: kept }
 }
 
-/** Whether each field that a person is shown has its proper form; the backup may come from anybody. */
+/** Whether the fields of a workspace's description have their proper form: they are shown to a person, and the backup may come from anybody. */
 function isWellFormed({ id, key, sha256, messages, seq, schema, archive = [] }: BackedUpWorkspace): boolean {
   const is = (pattern: RegExp, text: unknown) => typeof text === 'string' && pattern.test(text)
   const isText = is(workspaceId, id) && is(digest, sha256) && (key === undefined || is(secret, key))
@@ -232,7 +233,7 @@ function readBytesAt(file: number, start: number, bytes: number): Buffer {
   return text.subarray(0, readSync(file, text, 0, bytes, start))
 }
 
-/** Passes the bytes of the span to `take` in chunks. Returns the SHA-256 of all bytes. */
+/** Reads a range of a file in chunks and passes each to `take`. Returns the SHA-256 of all bytes. */
 function forEachChunk({ file, start, bytes }: FileSpan, take: (chunk: Uint8Array) => void): string {
   const [hash, chunk] = [createHash('sha256'), Buffer.alloc(chunkBytes)]
   for (let done = 0; done < bytes; ) {
@@ -249,7 +250,10 @@ export function writeAllBytes(file: number, data: Uint8Array): void {
   for (let done = 0; done < data.length; ) done += writeSync(file, data, done)
 }
 
-/** `folder` has a field of its own: together, the name of a workspace and of its archive's file can be longer than the field of the name. */
+/**
+ * Makes a tar header. `folder` goes into the header's field `prefix`, since the field for the name alone would be too short for the names of a workspace and of
+ * its archive's file.
+ */
 function tarHeaderOf(name: string, bytes: number, folder = ''): Buffer {
   const head = Buffer.alloc(blockBytes)
   head.write(name, 0)
@@ -273,7 +277,7 @@ function tarHeaderOf(name: string, bytes: number, folder = ''): Buffer {
   return head
 }
 
-/** The checksum of a tar header, which counts the checksum's own field as spaces. */
+/** The checksum of a tar header, in which the checksum's own field counts as spaces. */
 function checksumOf(head: Buffer): number {
   const own = head.subarray(148, 156).reduce((sum, byte) => sum + byte, 0)
   return head.reduce((sum, byte) => sum + byte, 0) - own + 8 * 32

@@ -1,5 +1,5 @@
-// Makes backups of workspaces, and restores from them. Both run in the caller's process, not in the daemon. A running daemon only copies each database,
-// and takes in what was restored (owner-controls.ts).
+// Makes backups of workspaces, and restores them. Both run in the process of the command, not in the daemon: a running daemon only copies each database, and
+// puts restored workspaces into place (owner-controls.ts).
 
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,15 +38,15 @@ export { type Backup, readBackup } from './backup-file.ts'
 export interface BackupRequest {
   path: string
   names: readonly string[]
-  /** Copies the database of a workspace, in its state after one commit. */
+  /** Copies the database of a workspace as it is after one of its commits. */
   copy(name: string, to: string): Promise<void> | void
-  /** Returns the workspace's own folder, where its archive is. */
+  /** Returns the folder of the workspace, which contains its archive. */
   folderOf(name: string): string
-  /** Returns the key to put into the backup; without this function no keys are put there. */
+  /** Returns the key of a workspace for the backup. If this function is left out, the backup contains no keys. */
   keyOf?(id: string): string | undefined
 }
 
-/** Makes a backup. The file appears only once the backup is whole and was read back. No file is overwritten. */
+/** Makes a backup. The file appears at its path only after it is complete and was read back. No existing file is overwritten. */
 export function makeBackup({ path, ...wish }: BackupRequest): Promise<BackedUpWorkspace[]> {
   return writeNewFile(path, async (draft) => {
     const kept = await writeBackup(draft, wish)
@@ -77,7 +77,7 @@ async function writeBackup(draft: string, wish: Omit<BackupRequest, 'path'>): Pr
   }
 }
 
-/** The files of the archive that hold what was taken out of this copy of the database. A file that somebody has removed is not in the backup. */
+/** The files of the archive that belong to this copy of the database. Files that somebody has deleted are left out. */
 function archivesOf(database: string, workspaceFolder: string): ArchiveToBackUp[] {
   const all = readArchiveRecords(database).map(({ file, bytes }) => ({
     ...{ file, bytes },
@@ -96,7 +96,7 @@ function partsOf(
   ]
 }
 
-/** A folder in the data directory that is ready to become a workspace's own. */
+/** A prepared folder in the data directory that can become the folder of a workspace. */
 export interface PlaceableWorkspace {
   folder: string
   id: string
@@ -106,24 +106,24 @@ export interface PlaceableWorkspace {
 export interface PreparedRestore extends PlaceableWorkspace {
   isKeyNew: boolean
   reset: CredentialReset
-  /** The number of workers' worktrees that the restored workspace does not look after. */
+  /** Number of workers' worktrees that the restored workspace gives up. */
   worktrees: number
-  /** Whether the workspace was shared when the backup was made. The restored copy lives on this machine alone. */
+  /** Whether the workspace was shared between machines when the backup was made. The restored one is on this machine only. */
   wasShared: boolean
 }
 
-/** Decides which key of a restored workspace stays valid. */
+/** The keys that decide whether the person who restores a workspace is its owner, and which key it keeps. */
 export interface RestoreKeyTrust {
-  /** The owner's key for this workspace. If the key opens the copy, the copy is the owner's own. */
+  /** The key of this workspace that the owner has already. If it fits the backup, the workspace is the owner's own and keeps its tokens. */
   ownersKey?: string
-  /** Whether the key in the backup stays valid, as the restoring person asked. */
+  /** Whether the key in the backup stays valid: the person who restores it has asked for that. */
   keepsKey?: boolean
 }
 
 /**
- * Makes a folder from one workspace of a backup, ready to take the workspace's place. The folder lies in the data directory, unseen as yet. Nothing
- * is written to the database before its schema is known to be ours. Then the database is opened once, which updates its tables and ends whatever ran
- * when the backup was made. Credentials that somebody else could know no longer open it.
+ * Makes a folder from one workspace of a backup, ready to be put into its place. It lies in the data directory under a name that no workspace has. The database
+ * is only opened after its schema was found to be ours. Opening it migrates its tables, ends the workers and runs of the time of the backup, and removes
+ * credentials that others may know.
  */
 export async function prepareRestore(
   backup: Backup,
@@ -150,7 +150,9 @@ export async function prepareRestore(
   }
 }
 
-/** Puts a prepared workspace into its place while no daemon runs; a running daemon does so itself (owner-controls.ts). The caller holds the daemon's lock. */
+/**
+ * Puts a prepared workspace into its place. For a time without a daemon: the caller holds the daemon's lock. A running daemon uses owner-controls.ts instead.
+ */
 export function placeWithoutDaemon(
   directory: DataDirectory,
   credentials: CredentialsFile,
@@ -167,10 +169,10 @@ export function isWorkspacePlaced(directory: DataDirectory, name: string, id: st
   return existsSync(path) && readWorkspaceId(path) === id
 }
 
-/** Whether the workspace is a home that nobody has used. Every daemon makes a home, and replacing an unused one loses nothing. */
+/** Whether the workspace is the home workspace and was never used. Every daemon makes one, so it can be replaced without loss. */
 export function isUnusedHome(directory: DataDirectory, name: string): boolean {
   if (name !== homeWorkspace || !directory.hasWorkspace(name)) return false
-  // A database that lacks entries at its end may have lost all of its entries.
+  // A database that lacks entries may only look unused, and is not replaced.
   const path = directory.databasePath(name)
   return checkJournalEnd(path).gap === undefined && isUnusedWorkspace(path)
 }
@@ -207,7 +209,7 @@ async function settleRestored(
     const isOwn = isKey(ownersKey)
     const former = [ownersKey, keepsKey ? kept.key : undefined].find(isKey)
     const key = former ?? (await workspace.rotateKey(() => {}))
-    // The workspace's id proves nothing: everybody who was ever in the workspace has seen the id.
+    // The owner's key must fit, the same id is not enough: everybody who was ever in the workspace knows its id.
     const reset = isOwn ? emptyCredentialReset : dropCredentials(workspace)
     if (fault) throw fault
     return { key, isKeyNew: former === undefined, reset, worktrees, wasShared }

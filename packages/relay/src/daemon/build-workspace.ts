@@ -1,4 +1,4 @@
-// Builds a workspace, local or shared, with all its parts, from its database.
+// Builds an open workspace, local or shared, from its database: all its parts, connected with each other.
 
 import { join } from 'node:path'
 import { type Env, socketPathOf } from '@agent-relay/sdk/internal/discover'
@@ -27,7 +27,7 @@ import { discardRepacked } from './repacking.ts'
 import { makeRuntimes } from './runtimes.ts'
 import { offerDaemonActions } from './worker-actions.ts'
 
-/** The parts that all workspaces of a daemon share. */
+/** Parts that all workspaces of a daemon share, such as their worktrees. */
 export interface DaemonWideParts {
   setups: HarnessSetups
   worktrees: Worktrees
@@ -44,7 +44,7 @@ export interface WorkspaceBuildOptions extends DaemonWideParts {
   isMemory: boolean
   clock: Clock
   ids: Ids
-  /** The name of the person whose daemon this is; none in a lift, where the roles alone are agents. */
+  /** The name of the person who owns the daemon. Unset in a lift, where the roles are the only agents. */
   human?: string
   roles?: readonly string[]
   env: Env
@@ -94,7 +94,7 @@ export async function buildWorkspace(
     const dispatch = new Dispatch(workspace, building.neighbours, info)
     await declareRoles(dispatch)
     await workspace.workers.start()
-    // In a shared workspace the caller of an action may be on another machine than the daemon that offers it.
+    // In a shared workspace, these actions are not offered: their caller may be on another machine than this daemon.
     if (!workspace.isShared) await offerDaemonActions(workspace)
     const dial = dialFor(dispatch)
     const runner = new Runner({
@@ -116,7 +116,7 @@ export async function buildWorkspace(
   }
 }
 
-/** Lets the loop of a run into its workspace, as the run's agent and with no more rights than the run's asker. */
+/** Returns a function that opens a session for the loop of a run: as the run's agent, with no more rights than the session that asked for the run. */
 function dialFor(dispatch: Dispatch): OpenRunSession {
   return async (run) => {
     const login = dispatch.workspace.runs.reports.takeLogin(run)
@@ -136,7 +136,7 @@ async function beginLocalWorkspace(
   return key
 }
 
-/** Opens a shared workspace. While the cluster is unreachable, the workspace works with the entries it has; without any entries it cannot be opened. */
+/** Opens a shared workspace. While the cluster is unreachable, it works with the entries that this machine has; if there are none, it throws. */
 async function enterSharedWorkspace(
   workspace: Workspace,
   { known, cluster, onTrouble }: WorkspaceBuildOptions,
@@ -147,7 +147,7 @@ async function enterSharedWorkspace(
   known.recordDataDirectory(workspace.id)
   workspace.sessions.onChange(() => cluster.onPresenceChange())
   workspace.waits.onChange(() => cluster.onPresenceChange())
-  // The cluster may be unreachable for hours, so the opening does not wait for it.
+  // Leftovers are ended once the cluster answers, which may take hours: opening the workspace does not wait for it.
   void sharing
     .reached()
     .then(() => workspace.endLeftovers())

@@ -1,5 +1,5 @@
-// Lists our agents in Claude Code's registry, so that its sessions can write to them. An agent with a process of its own has a record by its process id;
-// all others share the record of the daemon.
+// Lists our agents in Claude Code's own registry of sessions, so that its sessions can write to them. An agent whose program has a process of its own gets a
+// record under its process id; all others share the daemon's record.
 
 import { dirname } from 'node:path'
 import { homeWorkspace } from '@agent-relay/sdk/internal/discover'
@@ -11,12 +11,12 @@ import { ClaudeInbox, type IncomingLetter } from '../supervisor/claude/inbox.ts'
 import { type AgentRecord, ClaudeRecords } from '../supervisor/claude/records.ts'
 import type { ClaudeSession } from '../supervisor/claude/registry.ts'
 
-/** Name of the daemon's own record. A letter to this name begins with the name of the agent it is for. */
+/** Name of the daemon's own record. A message to it must begin with the name of the agent that it is for. */
 const daemonRecord = 'relay'
 /** Maximum number of agents listed at once. */
 const listedMax = 100
 
-/** The agent that a record stands for. */
+/** The agent that receives what is sent to a record in Claude Code's registry. */
 export interface ClaudeListedAgent {
   workspace: string
   agent: string
@@ -24,28 +24,28 @@ export interface ClaudeListedAgent {
 
 export interface ClaudeListOptions {
   home: string
-  /** Whether the person has agreed that agents are listed in Claude Code. */
+  /** Whether the person has agreed that our agents are listed in Claude Code. */
   isAllowed(): boolean
   onLetter(said: IncomingLetter, to: ClaudeListedAgent): void
-  /** Called when another agent can be listed. */
+  /** Called when the socket of another agent is open, so that its record can be added. */
   onInboxReady(): void
   onTrouble(error: Error): void
 }
 
-/** The workspaces and sessions from which the list is made. */
+/** The workspaces and sessions from which the list of agents is made. */
 export interface ClaudeListInput {
   workspaces: readonly Workspace[]
   /** The sessions of Claude Code by process id. */
   sessions: ReadonlyMap<number, ClaudeSession>
   writers: readonly string[]
-  /** The inbox for letters to the daemon itself; undefined if there is none. */
+  /** The socket for messages to the daemon's own record; undefined if there is none. */
   inbox: ClaudeInbox | undefined
 }
 
 export class ClaudeList {
   readonly #options: ClaudeListOptions
   readonly #records: ClaudeRecords
-  /** Inboxes of the listed agents, by process id. */
+  /** The sockets of the listed agents, by the agents' process ids. */
   readonly #inboxes = new Map<number, { inbox?: ClaudeInbox; target: ClaudeListedAgent }>()
 
   constructor(options: ClaudeListOptions) {
@@ -79,7 +79,7 @@ export class ClaudeList {
     for (const pid of [...this.#inboxes.keys()]) this.#closeInbox(pid)
   }
 
-  /** The agent's record for Claude Code's list of sessions; none until the socket for its messages is open. */
+  /** Returns the record of an agent; none while the socket that takes its messages is being opened. */
   #recordsOf({ target, ...agent }: ListCandidate, folder: string): AgentRecord[] {
     const known = this.#inboxes.get(agent.pid)
     if (known?.target.agent === target.agent && known.target.workspace === target.workspace)
@@ -114,12 +114,12 @@ function listableAgents({ workspaces, sessions, writers }: ClaudeListInput): Lis
   const shared = new Set<number>()
   for (const workspace of workspaces.filter((each) => isOpenTo(each, writers))) {
     for (const { agent, host, directory, cli } of hostedSessions(workspace.sessions.all())) {
-      // Claude Code itself writes a record for each of its sessions, even for a session that is no agent.
+      // Claude Code writes a record for each of its own sessions, so none is added here.
       const isClaude = sessions.has(host) || cli === 'claude'
       if (agent === daemonName || isClaude || host === process.pid) continue
       const target = { workspace: workspace.name, agent }
       const before = found.get(host)?.target
-      // A process with several agents, such as a server of many conversations, is not listed.
+      // If several agents share a process, as in a server of many conversations, none of them is listed.
       if (before && (before.agent !== agent || before.workspace !== workspace.name)) shared.add(host)
       const name = workspace.name === homeWorkspace ? agent : `${workspace.name}.${agent}`
       const isBusy = workspace.workers.stateOf(agent)?.status === 'busy'
@@ -130,7 +130,7 @@ function listableAgents({ workspaces, sessions, writers }: ClaudeListInput): Lis
   return own.slice(0, listedMax)
 }
 
-/** Whether a session of Claude Code is an agent in the workspace, or may write to it under its policy. */
+/** Whether the workspace's agents are listed for these sessions: one of them is an agent of the workspace, or its policy lets their workspace write to it. */
 function isOpenTo({ name, store }: Workspace, writers: readonly string[]): boolean {
   const policy = store.view.policy()
   return writers.some((each) => each === name || mayOtherWorkspaceWrite(policy, each))

@@ -1,5 +1,6 @@
-// The sessions of Claude Code that people started. Their state comes from their records, and messages go to their sockets (supervisor/claude).
-// Letters of their models to us become messages, our agents stand in their list, and their hooks are told when no waiter is needed.
+// The sessions of Claude Code that people started. Their states come from Claude Code's records, and messages go to their sockets (supervisor/claude). What
+// their models write to us is sent as messages, and our agents are listed in Claude Code's registry. The hooks of sessions whose sockets take messages are told
+// to leave no waiter.
 
 import { dirname } from 'node:path'
 import { cliOf } from '@agent-relay/sdk/internal/clis'
@@ -24,20 +25,20 @@ import { ClaudeList, type ClaudeListedAgent } from './claude-list.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 import type { UserProgramMemory } from './user-program-memory.ts'
 
-/** Interval between two reads of the transcripts, while a message is on its way. */
+/** Interval between two reads of the transcripts, in ms, while a message was sent and no transcript shows it yet. */
 const transcriptLookMs = 1_000
-/** Interval between two checks whether the person has agreed to list our agents. */
+/** Interval in ms between two checks whether the person has agreed to list our agents in Claude Code. */
 const consentLookMs = 2_000
-/** Maximum number of letters from one session that wait to be sent. */
+/** Maximum number of letters (texts that a session's model writes to us) of one session that wait to be sent. */
 const waitingLettersMax = 100
-/** The name under which the daemon itself writes to a session. */
+/** The name of the sender when the daemon itself writes to a session. */
 const daemonSenderName = 'agent-relay'
 
 export interface ClaudeSessionsOptions {
   /** Claude Code's directory: `$CLAUDE_CONFIG_DIR`, or `~/.claude`. */
   home: string
   memory: UserProgramMemory
-  /** Whether the person lets our agents stand in Claude Code's own list. */
+  /** Whether the person allows our agents in Claude Code's own list. */
   mayList(): boolean
   hooks: HooksFolder
   workspaces: Pick<OpenWorkspaces, 'dispatches'>
@@ -48,16 +49,16 @@ export class ClaudeSessions implements ProgramSource {
   readonly #options: ClaudeSessionsOptions
   readonly #listener: ProgramListener
   readonly #registry: ClaudeRegistry
-  /** Programs by process id, as text. */
+  /** The programs by their process ids, written as text. */
   readonly #programs = new Map<string, ClaudeProgram>()
   readonly #list: ClaudeList
-  /** Our inboxes by their folder; resolves to undefined if the inbox cannot be opened. */
+  /** Our sockets on which sessions write to us, by their folders. A promise resolves to undefined if the socket cannot be opened. */
   readonly #inboxes = new Map<string, Promise<ClaudeInbox | undefined>>()
   #timer: NodeJS.Timeout | undefined
   readonly #listing: NodeJS.Timeout
   #lastListError: string | undefined
   #isClosed = false
-  /** Number of listed agents' sockets that are stored for the next daemon. */
+  /** Number of the listed agents' sockets that are recorded on disk, so that the next daemon can remove them. */
   #listedSockets = 0
 
   constructor(options: ClaudeSessionsOptions, listener: ProgramListener) {
@@ -76,7 +77,7 @@ export class ClaudeSessions implements ProgramSource {
     return this.#programs
   }
 
-  /** Matches programs with sessions: Claude Code's process is the parent of our MCP server. */
+  /** Finds the program of each session of our MCP server: the server's parent process is Claude Code. */
   matchSessions(sessions: readonly UserSession[]): SessionMatches {
     const found = [...this.#programs].flatMap(
       ([
@@ -102,7 +103,8 @@ export class ClaudeSessions implements ProgramSource {
     const { version, directory, pid } = program.session
     program.membership = place
     if (place && program.note !== undefined) this.#rememberAcceptance(program.session, false)
-    // Only after a session of the same version and directory has taken a message may hooks leave no waiter: otherwise an idle session might not be woken.
+    // The hooks leave no waiter only if a session of the same version and directory has taken a message by its socket: otherwise nothing might wake an idle
+    // session.
     const isOpen = place?.isWoken === true && memory.acceptsMessages(version, directory)
     if (program.needsNoWaiter === isOpen) return
     program.needsNoWaiter = isOpen
@@ -130,7 +132,7 @@ export class ClaudeSessions implements ProgramSource {
     for (const session of living.values()) {
       const program = this.#programs.get(String(session.pid))
       if (program) program.update(session)
-      // A worker is an agent already, in the workspace that hired it.
+      // A session with the marker of a worker is an agent already, in the workspace that hired it.
       else if (session.isAttended && !mayHaveVariable(session.pid, workerMarker))
         void this.#begin(session).catch(this.#listener.onTrouble)
     }
@@ -148,7 +150,10 @@ export class ClaudeSessions implements ProgramSource {
     this.#listener.onChange()
   }
 
-  /** Schedules the next look: soon while a message is on its way, else when a session that took no message may be written to again. */
+  /**
+   * Schedules the next check of messages on their way: soon while a sent one was not seen in a transcript, else when a session that took no message may get one
+   * again.
+   */
   #scheduleLook(): void {
     clearTimeout(this.#timer)
     const due = [...this.#programs.values()].flatMap(({ delivery }) =>
@@ -162,7 +167,7 @@ export class ClaudeSessions implements ProgramSource {
     this.#timer = setTimeout(look, Math.min(...due)).unref()
   }
 
-  /** Updates the list. A repeated failure, such as a full disk, is reported once. */
+  /** Updates the list of agents in Claude Code. An error that repeats, such as a full disk, is reported once. */
   #showList(): void {
     const told = (error?: Error) => {
       if (error && error.message !== this.#lastListError) this.#listener.onTrouble(error)
@@ -180,11 +185,11 @@ export class ClaudeSessions implements ProgramSource {
     const writers = programs.flatMap(({ membership }) => membership?.workspace ?? [])
     const sessions = new Map(programs.map(({ session }) => [session.pid, session]))
     this.#list.update({ workspaces, sessions, writers, inbox })
-    // The inboxes of listed agents finish opening between two updates of the list.
+    // The sockets of listed agents open asynchronously, so their number may have changed since the last update.
     if (this.#list.socketPaths.length !== this.#listedSockets) await this.#rememberSockets()
   }
 
-  /** Remembers whether sessions of this version and directory take messages. A session that asks its person about each message says nothing about others. */
+  /** Remembers whether sessions of this version and directory take messages. A session that skips permissions tells nothing about the others there. */
   #rememberAcceptance({ version, directory, skipsPermissions }: ClaudeSession, acceptsMessages: boolean): void {
     if (!skipsPermissions) this.#options.memory.rememberAcceptance(version, directory, acceptsMessages)
   }
@@ -214,12 +219,12 @@ export class ClaudeSessions implements ProgramSource {
     this.#listedSockets = listed.length
   }
 
-  /** Takes a letter from a session; its letters are sent one after another, in order. */
+  /** Takes a letter (a text from the session's model to us). The letters of a session are sent one after another. */
   #receiveLetter(said: IncomingLetter, target?: ClaudeListedAgent): void {
     const program = [...this.#programs.values()].find(({ session }) => session.socketPath === said.socketPath)
     if (!program) return
     if (program.waitingLetters >= waitingLettersMax) {
-      // The session is told once, until all waiting letters are sent.
+      // The session is told once that it sends too much, until all waiting letters are sent.
       if (!program.hasTooManyLetters)
         void this.#replyTo(program, 'Not sent: too much at once. What came before is sent.')
       program.hasTooManyLetters = true
@@ -235,7 +240,10 @@ export class ClaudeSessions implements ProgramSource {
     })
   }
 
-  /** Sends a letter from a session's model as a message of its agent. It goes to the name at its start, else to the sender of the mail last shown. */
+  /**
+   * Sends a letter of a session's model as a message of its agent: to the `@name` at its start, otherwise to the sender of the mail that the model was shown
+   * last.
+   */
   async #sendLetter(program: ClaudeProgram, { id, text }: IncomingLetter, target?: ClaudeListedAgent): Promise<void> {
     const { membership, answerRecipient } = program
     if (!membership) return
@@ -254,11 +262,11 @@ export class ClaudeSessions implements ProgramSource {
 }
 
 interface ClaudeProgramOptions {
-  /** Reads the registry again. */
+  /** Reads Claude Code's registry of sessions again. */
   look(): void
-  /** Called when messages were given to the session. */
+  /** Called when messages were sent to the session. */
   onGiven(): void
-  /** Called when the session's model was shown a message. */
+  /** Called when the transcript shows that the model has a message. */
   onTaken(): void
 }
 
@@ -267,11 +275,11 @@ class ClaudeProgram implements UserProgram {
   session: ClaudeSession
   delivery: ClaudeSessionDelivery | undefined
   membership: ProgramMembership | undefined
-  /** Whether the session's hooks were told to leave no waiter. */
+  /** Whether the session's hooks were told to leave no waiter (a process that wakes an idle session), since its socket takes messages. */
   needsNoWaiter = false
-  /** The recipient of an answer without a name: the sender of the mail last shown, if that was a single agent. */
+  /** The recipient of a letter that names none: the sender of the mail shown last, if all of it came from one agent. */
   answerRecipient: string | undefined
-  /** The number of letters of this session that are being sent, and the last of them. */
+  /** The number of this session's letters that are not sent yet. The promise below resolves when the last of them is sent. */
   waitingLetters = 0
   lastLetterSent: Promise<void> = Promise.resolve()
   hasTooManyLetters = false
@@ -321,7 +329,7 @@ class ClaudeProgram implements UserProgram {
     return this.delivery?.canTakeText ?? false
   }
 
-  /** Limits mail to one message at a time while an earlier daemon may have sent some: the transcript is searched for each message by itself. */
+  /** Limits mail to one message at a time until this daemon has sent one: an earlier daemon may have sent it, so the transcript is searched for it first. */
   get messagesMax(): number | undefined {
     return this.delivery?.hasSentNothing ? 1 : undefined
   }
@@ -352,6 +360,6 @@ class ClaudeProgram implements UserProgram {
   }
 }
 
-/** The agent's address, as an agent of the workspace `from` would write it. */
+/** Returns the address of a listed agent, as agents of the workspace `from` write it. */
 const addressOf = ({ workspace, agent }: ClaudeListedAgent, from: string): string =>
   workspace === from ? agent : `${workspace}:${agent}`

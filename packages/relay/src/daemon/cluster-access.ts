@@ -1,5 +1,5 @@
-// Tells which workspaces of this daemon are shared, and gives access to their cluster. The cluster's code is loaded only when the first of them is
-// opened or asked for.
+// Tells which workspaces of this daemon are shared, and gives access to their cluster. The cluster's code is loaded only when a shared workspace is opened or
+// asked for.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { homeWorkspace, isProjectName } from '@agent-relay/sdk/internal/discover'
@@ -21,9 +21,12 @@ export interface ClusterAccessOptions {
 /** Progress in entries: `done` of `of`. */
 type Progress = { done: number; of: number }
 
-/** Maximum time that a new workspace waits for the cluster to say whether a name is free: a start must not wait for an unreachable server. */
+/**
+ * Maximum time in ms to wait for the cluster's answer whether a workspace's name is free. Then the last known names count, since creating a workspace must not
+ * wait for an unreachable server.
+ */
 const nameCheckMs = 1_500
-/** Interval between two attempts to reach the cluster again. */
+/** Interval in ms between two attempts to reach the cluster. */
 const clusterRetryMs = 2_000
 
 export class ClusterAccess {
@@ -31,14 +34,14 @@ export class ClusterAccess {
   readonly #closed = new AbortController()
   readonly #progress = new Map<string, Progress>()
   #loaded: Promise<SharedWorkspaces> | undefined
-  /** Names that the cluster has taken, and that a person wants for a workspace of this machine alone. */
+  /** Names that a shared workspace of the cluster has, but which a person wants for a workspace of this machine alone. */
   readonly #allowedLocalNames = new Set<string>()
 
   constructor(options: ClusterAccessOptions) {
     this.#options = options
   }
 
-  /** The sharing that a workspace is opened with; undefined if it lives on this machine alone. */
+  /** Returns what opening a shared workspace needs; undefined if the workspace is on this machine only. */
   async sharingOf(name: string): Promise<ReturnType<SharedWorkspaces['sharing']> | undefined> {
     const shared = this.#sharedFileOf(name).read()
     if (!shared) return undefined
@@ -51,12 +54,12 @@ export class ClusterAccess {
     try {
       return this.#sharedFileOf(name).read() !== undefined
     } catch {
-      // Opening the workspace reports the cause.
+      // The file cannot be read. The workspace counts as shared, and opening it reports the error.
       return true
     }
   }
 
-  /** Tells the cluster that an agent has come or gone in a shared workspace. */
+  /** Tells the cluster that an agent of a shared workspace has connected or disconnected. */
   onPresenceChange(): void {
     void this.#loaded?.then((all) => all.presenceChanged()).catch(() => {})
   }
@@ -69,7 +72,7 @@ export class ClusterAccess {
     return new Map(all.map(({ name, id }) => [name, id]))
   }
 
-  /** Stores the names for times when the cluster cannot be reached. A full disk must not keep anybody from the cluster. */
+  /** Stores the names of the cluster's workspaces for times when it cannot be reached. An error, such as a full disk, is only reported. */
   #remember(names: string[]): void {
     try {
       this.#options.directory.rememberSharedNames(names)
@@ -79,8 +82,8 @@ export class ClusterAccess {
   }
 
   /**
-   * Throws if a new workspace of this machine alone would take a name that the cluster has, or had when it answered last. The home is excepted, since
-   * each machine has its own.
+   * Throws if the cluster has a workspace of this name, or had one when it answered last. The name of the home workspace is always free, since each machine has
+   * its own.
    */
   async assertNameFree(name: string, details: { placing?: true } = {}): Promise<void> {
     if (name === homeWorkspace || this.#allowedLocalNames.has(name) || this.isShared(name)) return
@@ -95,7 +98,7 @@ export class ClusterAccess {
       })
   }
 
-  /** Runs `work`. With `isLocal`, the work may make a workspace of this machine alone under a name that the cluster has taken. */
+  /** Runs `work`. With `isLocal`, it may create a workspace of this machine alone, even if the cluster has one of this name. */
   async allowLocalName<T>(name: string, isLocal: boolean | undefined, work: () => Promise<T>): Promise<T> {
     if (!isLocal) return work()
     this.#allowedLocalNames.add(name)
@@ -103,8 +106,8 @@ export class ClusterAccess {
   }
 
   /**
-   * Prepares a workspace of the cluster for its first opening on this machine. Its database begins empty. Returns false if the cluster has no workspace
-   * of this name.
+   * Registers a workspace of the cluster on this machine, with an empty folder, so that it can be opened here. Returns false if the cluster has no workspace of
+   * this name.
    */
   async adoptFromCluster(name: string): Promise<boolean> {
     const id = (await this.idsByName()).get(name)
@@ -133,13 +136,13 @@ export class ClusterAccess {
     return this.#withProgress(name, (tell) => all.reconcile(this.#filesOf(name), tell))
   }
 
-  /** Reconciles a workspace without closing it. Resolves to undefined if the workspace must be closed for that. */
+  /** Reconciles a workspace after a failover without closing it. Resolves to undefined if that is not possible: the workspace must be closed first. */
   async reconcileWhileOpen(name: string, id: string): ReturnType<SharedWorkspaces['bringBack']> {
     const all = await this.#loadForShared(name)
     return this.#withProgress(name, (tell) => all.bringBack(name, id, tell))
   }
 
-  /** The progress of reconciling this workspace, while it is under way. */
+  /** Progress of the reconciliation of this workspace; undefined if none is under way. */
   progressOf(name: string): Progress | undefined {
     return this.#progress.get(name)
   }
@@ -157,7 +160,7 @@ export class ClusterAccess {
     return this.#load()
   }
 
-  /** Resolves with true once the cluster answers; with false if the cluster refuses this machine, or the daemon ends first. */
+  /** Tries until the cluster answers, then resolves to true. Resolves to false if the cluster refuses this machine, or the daemon stops. */
   async waitUntilBack(): Promise<boolean> {
     const { signal } = this.#closed
     for (let isAway = true; isAway; ) {

@@ -1,4 +1,5 @@
-// The daemon's own socket, for its owner: lists, opens and makes workspaces, and stops the daemon. No workspace's data passes here.
+// The daemon's own socket, on which its owner lists, opens and creates workspaces and stops the daemon. No messages or other data of a workspace pass through
+// it.
 
 import type { Hello, OutputOf, OwnerCallName, ParsedInputOf, Refusal } from '@agent-relay/sdk/protocol'
 import type { CallAnswer, SessionService } from '../broker/call.ts'
@@ -25,7 +26,7 @@ export class ControlSocket {
   }
 
   async hello({ process }: Hello = {}): Promise<SessionService> {
-    // The ticket continues no session: with the ticket the caller proves which process it is.
+    // Other sockets use the ticket to resume a session. Here the caller only shows with it which process it is.
     const ticket = newSecret('st')
     return {
       welcome: { session: ticket, workspace: '', workspaceId: '', version: this.#version, seq: 0 },

@@ -1,4 +1,4 @@
-// The metrics of all open workspaces: answered to the holder of their key, and sent to a collector where a setting asks for that.
+// The metrics of all open workspaces: returned to callers with the key for metrics, and sent to a collector if a setting asks for that.
 
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import type { DaemonInfo } from '../broker/call.ts'
@@ -17,7 +17,7 @@ export class DaemonMetrics implements OwnerMetrics {
     this.#key = new MetricsKey(dataDir)
   }
 
-  /** Without the key the metrics of all workspaces are closed, and everything else works. */
+  /** Creates the key for the metrics of all workspaces. A failure is reported: nobody can read these metrics then, and all else works. */
   makeKey(onTrouble: (error: Error) => void): void {
     try {
       this.#key.make()
@@ -30,13 +30,13 @@ export class DaemonMetrics implements OwnerMetrics {
     return this.#key.isKey(credential)
   }
 
-  /** Collects from the workspaces that are open: none at rest is opened, and one that cannot be read is left out. */
+  /** Collects the metrics of open workspaces. Workspaces that are closed for lack of use are not opened, and one that cannot be read is left out. */
   collect(): Promise<MetricFamily[]> {
     const open = this.#workspaces.dispatches().map(({ workspace }) => workspace)
     return collectMetrics(open, this.#info, { leavesOutFaults: true })
   }
 
-  /** Sends the metrics to a collector from now on, if RELAY_METRICS_EXPORT says so. Returns the function that ends it. */
+  /** Starts to send the metrics to a collector if RELAY_METRICS_EXPORT asks for it. Returns a function that ends this. */
   async startExport(env: Env, onTrouble: (error: Error) => void): Promise<() => void> {
     const wish = setting(env, 'RELAY_METRICS_EXPORT')
     if (wish === undefined || wish === '') return () => {}

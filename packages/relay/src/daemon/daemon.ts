@@ -1,4 +1,4 @@
-// The only composition root: takes the lock, opens workspaces and their sockets, and takes all of it down again in reverse.
+// The only composition root: takes the lock, opens workspaces and their sockets, and closes all of it in reverse order.
 
 import { join } from 'node:path'
 import {
@@ -50,7 +50,10 @@ import { stopWhenUnattended } from './unattended-stop.ts'
 import { UserProgramMemory } from './user-program-memory.ts'
 import { UserPrograms } from './user-programs.ts'
 
-/** `home` is the workspace for callers without a credential. Without `port`, the usual port is taken, else a free one. */
+/**
+ * Options of the HTTP server. `home` is the workspace for callers without a credential. Without `port`, the usual port is taken, or a free one if that is in
+ * use.
+ */
 type DaemonHttpOptions = Omit<
   HttpOptions,
   'port' | 'onFault' | 'login' | 'isReady' | 'isLift' | 'playDemo' | 'overview' | 'ownerMetrics'
@@ -62,37 +65,37 @@ type DaemonHttpOptions = Omit<
 export interface DaemonOptions {
   dataDir: string
   credentialsPath: string
-  /** Databases in memory, for a throw-away relay. */
+  /** Whether databases are in memory, for a relay that is thrown away. */
   isMemory?: boolean
   clock?: Clock
-  /** The name of a person who comes by the page. */
+  /** The agent name of a person who uses the page. */
   human?: string
-  /** Environment in which runs find their model and workers their programs; the process's own, if left out. */
+  /** The environment variables that tell runs their model and workers their programs. Default: those of this process. */
   env?: Env
   runLimits?: Partial<RunLimits>
-  /** Settings of the HTTP server; left out, there is none. */
+  /** Settings of the HTTP server. Left out: there is no HTTP server. */
   http?: DaemonHttpOptions
   /** Workspaces to open at the start, besides those that were open when the last daemon ended. */
   initialWorkspaces?: readonly string[]
   /** Limits that decide when an unused workspace is closed. */
   restLimits?: Partial<RestLimits>
-  /** How often it is looked which workspaces are to be pruned today. */
+  /** Interval in ms between two checks which workspaces are due for their daily pruning. */
   pruneCheckMs?: number
-  /** The daemon asks to be stopped once nobody has attended to it for this long. */
+  /** Time in ms after which `onStop` is called if no person and no agent in a person's own program was connected. Unset: never. */
   unattendedStopMs?: number
-  /** Programs that workers may run; all, if left out. */
+  /** The CLIs that workers may run. Left out: all. */
   harnesses?: SupervisorOptions['harnesses']
-  /** The CLIs' own directories, by which programs that people start become agents. Left out: only programs with our MCP server are agents. */
+  /** The CLIs' configuration directories, in which programs that people start by hand are found. Left out: only programs with our MCP server become agents. */
   vendorHomes?: VendorHomes
-  /** In a lift: the roles that a caller may name itself as. */
+  /** In a lift: the roles that a caller may act as. */
   roles?: readonly string[]
-  /** Called when something of the owner's needs care, but the daemon goes on: one damaged workspace must not close the others. */
+  /** Called for an error that the owner should know of. The daemon continues, since one damaged workspace must not close the others. */
   onTrouble(error: Error): void
-  /** Called when a stop was asked for over the control socket, or is forced by a failing disk. */
+  /** Called if a client asks the daemon to stop over the control socket, or if a failing disk forces it to. */
   onStop(reason: 'asked' | 'failed', error?: Error): void
 }
 
-/** Maximum time for calls under way to be answered when the daemon stops. */
+/** When the daemon stops, the time in ms within which calls under way may still be answered. */
 const stopMs = 2_000
 
 export class Daemon {
@@ -103,7 +106,7 @@ export class Daemon {
   readonly #ids: ReturnType<typeof makeIds>
   readonly #lag = new LagMeter()
   readonly #daemonWideParts: DaemonWideParts
-  /** Start of the daemon, by the steady clock. */
+  /** Time at which the daemon started, by a clock that never steps back. */
   readonly #startedAt: number
   readonly #known: KnownWorkspaces
   readonly #cluster: ClusterAccess
@@ -164,7 +167,7 @@ export class Daemon {
     this.#dailyPruning = new DailyPruning({ workspaces, pruner, clock: this.#clock, checkMs, onTrouble })
   }
 
-  /** Starts the daemon, and opens what was open when the last one ended. Undefined if another process is this data directory's daemon already. */
+  /** Starts the daemon, and opens the workspaces that were open when the last one ended. Undefined if another process is the daemon of this data directory. */
   static async start(options: DaemonOptions): Promise<Daemon | undefined> {
     const directory = new DataDirectory(options.dataDir)
     const lock = await acquireDaemonLock(options.dataDir)
@@ -176,7 +179,7 @@ export class Daemon {
       daemon.#http = await daemon.#listenHttp()
       await daemon.#startup.openAll([...(options.initialWorkspaces ?? []), ...daemon.#known.lastOpenNames])
       daemon.#rememberOpen()
-      // The control socket comes last: whoever gets an answer here finds everything else in place.
+      // The control socket opens last: a client that can reach it finds everything else ready.
       const control = new ControlSocket(makeOwnerControls(daemon.#controllableDaemon()), release)
       daemon.#control = await SocketWire.listen(controlSocketPath(options.dataDir), control)
       directory.hooks.announceDaemon(process.pid)
@@ -207,7 +210,7 @@ export class Daemon {
     return { entry: this.#entry(name), dispatch, workspace, created: isNew && key !== undefined, key }
   }
 
-  /** Stores which workspaces the next start opens. Workspaces with faulty files are included, so that the next start reports the fault again. */
+  /** Stores which workspaces the next start should open. Those with faulty files are included, so that the next start reports the fault again. */
   #rememberOpen(): void {
     const { isMemory, onTrouble } = this.#options
     const names = [
@@ -223,7 +226,7 @@ export class Daemon {
     return this.#openWorkspaces.remove(name, isForced, () => this.#known.has(name))
   }
 
-  /** Answers the calls under way, tells the other clients why, and frees the lock last. */
+  /** Stops the daemon: answers the calls under way, tells all other clients why, and releases the lock last. */
   async stop(): Promise<void> {
     if (this.#isStopping) return
     this.#isStopping = true
@@ -245,10 +248,10 @@ export class Daemon {
     clearTimeout(timer)
     await Promise.all(opened.map(({ runner }) => runner.close()))
     await this.#http?.close()
-    // Workers' programs end while their reports can still be written.
+    // The programs of workers end first, while the reports of their ends can still be stored.
     await Promise.all(opened.map(({ workspace }) => workspace.workers.close()))
-    // The control socket closes before the workspaces' sockets: while it listens, a workspace without a socket counts as closed, and its clients would
-    // give up.
+    // The control socket is closed before the sockets of workspaces. While it is open, clients take a missing workspace socket for a closed workspace, and do
+    // not try again.
     const controlClosed = this.#control?.close('daemon.stopping')
     await Promise.all(this.#openWorkspaces.sockets.all.map((wire) => wire.close('daemon.stopping')))
     await Promise.all(opened.map(({ workspace }) => workspace.engine.reportBeforeClose?.()))
@@ -283,7 +286,7 @@ export class Daemon {
     return http.port === undefined ? listenOnUsualPort(this.#directory.path, listen) : listen(http.port)
   }
 
-  /** Whether all sockets are there. The HTTP port listens before the workspaces are open. */
+  /** Whether all sockets are open. The HTTP port opens before the workspaces do. */
   async #isReady(home: string | undefined): Promise<boolean> {
     if (!this.#control || this.#isStopping) return false
     return (
@@ -307,7 +310,7 @@ export class Daemon {
     return built
   }
 
-  /** Watches the programs that people start by hand. */
+  /** Watches the programs that people start by hand, and makes agents of them. */
   #watchUserPrograms(): UserPrograms {
     const { vendorHomes, isMemory, onTrouble, env = process.env } = this.#options
     const workspaces = this.#openWorkspaces

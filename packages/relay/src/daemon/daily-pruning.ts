@@ -1,4 +1,4 @@
-// Prunes each workspace whose policy says how long what is over is kept: once a day, while the workspace is in use, always into its archive.
+// Prunes each workspace whose policy has `keepMs` once a day, even if it is closed for lack of use: finished events older than that go into its archive.
 
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Clock } from '../machine/clock.ts'
@@ -6,7 +6,7 @@ import type { OpenWorkspaces } from './open-workspaces.ts'
 import type { WorkspacePruner } from './pruning.ts'
 
 const dayMs = 86_400_000
-/** How often the daemon looks for workspaces whose day is over. */
+/** Interval in ms between two checks which workspaces were not pruned for a day. */
 const usualCheckMs = 10 * 60_000
 
 interface DailyPruningOptions {
@@ -21,7 +21,10 @@ export class DailyPruning {
   readonly #options: DailyPruningOptions
   readonly #ending = new AbortController()
   readonly #timer: NodeJS.Timeout
-  /** When each workspace was last pruned or tried. A prune that found something is in the workspace's own records too, which outlive the daemon. */
+  /**
+   * Time of the last pruning or attempt, by workspace. A pruning that deleted something is also recorded in the workspace, which survives a restart of the
+   * daemon.
+   */
   readonly #lastAt = new Map<string, number>()
   #isChecking = false
 
@@ -36,7 +39,7 @@ export class DailyPruning {
     this.#ending.abort()
   }
 
-  /** Prunes one workspace after the other: together they would take more from everybody else. */
+  /** Prunes one workspace after the other, so that other work is not slowed down too much. */
   async #check(): Promise<void> {
     if (this.#isChecking) return
     this.#isChecking = true
@@ -55,14 +58,14 @@ export class DailyPruning {
     const now = clock.now()
     const recordedAt = workspace?.store.pruning.pruneRecords().at(-1)?.at ?? 0
     const lastAt = Math.max(recordedAt, this.#lastAt.get(name) ?? 0)
-    // A time in the future was written by a clock that was ahead.
+    // A time in the future comes from a clock that was wrong, and is ignored.
     if (lastAt <= now && now - lastAt < dayMs) return
     this.#lastAt.set(name, now)
     await pruner.prune(name, { olderMs: keepMs }, this.#ending.signal)
   }
 
   #report(error: unknown): void {
-    // A person prunes this workspace right now.
+    // A pruning of this workspace is under way already, so its daily one is left out.
     if (error instanceof RefusalError && error.refusal.code === 'workspace.pruning') return
     if (!this.#ending.signal.aborted) this.#options.onTrouble(error as Error)
   }

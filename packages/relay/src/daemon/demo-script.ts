@@ -1,4 +1,4 @@
-// The conversation of the demo: three scripted agents, written with the SDK as any program would be. The page starts it (demo-stage.ts), and so does the
+// The demo's script: three agents who talk to each other, written with the SDK like any other program. The page starts it (demo-stage.ts), and so does the
 // command (cli/commands/demo).
 
 import { homedir } from 'node:os'
@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connectRelay, type Relay, RelayError } from '@agent-relay/sdk'
 import { z } from 'zod'
 
-/** The names of the three agents and of a worker, and the channel where they meet. */
+/** The names of the demo's three agents, of its worker, and of their channel. */
 export interface DemoCast {
   lead: string
   tester: string
@@ -18,17 +18,17 @@ export interface DemoCast {
 interface ScriptOptions {
   socketPath: string
   cast: DemoCast
-  /** The pause between two scenes, so that a person can follow. */
+  /** The pause between two scenes in ms, so that a person can follow. */
   paceMs: number
-  /** The time in which a person may answer the approval. */
+  /** The time in ms in which a person may answer the approval. */
   answerMs: number
-  /** Ends the demo between two scenes. */
+  /** Ends the demo before its next scene. */
   signal: AbortSignal
 }
 
 const report = Array.from({ length: 42 }, (_, at) => `ok ${at + 1} - parser case ${at + 1}`).join('\n')
 
-/** Plays the demo. Resolves with the number of its last entry in the journal. */
+/** Plays the demo. Resolves to the number of its last journal entry. */
 export async function runDemoScript(options: ScriptOptions): Promise<number> {
   const { socketPath, cast, paceMs, signal } = options
   const pause = () => sleep(paceMs, undefined, { signal })
@@ -62,7 +62,7 @@ async function playMeeting(lead: Relay, others: Relay[], { channel }: DemoCast):
   await lead.messages.send(`#${channel}`, 'Ship 1.4 today?')
 }
 
-/** Shows a question that waits in the daemon, at no cost to the agent that asks. */
+/** Shows a question: the daemon waits for the answer, which costs the asking agent nothing. */
 async function playQuestion(lead: Relay, tester: Relay, cast: DemoCast): Promise<void> {
   const answered = answerFirstQuestion(tester, 'release/1.4, and all of it is green.')
   await lead.messages.ask(cast.tester, 'Which branch did you test?', { kind: 'question', timeoutMs: 5_000 })
@@ -90,19 +90,19 @@ async function playVote(lead: Relay, reviewer: Relay): Promise<void> {
   await reviewer.actions.invoke('review.submit_vote', { release: '1.4', vote: 'approve' })
 }
 
-/** Shows a contract whose payload is handed over outside the conversation, so that no agent has to read it to pass it on. */
+/** Shows a run: the tester hands over its report as the run's payload, so that no other agent has to read it. */
 async function playTestRun(lead: Relay, tester: Relay, cast: DemoCast): Promise<void> {
   const contract = 'Run the tests of release/1.4 and hand over the report.'
   const { id } = await lead.client.call('run.start', { contract, harness: 'external', agent: cast.tester })
   await tester.client.call('run.complete', { run: id, summary: '42 tests passed', payload: report })
 }
 
-/** The worker has six steps, which take a third of the time for an answer: somebody may want to watch. */
+/** Number of the worker's steps per time limit of the approval. The worker has six steps, so they take a third of that time, in which a person may watch it. */
 const watchedSteps = 18
-/** A worker whose demo was cut short ends by itself after this time. */
+/** If the demo is interrupted, its worker ends by itself after this time, in ms. */
 const leftAloneMs = 120_000
 
-/** The program of the worker: it prints a line for each part that it builds, and waits to be released. */
+/** Returns the source of the worker's program: it prints a line for each part that it builds, and then waits for its release. */
 const buildProgram = (stepMs: number) => `
 const parts = ['lexer', 'parser', 'printer', 'page', 'command line', 'archive']
 let at = 0
@@ -114,10 +114,10 @@ const step = () => {
 step()
 setTimeout(() => {}, ${leftAloneMs})`
 
-/** Why the demo goes on without a worker: the relay starts none, or that of a demo that was cut short still runs. */
+/** Refusals after which the demo continues without a worker: the relay starts none, or the worker of an interrupted demo still runs. */
 const withoutWorker = ['worker.unavailable', 'worker.exists']
 
-/** Shows a worker: a program in a terminal of its own, which a person can watch. Returns how to release it. */
+/** Shows a worker: a program in a terminal of its own, which a person can watch. Returns a function that releases it. */
 async function playBuild(lead: Relay, { cast, answerMs }: ScriptOptions): Promise<() => Promise<unknown>> {
   const name = cast.builder
   const command = [process.execPath, '-e', buildProgram(answerMs / watchedSteps)]
@@ -127,11 +127,11 @@ async function playBuild(lead: Relay, { cast, answerMs }: ScriptOptions): Promis
     if (error instanceof RelayError && withoutWorker.includes(error.code ?? '')) return async () => {}
     throw error
   }
-  // A person may have released it already.
+  // The person may have released the worker already.
   return () => lead.client.call('worker.release', { name }).catch(() => {})
 }
 
-/** Shows an approval: the lead goes on once a person has said yes or no, or nobody has for a while. Returns what the lead then says. */
+/** Shows an approval: the lead continues when a person has answered or the time is over. Returns what the lead says then. */
 async function playRelease(lead: Relay, { answerMs, signal }: ScriptOptions): Promise<string> {
   const key = 'release'
   const asked = lead.client.call('approval.ask', {

@@ -1,4 +1,4 @@
-// Plays the demo for the page: three scripted agents in a workspace made for them. Their script is in demo-script.ts; the command of the same name is in
+// Plays the demo for the page, in a workspace that is made for it or in the user's own. The script is in demo-script.ts; the command `demo` is in
 // cli/commands/demo.
 
 import { randomBytes } from 'node:crypto'
@@ -6,27 +6,27 @@ import { isDemoName, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import type { DemoCast } from './demo-script.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 
-/** The names in a workspace that is made for the demo. */
+/** The names of the demo's agents and channel in a workspace that is made for it. */
 export const demoCast: DemoCast = {
   ...{ lead: 'lead', tester: 'tester', reviewer: 'reviewer' },
   ...{ builder: 'builder', channel: 'build' },
 }
 
-/** The names in a workspace of the user's own, where nobody else has them. */
+/** The names of the demo's agents and channel in a workspace of the user's own, chosen so that nobody else has them. */
 export const guestCast: DemoCast = {
   ...{ lead: 'demo-lead', tester: 'demo-tester', reviewer: 'demo-reviewer' },
   ...{ builder: 'demo-builder', channel: 'demo' },
 }
 
-/** The time in which a person who watches may answer the demo's approval. */
+/** The time in ms in which a person may answer the demo's approval. */
 export const demoAnswerMs = 60_000
 
-/** A new name for a demo's workspace. Discovery recognises such a name and never chooses it by itself. */
+/** Returns a new name for a demo's workspace. Clients never choose a workspace with such a name by themselves. */
 export function newDemoName(): string {
   return `demo-${randomBytes(2).toString('hex')}`
 }
 
-/** Pause between two scenes: the page needs a moment to open, and a person to follow. */
+/** Pause between two scenes in ms: the page takes a moment to open, and a person must be able to follow. */
 const paceMs = 1_500
 
 export class DemoStage {
@@ -40,10 +40,7 @@ export class DemoStage {
     this.#options = options
   }
 
-  /**
-   * Starts the demo, unless one plays already: in the open workspace `here`, or in one that is made for it. Resolves with the workspace's name once it plays
-   * there.
-   */
+  /** Starts the demo, unless it is under way: in the open workspace `here`, or in a new one. Resolves to the workspace's name when the demo has begun. */
   play(here?: string): Promise<string> {
     this.#playing ??= (here === undefined ? this.#begin() : this.#beginHere(here)).catch((error) => {
       this.#playing = undefined
@@ -62,7 +59,7 @@ export class DemoStage {
   }
 
   async #begin(): Promise<string> {
-    // The workspace of an earlier demo is removed, unless somebody looks at it.
+    // The workspace of an earlier demo is removed, unless somebody is connected to it.
     for (const former of this.#open.names().filter(isDemoName))
       await this.#open.remove(former, false, () => true).catch(() => {})
     const name = newDemoName()

@@ -1,6 +1,6 @@
-// A workspace restored from a backup always loses its workers and runs, which were on another disk, or on this one at another time. Unless its owner's
-// own key opens it, it also loses every token, and the rights that its policy grants to others: whoever made the file chose all of those, and would keep
-// access. backup.ts handles the workspace key.
+// Takes running work and rights out of a workspace that is restored from a backup. Workers and runs always end: they belong to another disk, or to another time
+// on this one. If the owner's key does not open the workspace, all tokens are revoked, and the policy grants nothing to others: whoever made the backup chose
+// them and would keep access. backup.ts decides about the workspace's key.
 
 import { daemonName, type Fact, type Policy } from '@agent-relay/sdk/protocol'
 import type { Workspace } from '../broker/workspace.ts'
@@ -8,13 +8,13 @@ import { defaultPolicy } from '../core/workspaces.ts'
 
 /** Maximum number of facts in one entry. */
 const factsPerEntry = 500
-/** The parts of a policy that grant rights. */
+/** The fields of a policy that grant rights to others. */
 const grants = ['approve', 'spawn', 'writers', 'terminal'] as const
 
 export interface CredentialReset {
-  /** Number of revoked tokens. */
+  /** Number of deleted tokens. */
   tokens: number
-  /** The parts of the policy that differed from a new workspace's. */
+  /** The parts of the policy that differed from the default, and were set back to it. */
   policy: (typeof grants)[number][]
 }
 
@@ -23,8 +23,8 @@ export const emptyCredentialReset: CredentialReset = { tokens: 0, policy: [] }
 const reason = 'the workspace was restored from a backup'
 
 /**
- * Ends all workers and runs, and gives up their files on disk. Programs of the original workspace may still run: the copy must not take them for its own
- * and end them. Resolves to the number of worktrees that the copy would have looked after.
+ * Ends all workers and runs, and gives up their files on disk: programs and worktrees of the original workspace may still exist, and the restored one must not
+ * touch them. Resolves to the number of worktrees given up.
  */
 export async function endRestoredWork(workspace: Workspace): Promise<number> {
   const { store, workers, runs } = workspace
@@ -36,7 +36,7 @@ export async function endRestoredWork(workspace: Workspace): Promise<number> {
   return worktrees
 }
 
-/** Appends facts directly: nobody is connected yet, so there is nobody to tell and no command to answer. */
+/** Appends facts without a command: nobody is connected yet, so nobody needs an answer or an event. */
 function appendFacts({ store, clock, ids }: Workspace, facts: readonly Fact[]): void {
   store.transact(() => {
     for (let from = 0; from < facts.length; from += factsPerEntry)

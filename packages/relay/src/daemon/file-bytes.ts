@@ -1,4 +1,4 @@
-// Sizes of a workspace's files on disk, by purpose.
+// The sizes on disk of a workspace's files: database, write-ahead log, search index and archive.
 
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { databaseSizes } from '../store/contents.ts'
 import { archiveFolder } from './archive.ts'
 
-/** The sizes of a workspace's files; undefined for a workspace in memory. */
+/** Returns the sizes in bytes; undefined for a workspace in memory. */
 export function workspaceFileBytes(folder: string): WorkspaceEntry['bytes'] {
   const { database, log } = databaseSizes(join(folder, 'relay.db'))
   if (database === 0) return undefined
@@ -18,7 +18,7 @@ function archiveBytes(folder: string): number {
   try {
     return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
   } catch {
-    // The workspace has no archive.
+    // There is no folder `archive`: the workspace has no archive.
     return 0
   }
 }

@@ -1,5 +1,5 @@
-// Imports a new workspace from a file of messages or events, one a line, as `agent-relay workspace export` writes them and the page's recorder saves
-// them. The workspace is made whole in a folder of its own; backup.ts and owner-controls.ts put it into its place.
+// Imports a file of messages or events, one per line, as a new workspace. `agent-relay workspace export` and the page's recorder write such files. The
+// workspace is made in a folder of its own; backup.ts and owner-controls.ts put it into its place.
 
 import { createReadStream, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,15 +24,15 @@ import type { PlaceableWorkspace } from './backup.ts'
 
 /** Maximum number of messages in one commit. */
 const batchMessages = 500
-/** Maximum number of joins in one entry. */
+/** Maximum number of agents that enter a conversation in one entry. */
 const joinsPerEntry = 500
-/** Maximum length of a line, enough for a body in which every character is written as an escape. */
+/** Maximum length of a line in characters: enough for the longest body with every character escaped. */
 const lineCharsMax = 4 * 1024 * 1024
 
 export interface ImportedWorkspace extends PlaceableWorkspace {
   messages: number
   agents: number
-  /** Number of events that are not messages, and of messages that the file repeats. */
+  /** Number of lines that were not imported: events that are not messages, and repeated messages. */
   leftOut: number
 }
 
@@ -79,7 +79,7 @@ async function fillWorkspace(
     intake.writeMessages(batch)
     intake.writeJoins()
     const { messages, repeated, agents } = intake
-    // A file without messages may be a copy that was cut off before its first line.
+    // A file without messages is refused: it may be a copy that was cut off before its first line.
     if (messages === 0) throw invalidFile(path, 'it holds no message')
     return { id: workspace.id, key, messages, agents, leftOut: leftOut + repeated }
   } finally {
@@ -87,7 +87,7 @@ async function fillWorkspace(
   }
 }
 
-/** Writes the entries directly: nobody is connected yet, so there is nobody to tell and no command to answer. */
+/** Appends entries without commands: nobody is connected yet, so nobody needs an answer or an event. */
 class ImportWriter {
   readonly #workspace: Workspace
   readonly #history = new ImportedHistory()
@@ -134,7 +134,7 @@ class ImportWriter {
   }
 }
 
-/** The messages of a file; undefined for a line that holds no message. */
+/** Yields the messages of a file, and undefined for each line that has none. */
 async function* messagesOf(path: string): AsyncGenerator<Message | undefined> {
   let at = 0
   for await (const line of linesOf(path)) {
@@ -161,7 +161,7 @@ const ImportedMessage = Message.extend({
   body: Body,
 })
 
-/** Reads a message from one line of the file. The file may come from anybody, so every stored field is checked. */
+/** Returns the message in one line of the file. The file may come from anybody, so every field is checked. */
 function messageOf(line: string, path: string, at: number): Message | undefined {
   const value = parseLine(line, path, at)
   if (typeof value !== 'object' || value === null) throw invalidFile(path, `line ${at} is not a JSON object`)

@@ -1,4 +1,4 @@
-// Facts about a data directory that another process can find out without loading the daemon: whether a daemon runs, whether a database is whole.
+// What another process can find out about a data directory without loading the daemon: whether a daemon runs, and whether a database is undamaged.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,10 @@ export function lockPathOf(dataDir: string): string {
   return join(dataDir, 'relay.lock')
 }
 
-/** Takes a data directory's lock. Undefined if another process is the daemon: it holds the lock, or answers although its lock file was removed. */
+/**
+ * Takes the lock of a data directory. Undefined if another process is its daemon: it holds the lock, or answers on the control socket although the lock's file
+ * was deleted.
+ */
 export async function acquireDaemonLock(dataDir: string): Promise<DaemonLock | undefined> {
   const lock = DaemonLock.acquire(lockPathOf(dataDir))
   if (!lock || !(await isSocketAlive(controlSocketPath(dataDir)))) return lock
@@ -21,7 +24,7 @@ export async function acquireDaemonLock(dataDir: string): Promise<DaemonLock | u
   return undefined
 }
 
-/** Whether some process is this data directory's daemon, even one that does not answer. */
+/** Whether a process is the daemon of this data directory, even if it does not answer. */
 export function isDaemonRunning(dataDir: string): boolean {
   const path = lockPathOf(dataDir)
   if (!existsSync(path)) return false
@@ -30,7 +33,7 @@ export function isDaemonRunning(dataDir: string): boolean {
     lock?.release()
     return lock === undefined
   } catch (error) {
-    // A relay in memory that ends removes its data directory meanwhile.
+    // The data directory is gone: it belonged to a relay in memory, which deletes it at its end.
     if (!existsSync(path)) return false
     throw error
   }

@@ -1,4 +1,4 @@
-// The workspaces that this data directory has had, and their keys. A workspace whose database is gone is not created again.
+// The workspaces that this data directory has had, and their keys. If the database of one is lost, the workspace is not silently created again.
 
 import { join } from 'node:path'
 import { projectDir } from '@agent-relay/sdk/internal/discover'
@@ -26,7 +26,7 @@ export class KnownWorkspaces {
     this.lastOpenNames = new Set(directory.lastOpenWorkspaces())
   }
 
-  /** Whether there is a workspace of this name, or was one that nobody has removed. */
+  /** Whether there is a workspace of this name. One whose files are lost counts too; a removed one does not. */
   has(name: string): boolean {
     if (this.#directory.isUnfinished(name)) return false
     if (this.#directory.hasWorkspace(name) || this.lastOpenNames.has(name)) return true
@@ -41,8 +41,8 @@ export class KnownWorkspaces {
   }
 
   /**
-   * Opens a workspace. Throws if its database should exist and does not. A new workspace counts as known only after `build` has called `markBegun`. If the
-   * process ends before that, the next opening finishes what it left; if `build` fails, its files are removed.
+   * Opens a workspace. Throws if it is known but its database is missing or faulty. A new workspace is known only after `build` has called `markBegun`: if
+   * `build` fails, its files are deleted, and if the process ends first, the next opening starts over.
    */
   async openChecked<T>(name: string, build: (isNew: boolean) => Promise<T>): Promise<T> {
     this.#finishPlacing(name)
@@ -50,7 +50,7 @@ export class KnownWorkspaces {
     const fault = this.faultOf(name, isKnown)
     if (fault) throw fault
     if (isKnown) return build(false)
-    // Nobody was ever told the key of an unfinished beginning.
+    // A new workspace that was never finished: nobody was told its key, which is dropped.
     if (this.#directory.isUnfinished(name)) this.#forgetKey(name)
     try {
       this.#directory.markUnfinished(name)
@@ -62,8 +62,8 @@ export class KnownWorkspaces {
   }
 
   /**
-   * Returns why a database must not be opened: it is missing, lacks stored entries, or belongs to another workspace. The files stay as they are.
-   * `isKnown`: there was a workspace of this name before.
+   * Returns why a database must not be opened: it is missing, lacks stored entries, or belongs to another workspace. Changes no file. `isKnown`: there was a
+   * workspace of this name before.
    */
   faultOf(name: string, isKnown = true): RefusalError | undefined {
     const path = this.#directory.databasePath(name)
@@ -73,7 +73,7 @@ export class KnownWorkspaces {
     try {
       const { workspace, expected, gap } = checkJournalEnd(path)
       const kept = this.#idsOf(name)
-      // The workspace's key may be kept on another machine only.
+      // The credentials file of this machine may lack the workspace's key. Then the end file tells the workspace's id.
       const own = kept.length === 0 && expected ? [expected.workspace] : kept
       const isAnother = workspace !== undefined && own.length > 0 && !own.includes(workspace)
       if (isAnother)
@@ -89,7 +89,7 @@ export class KnownWorkspaces {
     try {
       return this.#credentials.idsOf(name, this.#directory.realPath)
     } catch {
-      // The credentials file is faulty; the next caller that needs a key from the file is told the fault.
+      // The credentials file is faulty. The next caller that needs a key from it gets the error.
       return []
     }
   }
@@ -99,14 +99,14 @@ export class KnownWorkspaces {
     return name === undefined ? `workspace ${id}` : `workspace "${name}" (${id})`
   }
 
-  /** Marks a new workspace as complete, with its database whole and its key kept: from now on it may answer. */
+  /** Marks a new workspace as complete: its database is whole and its key is stored, so it can be used from now on. */
   markBegun(name: string): void {
     this.#directory.markFinished(name)
   }
 
   /**
-   * Puts a workspace from a backup into its place, from a folder that was prepared for it. Refused if there is one of this name, or the same workspace
-   * under another name. `isReplaced`: the present one of this name is removed once the new one is in its place.
+   * Puts a workspace from a backup into its place, from its prepared folder. Refused if there is a workspace of this name, or the same workspace under another
+   * name. `isReplaced`: the present workspace of this name is removed afterwards.
    */
   placeRestored(name: string, folder: string, placed: RestoredKey, isReplaced = false): void {
     this.#assertFree(name, placed, isReplaced)
@@ -131,7 +131,7 @@ export class KnownWorkspaces {
       })
   }
 
-  /** Finishes placing a workspace: stores its key first, then marks the workspace as complete. */
+  /** Completes a workspace that was put into its place: stores its key, then marks it as complete. */
   #finishPlacing(name: string): void {
     const placed = this.#directory.restoredKey(name)
     if (!placed) return
@@ -139,14 +139,16 @@ export class KnownWorkspaces {
     this.#directory.markFinished(name)
   }
 
-  /** Finishes whatever was interrupted when the last daemon ended. */
+  /** Completes removals and restores that were interrupted when the last daemon ended. */
   finishInterrupted(): void {
     this.finishRemovals()
     this.#directory.deleteRestoreFolders()
     for (const name of this.#directory.unfinishedWorkspaces()) this.#finishPlacing(name)
   }
 
-  /** Stores which workspaces the next start opens. A failed write closes none of them: their keys still show that they were here. */
+  /**
+   * Stores which workspaces the next start should open. A failed write loses none of them: a key in the credentials file also shows that a workspace exists.
+   */
   rememberOpen(names: string[], onTrouble: (error: Error) => void): void {
     try {
       this.#directory.rememberOpen(names)
@@ -163,18 +165,18 @@ export class KnownWorkspaces {
     this.#credentials.put(id, { name, key, dataDir: this.#directory.realPath })
   }
 
-  /** Stores the data directory of a workspace, which credentials files from before version 0.2 do not contain. */
+  /** Adds the data directory of a workspace to the credentials file, which before version 0.2 did not have it. */
   recordDataDirectory(id: string): void {
     try {
       this.#credentials.recordDataDir(id, this.#directory.realPath)
     } catch {
-      // The credentials file cannot be read or written. The workspace still opens; the next caller that needs a key is told.
+      // The credentials file cannot be read or written. The workspace opens all the same, and the next caller that needs a key gets the error.
     }
   }
 
   /**
-   * Removes a workspace on purpose: its folder is moved away, then its key is forgotten, then the files are deleted. So no interruption can look like a
-   * loss.
+   * Removes a workspace on purpose: moves its folder away, deletes its key, then its files. If this is interrupted at any point, the workspace does not look
+   * lost.
    */
   remove(name: string): void {
     this.#directory.removeWorkspace(name)
@@ -190,11 +192,11 @@ export class KnownWorkspaces {
 
   #removeUnfinished(name: string): void {
     try {
-      // The key is forgotten first: a workspace with a key and without a folder would count as lost.
+      // The key is deleted first: a workspace with a key and without a folder would count as lost.
       this.#forgetKey(name)
       this.#directory.deleteUnfinished(name)
     } catch {
-      // The disk is full or fails: the remaining files still say that the workspace was only being begun.
+      // The disk is full or faulty: the files that are left are still marked as unfinished.
     }
   }
 

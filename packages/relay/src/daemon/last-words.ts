@@ -1,6 +1,6 @@
-// Sends the last words of a turn as an answer to those who wrote, for a program whose model has no tool of ours. They leave without a tool that its
-// person could refuse, so only people and agents on the owner's own account are sent them. A promise outlives the daemon, because the model was told
-// whom it answers.
+// Sends the last words of a turn as an answer to the agents whose messages began it, for a program whose model does not have our tools. The model calls no tool
+// for this answer, so its person cannot refuse it: only people and agents on the owner's own account get one. The promise of an answer outlives the daemon,
+// because the model was told whom it answers.
 
 import { isDeepStrictEqual } from 'node:util'
 import { answerAddress } from '@agent-relay/sdk/internal/injection'
@@ -11,15 +11,17 @@ import type { Session } from '../broker/sessions/session.ts'
 import { isChannel } from '../core/conversations.ts'
 import { RefusalError, refusalTextWithoutFix } from '../core/refusal-error.ts'
 
-/** The promised answer of a turn that messages began. */
+/** A promise to answer messages with the last words of the turn in which the model got them. */
 export interface PromisedAnswer {
   turn: string
   workspace: string
-  /** Recipients of the answer: for each message the names of its recipients, several for a group. */
+  /** The recipients, a list for each message that is answered: the names of a group's members, or one name. */
   to: string[][]
 }
 
-/** Returns the addresses that get the answer. Messages in channels, to everyone, and answers are not answered. */
+/**
+ * Returns the recipients of the answer, for each message. Messages to a channel or to everyone, and messages of kind `status`, such as other answers, get none.
+ */
 export function answerAddressesOf(agent: string, messages: readonly InboxMessage[], isOwn: (name: string) => boolean) {
   const asking = messages.filter(({ kind, channel, to }) => kind !== 'status' && channel === undefined && to !== '*')
   const found: string[][] = []
@@ -31,7 +33,7 @@ export function answerAddressesOf(agent: string, messages: readonly InboxMessage
   return found
 }
 
-/** Returns a check whether a name is the owner's own agent on this machine, in this workspace or in another open one. */
+/** Returns a function that tells whether an agent runs on the owner's account on this machine, in this workspace or in another open one. */
 export function ownAgentCheck(dispatch: Dispatch, dispatches: () => readonly Dispatch[]): (name: string) => boolean {
   return (name) => {
     const address = workspaceAddress(name)
@@ -39,15 +41,15 @@ export function ownAgentCheck(dispatch: Dispatch, dispatches: () => readonly Dis
     const agent = address?.rest ?? name
     if (!place || agent === daemonName || isChannel(agent)) return false
     const { sessions, store } = place.workspace
-    // An agent's or a person's home machine may be another one, which then speaks under the name.
+    // If the agent's home is another machine, somebody else may use the name there.
     const home = store.view.home(agent)?.machine
     return sessions.isOnOwnersAccount(agent) && (home === undefined || home === sessions.machine)
   }
 }
 
 /**
- * Sends a turn's last words under ids made from the turn, so that nothing is sent twice. If the relay refuses them for good, or the turn ended without
- * words, the recipients are told so. A refusal that may pass is thrown when all other answers have left: the refused one is then sent later.
+ * Sends a turn's last words under ids made from the turn, so that nothing is sent twice. If there are none, or the relay refuses them for good, the recipients
+ * are told so. If an answer is refused only for now, the refusal is thrown after all others were sent, and the caller tries that one again later.
  */
 export async function sendLastWords(dispatch: Dispatch, session: Session, { turn, to }: PromisedAnswer, words: string) {
   const { engine } = dispatch.workspace

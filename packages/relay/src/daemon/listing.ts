@@ -8,7 +8,7 @@ import type { ClusterAccess } from './cluster-access.ts'
 import { workspaceFileBytes } from './file-bytes.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 
-/** Maximum time that a list of workspaces waits for the cluster's names. Other questions to a silent cluster could delay the list much longer. */
+/** Maximum time in ms that a list of workspaces waits for the cluster. Its usual timeouts would delay the list much longer. */
 const clusterNamesMs = 3_000
 
 interface ListingSource {
@@ -30,13 +30,16 @@ export function workspaceEntries(daemon: Omit<ListingSource, 'cluster'>): Worksp
   })
 }
 
-/** The list of workspaces. While the cluster does not answer, its workspaces that are not here are left out, and shared names are those of its last answer. */
+/**
+ * Returns the list of workspaces. If the cluster does not answer, its workspaces that are not on this machine are left out; the check for equal names uses the
+ * names that it gave last.
+ */
 export async function listWorkspaces(daemon: ListingSource): Promise<OutputOf<'workspace.list'>> {
   const marked = (own: WorkspaceEntry[], names: readonly string[]) =>
     own.map((each) => (!each.shared && names.includes(each.name) ? { ...each, shadows: true } : each))
   try {
     const found = await clusterIdsByName(daemon.cluster)
-    // This machine's workspaces are read after the cluster has answered, so that they are current: the cluster may be slow.
+    // This machine's workspaces are read last, since they may change while the cluster answers.
     const own = workspaceEntries(daemon)
     const isHere = (name: string) => own.some((each) => each.name === name && each.shared)
     const others = [...found].filter(([name]) => !isHere(name)).sort()

@@ -1,4 +1,4 @@
-// A workspace that the daemon has open: who uses it, and how it is closed in a daemon that goes on. build-workspace.ts makes it.
+// A workspace that the daemon has open: which agents use it, and how it is closed while the daemon continues. build-workspace.ts makes it.
 
 import { daemonName } from '@agent-relay/sdk/protocol'
 import type { Dispatch } from '../broker/dispatch.ts'
@@ -16,17 +16,17 @@ export interface OpenWorkspace {
   wire: SocketWire
 }
 
-/** What is remembered of a workspace at rest. */
+/** What the daemon remembers of a workspace when it puts it to rest, which means closing it until somebody uses it. */
 export interface LastGlance {
-  /** The number of its last entry. */
+  /** The number of the workspace's last journal entry. */
   seq: number
-  /** How many things waited for the person. */
+  /** Number of needs, the things that wait for the person. */
   needs: number
-  /** How long its policy keeps what is over; unset: for ever. */
+  /** Time in ms for which the workspace's policy keeps finished events. Unset: for ever. */
   keepMs?: number
 }
 
-/** Returns the names of the workers that should run, and of the agents of the built-in loop: their work ends with the daemon. */
+/** Returns the names of the agents whose work ends with the daemon: workers that should run, and agents of runs of the built-in loop. */
 export function workerNamesOf({ workers, store }: Workspace): string[] {
   return [...new Set([...workers.reports.wishedWorkers().map(({ name }) => name), ...loopAgentsOf(store)])]
 }
@@ -35,18 +35,18 @@ function loopAgentsOf(store: Workspace['store']): string[] {
   try {
     return store.view.runs.running().flatMap(({ harness, agent }) => (harness === 'loop' ? agent : []))
   } catch {
-    // The table of runs cannot be read: the workspace is listed all the same.
+    // The table of runs cannot be read: the agents of loops are left out.
     return []
   }
 }
 
-/** Returns the agents that would lose something if the workspace were closed: connected agents, and workers that should run. */
+/** Returns the agents that closing the workspace would disturb: connected agents, and agents whose work would end. */
 export function userNamesOf({ workspace }: OpenWorkspace): string[] {
   const connected = workspace.sessions.all().flatMap(({ agent }) => (agent === undefined ? [] : [agent]))
   return [...new Set([...connected, ...workerNamesOf(workspace)])].filter((name) => name !== daemonName).sort()
 }
 
-/** Processes of agents by process id: the hosts that have started our MCP server for an agent, and the programs of workers. */
+/** Returns the processes of agents by process id: the programs that have started our MCP server for an agent, and the programs of workers. */
 export function agentProcessesOf(dispatches: readonly Dispatch[]): Map<number, AgentProcess> {
   const found = new Map<number, AgentProcess>()
   for (const { workspace } of dispatches) {
@@ -58,9 +58,11 @@ export function agentProcessesOf(dispatches: readonly Dispatch[]): Map<number, A
   return found
 }
 
-/** Whether the workspace can be closed without loss: nobody is connected, no call is under way, nothing runs and nothing waits to be written. */
+/**
+ * Whether the workspace can be closed without loss: no agent is connected, no call is under way, no worker or run is running, and nothing waits to be written.
+ */
 export function isWorkspaceUnused({ workspace, dispatch }: OpenWorkspace): boolean {
-  // Other machines may have something for a shared workspace at any time.
+  // A shared workspace is always in use: other machines may add entries at any time.
   if (workspace.isShared) return false
   const { engine, sessions, store, workers } = workspace
   const isQuiet = engine.isIdle && dispatch.pending === 0 && sessions.all().every(({ agent }) => agent === daemonName)
@@ -69,15 +71,15 @@ export function isWorkspaceUnused({ workspace, dispatch }: OpenWorkspace): boole
     const runs = store.view.runs.running().filter(({ harness }) => harness !== 'external')
     return workers.reports.wishedWorkers().length + runs.length + store.view.runningInvocations().length === 0
   } catch {
-    // The tables of runs and calls cannot be read: the workspace stays open, and its next user is told why.
+    // The table of runs or calls cannot be read: the workspace stays open, and the next client that needs the table gets the error.
     return false
   }
 }
 
-/** Why a workspace is no longer served. */
+/** The reason why a workspace is no longer served, as a refusal's code. */
 export type ClosingCode = 'workspace.removed' | 'workspace.closed'
 
-/** Closes a workspace and tells everybody why. When this resolves, its files are closed and nothing writes to them any more. */
+/** Closes a workspace and tells its clients the reason. When this resolves, its files are closed. */
 export async function shutDownWorkspace({ workspace, runner, wire }: OpenWorkspace, code: ClosingCode): Promise<void> {
   const why = new RefusalError(code, { workspace: workspace.name })
   workspace.waits.stopAll()

@@ -1,5 +1,5 @@
-// The workspaces that the daemon serves. Each has its socket. Its database is open while somebody uses it, and opened again for the next user. The parts
-// of an open workspace are built in build-workspace.ts.
+// The workspaces that the daemon serves. Each has its socket. Its database is open only while somebody uses it: it is closed (put to rest) after a while, and
+// opened again for the next client. build-workspace.ts builds the parts of an open workspace.
 
 import type { Dispatch } from '../broker/dispatch.ts'
 import { hashSecret } from '../broker/sessions/credentials.ts'
@@ -22,30 +22,28 @@ import { WorkspacePins } from './workspace-pins.ts'
 import { WorkspaceSockets } from './workspace-sockets.ts'
 
 export interface OpenWorkspacesOptions {
-  /** Whether unused workspaces are closed; those of a lift and those in memory stay open. */
+  /** Whether unused workspaces are put to rest (closed until somebody uses them). Those of a lift and those in memory stay open. */
   mayRest: boolean
   limits?: Partial<RestLimits>
   socketPath(name: string): string
   build(name: string): Promise<BuiltWorkspace>
-  /** Looks at a workspace that may be put to rest. */
+  /** Reads what is remembered of a workspace before it is put to rest (closed until somebody uses it), in steps. */
   glanceAt(workspace: Workspace): Promise<LastGlance>
-  /** The same without a pause. */
+  /** Reads the same in one step, without letting other work run in between. */
   glanceAtOnce(workspace: Workspace): LastGlance
-  /**
-   * Called when a workspace was put to rest whose file should be rewritten, unless somebody opens it: `isAtRest` tells whether nobody has since.
-   */
+  /** Called for a workspace that was closed for lack of use, and whose file should be rewritten. `isAtRest` tells whether it is still closed. */
   repack(name: string, isAtRest: () => boolean): void
-  /** Forgets the workspace: all its files are deleted. */
+  /** Deletes all files of the workspace. */
   forget(name: string): void
   onTrouble(error: Error): void
-  /** Called when a workspace begins or ceases to be served. */
+  /** Called when the set of served workspaces changes. */
   onServedChange(): void
 }
 
 interface ServedWorkspace {
   id: string
   restsSince: number
-  /** The hashes of the workspace's key and tokens, which tell whom it may be opened for; set while it is at rest. */
+  /** The hashes of the workspace's key and tokens while it is at rest (closed until somebody uses it): a client with one of these credentials opens it. */
   hashes?: ReadonlySet<string>
   lastGlance?: LastGlance
 }
@@ -53,7 +51,7 @@ interface ServedWorkspace {
 interface WorkspaceUse {
   opened: OpenWorkspace
   usedAt: number
-  /** Whether what is remembered of the workspace at rest is being counted. */
+  /** Whether `glanceAt` is under way for this workspace, which may then be put to rest (closed until somebody uses it). */
   isGlanced?: boolean
 }
 
@@ -80,7 +78,7 @@ export class OpenWorkspaces {
     this.#timer.unref()
   }
 
-  /** The names of all served workspaces, open or at rest. */
+  /** The names of all served workspaces, open or at rest (closed until somebody uses them). */
   names(): string[] {
     return [...this.#served.keys()]
   }
@@ -89,12 +87,12 @@ export class OpenWorkspaces {
     return this.#served.get(name)?.id
   }
 
-  /** The workspace if it is open; undefined if it is at rest, or not served. */
+  /** Returns the workspace if its database is open; undefined if it is at rest or not served. */
   findOpen(name: string): OpenWorkspace | undefined {
     return this.#uses.get(name)?.opened
   }
 
-  /** The names of the workspaces at rest, the last used first. */
+  /** The names of the workspaces at rest (closed until somebody uses them), most recently used first. */
   namesAtRest(): string[] {
     const atRest = [...this.#served].filter(([, { hashes }]) => hashes !== undefined)
     return atRest.sort(([, a], [, b]) => b.restsSince - a.restsSince).map(([name]) => name)
@@ -104,17 +102,17 @@ export class OpenWorkspaces {
     return this.#served.get(name)?.hashes !== undefined
   }
 
-  /** What was seen of a workspace when it was last put to rest. */
+  /** Returns what was remembered of a workspace when it was last closed for lack of use. */
   lastGlance(name: string): LastGlance | undefined {
     return this.#served.get(name)?.lastGlance
   }
 
-  /** The dispatches of the workspaces that are open now. */
+  /** The dispatches of all open workspaces. */
   dispatches(): Dispatch[] {
     return [...this.#uses.values()].map(({ opened }) => opened.dispatch)
   }
 
-  /** Opens a workspace, and creates it if it is new. Only the creating call returns the workspace's key. */
+  /** Opens a workspace, and creates it if it does not exist. Only the call that creates it returns its key. */
   async open(name: string): Promise<OpenWorkspace & { key?: string }> {
     await this.#closing.get(name)
     this.#touch(name)
@@ -135,7 +133,7 @@ export class OpenWorkspaces {
     }
   }
 
-  /** Opens a workspace if it is at rest, and keeps it open until the work is done. Undefined if no such workspace is served. */
+  /** Runs `work` on a workspace, which is opened if necessary and stays open until `work` ends. Undefined if no workspace of this name is served. */
   async visit<T>(name: string, work: (opened: OpenWorkspace) => T | Promise<T>): Promise<T | undefined> {
     const release = this.pin(name)
     try {
@@ -147,7 +145,7 @@ export class OpenWorkspaces {
     }
   }
 
-  /** Keeps the workspace open, once it is, until the returned function is called. */
+  /** Keeps the workspace open until the returned function is called, once it is open: this does not open it. */
   pin(name: string): () => void {
     return this.#pins.pin(name, () => this.#touch(name))
   }
@@ -158,8 +156,8 @@ export class OpenWorkspaces {
   }
 
   /**
-   * Opens the workspaces at rest that a credential may belong to, or, without a credential, the one of this name. A wrong credential opens none. They
-   * stay open until the returned function is called.
+   * Opens the workspaces at rest (closed for lack of use) that have this credential among their key and tokens; without a credential, the one of this name.
+   * They stay open until the returned function is called. A wrong credential opens none.
    */
   async openForCredential(credential: string | undefined, name: string | undefined): Promise<() => void> {
     const hash = credential === undefined ? undefined : hashSecret(credential)
@@ -188,19 +186,19 @@ export class OpenWorkspaces {
     }
   }
 
-  /** Removes a workspace with everything in it, for good. Whoever opens the name meanwhile waits, and gets a new workspace. */
+  /** Removes a workspace with everything in it, for good. Callers that open the name meanwhile wait, and get a new workspace. */
   async remove(name: string, isForced: boolean, isOnDisk: () => boolean): Promise<void> {
-    // The workspace is opened first: then its key is known, and removed too. A damaged workspace is removed as it is.
+    // The workspace is opened first, since its key must be known to be removed too. If it cannot be opened, its files are removed as they are.
     const held = await this.openPinned(name).catch(() => undefined)
     held?.release()
     const opened = this.#uses.get(name)?.opened
-    // Another caller may have removed the workspace meanwhile; the name then belongs to another workspace.
+    // Another caller may have removed the workspace meanwhile, and the name may be that of a new one.
     const isThere = held ? opened?.workspace === held.workspace : isOnDisk()
     if (!isThere) throw new RefusalError('workspace.unknown', { workspace: name })
     await this.#stopServing(name, isForced, 'workspace.removed')
   }
 
-  /** Closes a workspace until somebody opens it again; its contents stay. Whoever opens it meanwhile waits until `meanwhile` is over. */
+  /** Closes a workspace until somebody opens it again. Callers that open it wait until `meanwhile` has ended. */
   async close(name: string, isForced: boolean, meanwhile?: () => Promise<unknown>): Promise<void> {
     await Promise.all([this.#opening.get(name), this.#closing.get(name)])
     if (!this.#isServed(name)) throw new RefusalError('workspace.closed', { workspace: name })
@@ -218,16 +216,16 @@ export class OpenWorkspaces {
     await this.#trackClosing(name, this.#stopServingNow(name, opened, code).then(then))
   }
 
-  /** Stops opening workspaces. Returns the open ones, once none is being opened or closed. */
+  /** From now on no workspace is opened. Returns the open ones, after all openings and closings under way have ended. */
   async stopOpening(): Promise<OpenWorkspace[]> {
     this.#isStopping = true
     clearInterval(this.#timer)
-    // A workspace opened after the daemon's end would be used without its lock.
+    // An opening that ended later would leave a workspace open after the daemon has released its lock.
     await Promise.allSettled([...this.#closing.values(), ...this.#opening.values()])
     return [...this.#uses.values()].map(({ opened }) => opened)
   }
 
-  /** Whether the workspace is open, at rest, or cannot be opened because of its files. */
+  /** Whether the workspace is open or at rest, or could not be opened because of its files. */
   #isServed(name: string): boolean {
     return this.#served.has(name) || this.sockets.faultOf(name) !== undefined
   }
@@ -245,7 +243,7 @@ export class OpenWorkspaces {
     return { ...opened, key }
   }
 
-  /** Runs work that opens files. At the limit of descriptors, unused workspaces are closed first. */
+  /** Runs work that opens files. If the process has no file descriptors left, unused workspaces are closed first, until somebody uses them. */
   #withRoom<T>(work: () => Promise<T>): Promise<T> {
     return this.#descriptors.withRoom(work, () => {
       this.#putAllUnusedToRest()
@@ -276,12 +274,15 @@ export class OpenWorkspaces {
     this.#putUnusedToRest()
   }
 
-  /** Puts unused workspaces to rest, once what waits in each was counted. `except`: a workspace that was just opened, whose user has not begun yet. */
+  /**
+   * Puts unused workspaces to rest (closes them until somebody uses them), after counting what waits for the person in each. `except`: a workspace that was
+   * just opened for a caller.
+   */
   #putUnusedToRest(unusedMax = this.#limits.unusedMax, except?: OpenWorkspace): void {
     for (const use of this.#dueForRest(unusedMax, except)) if (!use.isGlanced) void this.#glanceAndRest(use)
   }
 
-  /** Puts all unused workspaces to rest before anything else happens. */
+  /** Closes all unused workspaces, until somebody uses them, in one step, before any other work runs. */
   #putAllUnusedToRest(): void {
     for (const { opened } of this.#dueForRest(0)) this.#putToRest(opened, this.#options.glanceAtOnce(opened.workspace))
   }
@@ -299,7 +300,7 @@ export class OpenWorkspaces {
     return oldestFirst.filter(({ usedAt }, at) => unused.length - at > unusedMax || now - usedAt >= this.#limits.idleMs)
   }
 
-  /** Counts what waits in a workspace, and puts the workspace to rest if nobody has used it meanwhile. */
+  /** Counts what waits for the person in a workspace, in steps. Then closes it, unless it was used meanwhile, until somebody uses it. */
   async #glanceAndRest(use: WorkspaceUse): Promise<void> {
     const { opened, usedAt } = use
     const { workspace } = opened
@@ -310,7 +311,10 @@ export class OpenWorkspaces {
     if (workspace.store.journal.lastSeq === glance.seq) this.#putToRest(opened, glance)
   }
 
-  /** Puts a workspace to rest. Its files are closed before anything else can happen; whoever opens it meanwhile waits for the rest. */
+  /**
+   * Puts a workspace to rest: closes it until somebody uses it. Its files are closed in this step; the other steps take longer, and callers that open it wait
+   * for them.
+   */
   #putToRest({ workspace, runner }: OpenWorkspace, lastGlance: LastGlance): void {
     try {
       const hashes = workspace.credentials.hashes()
@@ -335,7 +339,7 @@ export class OpenWorkspaces {
 
   async #trackClosing(name: string, work: Promise<unknown>): Promise<void> {
     const leaving = work.then(() => {}).finally(() => this.#closing.delete(name))
-    // Callers that wait for the closing go on even if the closing fails.
+    // Callers that wait for the closing must continue even if it fails.
     const over = leaving.catch(() => {})
     this.#closing.set(name, over)
     await leaving

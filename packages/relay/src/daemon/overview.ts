@@ -1,5 +1,5 @@
-// What a person sees of each workspace without opening it: who is connected, and how much waits for the person. What waits in a workspace at rest was counted before
-// it was put to rest, since nothing can change in it meanwhile.
+// What a person sees of each workspace without opening it: connected agents, and the number of needs (things that wait for the person). For a workspace that
+// was closed for lack of use, this number was counted before it was closed: nothing changes in it meanwhile.
 
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { countNeeds } from '../broker/approvals/needs.ts'
@@ -25,19 +25,22 @@ export async function overviewOf(
   return { workspaces: (await Promise.all(found)).sort((a, b) => a.name.localeCompare(b.name)) }
 }
 
-/** Counts what waits in an open workspace. One that cannot be read has nothing that waits: whoever opens it is told what is wrong. */
+/** Counts the person's needs in an open workspace. If it cannot be read the count is 0: a client that opens it gets the error. */
 function needsIn(workspace: Workspace, person: string): Promise<number> {
   const { signal } = new AbortController()
   return workspace.reads.run(countNeeds(workspace, person), new ReadTimeBudget(), signal).catch(() => 0)
 }
 
-/** Looks at a workspace that may be put to rest. It counts in slices, and the workspace may change meanwhile: `seq` tells. */
+/**
+ * Reads what is remembered of a workspace that may be closed for lack of use. This takes several steps, and the workspace may change in between: then its last
+ * entry differs from `seq`.
+ */
 export async function glanceAt(workspace: Workspace, person: string): Promise<LastGlance> {
   const { lastSeq: seq } = workspace.store.journal
   return { seq, needs: await needsIn(workspace, person) }
 }
 
-/** The same without a pause, for a workspace whose files must be closed at once. */
+/** Reads what is remembered of a workspace in one step, if its files must be closed at once. */
 export function glanceAtOnce(workspace: Workspace, person: string): LastGlance {
   const { lastSeq: seq } = workspace.store.journal
   try {

@@ -1,4 +1,5 @@
-// The requests of the owner to the daemon itself: workspaces, keys, the page's links, the daemon's state and its end. daemon.ts composes all of it.
+// The operations on the daemon's own socket, for its owner: workspaces, their keys, links to the page, the daemon's state and its end. daemon.ts puts the parts
+// together.
 
 import { join } from 'node:path'
 import { type Env, homeWorkspace, projectDir, socketPathOf } from '@agent-relay/sdk/internal/discover'
@@ -25,7 +26,7 @@ import { moveWorkspace, reconcileWorkspace } from './owner-moves.ts'
 import type { WorkspacePruner } from './pruning.ts'
 import { sharedTroubleOf } from './shared-trouble.ts'
 
-/** The daemon, as far as these requests need it. */
+/** The parts of the daemon that these operations use. */
 export interface ControllableDaemon {
   dataDir: string
   http?: Pick<HttpOptions, 'host' | 'mayBeRemote' | 'isOpen' | 'allowOrigins' | 'pageUrl'> & { home?: string }
@@ -116,7 +117,7 @@ function workspaceControls(daemon: ControllableDaemon): WorkspaceControls {
       const path = directory.databasePath(workspace)
       if (isWorkspaceHere(daemon, workspace)) throw new RefusalError('workspace.exists', { workspace, path })
       const { entry, key } = await daemon.cluster.allowLocalName(workspace, local, () => daemon.open(workspace))
-      // Another request has created the workspace meanwhile.
+      // The workspace exists: another call has created it after this one had checked the name.
       if (key === undefined) throw new RefusalError('workspace.exists', { workspace, path })
       return { ...entry, key }
     },
@@ -131,7 +132,7 @@ function workspaceControls(daemon: ControllableDaemon): WorkspaceControls {
       assertKnown(daemon, workspace)
       const { path } = daemon.entry(workspace)
       await daemon.remove(workspace, force)
-      // Agents outside a project need the home workspace, so it is created again at once, empty.
+      // Agents outside every project need the home workspace, so a new one is created at once.
       if (workspace === homeWorkspace) await daemon.open(workspace)
       return { workspace, path }
     },
@@ -173,7 +174,7 @@ function assertKnown(daemon: ControllableDaemon, workspace: string): string {
   throw new RefusalError('workspace.unknown', { workspace, nearest: nearestNames(workspace, names) })
 }
 
-/** A workspace's entry in the owner's list of workspaces. */
+/** Returns a workspace's entry in the owner's list of workspaces. */
 export function workspaceEntryOf(
   name: string,
   dataDir: string,
@@ -207,7 +208,7 @@ export function workspaceEntryOf(
   }
 }
 
-/** Makes a new key for the workspace. If the new key could not be made valid, the owner's file gets the former key back. */
+/** Makes a new key for the workspace. If that fails, the credentials file gets the former key back. */
 async function rotateKey(daemon: ControllableDaemon, name: string): Promise<OutputOf<'workspace.rotate-key'>> {
   const { known } = daemon
   const release = daemon.workspaces.pin(name)
@@ -221,7 +222,7 @@ async function rotateKey(daemon: ControllableDaemon, name: string): Promise<Outp
         if (former !== undefined) keep(former)
         throw error
       })
-    // Ends all pages, even those that look at another workspace through this one's link: the new key is no event to them.
+    // Closes the pages whose login ended with the former key, even if they show another workspace, which gets no event about the new key.
     daemon.wire()?.closeLoggedOutPages()
     return { ...entry, key }
   } finally {
@@ -229,7 +230,7 @@ async function rotateKey(daemon: ControllableDaemon, name: string): Promise<Outp
   }
 }
 
-/** Copies a workspace's database. If the workspace is closed, its file is copied as it is. */
+/** Copies a workspace's database. If the workspace was closed by its owner, it is not opened: its file is copied as it is. */
 async function copyWorkspace(
   { workspaces, directory, known }: ControllableDaemon,
   workspace: string,
@@ -242,7 +243,7 @@ async function copyWorkspace(
   return { workspace, path }
 }
 
-/** Places a workspace from a backup. Only the id is read from its database: this is the event loop, and the file may be large. */
+/** Puts a prepared workspace from a backup into its place. Only the id is read from its database, since a large file would block the event loop. */
 async function placeWorkspace(daemon: ControllableDaemon, workspace: string, from: string, key: string): Promise<void> {
   const { directory, known } = daemon
   const id = directory.isRestoreFolder(from) ? readWorkspaceId(join(from, 'relay.db')) : undefined
@@ -252,7 +253,7 @@ async function placeWorkspace(daemon: ControllableDaemon, workspace: string, fro
   await daemon.open(workspace)
   try {
     await daemon.workspaces.close(workspace, false, async () => {
-      // Whether the home is blank is checked again now that it is closed: somebody may have used it.
+      // A client may have used the home workspace before it was closed, so this checks again whether it is unused.
       known.placeRestored(workspace, from, { id, key }, isUnusedHome(directory, workspace))
       daemon.wire()?.closeLoggedOutPages()
     })

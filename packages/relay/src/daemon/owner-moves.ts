@@ -1,5 +1,5 @@
-// Moves a workspace into the cluster of this machine and back, or replaces it by another copy after a failover, while the daemon goes on serving. The
-// workspace is closed meanwhile. The steps are in cluster/moving.ts and cluster/reconciling.ts.
+// Moves a workspace into the cluster of this machine or back, or replaces it by another copy after a failover, without stopping the daemon. The workspace is
+// closed meanwhile. The steps are in cluster/moving.ts and cluster/reconciling.ts.
 
 import { homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import type { OutputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
@@ -7,7 +7,7 @@ import { RefusalError } from '../core/refusal-error.ts'
 import type { ClusterAccess } from './cluster-access.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 
-/** The daemon, as far as moving needs it. */
+/** The parts of the daemon that a move uses. */
 interface DaemonForMoves {
   open(name: string): Promise<{ entry: WorkspaceEntry }>
   workspaces: Pick<OpenWorkspaces, 'visit' | 'close'>
@@ -17,7 +17,7 @@ interface DaemonForMoves {
 
 const homeIsLocalText = 'each machine has its own "home", for agents outside a project. Share a workspace with a name.'
 
-/** Closes the workspace while it moves, and opens it again whether or not the move succeeded. */
+/** Moves a workspace, which is closed meanwhile, and opens it again even if the move has failed. */
 export async function moveWorkspace<V extends 'share' | 'unshare' | 'reconcile'>(
   daemon: DaemonForMoves,
   workspace: string,
@@ -39,7 +39,7 @@ export async function moveWorkspace<V extends 'share' | 'unshare' | 'reconcile'>
   return { ...daemon.entry(workspace), ...moved }
 }
 
-/** Reconciles a workspace. It is closed only if this machine has to go on with another copy. */
+/** Reconciles a workspace after a failover. It is closed only if this machine has to replace its copy. */
 export async function reconcileWorkspace(
   daemon: DaemonForMoves,
   workspace: string,

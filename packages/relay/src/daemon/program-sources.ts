@@ -1,4 +1,5 @@
-// The vendors whose programs are found when a person starts them by hand. What becomes of such a program is in user-programs.ts.
+// Makes the program sources, one for each vendor: each finds that vendor's programs when a person starts them by hand. user-programs.ts makes agents of the
+// programs.
 
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import { hasClaudeListConsent } from '../machine/claude-list-consent.ts'
@@ -32,7 +33,7 @@ export function programSources(parts: SourceParts): UserProgramsOptions['sources
           (listener: ProgramListener) =>
             new ClaudeSessions({ home: claude, memory, hooks, mayList, workspaces }, listener),
         ]),
-    // Without Codex's home directory, the threads of sessions with our MCP server are found all the same.
+    // Without Codex's home directory, only threads of sessions that have our MCP server are found.
     (listener: ProgramListener) =>
       new CodexThreads({ home: codexHome, command: () => cliCommandOf(codexHarness, env) }, listener),
   ]

@@ -1,6 +1,6 @@
-// `workspace prune` in a daemon that goes on serving: old, finished events are archived unless the wish says otherwise, and then taken out of the
-// database, slice by slice; at last the files give their unused space back. After an interruption each event is in the database or in the archive: the
-// workspace remembers how much of the archive file counts, so events archived last and not taken out do not.
+// Carries out `workspace prune` while the daemon serves: archives old, finished events unless the caller wants none archived, then deletes them from the
+// database, slice by slice, and finally gives the files' unused space back. If this is interrupted, each event is in the database or in the archive: the
+// workspace records how many bytes of the archive's file count, and later bytes were not deleted from the database.
 
 import type { OutputOf, ParsedInputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { ReadTimeBudget } from '../broker/long-reads.ts'
@@ -15,12 +15,12 @@ import { workspaceFileBytes } from './file-bytes.ts'
 
 export type PruneRequest = Omit<ParsedInputOf<'workspace.prune'>, 'workspace'>
 
-/** `folder`: the workspace's own folder. */
+/** `folder`: the folder of the workspace. */
 type FolderPruneRequest = PruneRequest & { folder: string }
 
 type PruneProgress = NonNullable<WorkspaceEntry['pruning']>
 
-/** The daemon, as far as pruning needs it. */
+/** The parts of the daemon that pruning uses. */
 interface DaemonForPruning {
   workspaces: { pin(name: string): () => void }
   open(name: string): Promise<{ entry: WorkspaceEntry; workspace: Workspace }>
@@ -35,7 +35,7 @@ interface PruneUnderWay {
 export class WorkspacePruner {
   readonly #daemon: DaemonForPruning
   readonly #underWay = new Map<string, PruneUnderWay>()
-  /** The last dry run of each workspace, which is in nobody's way. */
+  /** The last dry run of each workspace. A dry run does not keep another pruning from starting. */
   readonly #dry = new Map<string, PruneUnderWay>()
 
   constructor(daemon: DaemonForPruning) {
@@ -43,8 +43,8 @@ export class WorkspacePruner {
   }
 
   /**
-   * Prunes a workspace until `abandoned`. A second prune at the same time is refused, since it would find the same events; one that comes while an
-   * abandoned one ends waits for that.
+   * Prunes a workspace until `abandoned`. A second pruning at the same time is refused, since it would find the same events; if the first one was abandoned,
+   * the second waits for its end.
    */
   async prune(name: string, wish: PruneRequest, abandoned: AbortSignal): Promise<OutputOf<'workspace.prune'>> {
     const underWay = wish.dryRun ? this.#dry : this.#underWay
@@ -88,9 +88,9 @@ export class WorkspacePruner {
   }
 }
 
-/** Maximum number of held conversations that are reported, those with the most messages first. */
+/** Maximum number of conversations with kept messages that are reported, those with the most messages first. */
 const heldReportedMax = 20
-/** Work of one commit besides its sync, and the fewest and most facts that it takes out. */
+/** Time in ms for the work of one commit besides its sync, and the minimum and maximum number of facts that it deletes. */
 const [sliceMs, factsMin, factsMax] = [4, 8, 192]
 
 class PruneWork {
@@ -125,7 +125,7 @@ class PruneWork {
       await this.#run()
       this.#isWhole = true
     } catch (error) {
-      // What was taken out stays so; the caller who has given up is told how much it was.
+      // If the caller has abandoned the pruning, the error is dropped: the caller gets the number of events that were deleted until then.
       if (!this.#abandoned.aborted) throw error
     } finally {
       await this.#archive?.close()
@@ -148,7 +148,7 @@ class PruneWork {
       await this.#giveSpaceBack(finished.throughSeq)
     } finally {
       await endCheckpoints()
-      // Also after an early end: from then on a file that gets shorter was cut by somebody else.
+      // Even after an error: this ends the time in which the files may get shorter, so that later cuts by others are noticed.
       if (store.database.isOpen) store.cutFiles()
     }
   }
@@ -181,7 +181,7 @@ class PruneWork {
       return performance.now() - from
     })
     Object.assign(prune, next)
-    // Grows slowly and shrinks at once: one slow slice is what others notice.
+    // The size of a slice grows slowly and shrinks at once: one slow slice is enough for others to notice.
     const fitting = Math.round((slice.prunedFacts.length * sliceMs) / spentMs)
     this.#facts = Math.max(factsMin, Math.min(factsMax, fitting, this.#facts + factsMin))
   }
@@ -194,7 +194,7 @@ class PruneWork {
     }
   }
 
-  /** Does so also where nothing was taken out now: an earlier prune may have been cut off before. */
+  /** Gives unused space back, even if this pruning deleted nothing: an earlier one may have been interrupted before this step. */
   async #giveSpaceBack(through: number): Promise<void> {
     const { store, search } = this.#workspace
     if (this.#prune.events > 0) {
@@ -209,7 +209,7 @@ class PruneWork {
     return this.#politely(() => (engine.commitMaintenance as NonNullable<typeof engine.commitMaintenance>)(work))
   }
 
-  /** Does a piece of work, then pauses for as long as it took, so that other work gets its turn. */
+  /** Does a piece of work, then pauses for as long as it took, so that other work can run. */
   async #politely<T>(work: () => T | Promise<T>): Promise<T> {
     this.#mayGoOn()
     const from = performance.now()
@@ -218,7 +218,7 @@ class PruneWork {
     return result
   }
 
-  /** Runs the steps among the workspace's other reads, however long they take. */
+  /** Runs a long read in turns with the workspace's other reads, without a time limit. */
   #inSteps<T>(steps: Steps<T>): Promise<T> {
     this.#mayGoOn()
     return this.#workspace.reads.run(steps, new ReadTimeBudget(Number.POSITIVE_INFINITY), this.#abandoned)
@@ -231,7 +231,7 @@ class PruneWork {
   }
 }
 
-/** Returns a function that says when a slice of work has taken its time. */
+/** Returns a function that tells whether the time of a slice has passed. */
 function enoughSoon(): () => boolean {
   const until = performance.now() + sliceMs
   return () => performance.now() >= until

@@ -1,5 +1,6 @@
-// Recovering: makes a workspace usable again, at a person's wish, whose database lacks entries that were stored. known-workspaces.ts detects such
-// databases. This runs in the caller's process: while the end file exists no daemon opens the workspace.
+// Recovers a workspace whose database lacks entries, if a person asks for it: keeps copies of its files, then accepts the entries that are left.
+// known-workspaces.ts detects such databases. This runs in the command's process: no daemon opens the workspace while the end file shows that entries are
+// missing.
 
 import { constants, copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -9,7 +10,7 @@ import { endFilePath } from '../store/journal-end.ts'
 
 export type { JournalGap } from '../store/journal-end.ts'
 
-/** Copies the files as they are, and returns the folder of the copy. Then the database counts as whole: its next opening begins a new end file. */
+/** Copies the workspace's files into a folder, which it returns, and deletes the end file. The database then opens as it is, with a new end file. */
 export function recoverDatabase(directory: DataDirectory, name: string): string {
   const path = directory.databasePath(name)
   const folder = directory.makeDamagedPath(name)
@@ -20,7 +21,7 @@ export function recoverDatabase(directory: DataDirectory, name: string): string 
     syncFile(copy)
   }
   for (const each of [folder, dirname(folder)]) syncFolder(each)
-  // The search index may hold lost messages. The next opening of the workspace builds the index again.
+  // The search index may contain the lost messages, so it is deleted. The next opening fills a new one.
   for (const end of ['', '-wal', '-shm']) rmSync(join(dirname(path), `search.db${end}`), { force: true })
   rmSync(endFilePath(path))
   return folder

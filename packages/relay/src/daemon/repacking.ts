@@ -1,5 +1,5 @@
-// Rewrites the database file of a workspace at rest, once: a file that an older version has made cannot give unused space back, the new one can. The
-// copy is made in a thread, and takes the file's place only if nobody has opened the workspace meanwhile.
+// Rewrites the database file of a workspace that is closed for lack of use, once: a file that an older version has made cannot give unused space back, the new
+// one can. The copy is made in a thread, and replaces the file only if nobody has opened the workspace meanwhile.
 
 import { renameSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -10,16 +10,16 @@ import { freeClosedFiles } from '../store/database.ts'
 import type { FreePages } from '../store/free-pages.ts'
 import { copyInThread, removeCopy } from '../store/snapshot.ts'
 
-/** Unused space that is worth rewriting the whole file: so many bytes, and such a part of the file. */
+/** A file is rewritten if at least this many bytes, and this part of it, are unused. */
 const [stuckMin, partMin] = [1024 * 1024, 0.25]
-/** How often, and with which pause, it is looked whether the connections of the closed workspace have ended, which takes their log away. */
+/** Number of checks, and the interval in ms, whether the closed workspace's connections have ended: the last one removes the write-ahead log. */
 const [tries, tryMs] = [5, 200]
 
 export function isWorthRepacking(pages: FreePages): boolean {
   return !pages.canShrink && pages.bytes >= Math.max(stuckMin, partMin * pages.fileBytes)
 }
 
-/** Rewrites a database. `isAtRest`: whether nobody has opened the workspace since; nobody waits for this work. Returns whether the new file is in place. */
+/** Rewrites a database file. `isAtRest`: whether nobody has opened the workspace since it was closed. Returns whether the new file is in place. */
 export async function repackDatabase(path: string, isAtRest: () => boolean): Promise<boolean> {
   const copy = repackedPath(path)
   try {
@@ -29,7 +29,8 @@ export async function repackDatabase(path: string, isAtRest: () => boolean): Pro
     await syncInThread(copy)
     for (let done = 0; done < tries && isAtRest(); done++) {
       await freeClosedFiles()
-      // A log beside another database would be played into it, so a file that has one stays. From here to the end nothing else can happen.
+      // A file with a write-ahead log is not replaced, since SQLite would apply the log to the new file. From this check on no other code runs until the file
+      // is replaced.
       if (isAtRest() && stampOf(path) === before && !hasLog(path)) return placeRepacked(copy, path)
       await sleep(tryMs, undefined, { ref: false })
     }
@@ -39,7 +40,7 @@ export async function repackDatabase(path: string, isAtRest: () => boolean): Pro
   }
 }
 
-/** Removes a copy that a daemon was making when it was killed. */
+/** Deletes a copy that an earlier daemon was making when it was killed. */
 export function discardRepacked(path: string): void {
   removeCopy(repackedPath(path))
 }
@@ -58,13 +59,13 @@ function hasLog(path: string): boolean {
   return statSync(`${path}-wal`, { throwIfNoEntry: false }) !== undefined
 }
 
-/** Tells one file from another at the same path. */
+/** Returns the device and inode of a file, which tell it from another file at the same path. */
 function stampOf(path: string): string {
   const { ino, dev } = statSync(path)
   return `${dev} ${ino}`
 }
 
-/** Syncs without keeping the daemon waiting: the file may be large. */
+/** Syncs a file in the background, since a large one takes long. */
 async function syncInThread(path: string): Promise<void> {
   const file = await open(path, 'r+')
   try {

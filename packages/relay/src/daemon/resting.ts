@@ -1,15 +1,15 @@
-// When an unused workspace is put to rest, and how the files of its closed database are freed.
+// The limits by which an unused workspace is put to rest (closed until somebody uses it), and a counter that frees the files of closed databases.
 
 import { freeClosedFiles } from '../store/database.ts'
 
 export interface RestLimits {
-  /** A workspace that nobody has used for this long is closed. */
+  /** A workspace that nobody has used for this time, in ms, is closed. */
   idleMs: number
-  /** If more than this many workspaces are open and unused, the one that was used longest ago is closed at once. */
+  /** If more than this many open workspaces are unused, those that were used longest ago are closed at once. */
   unusedMax: number
-  /** After this many databases were closed, their files are freed; after fewer, some time later. */
+  /** Once this many databases were closed, their files are freed. With fewer, they are freed some time later. */
   closedMax: number
-  /** A workspace at rest keeps its tokens' hashes in memory. One with more tokens than this stays open. */
+  /** Maximum number of tokens in a workspace that is closed for lack of use: their hashes stay in memory. A workspace with more tokens is not closed. */
   tokensMax: number
 }
 
@@ -20,7 +20,10 @@ export const defaultRestLimits: Readonly<RestLimits> = {
   tokensMax: 10_000,
 }
 
-/** Counts closed databases, and frees their files once there are many, or some time later. The SQLite driver may keep them open until garbage is collected. */
+/**
+ * Counts closed databases, and frees their files once there are many, or some time later: the SQLite driver may keep a closed file open until a garbage
+ * collection.
+ */
 export class ClosedDatabases {
   readonly #max: number
   #count = 0
@@ -38,7 +41,7 @@ export class ClosedDatabases {
     if (this.#count >= this.#max) void this.free()
   }
 
-  /** Frees the files of closed databases, and once more after that: files that were still in use the last time are free by then. */
+  /** Frees the files of databases closed since the last call, and once more at the next call, for files that were still in use. */
   freeIfAny(): void {
     if (this.#count > 0 || this.#isDue) void this.free()
   }

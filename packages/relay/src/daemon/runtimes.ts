@@ -1,5 +1,5 @@
-// Makes what carries out the work of a workspace: the supervisor of its workers, their worktrees, the reader of commits, and the loop's settings. Each gets
-// the broker's contract that was made for it, and no more.
+// Makes the parts that carry out a workspace's work: the supervisor of its workers, their worktrees, the reader of git commits, and the loop's settings. Each
+// gets only the part of the broker that its contract names.
 
 import { join } from 'node:path'
 import { findEdits } from '@agent-relay/mcp/edits'
@@ -36,7 +36,10 @@ export function makeRuntimes({ folder, ...options }: RuntimeOptions): Runtimes &
   }
 }
 
-/** The shell script by which hooks wait for messages in a tenth of Node's memory; undefined if the script starts another installation. */
+/**
+ * Returns the shell command with which hooks wait for messages, at a tenth of the memory that Node takes. Undefined if the launcher starts another
+ * installation.
+ */
 function hookLauncher(dataDir: string) {
   const env = { RELAY_DATA_DIR: dataDir }
   return launcherState(env) === 'current' ? launcherCommand(['hook'], env) : undefined

@@ -1,4 +1,4 @@
-// The workspaces of the daemon as its HTTP port sees them.
+// The daemon's workspaces as the HTTP server needs them.
 
 import { troubleTexts } from '../core/shared-trouble.ts'
 import type { ServedWorkspaces } from '../wires/callers.ts'

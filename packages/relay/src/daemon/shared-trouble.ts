@@ -1,4 +1,4 @@
-// Collects the trouble of a shared workspace that is open here. Its words are in core/shared-trouble.ts.
+// Collects what is wrong with an open shared workspace. The texts for it are in core/shared-trouble.ts.
 
 import type { Workspace } from '../broker/workspace.ts'
 import type { SharedTrouble } from '../core/shared-trouble.ts'

@@ -1,5 +1,5 @@
-// Opens workspaces when the daemon starts. A workspace that cannot be opened does not affect the others; one whose cluster cannot be reached is opened
-// when the cluster is back.
+// Opens workspaces when the daemon starts. If one cannot be opened, the others are. If the cluster of one cannot be reached, it is opened when the cluster
+// answers.
 
 import { type ClusterAccess, isClusterUnreachable } from './cluster-access.ts'
 
@@ -17,7 +17,7 @@ export class StartupOpenings {
     this.#options = options
   }
 
-  /** Names of the workspaces that are not open yet: their turn has not come, or their cluster does not answer. */
+  /** Names of the workspaces that are not open yet, because others are opened first or their cluster does not answer. */
   get pendingNames(): string[] {
     return [...this.#awaited]
   }

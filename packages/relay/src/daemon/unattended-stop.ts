@@ -1,4 +1,4 @@
-// Stops a daemon that a session started once it is unattended: no person and no agent in a person's own program is connected. Workers, runs and other
+// Stops a daemon that a session has started, once it is unattended: no person and no agent in a person's own program is connected. Workers, runs and other
 // programs do not keep such a daemon running.
 
 import type { Dispatch } from '../broker/dispatch.ts'
@@ -13,7 +13,7 @@ function isAttended({ sessions, store }: Workspace): boolean {
   const { view } = store
   const runs = new Set(view.runs.running().map(({ agent }) => agent))
   return sessions.all().some(({ agent, standing }) => {
-    // This agent's program does not know of Agent Relay, and needs no daemon.
+    // The program has no tools of ours, and gets messages only by its vendor's interface: it does not depend on the daemon.
     if (agent !== undefined && sessions.programState(agent)?.isOnlyWay) return false
     const row = agent === undefined ? undefined : view.agent(agent)
     const isHired = row?.parent !== undefined || (agent !== undefined && runs.has(agent))
@@ -22,7 +22,8 @@ function isAttended({ sessions, store }: Workspace): boolean {
 }
 
 /**
- * Asks the daemon to stop once it was unattended for `unattendedStopMs`; unset: the daemon never stops by itself. The returned function ends the watch.
+ * Calls `onStop` after the daemon was unattended (no person and no agent in a person's own program connected) for `unattendedStopMs`. If that is unset, the
+ * daemon never stops by itself. The returned function ends the watch.
  */
 export function stopWhenUnattended(
   { unattendedStopMs, onStop }: UnattendedStopOptions,

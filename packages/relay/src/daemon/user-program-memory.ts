@@ -1,16 +1,16 @@
-// Remembers, across restarts of the daemon, facts about programs that people started: which agent a conversation was, and who waits for the last words
-// of its turn. For Claude Code also in which directories sessions take our messages, and which of our sockets a killed daemon has left.
+// Remembers, across restarts of the daemon, facts about programs that people started: which agent a conversation was, and who waits for the last words of its
+// turn. For Claude Code also in which directories its sessions take our messages, and which sockets of ours a killed daemon has left.
 
 import { renameSync, writeFileSync } from 'node:fs'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
 import { z } from 'zod'
 import type { PromisedAnswer } from './last-words.ts'
 
-/** Maximum number of conversations that may be continued later; the oldest are forgotten first. */
+/** Maximum number of remembered conversations that a person may continue; the oldest are forgotten first. */
 const agentsMax = 500
-/** Maximum number of directories in which people work, counted once for each version that they use there. */
+/** Maximum number of remembered pairs of a directory and a version of Claude Code used there. */
 const acceptancesMax = 500
-/** Maximum number of turns whose last words somebody waits for. A conversation may be closed before its turn is over, and never be continued. */
+/** Maximum number of turns whose last words are promised to somebody. Some promises are never kept, if a person ends a conversation during the turn. */
 const promisesMax = 100
 
 const Memory = z.object({
@@ -28,7 +28,7 @@ export class UserProgramMemory {
   readonly #path: string | undefined
   readonly #known: z.infer<typeof Memory>
 
-  /** `path`: the file that stores the facts; without a file everything is forgotten with the daemon. */
+  /** `path`: the file that stores the facts. Without it, they are remembered only until the daemon ends. */
   constructor(path: string | undefined) {
     this.#path = path
     this.#known = readMemory(path) ?? { agents: [], sockets: [], taking: [], promises: [] }
@@ -67,7 +67,7 @@ export class UserProgramMemory {
     this.#write()
   }
 
-  /** Whether a session of this version and directory gave its model our messages. Other sessions there have the same settings, so they will too. */
+  /** Whether a session of this version in this directory has given our messages to its model. Other sessions there have the same settings, so they do too. */
   acceptsMessages(version: string, directory: string): boolean {
     return this.#known.taking.includes(`${version} ${directory}`)
   }
@@ -85,7 +85,7 @@ export class UserProgramMemory {
       writeFileSync(`${this.#path}.tmp`, JSON.stringify(this.#known), { mode: 0o600 })
       renameSync(`${this.#path}.tmp`, this.#path)
     } catch {
-      // The disk is full: this daemon still has all facts in memory.
+      // If the disk is full, the facts are still remembered in memory.
     }
   }
 }

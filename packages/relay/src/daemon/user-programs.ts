@@ -1,6 +1,5 @@
-// Programs of CLIs that people started by hand, as agents: each belongs to the workspace of its directory, as long as it runs. If a program has our MCP
-// server too, that server's agent is the one, and the vendor's interface is only another way to it. program-sources.ts says which
-// vendors' programs are found.
+// Makes agents of the CLI programs that people start by hand: each belongs to the workspace of its directory while it runs. If a program has started our MCP
+// server, the server's agent is the program's, and the vendor's interface is only another way to it. program-sources.ts says which vendors' programs are found.
 
 import { findProjectConfig, homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import { agentNamePattern, limits } from '@agent-relay/sdk/protocol'
@@ -23,13 +22,13 @@ import { answerAddressesOf, ownAgentCheck, sendLastWords } from './last-words.ts
 import type { OpenWorkspaces } from './open-workspaces.ts'
 import type { UserProgramMemory } from './user-program-memory.ts'
 
-/** Time in which a program starts our MCP server, if its person has installed the server. */
+/** Time in ms in which a program starts our MCP server, if the person has installed it. Until then the program gets no agent of its own. */
 const mcpStartMs = 900
-/** Delay before a program whose workspace is not open is tried again. */
+/** Delay in ms before another attempt for a program that no workspace took. */
 const placeRetryMs = 10_000
-/** Time within which several changes are handled together. */
+/** Changes within this time, in ms, are handled together. */
 const changesBatchMs = 50
-/** Delay before a question that could not be asked yet is asked again. */
+/** Delay in ms before another attempt to ask a question. */
 const askAgainMs = 1_000
 
 export interface UserProgramsOptions {
@@ -42,11 +41,11 @@ export interface UserProgramsOptions {
 interface MemberProgram {
   program: UserProgram
   source: ProgramSource
-  /** The conversation with which the program's agent was noted. */
+  /** The id of the program's conversation under which its agent was remembered last. */
   conversation: string
-  /** Time at which the program came, or last could not become an agent. */
+  /** Time from which the next attempt is counted, which follows `mcpStartMs` later: when the program was found, or a later time after a failed attempt. */
   triedAt: number
-  /** A session of ours may belong to the program: its news triggers the next look. */
+  /** Whether one of our MCP sessions may belong to the program. A change of that session decides, so no timer is set. */
   isUndecided: boolean
   place?: ProgramPlace
   isAnswering?: boolean
@@ -57,12 +56,12 @@ interface MemberProgram {
 interface ProgramPlace {
   dispatch: Dispatch
   agent: string
-  /** The session of our MCP server, or one opened here. */
+  /** The session of the program's MCP server, or else one that was opened here. */
   session: UserSession
   hasOurTools: boolean
   questions: DialogQuestions | undefined
   stopMail(): void
-  /** Ends the time in which messages wake the program; unset while they do not. */
+  /** Ends the record that messages can wake the program; unset while they cannot. */
   wakes?: () => void
 }
 
@@ -90,7 +89,7 @@ export class UserPrograms {
     for (const key of [...this.#members.keys()]) this.#removeMember(key)
   }
 
-  /** Called when a session has opened or ended in a workspace. */
+  /** Called when a session of a workspace has opened or ended: soon looks at all programs again. */
   lookSoon(): void {
     this.#next.runWithin(changesBatchMs)
   }
@@ -112,7 +111,7 @@ export class UserPrograms {
       }
       source.onProgramsChecked?.()
     }
-    // Looks again when a waiting program may become an agent.
+    // Sets a timer for the earliest next attempt to make an agent of a program.
     const waiting = [...this.#members.values()].filter(({ place, isUndecided }) => !place && !isUndecided)
     const due = waiting.map(({ triedAt }) => triedAt + mcpStartMs)
     if (due.length > 0) this.#next.runWithin(Math.max(changesBatchMs, Math.min(...due) - performance.now()))
@@ -157,7 +156,7 @@ export class UserPrograms {
     if (!place.hasOurTools && session) sessions.end(session)
   }
 
-  /** Gives a program its place as an agent, and its waiting mail. */
+  /** Makes a program an agent, or updates its state as one, and gives it its waiting mail. */
   async #updateMember(
     member: MemberProgram,
     matches: SessionMatches,
@@ -171,7 +170,7 @@ export class UserPrograms {
     const isAnother = place && session && (session.id !== place.session.id || session.agent !== place.agent)
     const isElsewhere = this.#isElsewhere(member)
     if (place && (isGone || isAnother || (place.hasOurTools && !session) || isElsewhere)) this.#endMembership(member)
-    // The workspace of the program's project is open, so the program enters that workspace at once.
+    // The program moves to the workspace of its project, which is open, without the usual delay.
     if (isElsewhere) member.triedAt = 0
     if (!member.place && session && dispatch) this.#join(member, dispatch, session, true)
     member.isUndecided = matches.undecided.has(key)
@@ -183,7 +182,10 @@ export class UserPrograms {
     await Promise.all([this.#sendLastWords(member, member.place), this.#deliver(member)])
   }
 
-  /** Whether the program belongs to a project that was begun in its directory after it came. An agent that others have written to stays where they know it. */
+  /**
+   * Whether to move the program's agent to a project that was made in its directory after the program had started. Only an agent with a provisional name is
+   * moved: others that have written to an agent know it in its present workspace.
+   */
   #isElsewhere({ place, program }: MemberProgram): boolean {
     if (!place || place.hasOurTools || !place.dispatch.workspace.sessions.liveById(place.session.id)?.provisional)
       return false
@@ -219,7 +221,7 @@ export class UserPrograms {
     const { userSessions, approvals, sessions } = dispatch.workspace
     const { key: id, directory: cwd, conversation } = member.program
     const live = sessions.liveById(session.id)
-    // The session's hooks belong to its agent even before its first call.
+    // Assigns the conversation to the session now, so that the program's hooks belong to its agent even before the session's first call.
     if (live && hasOurTools) sessions.setLikelyThread(live, conversation)
     const { agent: name } = session
     const give = () => void this.#deliver(member).catch(this.#trouble)
@@ -231,7 +233,7 @@ export class UserPrograms {
     member.place = { dispatch, agent: name, session, hasOurTools, questions, stopMail }
   }
 
-  /** Shows the program's state in lists of agents, and asks its open question. */
+  /** Updates the program's state in lists of agents, and asks the question that is open in the program. */
   #show(member: MemberProgram, at: ProgramPlace): void {
     const { program, source, conversation: before } = member
     const { workspace } = at.dispatch
@@ -246,13 +248,13 @@ export class UserPrograms {
       ...{ workspace: workspace.name, agent, session: session.id, hasOurTools },
       isWoken: at.wakes !== undefined,
     })
-    // After a command such as `/clear` the same agent goes on in another conversation.
+    // After a command such as `/clear` the same agent continues in another conversation, which is remembered as the agent's.
     member.conversation = program.conversation
     if (!hasOurTools && before !== program.conversation && workspace.store.view.agent(agent))
       this.#options.memory.rememberAgent(program.conversation, workspace.name, agent)
   }
 
-  /** Reports a failure, unless the daemon's own end has caused it. */
+  /** Reports an error, unless it comes from the daemon's own end. */
   readonly #trouble = (error: Error): void => {
     if (!this.#isClosed) this.#options.onTrouble(error)
   }
@@ -260,18 +262,18 @@ export class UserPrograms {
   async #ask({ doing }: UserProgram, { questions, dispatch, agent }: ProgramPlace): Promise<void> {
     if (!questions) return
     if (doing?.state !== 'waiting') {
-      // The question is over, and only the person can have answered it, in the program.
+      // The question is no longer open, although nobody has answered it here: the person has answered it in the program.
       questions.onTyped()
       return questions.onDialogGone()
     }
-    // Only a stored agent can ask for an approval.
+    // An agent without a row in the database cannot ask for an approval, so it is stored first.
     await storeProvisionalNameOf(dispatch.workspace, agent)
     await questions.look()
-    // The former question has only just ended: the new one is asked a little later.
+    // Asking failed because the question before was open until now, so it is tried again a little later.
     if (!questions.isOpen) this.#next.runWithin(askAgainMs)
   }
 
-  /** Gives the program its mail. Mail that arrives meanwhile is looked at afterwards. */
+  /** Gives the program its mail, and then the mail that has arrived meanwhile. */
   async #deliver(member: MemberProgram): Promise<void> {
     member.hasNewMail = true
     if (member.isGiving) return
@@ -312,7 +314,7 @@ export class UserPrograms {
     })
   }
 
-  /** Sends the last words of turns that are over, also of turns that were under way when the former daemon ended. */
+  /** Sends the promised last words of turns that have ended, including turns that began under an earlier daemon. */
   async #sendLastWords(member: MemberProgram, { dispatch, session: { id } }: ProgramPlace): Promise<void> {
     const { program } = member
     if (!program.lastWords || program.doing?.state !== 'idle' || member.isAnswering) return
@@ -327,7 +329,7 @@ export class UserPrograms {
         memory.forgetPromise(promised.turn)
       }
     } catch (error) {
-      // The answer stays promised, and the next look sends it.
+      // If the relay refuses only for now, the promise is kept and the answer is sent later.
       if (!(error instanceof RefusalError) || !error.refusal.retry) throw error
       this.#next.runWithin(placeRetryMs)
     } finally {
@@ -335,7 +337,7 @@ export class UserPrograms {
     }
   }
 
-  /** Sends a message as the program's agent, which counts as being back. */
+  /** Sends a message as the program's agent. Returns the reason if it was refused. */
   async #sendMessage(program: UserProgram, { id, ...message }: ProgramMessage): Promise<string | undefined> {
     const { place } = [...this.#members.values()].find((each) => each.program === program) ?? {}
     const session = place?.dispatch.workspace.sessions.liveById(place.session.id)
@@ -349,14 +351,14 @@ export class UserPrograms {
     }
   }
 
-  /** The workspace for a program started in this directory: the one that its project names, else `home`, else the only one. */
+  /** Returns the workspace for a program in this directory: the one that its project names, else the home workspace, else the only one. */
   #workspaceOf(directory: string): string | undefined {
     const names = this.#options.workspaces.names()
     try {
       const config = findProjectConfig(directory)
       if (config) return config.project !== undefined && names.includes(config.project) ? config.project : undefined
     } catch {
-      // The configuration cannot be read: the program is put nowhere.
+      // The project's configuration cannot be read: the program gets no workspace.
       return undefined
     }
     if (names.includes(homeWorkspace)) return homeWorkspace
@@ -364,7 +366,10 @@ export class UserPrograms {
   }
 }
 
-/** Whether mail goes by the vendor's own path. Where our hooks are in the program too, the hooks give messages without asking the person about each. */
+/**
+ * Whether the program gets mail by its vendor's interface. If that asks the person about each message, and the program has our hooks too, the hooks give the
+ * mail instead.
+ */
 function usesVendorPath({ asksPerson }: UserProgram, { hasOurTools }: ProgramPlace): boolean {
   return !(asksPerson && hasOurTools)
 }

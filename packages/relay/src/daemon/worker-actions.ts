@@ -1,5 +1,5 @@
-// Actions that the daemon itself offers: hiring workers, asking for their status, releasing, pausing and resuming them, for hosts that know only
-// generated tools. They run in the caller's own session, with the rights that it has for the operations.
+// Actions that the daemon itself offers: creating workers, asking for their status, releasing, pausing and resuming them. They are for hosts that know only
+// generated tools. They run in the caller's own session, with its rights.
 
 import { clisWith } from '@agent-relay/sdk/internal/clis'
 import {
@@ -17,14 +17,14 @@ import type { Session } from '../broker/sessions/session.ts'
 import type { Workspace } from '../broker/workspace.ts'
 import { RefusalError, refusalTextWithoutFix, toRefusal } from '../core/refusal-error.ts'
 
-/** Time limit of an action: a release may take half a minute until nothing of the worker is left. */
+/** Time limit of an action, in ms: a release takes up to half a minute until no process of the worker is left. */
 const timeoutMs = 60_000
 
 const named = z.object({ name: z.string().describe('Name of the worker') })
-/** CLIs with our tools, which can message their hirer; the others are for people at a terminal. */
+/** CLIs whose workers have our tools, so that they can write to the agent that hired them. Other CLIs are for people at a terminal. */
 const clis = clisWith('worker').filter(({ worker }) => worker === 'mcp')
 
-/** The input schemas that models are shown, shorter than those of the operations, which check the input. */
+/** The input schemas that models see, which are shorter than the operations' own. The operations check the input again. */
 const offers = {
   'agent.create': {
     op: 'worker.spawn',
@@ -56,7 +56,7 @@ export async function offerDaemonActions(workspace: Workspace): Promise<void> {
   const session = sessions.openForDaemon(daemonName)
   const waiting = { isReady: () => true, end: () => {} }
   actions.follow(session, { ...waiting, item: (item) => void serveInvocation(workspace, session, item as Invocation) })
-  // All actions are registered together, in one commit: a daemon opens many workspaces at its start.
+  // All actions are registered in one commit, since a daemon opens many workspaces at its start.
   await Promise.all(
     (Object.keys(offers) as Offer[]).map((name) => {
       const { description, input } = offers[name]
@@ -74,11 +74,11 @@ async function serveInvocation(workspace: Workspace, session: Session, call: Inv
     (error) => ({ invocation, error: errorOf(error, call.action) }),
   )
   const asking = { session, by: daemonName, id: `${invocation}/answer`, abandoned: session.ended }
-  // If this fails, the call is over or the daemon stops, and nobody waits for the answer.
+  // If this fails, the call has ended or the daemon is stopping, and nobody waits for the answer.
   await workspace.actions.answer(asking, answer).catch(() => {})
 }
 
-/** Runs one call of an action. The function is async, so that invalid input becomes an answer: an exception in the engine would end the daemon. */
+/** Runs one call of an action. It is async so that an error about invalid input becomes a rejection: thrown at once, it would end the daemon. */
 async function runAction(workspace: Workspace, call: Invocation, abandoned: AbortSignal): Promise<{ worker: Worker }> {
   const { workers, actions } = workspace
   const { op } = offers[call.action as Offer]
@@ -91,13 +91,13 @@ async function runAction(workspace: Workspace, call: Invocation, abandoned: Abor
   return workers.wishes.submit(op, asking, parseInput(op, call.input))
 }
 
-/** The error code by the kind of the refusal: invalid or denied calls, and any other failure of the work itself. */
+/** Returns an action's error code by the HTTP status of the refusal: invalid input, permission denied, or otherwise a failed handler. */
 function errorOf(error: unknown, action: string): { code: ActionErrorCode; message: string } {
   const refused = toRefusal(error)
   const { http } = refusals[refused.code]
-  // The named CLI is valid; its program is missing.
+  // The CLI's name is valid, but its program is not installed, so the input is not at fault.
   const code = refused.code === 'cli.not-installed' ? 'handler_failed' : (codesByHttpStatus[http] ?? 'handler_failed')
-  // The caller knows the action's name, not the operation's.
+  // The text names the action, since the caller does not know the operation behind it.
   if (refused.code !== 'input.invalid') return { code, message: refusalTextWithoutFix(refused) }
   return { code, message: refusalTextWithoutFix(refusal('input.invalid', { ...refused.details, operation: action })) }
 }

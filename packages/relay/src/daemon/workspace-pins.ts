@@ -1,5 +1,5 @@
-// Pins keep a workspace open for users without a session in it. A workspace is pinned by name before it is opened, so that it is still open when the
-// user gets it.
+// Pins keep a workspace open for callers that have no session in it. The pin is set by name before the workspace is opened, so that it cannot be closed before
+// the caller uses it.
 
 export class WorkspacePins {
   readonly #counts = new Map<string, number>()
@@ -8,7 +8,7 @@ export class WorkspacePins {
     return this.#counts.has(name)
   }
 
-  /** Pins the workspace until the returned function is called; a second call of the function changes nothing. */
+  /** Keeps the workspace open until the returned function is called. Calling that function twice does no harm. */
   pin(name: string, released: () => void): () => void {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
     let isPinned = true

@@ -1,5 +1,5 @@
-// The sockets of the daemon's workspaces. A workspace that cannot be opened because of its files has a socket too: whoever connects is told why, and
-// finds it open once it was repaired.
+// The sockets of the daemon's workspaces. A workspace that cannot be opened because of its files has a socket too: a client that connects gets the reason, and
+// can use the workspace once it was repaired.
 
 import type { Refusal } from '@agent-relay/sdk/protocol'
 import { RefusalError, refusalTextWithoutFix } from '../core/refusal-error.ts'
@@ -7,7 +7,7 @@ import { fileRefusalOf } from '../store/damage.ts'
 import { ownerConnectionHandler, SocketWire } from '../wires/socket.ts'
 import type { ClosingCode, OpenWorkspace } from './open-workspace.ts'
 
-/** Opens a workspace for a client; undefined if there is none of this name. */
+/** Opens a workspace while `work` runs; resolves to undefined if there is no workspace of this name. */
 interface WorkspaceVisits {
   visit<T>(name: string, work: (opened: OpenWorkspace) => Promise<T>): Promise<T | undefined>
 }
@@ -27,12 +27,12 @@ export class WorkspaceSockets {
     return [...this.#wires.values()]
   }
 
-  /** The workspaces that cannot be opened because of their files. */
+  /** The names of the workspaces that cannot be opened because of their files. */
   faultyNames(): string[] {
     return [...this.#faults.keys()]
   }
 
-  /** The fault of the workspace's files, if it could not be opened. */
+  /** The refusal that says why the workspace's files cannot be opened; undefined if they can. */
   faultOf(name: string): Refusal | undefined {
     return this.#faults.get(name)
   }
@@ -41,18 +41,18 @@ export class WorkspaceSockets {
     return [...this.#faults].map(([name, fault]) => `Workspace ${name} is not open: ${refusalTextWithoutFix(fault)}`)
   }
 
-  /** Returns the socket of an open workspace, which is made if there is none. */
+  /** Returns the socket of an open workspace, which is created if necessary. */
   async serve(name: string): Promise<SocketWire> {
     const wire = this.#wires.get(name) ?? (await this.#listen(name))
     this.#faults.delete(name)
     return wire
   }
 
-  /** Throws the error with which a workspace could not be opened. If its files are the cause, that is remembered. */
+  /** Throws the error with which a workspace could not be opened, and remembers it if the workspace's files are the cause. */
   async failOpening(name: string, error: unknown): Promise<never> {
     const fault = fileRefusalOf(error)
     if (fault) this.#faults.set(name, fault)
-    // The workspace's folder may be gone too; then there is no socket, and nobody can connect.
+    // If the workspace's folder is missing, no socket can be made in it, and the error is ignored.
     if (fault && !this.#wires.has(name)) await this.#listen(name).catch(() => {})
     throw error
   }

@@ -10,7 +10,7 @@ import { type UnsafeGitFile, unsafeGitFile } from './git-files.ts'
 
 /** Maximum number of symbolic links on a path, the kernel's own limit. */
 const linksMax = 40
-/** Maximum number of parts of a path. A longer path counts as no file: resolving it part by part would delay everybody else's questions. */
+/** Maximum number of parts of a path. A longer path counts as no file: resolving it part by part would delay the other questions to the path probe. */
 const partsMax = 256
 
 /** A question to a path probe (path-probe.ts). Relative paths begin at `cwd`. */
@@ -28,7 +28,7 @@ export interface PathQuestion {
 export interface PathAnswer {
   /** The place of each file of the question in its git checkout; null if the path names no file of a checkout. */
   places: (CheckoutFile | null)[]
-  /** The real paths of those `trees` of the question that are directories; the paths of their files begin with these. */
+  /** The real paths of those `trees` of the question that are directories. The path of each file in such a directory begins with one of these. */
   trees: string[]
   root?: string
   /** The first path of the question that means a different file in each process, such as `/proc/self/cwd/a.txt`. Unset if there is none. */
@@ -47,7 +47,7 @@ export function answerPathQuestion({ cwd, files, trees = [], directory, isForGit
   }
 }
 
-/** Leaves out directories that lie inside another directory of the list, whose files include theirs. */
+/** Removes directories that lie inside another directory of the list, since the outer directory stands for their files too. */
 function outermost(trees: readonly string[]): string[] {
   const isAbove = (tree: string, other: string) => other.startsWith(tree === sep ? sep : tree + sep)
   return [...new Set(trees)].filter((tree, _, all) => !all.some((other) => other !== tree && isAbove(other, tree)))
@@ -85,8 +85,9 @@ const ownProcess = process.platform === 'linux' ? realPath('/proc/self') : undef
 const behindDescriptor = /^\/(?:dev|proc\/(?:self|thread-self))\/fd\/[^/]+\/./
 
 /**
- * Whether the path leads through the /proc directory of whichever process opens the path. A path probe runs with its own /proc directory as working directory,
- * so `/proc/self/cwd` leads there too. A path to a descriptor itself, such as `/dev/stderr`, does not count: the descriptor is open already.
+ * Whether the path leads through the /proc directory of the process that opens it, and so means another file in each process. A path probe runs with
+ * its own /proc directory as working directory, so `/proc/self/cwd` leads there too. A path to a descriptor itself, such as `/dev/stderr`, does not
+ * count: the descriptor is open already.
  */
 function isUnclear(cwd: string, file: string): boolean {
   if (ownProcess !== undefined && behindDescriptor.test(resolve(cwd, file))) return true

@@ -47,7 +47,7 @@ export function reportingClock(clock: Clock, onTrouble: (error: Error) => void):
   return { now: () => clock.now(), steady: () => clock.steady(), after }
 }
 
-/** How far a clock is assumed to be set back at most: an hour is the effect of a wrong time zone. */
+/** Maximum step by which a clock is assumed to be set back: an hour, which a wrong time zone causes. */
 const stepBackMsMax = 3_600_000
 
 /**

@@ -16,23 +16,23 @@ export interface ClusterMembership {
   database: string
   user: string
   password: string
-  /** The certificate authority of the database server; unset if the authorities that this machine trusts decide. */
+  /** The certificate authority that has signed the database server's certificate; unset if it is one that this machine trusts anyway. */
   ca?: string
   /** The name in the database server's certificate; unset if that is `host`. */
   certificateName?: string
   /** The name of this machine in the cluster. */
   machine: string
-  /** The database role that made the cluster; inviting another machine takes a login with this role. */
+  /** The database role that made the cluster. Inviting another machine requires a login with this role. */
   admin?: string
-  /** The host where `admin` logs in; unset if that is `host`. Many servers admit people of their own computer on the Unix socket alone. */
+  /** The host where `admin` logs in; unset if that is `host`. Many servers accept such a login only on their own computer, over the Unix socket. */
   adminHost?: string
   /** The requests that each other machine may make of this one, by machine name. Only this machine's owner writes them, never another machine. */
   allows?: Record<string, AllowedRequests>
 }
 
 /**
- * The rights of one machine. `joinedAt` identifies the machine: one that was removed and invited again under the same name has another `joinedAt`, and is
- * another machine.
+ * The rights of one machine. `joinedAt` identifies the machine: if it is removed and another is invited under the same name, the other has another
+ * `joinedAt`, and not these rights.
  */
 export interface AllowedRequests {
   joinedAt: string
@@ -51,11 +51,11 @@ export interface SharedFileContent {
   /** The id of the workspace. */
   id: string
   /**
-   * `moving`: the workspace's journal is being copied into the cluster. `leaving`: the journal is being taken back. After a crash the cluster decides which
-   * holds, since it has the whole workspace or nothing of it.
+   * `moving`: the workspace's journal is being copied into the cluster. `leaving`: the journal is being taken back. After a crash, the cluster shows
+   * whether the step is done: it has the whole workspace or nothing of it.
    */
   phase?: 'moving' | 'leaving'
-  /** Random prefix of the marks by which the cluster knows the copied journal entries. Unset unless `phase` is `moving`. */
+  /** Random prefix of the marks by which the cluster recognises the copied journal entries. Unset unless `phase` is `moving`. */
   stem?: string
 }
 
@@ -127,7 +127,7 @@ export function requestsAllowedTo(
   { name, joinedAt }: Listed,
 ): RequestKind[] {
   const found = entryOf({ allows }, name)
-  // Compared as times, not as text: the cluster's database writes a time in the time zone of whoever asks.
+  // The two are compared as times, not as texts: the cluster's database writes a time in the time zone of the session that asks.
   return found && Date.parse(found.joinedAt) === Date.parse(joinedAt) ? found.may : []
 }
 

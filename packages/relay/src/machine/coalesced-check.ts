@@ -1,4 +1,5 @@
-// Schedules a check of something that may have changed. Of several requests for a check the earliest decides when it runs, and one check serves them all.
+// Combines requests to check something that may have changed: one check serves all open requests, and runs at the earliest time that any of them has
+// asked for.
 
 export class CoalescedCheck {
   readonly #check: () => void
@@ -10,7 +11,7 @@ export class CoalescedCheck {
     this.#check = check
   }
 
-  /** Runs the check after `ms` at the latest. */
+  /** Runs the check after `ms` milliseconds at the latest. */
   runWithin(ms: number): void {
     const at = performance.now() + ms
     if (this.#isEnded || at >= this.#at) return

@@ -21,7 +21,7 @@ type Env = Record<string, string | undefined>
 
 export interface ProjectChoice {
   project: string
-  /** The directory that the workspace is named after, which owns the name from then on. Unset if the workspace was named or is `home`. */
+  /** The directory that the workspace is named after. No other directory gets this name from then on. Unset if the workspace was named or is `home`. */
   directory?: string
 }
 
@@ -56,8 +56,8 @@ function namedProject(cwd: string, env: Env, given?: string): string | undefined
 }
 
 /**
- * Makes a valid workspace name from the directory's name. A short hash of the path is added if another directory owns the name already, or the name is
- * reserved.
+ * Makes a valid workspace name from the directory's name. A short hash of the path is added if another directory's workspace has the name already, or
+ * if the name is reserved.
  */
 function projectNameFor(directory: string, dataDirectory: string): string {
   const fitted =

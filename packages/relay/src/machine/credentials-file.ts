@@ -38,12 +38,12 @@ export class CredentialsFile {
     return all.filter((workspace) => workspace.name === name).map(({ key }) => key)
   }
 
-  /** The names of all workspaces that were ever begun in this data directory and not removed. */
+  /** Returns the names of all workspaces in this data directory that have a key here and were not removed. */
   namesIn(dataDir: string): string[] {
     return Object.values(this.#read().workspaces).flatMap((kept) => (isIn(kept, dataDir) ? kept.name : []))
   }
 
-  /** The workspace of this name in this data directory; undefined where the file has none, or more than one. */
+  /** Returns the workspace of this name in this data directory; undefined if the file has no such workspace, or more than one. */
   onlyOf(name: string, dataDir: string): { id: string; key: string } | undefined {
     const all = Object.entries(this.#read().workspaces).filter(
       ([, kept]) => kept.name === name && kept.dataDir === dataDir,
@@ -52,7 +52,7 @@ export class CredentialsFile {
     return only && others.length === 0 ? { id: only[0], key: only[1].key } : undefined
   }
 
-  /** The ids of all workspaces that this data directory has had under a name. */
+  /** Returns the ids of all workspaces that had this name in this data directory. */
   idsOf(name: string, dataDir: string): string[] {
     const all = Object.entries(this.#read().workspaces)
     return all.flatMap(([id, kept]) => (kept.name === name && kept.dataDir === dataDir ? id : []))
@@ -99,7 +99,7 @@ export class CredentialsFile {
     const draft = `${this.path}.${process.pid}.tmp`
     writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
     chmodSync(draft, 0o600)
-    // A key is kept before it is valid: after a power cut, a workspace whose key is not in this file would lock its owner out.
+    // A key is on disk before its workspace accepts it: otherwise, after a power cut, the workspace could require a key that its owner does not have.
     syncFile(draft)
     renameSync(draft, this.path)
     syncFolder(dirname(this.path))

@@ -103,8 +103,8 @@ export class DataDirectory {
   }
 
   /**
-   * Marks the workspace as complete by removing the file `beginning`, on disk before anybody is told of the workspace: after a power cut that file must not
-   * come back beside acknowledged messages.
+   * Marks the workspace as complete by removing the file `beginning`. The removal is on disk before anybody is told of the workspace: if the file
+   * came back after a power cut, a workspace with acknowledged messages would count as unfinished.
    */
   markFinished(workspace: string): void {
     if (!this.isUnfinished(workspace)) return
@@ -130,7 +130,7 @@ export class DataDirectory {
     return dirname(realpathSync(path)) === join(this.realPath, restoringFolder)
   }
 
-  /** Marks the folder of a workspace from a backup as complete. Once the folder is in its place, the workspace counts as soon as its key is stored. */
+  /** Marks the folder of a workspace from a backup as complete. Once the folder is in its place, the workspace exists as soon as its key is stored. */
   markRestored(folder: string, placed: RestoredKey): void {
     writeFileSync(join(folder, unfinishedMarkFile), JSON.stringify(placed), { mode: 0o600 })
     syncFolder(folder)
@@ -167,7 +167,7 @@ export class DataDirectory {
     }
   }
 
-  /** Returns the id and key of a workspace from a backup that is in its place but does not count yet, since its key is not stored. */
+  /** Returns the id and key of a workspace from a backup that is in its place but does not count as existing yet, since its key is not stored. */
   restoredKey(workspace: string): RestoredKey | undefined {
     try {
       const text = readFileSync(this.#unfinishedMark(workspace), 'utf8')

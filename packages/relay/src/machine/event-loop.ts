@@ -2,7 +2,7 @@
 
 import { type EventLoopUtilization, performance } from 'node:perf_hooks'
 
-/** The lag of the event loop is measured ten times a second, and the measurements are kept for a minute. */
+/** Interval between two measurements of the event loop's lag; below it, the number of measurements that are kept, which is a minute's. */
 const lagSampleMs = 100
 const samplesMax = 600
 
@@ -40,7 +40,7 @@ function round(ms: number): number {
 }
 
 const loadSampleMs = 20
-/** Share of busy time above which work that can wait should wait. */
+/** Share of time in which the event loop is busy, above which work that can wait is put off. */
 const highShare = 0.5
 
 /** Tells whether the process has time to spare, by the share of recent time in which its event loop was busy. */

@@ -1,5 +1,5 @@
-// Checks the files of a repository that git opens for every command: git would hang on a FIFO or a device that somebody has put in place of such a file. File
-// contents are left to git. The file system itself may hang, so this code runs only in the process of path-probe.ts.
+// Checks the files of a repository that git opens for every command: git would hang on a FIFO or a device that somebody has put in place of such a
+// file. The contents of the files are not checked. The file system itself may hang, so this code runs only in the process of path-probe.ts.
 
 import { type Stats, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -24,8 +24,8 @@ export interface UnsafeGitFile {
 }
 
 /**
- * Finds the first file of git in the checkout around `directory` that is not a regular file. Outside a checkout the answer is undefined, since git itself
- * reports that.
+ * Finds the first file that git would open in the checkout around `directory` and that is not a regular file. Outside a checkout, returns undefined,
+ * since git itself reports that.
  */
 export function unsafeGitFile(directory: string): UnsafeGitFile | undefined {
   try {
@@ -70,7 +70,7 @@ function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch {
-    // A parent of the path is a file, or access is denied: git fails the same way.
+    // A parent of the path is a file, or access is denied. git fails in these cases, too, so nothing has to be checked.
     return undefined
   }
 }

@@ -1,5 +1,6 @@
-// The folder through which the daemon and the hooks of agent CLIs work together (mcp/src/launcher/hook-guard.ts): the daemon's process id, the fifos of waiters
-// (shells that wake idle sessions), and marks of programs without waiting messages. If the folder fails, only the hooks lose something.
+// The folder through which the daemon and the hooks of agent CLIs work together (mcp/src/launcher/hook-guard.ts): the daemon's process id, the fifos
+// of waiters (shells that wake idle sessions), and marks of programs without waiting messages. If the folder cannot be written, the daemon works on,
+// and only the hooks do less.
 
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,14 +12,14 @@ const ownInterfaceFile = (host: number | string) => `door.${host}`
 
 export class HooksFolder {
   readonly path: string
-  /** By process id of each agent CLI: its agents, and for each agent whether no message waits. */
+  /** The agents of each agent CLI, by the CLI's process id, and for each agent whether no message waits for it. */
   readonly #agents = new Map<number, Map<string, boolean>>()
 
   constructor(path: string) {
     this.path = path
   }
 
-  /** Removes the marks of an earlier daemon before anything can be sent: they tell nothing about the inboxes as they are. */
+  /** Removes the marks that an earlier daemon left, before any message can be sent: they do not describe the present inboxes. */
   removeOldMarks(): void {
     try {
       mkdirSync(this.path, { recursive: true, mode: 0o700 })
@@ -51,8 +52,8 @@ export class HooksFolder {
   }
 
   /**
-   * Records whether no message waits for an agent of the program with process id `host`; undefined: the agent is gone. While no message waits for any agent of
-   * the program, the file `quiet.HOST` tells the program's hooks not to start Node. `agent` is unique across all workspaces.
+   * Records whether no message waits for an agent of the program with process id `host`. `isQuiet`: undefined if the agent is gone. While no message
+   * waits for any agent of the program, the file `quiet.HOST` tells the program's hooks not to start Node. `agent` is unique across all workspaces.
    */
   recordQuiet(host: number, agent: string, isQuiet: boolean | undefined): void {
     const agents = this.#agents.get(host) ?? new Map<string, boolean>()

@@ -7,7 +7,7 @@ import { storedPort, storePort } from './data-directory.ts'
 export const httpPortDefault = 8101
 const portTriesMax = 20
 
-/** The addresses of `localhost`: which of them a client uses depends on the client. */
+/** The addresses of `localhost`. A client may use either of them, so the port must be free on both. */
 export const loopbackAddresses = ['127.0.0.1', '::1'] as const
 
 /** Tries to listen on `localhost` at this port. Returns the system's error code if that fails; undefined if the port is free. */

@@ -4,12 +4,12 @@
 import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 
-/** How long a daemon must have almost nothing to do to count as idle. Two hundred sends a second take 4 % of its time. */
+/** Time for which a daemon must have almost nothing to do before it counts as idle. Two hundred sent messages a second take 4 % of its time. */
 const calmMs = 3_000
-/** Delay of the first check, which comes sooner because half of the memory after a start is garbage. */
+/** Delay before the first check. It is shorter than later ones, because half of the memory after a start is garbage. */
 const startedMs = 500
 const idleShareMax = 0.01
-/** How much the heap must have grown since its last collection to be collected again. */
+/** Factor by which the heap must have grown since the last collection before garbage is collected again. */
 const growth = 1.5
 const growthBytesMin = 16 * 1024 * 1024
 

@@ -1,5 +1,5 @@
-// Tells whether a process has ended. Callers must tolerate that another process has the same id by now and so counts as running, and must rule out a sandbox
-// with its own process ids, where every process outside counts as ended.
+// Tells whether no process has this id any more. If another process has got the id by now, the answer is no, which callers must tolerate. In a
+// sandbox with its own process ids every process outside counts as ended, which callers must rule out.
 
 export function isProcessGone(pid: number): boolean {
   try {

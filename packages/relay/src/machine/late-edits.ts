@@ -1,6 +1,6 @@
-// File edits that an agent CLI's hook let through because the daemon did not answer in time. The hook leaves one small file (a note) for each such edit below
-// `hooks/spool` of the data directory (mcp/src/hooks/edit.cts), in a folder for each workspace, and the daemon reads the notes before it decides about the next
-// edit.
+// Late edits: file edits that an agent CLI's hook let through because the daemon did not answer in time. The hook leaves one small file (a note) for
+// each of them below `hooks/spool` of the data directory (mcp/src/hooks/edit.cts), in a folder for each workspace, and the daemon reads the notes
+// before it decides about the next edit.
 
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,16 +10,19 @@ import { limits, operations } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 
 const noteBytesMax = 256 * 1024
-/** Maximum number of notes of late edits read at once; the rest is read the next time. */
+/** Maximum number of notes that are read at once, each about an edit that a hook let through; the rest is read the next time. */
 const atOnceMax = 200
-/** Age at which an unfinished note is removed: a hook writes its note in a moment, so the hook was killed. */
+/** Age at which an unfinished note is removed: a hook writes a note in a moment, so this hook was killed. */
 const unfinishedMs = 60_000
 
 const LateEdit = operations['claim.edit'].input.extend({
   at: z.number(),
   /** The socket path of the workspace whose daemon did not answer in time. */
   socket: z.string(),
-  /** Proof of the editing agent: the SHA-256 of its token, as in the database. `hosts`: ids of the processes that ran the hook. */
+  /**
+   * `proof`: the SHA-256 of the editing agent's token, as in the database, by which the agent is recognised. `hosts`: ids of the processes that ran
+   * the hook.
+   */
   proof: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
@@ -29,7 +32,10 @@ const LateEdit = operations['claim.edit'].input.extend({
 })
 export type LateEdit = z.infer<typeof LateEdit>
 
-/** Returns the late edits of one workspace, oldest first, and removes their notes. Invalid and outdated notes are removed too. */
+/**
+ * Returns the edits in one workspace that hooks let through because the daemon did not answer in time, oldest first, and removes the notes about
+ * them. Invalid notes, and notes older than a claim can be, are removed too.
+ */
 export function takeLateEdits(hooksPath: string, socket: string, now: number): LateEdit[] {
   const folder = join(hooksPath, 'spool', spoolName(socket))
   const found: LateEdit[] = []
@@ -45,7 +51,10 @@ export function takeLateEdits(hooksPath: string, socket: string, now: number): L
   return found.sort((a, b) => a.at - b.at)
 }
 
-/** Removes notes of late edits that are too old for any workspace, such as those of a workspace that is closed. */
+/**
+ * Removes each workspace's folder of notes that has not changed for as long as a claim lasts: nobody will need the edits in it. Such folders remain
+ * if a workspace is not opened again.
+ */
 export function sweepLateEdits(hooksPath: string): void {
   const spool = join(hooksPath, 'spool')
   for (const name of namesIn(spool)) removeOlder(join(spool, name), limits.claimMs)

@@ -17,7 +17,7 @@ export function portOwner(port: number): string | undefined {
       if (/^\d+$/.test(pid) && holdsOne(pid, sockets)) return `pid ${pid}, ${nameOf(pid)}`
     }
   } catch {
-    // If the owner cannot be found out, the message does without its name.
+    // If the owner of the port cannot be found out, the message does not name it.
   }
   return undefined
 }

@@ -60,7 +60,7 @@ export interface ProjectConfigFile {
   path: string
   /** The project's directory, which contains the folder `.relay`. */
   directory: string
-  /** The digest of the content, on which trust depends: other content counts as another file. */
+  /** The SHA-256 of the file's content. The owner trusts exactly this content: a file that was changed is not trusted any more. */
   sha256: string
   isTrusted: boolean
   settings: ProjectSettings

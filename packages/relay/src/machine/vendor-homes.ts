@@ -4,11 +4,11 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 
-/** The variable that moves the directory of each CLI, and its usual name in the home. */
+/** For each CLI, the environment variable that names its directory, and the directory's usual name in the home directory. */
 const homes = { claude: ['CLAUDE_CONFIG_DIR', '.claude'], codex: ['CODEX_HOME', '.codex'] } as const
 export type VendorHomes = Partial<Record<keyof typeof homes, string>>
 
-/** Returns no directory if the setting is off, and none on systems where this has not been tried. */
+/** Returns the directories; none if the setting RELAY_WATCH_SESSIONS is off, or if the system is not Linux, where alone this has been tried. */
 export function vendorHomes(env: Env): VendorHomes {
   if (setting(env, 'RELAY_WATCH_SESSIONS') === 'off' || process.platform !== 'linux') return {}
   const home = setting(env, 'HOME') ?? homedir()

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs'
 export const version: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
 
 /**
- * The version with the id of this build (scripts/build-id.mjs), as `1.2.3+0a1b2c3d4e5f`: what a daemon says of itself, and a command compares with its own. Code
- * that was built by the compiler alone has no id.
+ * The version with the id of this build (scripts/build-id.mjs), as `1.2.3+0a1b2c3d4e5f`. The daemon reports it, and a CLI command compares it with
+ * its own. Code that only the TypeScript compiler has built has no id.
  */
 export const release: string = withBuildId(version)
 

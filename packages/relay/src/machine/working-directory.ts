@@ -30,7 +30,7 @@ export function allowedDirectory({ dataDir, wanted, defaults, within }: WantedDi
   return directory
 }
 
-/** Refuses a directory outside the one that the caller is limited to. `told`: the directory in the caller's own words, for the refusal. */
+/** Refuses a directory outside the one that the caller is limited to. `told`: the directory as the caller named it, for the refusal's text. */
 export function mustBeWithin(
   { directory: whole }: { directory?: string },
   directory: string | undefined,

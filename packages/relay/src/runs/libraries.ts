@@ -1,5 +1,5 @@
-// The libraries that the built-in agent loop needs, in one place and loaded with the first run. scripts/join-libraries.mjs bundles their used parts into this
-// one file: with all their dependencies the libraries would be a third of an installation, and take longer to load.
+// The libraries that the built-in agent loop needs, loaded with the first run. scripts/join-libraries.mjs bundles the parts of them that are used
+// into this one file: with all their dependencies the libraries would be a third of an installation, and take longer to load.
 
 export { createAnthropic } from '@ai-sdk/anthropic'
 export { createOpenAICompatible } from '@ai-sdk/openai-compatible'

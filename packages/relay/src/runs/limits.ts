@@ -1,4 +1,5 @@
-// Limits of one run of the built-in agent loop: how much the run may use, and how patient the loop is. A test may make them smaller.
+// Limits of one run of the built-in agent loop: how much the run may use, and how often and how long the loop waits or retries. A test may make them
+// smaller.
 
 import { limits } from '@agent-relay/sdk/protocol'
 
@@ -8,17 +9,17 @@ export interface RunLimits {
   /** Maximum number of tokens in one run, input and output together, as the model counts them. */
   tokensMax: number
   msMax: number
-  /** Time limit of one request to the model; a request that has not finished by then is given up. */
+  /** Timeout of one request to the model. */
   requestMsMax: number
   /** Maximum number of attempts of one request to the model that fails in a temporary way, the first attempt included. */
   triesMax: number
   /** Delay before the second attempt of a request; it doubles with each further attempt. */
   retryMs: number
-  /** How often in a row a model is asked to continue if it neither calls a tool nor reports completion. */
+  /** Maximum number of times in a row that a model is asked to continue because it has neither called a tool nor reported completion. */
   nudgesMax: number
-  /** Wait before a silent model is first asked to continue, since a message may arrive meanwhile; the wait doubles each time. */
+  /** Delay before a model that has called no tool is asked to continue, since a message for it may arrive meanwhile; the delay doubles each time. */
   nudgeMs: number
-  /** Time limit for the start of a project's MCP server. */
+  /** Timeout for the start of a project's MCP server. */
   serverStartMs: number
 }
 
@@ -34,5 +35,5 @@ export const runLimits: Readonly<RunLimits> = {
   serverStartMs: 30_000,
 }
 
-/** How long the loops of running runs may take to end when the daemon stops. */
+/** Maximum time for the loops of unfinished runs to end when the daemon stops. */
 export const loopsCloseMs = 1_000

@@ -23,7 +23,7 @@ export interface RunAgentCalls {
   takeMail(): Promise<InboxMessage[]>
   /** Marks all messages handed out so far as read: the model has answered after seeing them. */
   markRead(): Promise<void>
-  /** Resolves with true once messages wait in the inbox, with false if none has come within `ms`. */
+  /** Resolves to true once messages wait in the inbox, to false if no message has come within `ms` milliseconds. */
   waitForMail(ms: number): Promise<boolean>
   complete(summary: string): Promise<void>
   /** Records the tokens used by the model's answer number `n`. */
@@ -40,7 +40,10 @@ export interface LoopTask {
   /** The MCP servers of the project's configuration; the worker thread starts them. */
   servers: Record<string, McpServerSettings>
   limits: RunLimits
-  /** Memory shared with the thread: its first number becomes 1 once the run is over, which the thread sees even before the `over` message arrives. */
+  /**
+   * Memory that the thread shares with the daemon. Its first number becomes 1 once the run is over, so that the thread knows it even before the
+   * message `over` arrives.
+   */
   overFlag: Int32Array
 }
 

@@ -20,7 +20,10 @@ export class ProjectLoopSettings implements LoopSettings {
     this.#options = options
   }
 
-  /** Reads the project configuration of the wanted directory, otherwise of the workspace's own directory. */
+  /**
+   * Reads the project configuration of the directory that the run works in; without such a directory, of the directory that the workspace is named
+   * after.
+   */
   configFor(wanted: string | undefined): ProjectConfigFile | undefined {
     const { dataDir, directory } = this.#options
     const cwd = wanted ?? directory()
@@ -36,7 +39,7 @@ export class ProjectLoopSettings implements LoopSettings {
     try {
       return namesModel(this.#options.env, this.configFor(cwd))
     } catch {
-      // The project's file is invalid: the loop reports that as the reason why the run stopped.
+      // The project's configuration is invalid. The answer is yes, so that the loop starts and reports the fault as the reason why the run stopped.
       return true
     }
   }

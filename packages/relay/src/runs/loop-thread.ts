@@ -9,9 +9,9 @@ import type { LoopTask, MessageToDaemon, MessageToThread, RunAgentCalls } from '
 import { openModel } from './model.ts'
 import { combineTools, openProjectServers } from './tools.ts'
 
-/** Interval at which a model's output, which arrives in pieces of a few letters, is passed on together. */
+/** Interval at which a model's output is passed on to the daemon: the output arrives in pieces of a few letters, which are joined meanwhile. */
 const noteMs = 100
-/** Priority of this thread: a model's answer may be delayed a little; messages between agents may not. */
+/** Priority of this thread (its nice value): a model's answer may be delayed a little, messages between agents may not. */
 const threadNiceness = 5
 
 // On Linux a thread has its own priority, so the daemon's event loop goes first. On other systems the call would change the whole process.
@@ -19,7 +19,7 @@ if (process.platform === 'linux') setPriority(threadNiceness)
 
 class LoopThread {
   readonly #port: MessagePort
-  /** Calls to the daemon that it has not answered yet, by their number. */
+  /** Calls to the daemon that wait for their answer, by call number. */
   readonly #unanswered = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
   /** The abort controller of each active run's loop, by run id. */
   readonly #active = new Map<string, AbortController>()
@@ -88,7 +88,7 @@ class LoopThread {
     const { run, contract, limits, overFlag } = task
     const agent = this.#agentOf(run.id)
     const closing = this.#closing.signal
-    // The last check before a request to the model leaves: no request may leave once the run is over.
+    // Each request to the model checks the flag last, since no request may leave once the run is over.
     const model = await openModel(task.model, (input, init) => {
       if (Atomics.load(overFlag, 0) === 1) throw new Error('the run is over')
       return fetch(input, init)

@@ -19,7 +19,7 @@ export interface LoopOptions {
   /** Aborted when the run has ended, whoever ended it. */
   over: AbortSignal
   closing: AbortSignal
-  /** Records output, which is shown to those who look at the run. */
+  /** Records output of the run, which is shown to people who watch the run. */
   note(text: string): void
 }
 
@@ -28,14 +28,14 @@ export class Loop {
   readonly #messages: ModelMessage[] = [{ role: 'user', content: firstPrompt }]
   #tokens = 0
   #answers = 0
-  /** Number of consecutive answers of the model without a tool call. */
+  /** How many times in a row the model was asked to continue. */
   #nudges = 0
 
   constructor(options: LoopOptions) {
     this.#options = options
   }
 
-  /** Resolves when the run is over, with a reason if the loop itself gives up. */
+  /** Runs the loop until the run is over. Resolves to a reason if the loop itself gives up. */
   async run(): Promise<string | undefined> {
     const { limits, over } = this.#options
     for (let turn = 1; !over.aborted; turn++) {

@@ -15,7 +15,7 @@ export interface ModelQuestion {
 
 export interface ModelAnswer {
   text: string
-  /** The model's messages, to append to the conversation with it. */
+  /** The model's messages, which are to be added to the conversation with the model. */
   messages: ModelMessage[]
   calls: { toolCallId: string; toolName: string; input: unknown }[]
   tokens: Tokens

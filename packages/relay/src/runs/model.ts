@@ -24,7 +24,7 @@ const fix =
   'Set RELAY_LLM_PROVIDER, RELAY_MODEL and RELAY_LLM_API_KEY (or RELAY_LLM_BASE_URL) for the daemon and restart it, ' +
   'or "llm" in .relay/config.json, and start this again. Or let a CLI do it: harness claude.'
 
-/** Whether the settings name a model, usable or not; `modelSettings` then says what is missing. */
+/** Whether the settings name a model provider, even if they are incomplete; `modelSettings` then says what is missing. */
 export function namesModel(env: Env, config: ProjectConfigFile | undefined): boolean {
   const named = setting(env, 'RELAY_LLM_PROVIDER') ?? setting(env, 'RELAY_LLM_BASE_URL')
   return named !== undefined || config?.settings.llm !== undefined
@@ -59,7 +59,7 @@ function withVersion(url: string): string {
   return /^https?:\/\/[^/]+$/.test(plain) ? `${plain}/v1` : plain
 }
 
-/** Opens a model. Its library is loaded with the first run, so that an idle daemon stays small. Every request goes through `fetch`. */
+/** Opens a model. The library for it is loaded with the first run, so that an idle daemon stays small. Every request to the model goes through `fetch`. */
 export async function openModel(
   { provider, baseUrl: baseURL, apiKey, model }: ModelSettings,
   fetch: typeof globalThis.fetch,

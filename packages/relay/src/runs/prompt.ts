@@ -1,4 +1,4 @@
-// The prompts of an agent that carries out a run, and the detection of the agent's words that its contract is fulfilled.
+// The prompts of an agent that carries out a run, and the check whether the agent has written that its contract is fulfilled.
 
 import { cleanForModel, oneLine } from '@agent-relay/sdk/internal/clean'
 import { injectionText } from '@agent-relay/sdk/internal/injection'
@@ -26,7 +26,7 @@ Your contract:
 ${cleanForModel(contract)}`
 }
 
-/** Words the run's contract as the task of an agent CLI. */
+/** Returns the text of the task by which an agent CLI carries out the run's contract. */
 export function taskText(id: string, contract: string): string {
   return `You work by yourself on one contract. Your agent_id is ${id}.\n${endingText(id)}\n\nYour contract:\n${contract}`
 }
@@ -35,12 +35,12 @@ export const firstPrompt = 'Begin with your contract.'
 export const continuePrompt =
   'Go on with your contract. If it is fulfilled, or cannot be, call agent_complete; nobody else reads what you write here.'
 
-/** Formats messages for the model in the same form as everywhere else, in which nothing in a body can pass for another message. */
+/** Formats messages for the model in the same form as on all other routes, in which no text of a message can pass for another message. */
 export function mailText(messages: readonly InboxMessage[]): string {
   return injectionText(messages, { toolPrefix: '', isBare: true })
 }
 
-/** Whether the agent itself wrote the completion marker: lines of the contract that the agent repeats are taken out first. */
+/** Whether the agent itself has written the completion marker. Lines of the contract that the agent repeats do not count. */
 export function saysComplete(text: string, contract: string): boolean {
   if (!text.includes(completionMarker)) return false
   if (!contract.includes(completionMarker)) return true

@@ -6,8 +6,8 @@ import { type InboxMessage, isWithinBytes, limits } from '@agent-relay/sdk/proto
 import type { RunLedger } from '../broker/runs/run-runtime.ts'
 
 /**
- * Opens the session in which a run's loop acts: with the agent's own token, as any MCP session does, and with no more rights than whoever asked for the run.
- * Works once for each run; undefined afterwards.
+ * Opens the session in which a run's loop acts: with the run's agent token, as any MCP session does, and with no more rights than whoever asked for
+ * the run. Works once for each run; resolves to undefined after that.
  */
 export type OpenRunSession = (
   run: string,
@@ -51,7 +51,7 @@ export class RunAgent {
     return total === 0 ? [] : (await this.openTurn().call('inbox.take', {})).messages
   }
 
-  /** Resolves with true once messages wait in the inbox, and with false when `given` aborts. */
+  /** Resolves to true once messages wait in the inbox, to false when `given` is aborted. */
   waitForMail(given: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const look = async () => {

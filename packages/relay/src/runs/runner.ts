@@ -1,4 +1,4 @@
-// Carries out the runs of one workspace: hears which runs are started and ended, and acts. The broker decides everything about a run's state.
+// Carries out the runs of one workspace: starts the work of a run, and ends it, when the broker says so. The broker decides everything about a run's state.
 
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -10,7 +10,7 @@ import type { RunAgentCalls, ToolDefinition, ToolResult } from './loop-protocol.
 export interface ProjectServers {
   /** Tools under the names that the model sees, such as `files_read`. */
   tools: ToolDefinition[]
-  /** One text for each MCP server that could not be started, for those who look at the run. */
+  /** A text for each MCP server that could not be started, shown to people who watch the run. */
   troubles: string[]
   call(name: string, input: unknown, signal: AbortSignal): Promise<ToolResult>
   close(): Promise<void>
@@ -66,7 +66,8 @@ async function connect(settings: McpServerSettings, startMs: number, clients: Cl
 }
 
 /**
- * Opens the transport to an MCP server. A server that is started gets the few variables that every program needs, and those that the configuration gives it.
+ * Opens the transport to an MCP server. A server that is a program of this machine is started with the few variables that every program needs, and
+ * those that the configuration names.
  */
 async function transportOf(settings: McpServerSettings): Promise<Transport> {
   if ('url' in settings) {

@@ -6,12 +6,12 @@ import type { RunLedger } from '../broker/runs/run-runtime.ts'
 import type { RunRow } from '../core/view.ts'
 import { completionMarker, taskText } from './prompt.ts'
 
-/** Interval between two reads of the worker's screen. The output bytes are not followed, since they are not what a person sees. */
+/** Interval between two reads of the worker's screen. The output from which the screen is drawn is not read, since people do not see it in that form. */
 const screenLookMs = 2_000
 const screenLines = 200
-/** Maximum length of the run's summary, which is the end of the text on the worker's screen before the completion marker. */
+/** Maximum length in characters of the run's summary: the end of the text on the worker's screen, up to and including the completion marker. */
 const summaryCharsMax = 4_000
-/** Delay before the worker's program is ended, so that it gets the answer to its `agent_complete`. */
+/** Delay between the end of a run and the end of its worker's program, which gets the answer to its `agent_complete` meanwhile. */
 const completionMs = 2_000
 
 /** Carries out a run with a worker. Resolves when the run is over, with a reason if the worker ended by itself or never began. */
@@ -32,7 +32,8 @@ export async function runByWorker(ledger: RunLedger, run: RunRow, over: AbortSig
 
 async function followWorker(ledger: RunLedger, run: RunRow, over: AbortSignal): Promise<string | undefined> {
   const { id, agent } = run
-  // A screen also shows what was typed into it, wrapped and framed: if the contract contains the marker, only agent_complete counts.
+  // A screen also shows what was typed into it, wrapped and framed. So if the contract contains the completion marker, the marker on the screen does
+  // not count, and only `agent_complete` ends the run.
   const canSay = !ledger.contractOf(id).includes(completionMarker)
   let ended: string | undefined
   const exit = new AbortController()

@@ -1,4 +1,5 @@
-// Actions and their calls (invocations) as rows: how rules and answers read them, and how facts write them.
+// Reads and writes the rows of actions (functions that programs offer to agents) and of their calls, named invocations. Rules and answers read them; facts
+// write them.
 
 import { type ActionErrorCode, toolNameOf } from '@agent-relay/sdk/protocol'
 import { autoListedAuthorities } from '../core/actions.ts'
@@ -25,7 +26,7 @@ const statements = {
   input: 'SELECT b.body FROM invocations i JOIN bodies b ON b.seq = i.input WHERE i.id = ?',
 }
 
-/** A call of an action, with its result if it has ended. */
+/** The state of one call of an action: who called it, whether it has ended, and its output or error. */
 export interface InvocationOutcome {
   action: string
   caller: string
@@ -36,21 +37,26 @@ export interface InvocationOutcome {
   outputJson?: string
 }
 
-/** Number of actions read at once when all of them are listed. */
+/** Number of actions that one statement reads when all are listed. */
 const actionsPerStep = 16
 
 type KnownActions = Map<string, { row: Row; action: ActionRow }>
 
 export class ActionRows {
   readonly #sql: Record<keyof typeof statements, Statement>
-  /** Parsed actions by name, each with the row it was made from: parsing two hundred schemas for every list would cost more than reading the rows. */
+  /**
+   * A cache of parsed actions by name, each with the row it was made from: parsing two hundred schemas for each list would take longer than reading the rows.
+   */
   #known: KnownActions = new Map()
 
   constructor(database: Database) {
     this.#sql = database.prepareAll(statements)
   }
 
-  /** Yields the actions in the order of their names, read a few at a time since schemas are long. An unchanged row gives the same object again. */
+  /**
+   * Yields the actions in the order of their names. It reads a few rows at a time, since an action's schemas can be long. An unchanged row gives the same
+   * parsed object again.
+   */
   *all(which: 'all' | 'unasked' = 'all'): Generator<ActionRow, void, void> {
     const known: KnownActions = new Map()
     for (let [after, isMore] = ['', true]; isMore; ) {
@@ -162,7 +168,8 @@ export function actionAppliers(database: Database, keep: BodyKeeper): FactApplie
       sql.invoked.run(id, action, caller, provider, session, at, until, machine, seq)
     },
     'action.completed': ({ id, ok, code = null, message = null, durationMs }, { seq, facts, body }) => {
-      // If the call could not begin, its entry also has `action.invoked`, and the entry's body is the call's input.
+      // If an invocation could not begin, its entry has both `action.invoked` and `action.completed`. The entry's body is then the invocation's input, not its
+      // output.
       const isOwnBody = !facts.some(({ type }) => type === 'action.invoked')
       if (ok && isOwnBody) keep(seq, body)
       sql.completed.run(ok ? 1 : 0, code, message, ok ? seq : null, durationMs, id)

@@ -1,4 +1,4 @@
-// Approvals as rows: how rules and lists read them, and how facts write them.
+// Reads and writes the rows of approvals, in which agents ask a person for permission. Rules and lists read them; facts write them.
 
 import type { ApprovalOpened } from '@agent-relay/sdk/protocol'
 import { machineOf } from '../core/journal.ts'
@@ -79,7 +79,7 @@ function approvalOf(row: Row): ApprovalRow {
   return approval
 }
 
-/** Returns the values of a new row, in the order of the columns that the insert names. */
+/** Returns the column values of a new approval's row, in the order of the INSERT statement. */
 function approvalValues(
   { id, agent, vendor, tool, input, digest, choices, questions, ...fact }: ApprovalOpened,
   { machine, at, whole }: { machine: string | null; at: number; whole: number | null },
@@ -103,8 +103,8 @@ export function approvalAppliers(database: Database, keep: BodyKeeper): FactAppl
   const sql = database.prepareWhenUsed(writes)
   return {
     'approval.opened': (fact, entry) => {
-      // The entry's body is the approval's whole input, and only if the input was cut. A replay has no bodies: the statement looks for the one that is
-      // stored.
+      // An approval whose input was cut has the whole input as its entry's body. During a replay the entry comes without its body, so the row points to the
+      // stored one by `seq`.
       const whole = fact.hiddenChars === undefined ? null : entry.seq
       if (whole !== null) keep(whole, entry.body)
       sql.approval.run(...approvalValues(fact, { machine: machineOf(fact, entry), at: entry.at, whole }))

@@ -1,7 +1,7 @@
-// Receipts of messages that this machine does not have yet. After a failover that lost entries, a machine knows from its former copy of the workspace what
-// its agents were shown and have read, also of messages that another machine brings back later, or never. Each receipt is kept until its message has come
-// and its agent is at home on this machine. The receipt then becomes an entry of this machine alone, like any other receipt, and the other machines are
-// told.
+// Receipts (what an agent was shown or has read) of messages that this machine does not have yet. After a failover of the cluster's database that lost entries,
+// this machine replaces its copy of the workspace, and reads from the former copy what its agents were shown and have read. That includes messages that another
+// machine brings back later, or never. Each receipt waits here until its message has arrived and its agent's home is this machine. The receipt then becomes an
+// entry of the local journal, and is reported to the other machines.
 
 import type { Fact, Route } from '@agent-relay/sdk/protocol'
 import type { EntryDraft } from '../core/journal.ts'
@@ -12,11 +12,14 @@ const homeIn = (copy: 'main' | 'former', agent: string) =>
   `(SELECT machine FROM ${copy}.homes h WHERE h.agent = ${agent} ORDER BY h.epoch DESC LIMIT 1)`
 
 const keep = 'INSERT INTO main.awaited_receipts (message, agent, offered_at, route, read_at)'
-// Several former copies may have the same receipt: what is known already stays.
+// Several former copies may have the same receipt: the values that the row has already are kept.
 const orAdd = `ON CONFLICT DO UPDATE SET route = CASE WHEN offered_at IS NULL THEN excluded.route ELSE route END,
   offered_at = coalesce(offered_at, excluded.offered_at), read_at = coalesce(read_at, excluded.read_at)`
 
-/** Statements that copy receipts from a former copy; `?1` is this machine. Agents are matched by id, since another agent may have the name by now. */
+/**
+ * Statements that copy receipts from a former copy of the workspace. `?1` is the name of this machine. Agents are matched by id, since their names may belong
+ * to other agents by now.
+ */
 const taking = [
   `${keep} SELECT m.id, a.id, r.offered_at, r.route, r.read_at
     FROM former.receipts r JOIN former.messages m ON m.seq = r.message JOIN former.agents a ON a.key = r.agent
@@ -49,7 +52,7 @@ export class AwaitedReceipts {
     this.#isAny = this.#sql.any.get() !== undefined
   }
 
-  /** Takes over the receipts of this machine's agents that another copy of the workspace has and this copy lacks. */
+  /** Copies the receipts of this machine's agents that another copy of the workspace has and this copy lacks. */
   copyFrom({ database: { path } }: Store): void {
     const { database, machine } = this.#store
     if (machine === undefined) return
@@ -66,8 +69,8 @@ export class AwaitedReceipts {
   }
 
   /**
-   * Stores the awaited receipts of messages and agents that have come with these facts, inside the transaction that writes the facts. Returns whether there
-   * were any.
+   * Looks for messages and agents that these facts bring, and stores the receipts that were waiting for them. Call it inside the transaction that writes the
+   * facts. Returns whether there were any.
    */
   storeArrived(facts: Iterable<Fact>): boolean {
     const { machine } = this.#store
@@ -99,8 +102,8 @@ export class AwaitedReceipts {
   }
 
   #append(by: string, at: number, rule: string, fact: Fact): void {
-    // No caller gave this command an id, and the same message may be lost and come again. The last number of the local journal is never used twice, so it
-    // makes the id.
+    // The command needs an id that no other entry has. The message's id would not do, since the same message may be lost and come back twice. The last number
+    // of the local journal is never reused.
     const cause = `returned ${this.#store.local?.lastSeq}`
     const draft: EntryDraft = { at, by, cause, rule, facts: [fact], outcome: {} }
     if (!this.#store.appendLocal(draft)) throw new Error(`${cause} has an entry already`)

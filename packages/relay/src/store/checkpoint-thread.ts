@@ -1,4 +1,4 @@
-// The thread that copies the log of a database into it: see checkpointing.ts.
+// The thread that checkpoints a database, which copies its write-ahead log into it: see checkpointing.ts.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { checkpointUntilEnded } from './checkpointing.ts'

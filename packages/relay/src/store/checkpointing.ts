@@ -1,19 +1,20 @@
-// Copies the log into the database from a thread, while much is written at once: the sync that this takes would otherwise hold up whoever commits next.
+// Checkpoints a database (copies its write-ahead log into it) from a thread while much is written at once. In the main thread, the sync of a checkpoint would
+// delay the next commit.
 
 import { Worker } from 'node:worker_threads'
 import { Database } from './database.ts'
 
-/** Pause between two copies. */
+/** Pause between two checkpoints, in ms. */
 const restMs = 50
 
-/** Starts the thread, which is loaded from the package's own `dist` (see snapshot.ts). It has ended once the returned function has resolved. */
+/** Starts the thread from the package's own `dist` (see snapshot.ts). The returned function ends the thread, and resolves when it has ended. */
 export function checkpointInThread(path: string): () => Promise<void> {
   const thread = new Worker(new URL('../../dist/store/checkpoint-thread.js', import.meta.url), {
     workerData: path,
     execArgv: [],
   })
   const over = new Promise<void>((resolve) => thread.once('exit', () => resolve()))
-  // Without the thread, commits copy the log themselves, as they do at other times.
+  // If the thread fails, nothing is lost: SQLite then checkpoints in a commit, as it does without the thread.
   thread.once('error', () => {})
   thread.unref()
   return () => {
@@ -22,7 +23,7 @@ export function checkpointInThread(path: string): () => Promise<void> {
   }
 }
 
-/** Copies the log again and again, until the returned function is called. */
+/** Checkpoints the database repeatedly, until the returned function is called. */
 export function checkpointUntilEnded(path: string): () => void {
   const database = new Database(path)
   const copyLog = database.prepare('PRAGMA wal_checkpoint(PASSIVE)')

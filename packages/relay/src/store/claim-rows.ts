@@ -1,4 +1,5 @@
-// Claims on files as rows: how rules and lists read them, and how facts write them.
+// Reads and writes the rows of claims: each is a file that an agent edits, and other agents' edits of it are held off until a time. Rules and lists read them;
+// facts write them.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import { machineOf } from '../core/journal.ts'
@@ -8,21 +9,21 @@ import type { Database, Row, Statement } from './database.ts'
 
 const names = ['path', 'machine', 'root', 'file', 'repository', 'agent', 'how', 'since', 'edited_at', 'until']
 const columns = names.map((name) => `c.${name}`).join(', ')
-/** Joins claims path by path: with IN, SQLite would sort the list of paths first. */
+/** Selects claims by a list of paths, one path after the other: with IN, SQLite would sort the list of paths first. */
 const among = 'FROM json_each(?1) j CROSS JOIN claims c ON c.path = j.value AND c.machine = ?2'
 const others = `${among} WHERE c.agent <> ?3 AND c.until > ?4 AND c.until <= ?5`
-/** The most claims that a denial of an edit lists. */
+/** Maximum number of claims that the text of a denied edit lists. */
 const firstMax = 20
 
 const statements = {
   at: `SELECT ${columns} FROM claims c WHERE path = ? AND machine = ?`,
   inCheckout: `SELECT ${columns} FROM claims c WHERE root = ? ORDER BY agent, file`,
-  // Returns the rows as one text: a thousand rows of ten values take three times as long.
+  // Returns all rows as one JSON text: reading a thousand rows of ten values one by one takes three times as long.
   among: `SELECT json_group_array(json_array(${columns})) ${among}`,
   countOthers: `SELECT count(*) ${others}`,
   firstOthers: `SELECT ${columns} ${others} LIMIT ${firstMax}`,
   ofFiles: `SELECT ${columns} FROM claims c WHERE file IN (SELECT value FROM json_each(?)) AND repository = ?`,
-  // Finds everything that begins with the directory and a '/': in ASCII '0' follows '/'.
+  // Selects the files below a directory: in ASCII '0' is the next character after '/', so the range holds each path that begins with the directory and '/'.
   below: `SELECT ${columns} FROM claims c WHERE path >= ?1 || '/' AND path < ?1 || '0' AND machine = ?2`,
   of: `SELECT ${columns} FROM claims c WHERE agent = ? ORDER BY path`,
   count: 'SELECT count(*) FROM claims WHERE until > ? AND until <= ?',
@@ -88,7 +89,7 @@ export class ClaimRows implements ClaimView {
     return this.#sql.all.all(at).map(claimOf)
   }
 
-  /** Returns the agents whose edits made claims that have not expired. */
+  /** Returns the agents that have an unexpired claim because they edited the file. Claims that were made by hand do not count. */
   holders(at: number): string[] {
     return this.#sql.holders.all(at).map(([agent]) => agent as string)
   }
@@ -116,7 +117,7 @@ export function claimAppliers(database: Database): FactAppliers<`claim.${string}
       sql.claimsOver.run(entry.at)
       sql.claimed.run(path, machineOf(fact, entry) ?? '', root, file, repository, agent, how, entry.at, until)
     },
-    // A renewal may be stored a while after the edit, so the edit's time is computed from `until`.
+    // The entry of a renewal may be later than the edit that caused it, so the edit's time is computed from `until`.
     'claim.renewed': ({ path, machine = '', until }) =>
       sql.claimRenewed.run(until - limits.claimMs, until, path, machine),
     'claim.ended': ({ path, machine = '' }) => sql.claimEnded.run(path, machine),

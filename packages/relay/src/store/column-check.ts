@@ -1,5 +1,6 @@
-// Checks that every column of a database file holds what we write there. A file that may come from anybody is checked so before it is read as a workspace.
-// soundness.ts checks that the file's pages are whole and its values have the types of their columns, schema.ts that the columns are ours.
+// Checks that every column of a database file holds values that we could have written. A file that may come from anybody, such as one in a backup, is checked
+// this way before it is used as a workspace. soundness.ts checks that the file's pages are whole and that values have the types of their columns, schema.ts
+// that the columns are ours.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import {
@@ -19,7 +20,7 @@ import { RefusalError } from '../core/refusal-error.ts'
 import { Database } from './database.ts'
 import { prepareDatabase } from './migrating.ts'
 
-/** A condition on a column: in words, and in SQL. */
+/** The condition that the values of a column must meet: `what` for the error's text, `sql` for the check. */
 interface Expected {
   what: string
   sql(column: string): string
@@ -31,11 +32,11 @@ function wordOf(words: readonly string[]): Expected {
 
 const json: Expected = {
   what: 'JSON',
-  // SQLite's own functions take U+0000 as the end of a text, so JSON that has it does not count.
+  // SQLite's own functions read a text only up to U+0000, so JSON with that character is refused.
   sql: (column) => `json_valid(${column}) AND instr(${column}, char(0)) = 0`,
 }
 
-/** Makes the condition that a column has JSON of this type which also meets the condition `more`. */
+/** Returns the condition that a column holds a JSON array or object which also meets the SQL condition `more`. */
 function jsonOf(type: 'array' | 'object', what: string, more: (column: string) => string = () => '1'): Expected {
   return {
     what,
@@ -49,7 +50,7 @@ const facts = jsonOf('array', 'a list of facts that this version knows', (column
   const isKnown = `type = 'object' AND coalesce(json_extract(value, '$.type'), '') IN (${quoted(factTypes)})`
   return `NOT EXISTS (SELECT 1 FROM json_each(${column}) WHERE NOT (${isKnown}))`
 })
-/** The condition on a column with the number of an entry: the entry's body must be JSON. */
+/** The condition for a column that holds the number of an entry: the body of that entry must be JSON. */
 const jsonBody: Expected = {
   what: 'an entry with JSON',
   sql: (column) => `coalesce((SELECT ${json.sql('body')} FROM bodies WHERE bodies.seq = ${column}), 1)`,
@@ -60,7 +61,7 @@ const policy = jsonOf('object', 'a policy', (column) => {
   return `${isOf('approve', 'array')} AND ${isOf('terminal', 'object')}`
 })
 
-/** Conditions on columns besides the columns' types, which the tables enforce by themselves. */
+/** The conditions by table and column. The types of the columns are not repeated here: the schema enforces them. */
 const expected: Record<string, Record<string, Expected>> = {
   meta: { value: { what: policy.what, sql: (column) => `name <> 'policy' OR ${policy.sql(column)}` } },
   journal: { facts, outcome: json },
@@ -86,7 +87,7 @@ const expected: Record<string, Record<string, Expected>> = {
   },
 }
 
-/** The largest number that JavaScript counts exactly, and the last moment that its dates can hold, in ms. */
+/** The largest integer that JavaScript counts exactly, and the largest time that its Date can hold, in ms. */
 const [numberMax, timeMax] = [Number.MAX_SAFE_INTEGER, 8.64e15]
 const times = /^(?:at|until|since|horizon|\w+_at)$/
 
@@ -99,7 +100,7 @@ function expectedNumber(name: string): Expected {
   }
 }
 
-/** Returns the fault of the first column with a value that breaks its condition; undefined if there is none. Migrates the file's tables first. */
+/** Returns an error text about the first column that holds a value it should not; undefined if there is none. Migrates the tables of the file first. */
 export function columnFault(path: string): string | undefined {
   let database: Database | undefined
   try {
@@ -107,7 +108,7 @@ export function columnFault(path: string): string | undefined {
     return prepareDatabase(database, findColumnFault)
   } catch (error) {
     if (error instanceof RefusalError) throw error
-    // The steps that migrate the tables read the columns too, and may fail on wrong values.
+    // A migration reads the columns too, so a wrong value may make it fail.
     return (error as Error).message
   } finally {
     if (database?.isOpen) database.close()
@@ -119,7 +120,7 @@ export function findColumnFault(database: Database): string | undefined {
   for (const [table] of database.prepare(names).all()) {
     const checks = checksOf(database, table as string)
     if (checks.length === 0) continue
-    // One walk through the table makes all of its checks; a check gives 1 if any row fails it.
+    // One pass over the table runs the checks of all its columns. The result of a check is 1 if any row fails it.
     const broken = checks.map(
       ([column, { sql }]) => `max(NOT ("${column}" IS NULL OR (${sql(`"${table}"."${column}"`)})))`,
     )
@@ -133,15 +134,15 @@ export function findColumnFault(database: Database): string | undefined {
 const factRows = 1_000
 
 /**
- * Finds the first malformed fact of a journal. Such a fact would stop any machine that reads the journal again: this one, or one that the workspace is
- * shared with.
+ * Returns an error text about the first malformed fact of a journal. Such a fact would stop every machine that replays the journal: this one, or one that the
+ * workspace is shared with.
  */
 function factFault(database: Database, table: string): string | undefined {
   const page = database.prepare(`SELECT seq, facts FROM ${table} WHERE seq > ? ORDER BY seq LIMIT ${factRows}`)
   for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)?.[0] as number))
     for (const [seq, text] of rows)
       for (const fact of JSON.parse(text as string) as Fact[]) {
-        // A stored policy of an older version may have other fields; the policy in force is checked in its own column.
+        // A fact `workspace.policy-set` is not checked: older versions stored other fields. The policy in force is checked as the column `meta.value`.
         const field = fact.type === 'workspace.policy-set' ? undefined : malformedField(fact)
         if (field !== undefined) return `entry ${seq} of its ${table} holds a ${fact.type} whose ${field} is malformed`
       }

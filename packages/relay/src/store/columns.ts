@@ -1,5 +1,5 @@
-// SQL that several statements share: the columns of a message's head and of a receipt, and the condition for a stay (an agent's time in a conversation) to
-// cover a message.
+// SQL that several statements share: the columns of a message's head and of a receipt, and the condition that an agent was in a conversation when a message was
+// sent.
 
 import type { Receipt, Route } from '@agent-relay/sdk/protocol'
 import type { ReceiptRow } from '../core/view.ts'
@@ -8,11 +8,11 @@ import type { Row } from './database.ts'
 export const headColumns = 'm.seq, m.id, m.at, m.conversation, m.n, m.sender, m.kind, m.thread, m.reply_to'
 export const receiptColumns = 'r.route, r.session, r.until, r.offered_at, r.read_at'
 
-/** Makes the condition that a stay covers the message with this number: the stay's agent was in the conversation when the message was sent. */
+/** Returns the SQL condition that a stay (an agent's time in a conversation) includes the message with number `n`. */
 export const stayCovers = (n: string, stay = 's'): string =>
   `${stay}.joined_n < ${n} AND (${stay}.left_n IS NULL OR ${stay}.left_n >= ${n})`
 
-/** Reads the receipt from a row whose columns `receiptColumns` begin at `from`. */
+/** Reads a receipt from a row in which `receiptColumns` begin at index `from`; undefined if the row has no receipt. */
 export function receiptFromRow(row: Row | undefined, from = 0): ReceiptRow | undefined {
   if (!row || (row[from + 2] === null && row[from + 3] === null && row[from + 4] === null)) return undefined
   return {
@@ -24,7 +24,7 @@ export function receiptFromRow(row: Row | undefined, from = 0): ReceiptRow | und
   }
 }
 
-/** Returns the state of a receipt. A message that is only held has neither been shown to anybody nor read. */
+/** Returns the state of a receipt. A message that is on hold for a session, but was neither shown nor read, is `stored`. */
 export function receiptStateOf(receipt: ReceiptRow | undefined): Receipt['state'] {
   if (receipt?.readAt !== undefined) return 'read'
   return (receipt?.route ?? receipt?.offeredAt) === undefined ? 'stored' : 'offered'

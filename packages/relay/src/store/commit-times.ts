@@ -1,9 +1,9 @@
-// Durations of commits as a histogram, for `/metrics`. Each commit reads the clock twice; sends that share a commit with others do not read it again.
+// Durations of commits as a histogram, for `/metrics`. The clock is read twice per commit, not per command: commands share commits.
 
 export class CommitTimes {
   /** Upper bounds of the buckets in seconds. */
   readonly bounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1] as const
-  /** Counts per bucket; the last bucket has no bound and counts all longer commits. */
+  /** Number of commits in each bucket. The last bucket has no upper bound. */
   readonly counts = new Array<number>(this.bounds.length + 1).fill(0)
   sumSeconds = 0
 

@@ -1,13 +1,12 @@
-// The table `concerns` says which agents an entry concerns besides the readers of its message: one row for each agent, so that a reader finds its own
-// entries without looking through those of others. The rows are made from the audiences in the table of facts, which also says which facts of an entry a
-// reader sees.
+// The table `concerns`: one row for an entry and each agent whom it concerns besides the readers of its message. With it a reader finds its entries without
+// reading those of others. The rows follow the audience of each fact in the table of facts, which also decides what a reader sees of an entry.
 
 import type { Entry, Fact } from '@agent-relay/sdk/protocol'
 import type { AudienceLookups } from '../core/facts/row.ts'
 import { factRowOf } from '../core/facts/table.ts'
 import type { Database, Row, Statement } from './database.ts'
 
-/** Values of the column `who`: an agent's key, the negative of a conversation's key, or 0 for everyone. */
+/** Values of the column `who`: the key of an agent's row, the negated key of a conversation's row, or 0 for everyone. */
 export const concernsKeyOfEveryone = 0
 export const concernsKeyOfConversation = (key: number): number => -key
 
@@ -35,7 +34,10 @@ export class ConcernRows {
     }
   }
 
-  /** Writes the rows of an entry after its facts were applied. An entry that only sends a message has no rows: its readers find it by its conversation. */
+  /**
+   * Writes the rows of `concerns` for an entry, after its facts were applied. An entry that only sends a message gets none: its readers find it by its
+   * conversation.
+   */
   write({ seq, facts }: Pick<Entry, 'seq' | 'facts'>): void {
     this.#who.clear()
     for (const fact of facts) this.#add(fact)
@@ -46,15 +48,15 @@ export class ConcernRows {
     const audience = factRowOf(fact).audience
     if (audience.to === 'everyone') this.#who.add(concernsKeyOfEveryone)
     else if (audience.to === 'agents') this.#addAgents(audience.agentNames(fact, this.#known))
-    // Readers find a message by its conversation, so later facts about it are stored under the conversation.
+    // Readers find a message by its conversation, so a later fact about it gets a row for the conversation.
     else if (audience.to === 'readers' && fact.type !== 'message.created') {
       const conversation = this.#sql.place.get(audience.messageId(fact))?.[1]
-      // A message that was pruned has no readers.
+      // A pruned message is not in the table any more, and gets no row.
       if (conversation !== undefined) this.#who.add(concernsKeyOfConversation(conversation as number))
     }
   }
 
-  /** Adds the keys of agents. Names from other workspaces and the daemon's own name have no key; nobody looks for their entries. */
+  /** Adds the row keys of agents. Agents of other workspaces and the daemon have no row; nobody looks up entries for them. */
   #addAgents(names: Iterable<string | undefined>): void {
     for (const name of names) {
       const key = name === undefined ? undefined : this.#keyOf(name)
@@ -63,11 +65,11 @@ export class ConcernRows {
   }
 }
 
-/** Reads all entries but those that only send a message: these are the most, and have no rows in `concerns`. */
+/** Reads all entries except those that only send a message. Those are the majority, and have no rows in `concerns`. */
 const others = `SELECT seq, facts FROM journal WHERE seq > ? AND facts NOT LIKE '[{"type":"message.created"%' ORDER BY seq LIMIT (? + 0)`
 const chunk = 1_000
 
-/** Fills the table `concerns` for a journal from before the table existed. A million entries, half of them plain sends, take about ten seconds. */
+/** Fills the table `concerns` from a journal that was written before the table existed. A million entries, half of them plain sends, take about ten seconds. */
 export function fillConcerns(database: Database): void {
   const agents = new Map(database.prepare('SELECT name, key FROM agents').all() as [string, number][])
   const concerns = new ConcernRows(database, (name) => agents.get(name))

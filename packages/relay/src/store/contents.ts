@@ -1,4 +1,4 @@
-// Looks into a database file without opening it as a workspace.
+// Reads a few facts about a workspace, such as its id, from a database file that is not open as a workspace.
 
 import { statSync } from 'node:fs'
 import { daemonName } from '@agent-relay/sdk/protocol'
@@ -8,9 +8,9 @@ import { isArchiveFile } from './pruning.ts'
 import { busyTimeoutMs } from './soundness.ts'
 
 export interface DatabaseContents {
-  /** The workspace's id. Unset in a file in which no workspace was begun. */
+  /** The workspace's id. Unset if the file holds no workspace yet. */
   id?: string
-  /** The version of the file's tables. */
+  /** The version of the file's schema. */
   schema: number
   /** The number of the journal's last entry. */
   seq: number
@@ -29,17 +29,19 @@ export function readDatabaseContents(path: string): DatabaseContents {
   })
 }
 
-/** Returns the files of the workspace's archive, and how many of their bytes tell what was taken out of this very database. */
+/**
+ * Returns the archive's files, each with the number of its bytes that belong to this database. Later bytes belong to a pruning that this database has not seen.
+ */
 export function readArchiveRecords(path: string): { file: string; bytes: number }[] {
   return reading(path, (database) => {
-    // A file of an older version, of a workspace that nobody has opened since, lacks the table.
+    // A file of an older version that was not migrated yet has no table `prunes`.
     if (!database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'prunes'").get()) return []
     const rows = database.prepare('SELECT file, bytes FROM prunes WHERE file IS NOT NULL ORDER BY id').all()
     return rows.flatMap(([file, bytes]) => (isArchiveFile(file) ? [{ file, bytes: Number(bytes) }] : []))
   })
 }
 
-/** Returns the workspace's id; undefined for a file in which no workspace was begun. */
+/** Returns the workspace's id; undefined if the file holds no workspace yet. */
 export function readWorkspaceId(path: string): string | undefined {
   return reading(path, idIn)
 }
@@ -48,18 +50,18 @@ function idIn(database: Database): string | undefined {
   return database.prepare("SELECT value FROM meta WHERE name = 'id'").get()?.[0] as string | undefined
 }
 
-/** Throws if this program does not know the version of the file's tables. */
+/** Throws if this program does not know the schema version of the file. */
 export function assertKnownVersion(path: string): void {
   reading(path, knownVersion)
 }
 
-/** Returns the sizes in bytes. `log`: the write-ahead log, with what is not in the database file yet. */
+/** Returns sizes in bytes. `log` is the write-ahead log, which holds commits that are not in the database file yet. */
 export function databaseSizes(path: string): { database: number; log: number } {
   const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
   return { database: size(path), log: size(`${path}-wal`) }
 }
 
-/** Whether a workspace was never used: nobody was in it, nothing was said, and nothing ran. */
+/** Whether a workspace was never used: it has no agents, messages or runs. */
 export function isUnusedWorkspace(path: string): boolean {
   return reading(path, (database) => {
     const isEmpty = (sql: string, ...values: string[]) => database.prepare(sql).get(...values) === undefined

@@ -1,4 +1,4 @@
-// Refusals for a file that is not the database that we wrote, with the commands that help. The faults are found in database.ts, soundness.ts,
+// Makes refusals about damaged, missing or foreign database files, with the commands that repair them. The faults are detected in database.ts, soundness.ts,
 // opened-files.ts, migrating.ts and daemon/known-workspaces.ts.
 
 import { statSync } from 'node:fs'
@@ -11,20 +11,25 @@ export function damagedFileRefusal(path: string, reason: string): RefusalError {
   return new RefusalError('workspace.damaged', { path, reason, ...repairCommands(path) })
 }
 
-/** An entry of a journal, by its number, and the time at which it was stored. */
+/** A journal entry, by its number and the time at which it was stored. */
 interface StoredEntry {
   seq: number
   at: number
 }
 
-/** Entries that were stored and are missing from their journal: see JournalGap in journal-end.ts. */
+/**
+ * A journal that lacks entries at its end: `expected` is the last entry that was stored, `found` the last one that is there. See JournalGap in journal-end.ts.
+ */
 interface MissingEntries {
   isLocal: boolean
   expected: StoredEntry
   found: StoredEntry
 }
 
-/** Makes the refusal of a database that is whole but lacks entries. Its command `recover` lets a person go on with the entries that are left. */
+/**
+ * Makes the refusal of a database that is undamaged but lacks entries. The command `workspace recover` in it lets a person go on with the entries that are
+ * left.
+ */
 export function missingEntriesRefusal(path: string, lack: MissingEntries): RefusalError {
   const recover = `agent-relay workspace recover ${shellQuote(workspaceOf(path))}`
   return new RefusalError('workspace.damaged', {
@@ -46,12 +51,14 @@ function missingEntriesText({ isLocal, expected, found }: MissingEntries): strin
   return `${ends}, but ${told(expected)} was stored${isLocal ? '' : `: ${gone} ${gone === 1 ? 'entry is' : 'entries are'} gone`}`
 }
 
-/** Makes the refusal of a file that is another workspace's database. `found` and `own` are the names of the two workspaces, if known. */
+/**
+ * Makes the refusal of a database file that belongs to another workspace. `found` names the workspace that the file has, `own` the one that should be there.
+ */
 export function otherWorkspaceRefusal(path: string, found: string, own: string): RefusalError {
   return lostWorkspaceRefusal(path, `${path} is the database of ${found}, and its own is ${own}`)
 }
 
-/** Makes the refusal after a database file was removed, replaced or cut while the daemon was writing it. */
+/** Makes the refusal for a database file that was removed, replaced or cut while the daemon had it open. */
 export function changedFileRefusal(path: string, reason: string): RefusalError {
   return new RefusalError('store.replaced', { path, reason, workspace: workspaceOf(path), ...repairCommands(path) })
 }
@@ -61,8 +68,8 @@ export function lostWorkspaceRefusal(path: string, reason: string): RefusalError
 }
 
 /**
- * Says what is missing where a database should be; undefined if a database may be made or opened there. Call this function before opening: SQLite would
- * make a missing database again, and delete the log beside an empty one. `isKnown`: whether there was a workspace of this name before.
+ * Returns what is wrong if a database is missing or empty; undefined if it may be opened or created. Call this before opening: SQLite would create a missing
+ * database again, and delete the write-ahead log beside an empty one. `isKnown`: whether there was a workspace of this name before.
  */
 export function missingDatabaseText(path: string, isKnown: boolean): string | undefined {
   const size = statSync(path, { throwIfNoEntry: false })?.size
@@ -73,7 +80,7 @@ export function missingDatabaseText(path: string, isKnown: boolean): string | un
   return isKnown ? found : undefined
 }
 
-/** Returns the refusal, if the error says that a workspace's files keep it from being opened. */
+/** Returns the refusal in the error, if it says that a workspace cannot be opened because of its files. */
 export function fileRefusalOf(error: unknown): Refusal | undefined {
   if (!(error instanceof RefusalError)) return undefined
   return /^workspace\.(?:damaged|lost|newer)$/.test(error.refusal.code) ? error.refusal : undefined
@@ -87,9 +94,9 @@ export function isDamageError(error: unknown, path: string): boolean {
 }
 
 /**
- * Returns repairs of a workspace as commands that can be pasted into a shell. `copy` puts a copy of the file in its place: the daemon is stopped first,
- * since it would go on with the file that it has open, and the log is moved too, since SQLite would play the log into the copy. `startOver` needs no copy:
- * the damaged files are kept, in case somebody can read them.
+ * Returns two repairs as shell commands to paste. `copy` puts a copy of the database in place. It stops the daemon first, which would go on writing to the old
+ * file, and moves the write-ahead log away, which SQLite would apply to the copy. `startOver` begins with an empty workspace, and keeps the damaged files in
+ * case somebody can read them.
  */
 export function repairCommands(path: string): { copy: string; startOver: string } {
   const folder = dirname(path)

@@ -12,10 +12,7 @@ export type Row = SqlValue[]
 const require = createRequire(import.meta.url)
 const { DatabaseSync: Driver } = chooseDriver()
 
-/**
- * Whether Node's own driver can be used. Node 22 has the module too, but its first versions give no rows as arrays and print a warning at every
- * start.
- */
+/** Whether to use Node's own SQLite driver. Node 22 has it too, but its first versions cannot return rows as arrays, and print a warning at every start. */
 function hasOwnDriver(): boolean {
   return Number(process.versions.node.split('.')[0]) >= 24
 }
@@ -25,14 +22,14 @@ function chooseDriver(): { DatabaseSync: typeof DatabaseSync } {
 }
 
 /**
- * Frees the files of databases that were closed. The replacement driver keeps a file open until all statements of its database were collected as garbage,
- * which may never happen in a quiet daemon. Freeing takes about ten milliseconds: call this once in a while, not for every database.
+ * Frees the files of closed databases, by a garbage collection. The SQLite driver for older versions of Node keeps a file open until all its prepared
+ * statements were collected, which may never happen in an idle daemon. This takes about 10 ms, so call it only now and then.
  */
 export async function freeClosedFiles(): Promise<void> {
   if (!hasOwnDriver()) await collectGarbage()
 }
 
-/** A prepared statement with positional parameters. Rows are arrays, which keeps the hot path cheap. */
+/** A prepared statement with positional parameters. Rows are arrays, since objects would slow down the statements that run for every message. */
 export interface Statement {
   run(...values: SqlValue[]): void
   get(...values: SqlValue[]): Row | undefined
@@ -46,7 +43,7 @@ export class Database {
   constructor(path: string) {
     this.path = path
     this.#driver = new Driver(path)
-    // The file may come from somebody else, so its schema must not call SQL functions of ours.
+    // The file may come from somebody else, so its triggers and views must not call the SQL functions that we register.
     this.#driver.exec('PRAGMA trusted_schema = OFF')
   }
 
@@ -73,13 +70,18 @@ export class Database {
     return Object.fromEntries(entries) as Record<Name, Statement>
   }
 
-  /** Makes statements that are prepared at their first use: many workspaces never need them, and each open workspace would keep them in memory. */
+  /**
+   * Returns statements that are each prepared at their first use. Many workspaces never need them, and prepared statements take memory in each open workspace.
+   */
   prepareWhenUsed<Name extends string>(statements: Record<Name, string>): Record<Name, Statement> {
     const entries = Object.entries<string>(statements).map(([name, sql]) => [name, new LazyStatement(this, sql)])
     return Object.fromEntries(entries) as Record<Name, Statement>
   }
 
-  /** Runs `work` in a transaction; an error rolls back and is thrown on. `work` may not return a promise: the transaction would be committed too early. */
+  /**
+   * Runs `work` in a transaction. If `work` throws, the transaction is rolled back, and the error is thrown again. `work` must not return a promise, since the
+   * commit would not wait for it.
+   */
   transact<T>(work: () => T extends Promise<unknown> ? never : T): T {
     this.exec('BEGIN IMMEDIATE')
     try {
@@ -102,8 +104,8 @@ export class Database {
 }
 
 /**
- * Wraps the driver's statement, so that errors name the file. The same code stands three times, since one more function per call would cost a tenth of its
- * time.
+ * Wraps the driver's statement, so that errors name the database file. Its three methods repeat the same code: one more function call each would take a tenth
+ * of their time.
  */
 class PathNamingStatement implements Statement {
   readonly #statement: Statement
@@ -139,12 +141,12 @@ class PathNamingStatement implements Statement {
   }
 }
 
-/** Returns the first row of `SELECT columns FROM rest`; undefined if there is no row, or no such table. */
+/** Returns the first row of `SELECT columns FROM rest`; undefined if there is no row or no such table. */
 export type ReadFirstRow = (columns: string, rest: string) => Row | undefined
 
 /**
- * Reads from a database file without changing the file or its log: a connection that may write removes the log when it is closed. Rows come through an
- * SQL function, since the replacement driver would keep the file open until prepared statements were collected as garbage.
+ * Reads a database file without changing it or its write-ahead log: a connection that may write would remove the log when it closes. Rows are returned through
+ * an SQL function: the driver for older versions of Node keeps a file open until its prepared statements were garbage-collected.
  */
 export function readDatabaseFile<T>(path: string, work: (first: ReadFirstRow) => T): T {
   let row: Row | undefined
@@ -199,7 +201,7 @@ class LazyStatement implements Statement {
   }
 }
 
-/** Turns a failure of SQLite into a refusal. No other place does this, because the file's path is known here. */
+/** Turns an SQLite error into a refusal if it means a full disk or a damaged file. Done only here, where the file's path is known. */
 function withRefusal(error: unknown, path: string): unknown {
   if (isSqliteError(error, 'full') || isIndexFull(error)) return new RefusalError('store.full')
   if (isSqliteError(error, 'notADatabase') || isSqliteError(error, 'corrupt'))
@@ -207,7 +209,7 @@ function withRefusal(error: unknown, path: string): unknown {
   return error
 }
 
-/** SQLite's primary error codes, and its words for them: the replacement driver gives no code if `all` fails. */
+/** SQLite's primary error codes, each with a pattern of its message: the driver for older versions of Node gives no code if `all` fails. */
 const failures = {
   busy: [5, /database is locked/],
   full: [13, /database or disk is full/],
@@ -217,14 +219,16 @@ const failures = {
   ioError: [10, /disk I\/O error/],
 } as const
 
-/** The error SQLITE_IOERR_SHMSIZE: there was no space for the shared memory file of the log. Nothing was written, so the error counts as a full disk. */
+/**
+ * The error code SQLITE_IOERR_SHMSIZE: the disk has no room for the `-shm` file beside the write-ahead log. Nothing was written, so it counts as a full disk.
+ */
 const shmSize = 4_874
 
 function isIndexFull(error: unknown): boolean {
   return (error as { errcode?: unknown } | undefined)?.errcode === shmSize
 }
 
-/** Whether the error is a failure of SQLite itself. */
+/** Whether the error comes from SQLite itself. */
 export function isSqliteFailure(error: unknown): boolean {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
   return typeof errcode === 'number' || code === 'ERR_SQLITE_ERROR'

@@ -1,5 +1,5 @@
-// Applies facts (stored events) to the tables: facts about agents, conversations and messages here, facts about other nouns in the files that have their
-// rows. Whether a fact is allowed is not asked here: the rule has decided.
+// Applies facts (stored events) to the tables: facts about agents, conversations and messages here, facts about other nouns in the files that have their rows.
+// Nothing is checked here: a rule has decided that the fact is allowed.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import type { AgentRow } from '../core/view.ts'
@@ -19,14 +19,17 @@ import { spendAppliers } from './spend-rows.ts'
 import type { KnownAgent, KnownConversation, TablesMirror } from './tables.ts'
 import { workerAppliers } from './worker-rows.ts'
 
-/** The facts that change the tables mirrored in memory (tables.ts), on which all other tables build. */
+/** The facts that this file applies itself. The files of the other nouns, such as run-rows.ts, apply the rest. */
 type Own =
   `${'workspace' | 'machine' | 'agent' | 'channel' | 'conversation' | 'message' | 'delivery' | 'deliveries' | 'reaction'}.${string}`
 
-/** Every 64th message of a sender moves the sender's own cursor: one write in 64 sends, and never more than 64 own messages to pass over. */
+/**
+ * With every 64th message that an agent sends, its own read cursor moves too. So a read never has more than 64 of the agent's own messages to skip, at one
+ * write in 64 sends.
+ */
 const ownStride = 64
 
-/** The most lasting tokens that an agent keeps, and likewise the most tokens that end; older tokens stop working. */
+/** Maximum number of an agent's tokens without an end, and also of those with an end. One more token makes the oldest one stop working. */
 const tokensMax = 16
 
 const statements = {
@@ -42,17 +45,17 @@ const statements = {
   tokensRevoked: 'DELETE FROM tokens WHERE agent = ?',
   tokensForgotten: 'DELETE FROM tokens',
   conversation: 'INSERT INTO conversations (name) VALUES (?) RETURNING key',
-  // A removed conversation keeps its row, under a name that none can have: otherwise its key would be given to the next conversation.
+  // Renames the row of a removed conversation to a name that nobody can use. The row is not deleted: the next conversation would get its key.
   removed: "UPDATE conversations SET name = '-' || key WHERE key = ?",
   staysRemoved: 'DELETE FROM members WHERE conversation = ?',
   stay: 'INSERT OR IGNORE INTO members (agent, conversation, joined_n, cursor) VALUES (?1, ?2, ?3, ?3)',
-  // An agent that leaves a conversation and enters at the same message number goes on with its old stay.
+  // An agent that leaves a conversation and comes back before another message was sent continues its former stay.
   restay: 'UPDATE members SET left_n = NULL WHERE agent = ? AND conversation = ? AND joined_n = ?',
   left: 'UPDATE members SET left_n = ? WHERE agent = ? AND conversation = ? AND left_n IS NULL',
   message:
     'INSERT INTO messages (seq, id, at, conversation, n, sender, kind, thread, reply_to, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   placeOf: 'SELECT seq, conversation FROM messages WHERE id = ?',
-  // The statement looks up the message's number itself: a page of fifty messages would otherwise cost fifty more statements.
+  // The statement looks up the message by its id itself, which saves one statement for each message that is handed out.
   offered: `INSERT INTO receipts (message, agent, offered_at, route, session, until)
     SELECT seq, ?, ?, ?, ?, ? FROM messages WHERE id = ?
     ON CONFLICT DO UPDATE SET offered_at = excluded.offered_at, route = excluded.route, session = excluded.session, until = excluded.until`,
@@ -61,7 +64,7 @@ const statements = {
   released: `UPDATE receipts SET session = NULL, until = NULL WHERE agent = ?
     AND message = (SELECT seq FROM messages WHERE id = ?)`,
   read: 'INSERT INTO receipts (message, agent, read_at) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET read_at = ?3',
-  // Moves a stay's cursor to just before the first message that is neither the agent's own nor read.
+  // Moves the read cursor of a stay (an agent's time in a conversation) to just before the first message that is neither the agent's own nor read.
   advance: `UPDATE members SET cursor = coalesce((SELECT m.n - 1 FROM messages m
       LEFT JOIN receipts r ON r.message = m.seq AND r.agent = members.agent
       WHERE m.conversation = members.conversation AND m.n > members.cursor AND m.n <= coalesce(members.left_n, ?1)
@@ -71,9 +74,9 @@ const statements = {
   unreacted: 'DELETE FROM reactions WHERE message = ? AND agent = ? AND emoji = ?',
 }
 
-/** Statements that most workspaces never need, prepared at their first use. */
+/** Statements that most workspaces never run, so each is prepared at its first use. */
 const rareStatements = {
-  // Where machines share the workspace, the later of two times counts, whichever machine's clock told it: see noted-receipts.ts.
+  // Used in shared workspaces: if two machines report different times of an offer, the later time is kept, as in noted-receipts.ts.
   offeredAtHome: `INSERT INTO receipts (message, agent, offered_at, route, session, until)
     SELECT seq, ?, ?, ?, ?, ? FROM messages WHERE id = ?
     ON CONFLICT DO UPDATE SET offered_at = max(coalesce(offered_at, 0), excluded.offered_at), route = excluded.route,
@@ -91,10 +94,10 @@ export class Evolve {
   readonly #sql: Record<keyof typeof statements | keyof typeof rareStatements, Statement>
   readonly #offered: Statement
   readonly #appliers: FactAppliers
-  /** Agents in conversations whose read cursors may move once all facts of the entry are applied. */
+  /** The agents and conversations of the current entry whose read cursors may have to move after its last fact. */
   readonly #touched = new Map<string, [KnownAgent, KnownConversation]>()
 
-  /** `machine`: the name of this machine, if the workspace is shared with others. */
+  /** `machine`: the name of this machine, if the workspace is shared between machines. */
   constructor(database: Database, tables: TablesMirror, machine?: string) {
     this.#database = database
     this.#tables = tables
@@ -121,9 +124,12 @@ export class Evolve {
     this.#concerns.write(entry)
   }
 
-  /** Applies an entry of this machine's own journal. Readers of events see its deliveries later, when this machine's report of them comes back. */
+  /**
+   * Applies an entry of the local journal, which only this machine has. Its deliveries appear among the events later, when this machine's report of them is in
+   * the shared journal.
+   */
   applyLocal(entry: EntryToApply): void {
-    // An entry that was rolled back may have left agents and conversations in the map, with message numbers that were never stored.
+    // If the entry before was rolled back, this map may still hold its agents and conversations, with message numbers that were never stored.
     this.#touched.clear()
     for (const fact of entry.facts) (this.#appliers[fact.type] as (f: Fact, e: EntryToApply) => void)(fact, entry)
     if (this.#touched.size > 0) this.#moveCursors()
@@ -140,12 +146,12 @@ export class Evolve {
     this.#touched.set(`${agent.key}/${conversation.key}`, [agent, conversation])
   }
 
-  /** Deletes all tokens, also those of agents that no entry mentions. */
+  /** Deletes all tokens, including those of agents that no entry names. */
   forgetTokens(): void {
     this.#sql.tokensForgotten.run()
   }
 
-  /** Empties the tables before the journal is replayed from its beginning. */
+  /** Empties the derived tables before the journal is replayed from its beginning. */
   forgetAll(): void {
     for (const table of derivedTables) this.#database.exec(`DELETE FROM ${table}`)
     this.#tables.reload()
@@ -164,7 +170,7 @@ export class Evolve {
     'machine.revoked': ({ machine }) => this.#sql.meta.run(`revoked ${machine}`, ''),
     'machine.admitted': ({ machine }) => this.#sql.metaGone.run(`revoked ${machine}`),
     'agent.registered': ({ id, agent }) => {
-      // An agent's key is the same on every machine, because every machine applies all entries in order.
+      // An agent gets the next free number as its key. All machines apply all entries in order, so the key is the same everywhere.
       const key = this.#tables.agents.size + 1
       const known: KnownAgent = { ...agent, id, type: agent.type as AgentRow['type'], key }
       this.#sql.agent.run(key, known.name, id, known.type, ...this.#optional(known))
@@ -184,13 +190,14 @@ export class Evolve {
     'agent.tokens-revoked': ({ agent }) => this.#sql.tokensRevoked.run(this.#agent(agent).key),
     'agent.retired': ({ agent, isFree }) => {
       const { handle, ...known } = this.#agent(agent)
-      // The row of a retired agent stays, or its key would be given to the next agent. Nobody can ask for a name with `~`.
+      // The row of a retired agent is kept, since the next agent would get its key. If its name becomes free, the row is renamed with a `~`, which no name can
+      // have.
       const name = isFree ? `${agent}~${known.key}` : agent
       this.#sql.retired.run(name, known.key)
       this.#tables.putAgent({ ...known, isRetired: true })
       if (isFree) this.#tables.renameAgent(this.#agent(agent), name)
     },
-    // The fact that an agent got its brief changes no table.
+    // The daemon has given the agent a brief: no table changes.
     'agent.briefed': () => {},
     'agent.homed': ({ agent, machine, epoch }) => {
       this.#sql.home.run(agent, epoch, machine)
@@ -218,7 +225,7 @@ export class Evolve {
     },
     'conversation.opened': ({ conversation, members }) => {
       const opened = this.#open(conversation)
-      // A sender from another workspace is named in the conversation but has no inbox here.
+      // A sender from another workspace is a member by name, but has no inbox here.
       for (const name of members) if (this.#tables.agents.has(name)) this.#enter(name, opened, 0)
     },
     'message.created': (fact, { seq, at, body }) => {
@@ -284,7 +291,7 @@ export class Evolve {
     return conversation
   }
 
-  /** Finds the place of a message. Undefined if the message was pruned: later facts about such a message change nothing. */
+  /** Returns the row key and the conversation of a message. Undefined if the message was pruned: later facts about it change nothing. */
   #place(message: string): { seq: number; conversation: KnownConversation } | undefined {
     const row = this.#sql.placeOf.get(message)
     if (!row) return undefined

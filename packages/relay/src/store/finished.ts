@@ -1,5 +1,5 @@
-// Finds how much of a workspace is over and old: up to which journal entry, and in each conversation up to which message. Nothing is changed here;
-// pruning.ts deletes what may go.
+// Finds what pruning may delete: up to which journal entry, and in each conversation up to which message, everything is finished and old. pruning.ts deletes
+// it.
 
 import { isQuestionOpen } from '../core/open-questions.ts'
 import type { Steps } from '../core/steps.ts'
@@ -9,10 +9,10 @@ import type { TablesMirror } from './tables.ts'
 import type { SqliteView } from './view.ts'
 
 export interface PruningHorizon {
-  /** The time from which on everything stays. */
+  /** Time in ms: anything from this time on is kept. */
   at: number
   now: number
-  /** The ids of messages whose answers somebody awaits now. */
+  /** The ids of messages whose sender waits for an answer at this moment. */
   awaited: readonly string[]
 }
 
@@ -20,30 +20,30 @@ type IsOld = (time: number) => boolean
 
 interface AgeLimits {
   isOld: IsOld
-  /** The span of times that do not count as old. */
+  /** The range of times in ms that count as recent: above `after`, up to `to`. */
   young: { after: number; to: number }
-  /** The number of the conversation's first message whose answer somebody awaits. */
+  /** The number of the conversation's first message whose sender waits for an answer at this moment. */
   asked: number | undefined
 }
 
 export interface FinishedParts {
   horizon: number
-  /** The number of the last old journal entry. */
+  /** The number of the last journal entry that is old. */
   throughSeq: number
-  /** For the key of each conversation, the number of the message up to which all messages are over. */
+  /** For each conversation, by its key: the number of the message up to which all messages may be deleted. */
   lastFinishedNumbers: ReadonlyMap<number, number>
   held: HeldConversation[]
 }
 
-/** A conversation in which old messages stay, and why they stay. */
+/** A conversation with old messages that are kept, and the reason. */
 export interface HeldConversation {
   conversation: string
-  /** The number of the first message that stays. */
+  /** The number of the first message that is kept. */
   n: number
   messages: number
   /** Names of agents that have not read message `n`. */
   unreadBy: string[]
-  /** Whether message `n` is a question that is still open, or somebody awaits its answer. */
+  /** Whether message `n` is an open question, or its sender waits for an answer at this moment. */
   isAsked: boolean
 }
 
@@ -57,15 +57,15 @@ const statements = {
     ORDER BY agent, joined_n LIMIT (?4 + 0)`,
   unread: `SELECT m.n FROM messages m LEFT JOIN receipts r ON r.message = m.seq AND r.agent = ?1 WHERE m.conversation = ?2
     AND m.n > ?3 AND m.n <= ?4 AND m.sender <> ?5 AND r.read_at IS NULL ORDER BY m.n LIMIT 1`,
-  // Finds messages that were read so recently that the reader may be at work on them.
+  // Finds the first message that was read after the pruning horizon: its reader may still be working on it.
   fresh: `SELECT m.n FROM messages m JOIN receipts r ON r.message = m.seq WHERE m.conversation = ?1 AND m.n >= ?2 AND m.n < ?3
     AND r.read_at > ?4 AND r.read_at <= ?5 ORDER BY m.n LIMIT 1`,
   questions: `SELECT ${headColumns} FROM messages m WHERE m.conversation = ? AND m.kind = 'question' ORDER BY m.n DESC LIMIT 16`,
 }
 
-/** Rows that one step of the search looks at. */
+/** Maximum number of rows that each kind of search reads before it pauses. */
 const [entriesPerStep, conversationsPerStep, staysPerStep, messagesPerStep] = [1_000, 64, 64, 256]
-/** The most names listed of agents that have not read a message. */
+/** Maximum number of names in `unreadBy`. */
 const namesMax = 5
 
 export class FinishedRows {
@@ -81,7 +81,7 @@ export class FinishedRows {
 
   *find({ at, now, awaited }: PruningHorizon, lastSeq: number): Steps<FinishedParts> {
     const through = yield* this.#through(at, lastSeq)
-    // Times in the future, left by a clock that was ahead, count as old.
+    // A time in the future comes from a clock that was wrong, and counts as old.
     const isOld: IsOld = (time) => time <= at || time > now
     const young = { after: at, to: now }
     const asked = new Map<number, number>()
@@ -105,8 +105,8 @@ export class FinishedRows {
   }
 
   /**
-   * Finds the last old entry, searching from the journal's end. Times need not grow with the numbers: an imported workspace begins with an entry of the day
-   * of its import.
+   * Finds the last old entry, searching back from the journal's end. A binary search would fail: times do not always rise with the numbers, for example in an
+   * imported workspace, whose first entry has the time of the import.
    */
   *#through(at: number, lastSeq: number): Steps<number> {
     for (let to = lastSeq; to > 0; to -= entriesPerStep) {
@@ -117,7 +117,10 @@ export class FinishedRows {
     return 0
   }
 
-  /** Finds the last message of a conversation that may go. The conversation's very last message always stays: the next message gets its number from it. */
+  /**
+   * Finds the last message of a conversation that may be deleted. The conversation's very last message is always kept: the number of the next message is one
+   * higher.
+   */
   *#conversation(
     key: number,
     name: string,
@@ -143,7 +146,7 @@ export class FinishedRows {
     return { n: n < Number(first) ? 0 : n, held }
   }
 
-  /** Finds the last old message by halving: times grow with the numbers, as a rule, and messages before an old one are not newer. */
+  /** Finds the last old message by binary search, since the times of messages rise with their numbers, apart from faults of a clock. */
   #lastOld(key: number, first: number, last: number, isOld: IsOld): number {
     let [low, high] = [first - 1, last]
     while (low < high) {
@@ -154,7 +157,7 @@ export class FinishedRows {
     return low
   }
 
-  /** Finds the last message before the first one that was read since the horizon. */
+  /** Finds the last message before the first one that was read after the pruning horizon. */
   *#beforeYoung(key: number, first: number, said: number, { after, to }: AgeLimits['young']): Steps<number> {
     for (let n = first; n <= said; n += messagesPerStep) {
       const found = this.#sql.fresh.get(key, n, Math.min(said + 1, n + messagesPerStep), after, to)?.[0]
@@ -164,7 +167,7 @@ export class FinishedRows {
     return said
   }
 
-  /** Returns the number of the first message up to `old` that waits for an answer; a number above `old` if there is none. */
+  /** Returns the number of the first unanswered question up to message `old`; a number above `old` if there is none. */
   #question(key: number, name: string, old: number, asked = old + 1): number {
     const isDirect = name.startsWith('@')
     const heads = isDirect ? this.#sql.questions.all(key).map((row) => this.#view.messageHead(row)) : []
@@ -172,7 +175,7 @@ export class FinishedRows {
     return Math.min(asked, ...open.map(({ n }) => n))
   }
 
-  /** Yields the stays of agents that can still come back, and undefined where the caller may pause. */
+  /** Yields the stays of agents that are not retired, and undefined where the caller may pause. */
   *#stays(key: number): Generator<{ name: string; agent: number; cursor: number; left: number } | undefined> {
     for (let [agent, joined, isMore] = [0, -1, true]; isMore; ) {
       const rows = this.#sql.stays.all(key, agent, joined, staysPerStep) as [number, number, number | null, number][]

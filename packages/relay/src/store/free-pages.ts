@@ -1,15 +1,15 @@
-// The unused pages of a database file, and how they are given back to the disk a few at a time. SQLite does that only in a file that was made for it;
-// an older file has to be rewritten once (daemon/repacking.ts).
+// The unused pages of a database file, and how they are given back to the disk a few at a time. SQLite can do so only in a file with `auto_vacuum` set; a file
+// of an older version is rewritten once to get it (daemon/repacking.ts).
 
 import type { Database, Statement } from './database.ts'
 
-/** The answer of `PRAGMA auto_vacuum` for a file that can shrink. */
+/** The result of `PRAGMA auto_vacuum` for a file that can give pages back. */
 const incremental = 2
 const pagesPerStep = 8
 
 /**
- * Makes a file that can shrink: before the first table is made, or before a copy is made of a whole database. On another file it changes nothing; one that can
- * shrink already is not asked again, since SQLite would write that into it, with a sync, each time it is opened.
+ * Sets `auto_vacuum`, so that the file can give unused pages back. It takes effect only before the first table exists, or in a copy of the whole database. A
+ * file that has it is left alone, since SQLite would write and sync the setting each time.
  */
 export function makeShrinkable(database: Database): void {
   const mode = Number(database.prepare(statements.mode).get()?.[0])
@@ -35,17 +35,17 @@ export class FreePages {
     return this.#number('mode') === incremental
   }
 
-  /** The bytes of all unused pages. */
+  /** The size of all unused pages, in bytes. */
   get bytes(): number {
     return this.#number('unused') * this.#number('pageBytes')
   }
 
-  /** The length of the file once the log is copied into it. */
+  /** The size in bytes that the file has once the write-ahead log is copied into it. */
   get fileBytes(): number {
     return this.#number('pages') * this.#number('pageBytes')
   }
 
-  /** Moves pages from the end of the file to unused places, inside a transaction, until `isEnough`. Returns whether unused pages are left. */
+  /** Gives pages back: moves pages from the end of the file into unused ones until `isEnough`, inside a transaction. Returns whether unused pages are left. */
   release(isEnough: () => boolean): boolean {
     if (!this.canShrink) return false
     let unused = this.#number('unused')

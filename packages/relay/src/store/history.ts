@@ -1,4 +1,4 @@
-// Reads history: conversations in the order of their last messages, and pages of one conversation by message numbers. Nothing is decided here.
+// Reads history: conversations in the order of their last messages, and pages of one conversation by message numbers.
 
 import type { HistoryMessage } from '@agent-relay/sdk/protocol'
 import type { Steps } from '../core/steps.ts'
@@ -26,11 +26,11 @@ const statements = {
 }
 
 /**
- * Limits for finding the messages that an agent has sent, for which there is no index: how many of the newest entries are looked through, and how many at
- * once.
+ * Limits for finding the messages that an agent has sent, for which there is no index: how many of the newest entries are read at most, and how many in one
+ * step.
  */
 const [lookBackMax, lookBackStep] = [50_000, 1_000]
-/** Number of conversations that one step looks at. */
+/** Number of conversations that are read in one step. */
 const conversationsPerStep = 200
 
 export interface MessageSpan {
@@ -38,9 +38,9 @@ export interface MessageSpan {
   before: number
   limit: number
   bytesMax: number
-  /** Whether the page is taken from the low end of the span, not from the high end. */
+  /** Whether the page begins at the lowest numbers of the span, not at the highest. */
   isUpward: boolean
-  /** The agent that reads. Unset for a reader that sees everything. */
+  /** The agent for whom the messages are read, which limits them to its stays. Unset: all messages are returned. */
   reader?: string
 }
 
@@ -57,7 +57,7 @@ export class History {
     this.#sql = database.prepareAll(statements)
   }
 
-  /** Returns conversations with the entry of their last message, newest first: all, or those named. */
+  /** Returns conversations, each with the journal number of its last message, newest first: all, or only those named. */
   *latestConversations(names?: Iterable<string>): Steps<{ name: string; seq: number }[]> {
     const found: { name: string; seq: number }[] = []
     for (const each of names === undefined ? this.#all() : this.#named(names)) {
@@ -67,7 +67,7 @@ export class History {
     return found.sort((a, b) => b.seq - a.seq)
   }
 
-  /** Returns the ids of all messages of a conversation after a number, by which another copy of the workspace can look for these messages. */
+  /** Returns the ids of all messages of a conversation above a number. Another copy of the workspace is compared by these ids. */
   idsAfter(conversation: string, n: number): string[] {
     return this.#sql.idsAfter.all(conversation, n).map(([id]) => id as string)
   }
@@ -76,7 +76,7 @@ export class History {
     for (const name of names) yield this.#tables.conversation(name)
   }
 
-  /** Reads all conversations from the database, not through the mirror in memory, which would drop those that are in use. */
+  /** Reads all conversations from the database. Loading them through the mirror in memory would push out those that are in use. */
   *#all(): Iterable<{ name: string; lastSeq: number }> {
     for (let after = 0; ; ) {
       const rows = this.#sql.conversations.all(after, conversationsPerStep) as [number, string, number][]
@@ -90,7 +90,9 @@ export class History {
     return this.#sql.preview.get(seq, chars)?.[0] as string
   }
 
-  /** Returns the heads of messages in the order of their numbers, as many as fit but at least one: all of the span, or those that the reader may see. */
+  /**
+   * Returns the heads of messages, in the order of their numbers: as many as fit into the page but at least one. With a `reader`, only those that it may see.
+   */
   messagesInSpan(
     conversation: string,
     { after, before, limit, bytesMax, isUpward, reader }: MessageSpan,
@@ -114,8 +116,8 @@ export class History {
   }
 
   /**
-   * Cuts a span down to the reader's stays (times in the conversation), in order; two stays never overlap. One statement for all of them would sort the whole
-   * conversation for each page.
+   * Returns the parts of a span that lie in the reader's stays (its times in the conversation), in order. A single statement over all stays would sort the
+   * whole conversation for each page.
    */
   #seenSpans(key: number, reader: string, { after, before }: { after: number; before: number }) {
     const stays = this.#sql.stays.all(this.#tables.agents.get(reader)?.key ?? -1, key, after, before)
@@ -125,7 +127,7 @@ export class History {
     }))
   }
 
-  /** Yields the messages that an agent has sent in the entries after a number, newest first, and undefined where the caller may pause. */
+  /** Yields the messages that an agent has sent after a journal entry, newest first, and undefined where the caller may pause. */
   *messagesSentBy(agent: string, after: number, lastSeq: number): Generator<WaitingMessage | undefined, void, void> {
     for (let to = lastSeq; to > Math.max(after, lastSeq - lookBackMax); to -= lookBackStep) {
       for (const row of this.#sql.sent.all(agent, to - lookBackStep, to))

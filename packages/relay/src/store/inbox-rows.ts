@@ -1,5 +1,5 @@
-// Reads the messages that wait for an agent, and all that it ever received, lazily from the agent's stays in conversations. Each step reads a bounded
-// number of rows, however many are already read or do not fit the filter; an undefined item marks where the caller may pause to let others go on.
+// Reads the messages that wait for an agent, or all that it ever received, from the agent's stays in conversations. Each step reads a limited number of rows,
+// even if many are read already or do not match the filter. An undefined item marks where the caller may pause to let other work run.
 
 import type { Steps } from '../core/steps.ts'
 import type { InboxFilter, MessageHead, ScanProgress, WaitingMessage } from '../core/view.ts'
@@ -7,9 +7,9 @@ import { headColumns, receiptColumns, receiptFromRow } from './columns.ts'
 import type { Database, Row, Statement } from './database.ts'
 import type { KnownAgent, TablesMirror } from './tables.ts'
 
-/** The longest body that is read together with its row: up to 256 rows are read at once, often only to count them. */
+/** Bodies up to this length in bytes are read together with their rows. Longer ones are not: up to 256 rows are read at once, often only to count them. */
 const shortBodyBytes = 2_048
-// Selects the body if it is short, else its length: in a look at fifty rows, reading the columns is half the cost.
+// Selects the body if it is short, otherwise its length. Both share one column, since reading columns is half the cost of a list of fifty rows.
 const shortBody = `CASE WHEN octet_length(m.body) <= ${shortBodyBytes} THEN m.body ELSE octet_length(m.body) END`
 const waitingColumns = `${headColumns}, ${shortBody}, ${receiptColumns}`
 const waitingFrom = 'FROM messages m LEFT JOIN receipts r ON r.message = m.seq AND r.agent = ?1'
@@ -20,40 +20,41 @@ const statements = {
   staysIn: 'SELECT conversation, joined_n, left_n, cursor FROM members WHERE agent = ? AND conversation = ?',
   unread: `SELECT ${waitingColumns} ${waitingFrom} WHERE m.conversation = ?2 AND m.n > ?3 AND m.n <= ?4 AND ${filters}
     AND m.sender <> ?7 AND r.read_at IS NULL ORDER BY m.n LIMIT (?8 + 0)`,
-  // Reads the first few messages of every stay at once. CROSS JOIN keeps this order of the tables, which uses the two indexes.
+  // Reads the first few unread messages of every stay (the agent's time in a conversation). CROSS JOIN makes SQLite read the tables in this order, for which
+  // there are indexes.
   firstUnread: `SELECT ${waitingColumns} FROM members s CROSS JOIN messages m ON m.conversation = s.conversation
     LEFT JOIN receipts r ON r.message = m.seq AND r.agent = ?1 WHERE s.agent = ?1 AND m.n > s.cursor AND m.n <= s.cursor + ?2
     AND (s.left_n IS NULL OR m.n <= s.left_n) AND m.sender <> ?3 AND r.read_at IS NULL ORDER BY s.conversation, s.joined_n, m.n`,
   unreadCount: `SELECT count(*) FROM (SELECT 1 ${waitingFrom} WHERE m.conversation = ?2 AND m.n > ?3 AND m.n <= ?4
     AND m.sender <> ?5 AND r.read_at IS NULL LIMIT (?6 + 0))`,
-  // Reads the first message that still exists: those before it may have been pruned.
+  // Finds the entry of the first message at or above a number: the message with that number may have been pruned.
   seqOf: 'SELECT seq FROM messages WHERE conversation = ? AND n >= ? ORDER BY n LIMIT 1',
   firstAbove: 'SELECT n FROM messages WHERE conversation = ? AND n > ? ORDER BY n LIMIT 1',
   received: `SELECT ${waitingColumns} ${waitingFrom} WHERE m.conversation = ?2 AND m.n > ?3 AND m.n <= ?4 AND ${filters}
     AND m.sender <> ?7 ORDER BY m.n DESC LIMIT (?8 + 0)`,
 }
 
-/** Rows read by the first statement, and by the largest: a first look costs little, a long walk reads in larger steps. */
+/** Rows that the first statement of a walk reads, and the maximum for later ones: a short look costs little, and a long walk reads in larger steps. */
 const chunkFirst = 16
 const chunkMax = 256
-/** The fewest and the most conversations for which one statement reads the first few messages of each; with more of them it would read too many rows. */
+/** If an agent has this many stays (from, to), one statement reads the first messages of all of them. With more stays it would read too many rows. */
 const [togetherMin, togetherMax] = [4, 200]
 const togetherN = 4
-/** Message numbers that one statement looks at, whether or not the messages fit the filter. */
+/** Number of message numbers that one statement covers, whether or not the messages match the filter. */
 const windowN = 1_024
-/** The fixed cost of a statement, counted in rows that are passed over. */
+/** The fixed cost of one statement, expressed as a number of rows. */
 const statementRows = 8
 
 type InboxKind = 'unread' | 'received'
 
-/** The part of a stay (an agent's time in a conversation) that can be read: message numbers above `from`, up to `to`. */
+/** The part of a stay (an agent's time in a conversation) to read: message numbers above `from`, up to `to`. */
 interface StaySpan {
   conversation: number
   from: number
   to: number
 }
 
-/** Messages of one stay in order; an undefined item marks where the caller may pause. */
+/** An iterator over the messages of one stay, in order. An undefined item marks where the caller may pause. */
 type Walk = Iterator<WaitingMessage | undefined>
 
 export class InboxRows {
@@ -77,7 +78,7 @@ export class InboxRows {
     return mergeBySeq(this.#walks(agent, filter, 'received', progress), -1)
   }
 
-  /** Counts unread messages up to `max`. SQLite counts: fetching the rows would cost ten times as much. */
+  /** Counts unread messages up to `max`. SQLite counts them: fetching the rows would cost ten times as much. */
   *unreadCount(agent: string, max: number, conversation?: string): Steps<number> {
     const reader = this.#tables.agents.get(agent)
     let count = 0
@@ -93,7 +94,7 @@ export class InboxRows {
     return count
   }
 
-  /** Makes one lazy walk for each of the agent's stays that can hold something. */
+  /** Returns one lazy iterator for each of the agent's stays that can hold messages to read. */
   #walks(agent: string, filter: InboxFilter, which: InboxKind, progress: ScanProgress = { rowsPassed: 0 }): Walk[] {
     const reader = this.#tables.agents.get(agent) as KnownAgent
     const stays = this.#stays(reader, filter, which)
@@ -111,7 +112,7 @@ export class InboxRows {
     return stays.map((stay) => this.#walkOn(reader, stay, progress, first.get(stay.conversation)))
   }
 
-  /** Walks through one stay, beginning with rows that were read already. Two stays in one conversation never overlap. */
+  /** Iterates over one stay, beginning with rows that were read already. Two stays in one conversation never overlap. */
   *#walkOn(
     reader: KnownAgent,
     { conversation, from, to }: StaySpan,
@@ -137,14 +138,14 @@ export class InboxRows {
       const { lastN } = this.#tables.conversationOf(conversation)
       const from = which === 'unread' ? cursor : joined
       const to = Math.min(left ?? lastN, lastN)
-      // Most messages of a long span may have been pruned, so the walk begins at the first that still exists.
+      // Most messages of a long span may have been pruned, so the iteration begins at the first one that still exists.
       const start = to - from > windowN ? this.#before(conversation, from) : from
       if (start < to) stays.push({ conversation, from: start, to })
     }
     return stays
   }
 
-  /** Returns the number before the first message that still exists. */
+  /** Returns the number before the first message after `from` that still exists. */
   #before(conversation: number, from: number): number {
     const first = this.#sql.firstAbove.get(conversation, from)?.[0]
     return first === undefined ? from : (first as number) - 1
@@ -182,7 +183,7 @@ export class InboxRows {
     }
   }
 
-  /** Returns the number of the stay's last message before an entry. Message numbers and entries grow together, so halving finds it. */
+  /** Returns the number of the stay's last message before an entry. Message numbers rise with entry numbers, so a binary search finds it. */
   #lastBefore(seq: number, { conversation, from, to }: StaySpan, progress: ScanProgress): number {
     const isBefore = (n: number) => (this.#sql.seqOf.get(conversation, n)?.[0] as number) < seq
     progress.rowsPassed++
@@ -203,7 +204,7 @@ export class InboxRows {
   }
 }
 
-/** Merges walks that are each in order. Few walks have any message, so comparing the heads of all of them is cheap. */
+/** Merges iterators that are each in order. Few of them have any message, so comparing the first items of all of them is cheap. */
 function* mergeBySeq(walks: Walk[], direction: 1 | -1): Iterable<WaitingMessage | undefined> {
   const heads: { next: WaitingMessage; walk: Walk }[] = []
   for (const walk of walks) {
@@ -224,7 +225,7 @@ function* mergeBySeq(walks: Walk[], direction: 1 | -1): Iterable<WaitingMessage 
   }
 }
 
-/** Returns the next message of the walk, or undefined at its end. Pauses where the walk pauses. */
+/** Returns the next message of the iterator, or undefined at its end. Pauses where the iterator pauses. */
 function* following(walk: Walk): Steps<WaitingMessage | undefined> {
   for (;;) {
     const { done, value } = walk.next()

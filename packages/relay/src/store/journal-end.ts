@@ -1,18 +1,16 @@
-// The end file: a small file beside a workspace's database that says which entry was stored last. It lies outside SQLite's log, so a start finds out
-// when a log or database was cut, removed, or replaced by an older one. daemon/known-workspaces.ts refuses such a file.
-//
-// The end file is written after each commit and before its answers, and is never synced. Killing the process loses nothing of it; a power cut may
-// leave an older one, or none, and neither raises an alarm.
+// The end file: a small file beside a workspace's database with the number of the entry that was stored last. With it a start detects a database or write-ahead
+// log that was cut, removed or replaced by an older one, which daemon/known-workspaces.ts refuses. The end file is written after each commit, before the
+// commands are answered, and is not synced: a killed process loses nothing of it. After a power cut it may be older or missing, which raises no alarm.
 
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { type Database, type Row, readDatabaseFile, type Statement } from './database.ts'
 
-/** The last entry of a journal. Number 0 means that the journal is empty. */
+/** The last entry of a journal. An empty journal has number 0. */
 export interface LastEntry {
   seq: number
   at: number
-  /** A digest that tells this entry from another one with the same number, made of fields that pruning leaves as they are. */
+  /** A digest of the entry, which differs from that of another entry with the same number. It covers only fields that pruning never changes. */
   check: string
 }
 
@@ -20,7 +18,7 @@ export interface JournalEnd {
   /** The id of the workspace. */
   workspace: string
   journal: LastEntry
-  /** The last entry of this machine's own journal, if several machines share the workspace. */
+  /** The last entry of the local journal, which only this machine has; empty unless the workspace is shared between machines. */
   local: LastEntry
 }
 
@@ -28,21 +26,23 @@ export function endFilePath(databasePath: string): string {
   return `${databasePath}.end`
 }
 
-/** The end file has two records, written in turn, each in a sector of its own: if a power cut leaves half of one, the other is whole. */
+/**
+ * The end file has two records, each in a disk sector of its own, that are written in turn. If a power cut leaves one of them half written, the other is whole.
+ */
 const slotBytes = 512
 const slots = [0, 1] as const
-/** The format of a record in the end file; a record of another format counts for nothing. */
+/** The format version of a record in the end file. A record with another version is ignored. */
 const format = 1
 const emptyJournal: LastEntry = { seq: 0, at: 0, check: '' }
 const columns = 'seq, at, by, cause, rule'
 
-/** Writes the end file of one open database. */
+/** Writes the end file of an open database. */
 export class EndFile {
   #file: number | undefined
   readonly #id: Statement
   readonly #last: Record<'journal' | 'local', Statement>
   #workspace: string | undefined
-  /** The turn of the record that was written last. */
+  /** A counter of the records written: its parity gives the place of the next one, and the record with the higher number is the newer one. */
   #turn: number
   #written: JournalEnd | undefined
 
@@ -64,7 +64,7 @@ export class EndFile {
   }
 
   /**
-   * Returns the journals' last entries as the database has them. Undefined if the end file names them already, or cannot be written. Call it inside the
+   * Returns the record to write: the last entries of both journals. Undefined if the end file has it already, or cannot be written. Call it inside the
    * transaction.
    */
   nextRecord(lastSeq: number, lastLocal: number): JournalEnd | undefined {
@@ -76,7 +76,7 @@ export class EndFile {
     return { workspace: this.#workspace, journal: lastOf(this.#last.journal.get()), local }
   }
 
-  /** Writes the journals' last entries to the end file. The commit counts whether or not this succeeds: an older end file raises no alarm. */
+  /** Writes a record to the end file. A failure does not undo the commit: an older end file raises no alarm. */
   write(end: JournalEnd | undefined): void {
     if (!end || this.#file === undefined) return
     const turn = this.#turn + 1
@@ -86,11 +86,14 @@ export class EndFile {
       this.#turn = turn
       this.#written = end
     } catch {
-      // The disk is full or fails: the next commit tries again.
+      // The disk is full or faulty: the next commit tries again.
     }
   }
 
-  /** Empties the end file before the journal is shortened on purpose. The file is synced, since a power cut may come after the database was changed. */
+  /**
+   * Empties the end file before entries are removed from the journal on purpose, and syncs it: otherwise a power cut after the removal would leave an end file
+   * that raises an alarm.
+   */
   clear(): void {
     if (this.#file === undefined) return
     this.#written = undefined
@@ -104,7 +107,7 @@ export class EndFile {
   }
 }
 
-/** Opens the end file. Undefined if none can be made beside the database, which is then used without. */
+/** Opens the end file; undefined if it cannot be created. The database is then used without one. */
 function openedFile(path: string, isThere: boolean): number | undefined {
   const { O_RDWR, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants
   try {
@@ -114,19 +117,19 @@ function openedFile(path: string, isThere: boolean): number | undefined {
   }
 }
 
-/** Reads the content of the end file; undefined if there is none, or no record in it is whole. */
+/** Reads the end file of a database; undefined if there is none, or if all its records are damaged. */
 export function readEndFile(databasePath: string): JournalEnd | undefined {
   return recordsOf(endFilePath(databasePath)).at(-1)?.end
 }
 
-/** Returns the whole records of an end file, the older one first. */
+/** Returns the undamaged records of an end file, the older one first. */
 function recordsOf(path: string): { turn: number; end: JournalEnd }[] {
   const text = textOf(path)
   const records = slots.flatMap((slot) => recordOf(text.slice(slot * slotBytes, (slot + 1) * slotBytes)) ?? [])
   return records.sort((a, b) => a.turn - b.turn)
 }
 
-/** Reads the text of the end file; empty if there is none. */
+/** Returns the content of the end file as text; empty if there is no file. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'latin1')
@@ -155,22 +158,24 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
-/** An entry that was stored and is missing from the database. */
+/** Entries that were stored and are missing at the end of a journal. */
 export interface JournalGap {
-  /** Whether the entry is missing in this machine's own journal. */
+  /** Whether they are missing in the local journal, which only this machine has. */
   isLocal: boolean
-  /** The last entry as the end file names it. */
+  /** The last entry of the journal according to the end file. */
   expected: LastEntry
-  /** The last entry that the journal in the database has. */
+  /** The last entry of the journal in the database. */
   found: LastEntry
 }
 
-/** Reads which workspace's database lies at this path, and which entry it lacks. The end file is read first: a daemon may be writing both files. */
+/**
+ * Reads the workspace's id from a database, and which entries the database lacks. The end file is read first, since a running daemon writes the database first.
+ */
 export function checkJournalEnd(databasePath: string): { workspace?: string; expected?: JournalEnd; gap?: JournalGap } {
   const expected = readEndFile(databasePath)
   return readDatabaseFile(databasePath, (first) => {
     const workspace = first('value', "meta WHERE name = 'id'")?.[0] as string | undefined
-    // The end file of another workspace says nothing about this database.
+    // An end file of another workspace is ignored.
     const isItsOwn = workspace === undefined || workspace === expected?.workspace
     const gapIn = (table: string, isLocal: boolean, end: LastEntry = emptyJournal): JournalGap[] => {
       if (!isItsOwn || end.seq === 0 || lastOf(first(columns, `${table} WHERE seq = ${end.seq}`)).check === end.check)

@@ -1,5 +1,5 @@
-// The journal in SQLite: entries written in order and read back from a number, each with the answer to its command. The body and payload of an entry
-// stand in tables of their own, which evolve.ts writes.
+// The journal in SQLite: writes entries in order, each with the answer to its command, and reads them from a number on. An entry's body and payload are in
+// tables of their own, which evolve.ts writes.
 
 import type { Entry } from '@agent-relay/sdk/protocol'
 import type { EntryOrigin, Journal, JournalEntry, RecordedAnswer, VoidEntry } from '../core/journal.ts'
@@ -9,10 +9,10 @@ import { type Database, isSqliteError, type Row, type Statement } from './databa
 import { withoutNulls } from './tables.ts'
 import type { EntryNumbers, EntryRange } from './visible.ts'
 
-/** Entries whose stored text is searched at once for one type of fact. One entry may hold a thousand facts. */
+/** Entries that one statement searches for a type of fact. The number is low, since one entry may hold a thousand facts. */
 const entriesPerScan = 256
 
-/** Number of void entries, which every machine ignores, that are shown. */
+/** Number of void entries (ignored by every machine) in a list of them. */
 const voidsShown = 3
 
 const statements = {
@@ -23,7 +23,7 @@ const statements = {
   replay: `SELECT j.seq, j.at, j.by, j.cause, j.facts, o.machine, o.mark FROM journal j LEFT JOIN origins o ON o.seq = j.seq
     WHERE j.seq > ? ORDER BY j.seq LIMIT (? + 0)`,
   at: 'SELECT seq, at, by, cause, facts FROM journal WHERE seq = ?',
-  // An entry's body is that of its message, or stands in `bodies`: never both.
+  // The body of an entry is either the body of its message or a row in `bodies`, never both.
   follow: `SELECT j.seq, j.at, j.by, j.cause, j.facts, j.rule, j.outcome, j.digest, coalesce(m.body, b.body), m.kind FROM journal j
     LEFT JOIN messages m ON m.seq = j.seq LEFT JOIN bodies b ON b.seq = j.seq WHERE j.seq > ? ORDER BY j.seq LIMIT (? + 0)`,
   payload: 'SELECT gzip FROM payloads WHERE seq = ?',
@@ -38,7 +38,7 @@ const statements = {
   keepPayload: 'INSERT OR IGNORE INTO payloads (seq, gzip) VALUES (?, ?)',
 }
 
-/** The journal for reading, as everybody but the store sees it. */
+/** The part of the journal's class that reads. Only store.ts uses the rest. */
 export type ReadJournal = Omit<SqliteJournal, 'write' | 'rewind' | 'adopt' | 'disown' | 'keepPayload'>
 
 export class SqliteJournal implements Journal {
@@ -54,14 +54,14 @@ export class SqliteJournal implements Journal {
     return this.#lastSeq
   }
 
-  /** Sets the number of the last entry back after a rollback: the entries above it are gone. */
+  /** Sets the number of the last entry back after a rollback, which has removed the entries above it. */
   rewind(seq: number): void {
     this.#lastSeq = seq
   }
 
   /**
-   * Writes the entry's own row. Returns false if the entry's command has an entry already, which the unique index on (cause, by) tells: asking first would
-   * cost every command a read.
+   * Inserts an entry. Returns false if its command has an entry already. The unique index on (cause, by) finds that; a query before each insert would cost
+   * every command a read.
    */
   write({
     seq,
@@ -88,34 +88,38 @@ export class SqliteJournal implements Journal {
     return true
   }
 
-  /** The cluster's mark of the last entry. Undefined if the entry did not come from a cluster. */
+  /** The mark that the cluster gave the last entry. Undefined if the entry was not written through a cluster. */
   get lastMark(): string | undefined {
     return this.originOf(this.#lastSeq)?.mark
   }
 
-  /** Returns the origin of an entry: its machine and mark. Undefined if the entry did not come from a cluster. */
+  /**
+   * Returns the machine that appended an entry to the cluster, and the mark that the cluster gave it. Undefined if the entry was not written through a cluster.
+   */
   originOf(seq: number): EntryOrigin | undefined {
     const [machine, mark, voidFor] = (this.#sql.originOf.get(seq) ?? []) as (string | null)[]
     return machine == null || mark == null ? undefined : { machine, mark, ...(voidFor == null ? {} : { voidFor }) }
   }
 
-  /** Returns void entries, which every machine ignores, newest first, with the machine that appended each and the reason. */
+  /** Returns the newest void entries, which every machine ignores, newest first, with the machine that appended each and the reason. */
   voidEntries(limit = voidsShown): VoidEntry[] {
     return this.#sql.voids.all(limit).map(([seq, machine, why]) => ({ seq, machine, why }) as VoidEntry)
   }
 
-  /** Gives the entries an origin after they were copied into a cluster; `mark` is the prefix of the marks that the cluster has given them. */
+  /**
+   * Sets the origin of the entries up to `through` after this machine has copied them into a cluster. `mark` is the prefix of the marks that they have there.
+   */
   setOrigins(machine: string, mark: string, through: number): void {
     this.removeOrigins()
     this.#sql.adopt.run(machine, mark, through)
   }
 
-  /** Removes the origins of all entries, after the workspace has left its cluster. */
+  /** Removes the origins of all entries: the workspace has left its cluster. */
   removeOrigins(): void {
     this.#sql.disown.run()
   }
 
-  /** Stores the payload of an entry that another machine has appended. */
+  /** Stores the payload (a run's result) of an entry that another machine has appended. */
   keepPayload(seq: number, payload: Uint8Array): void {
     this.#sql.keepPayload.run(seq, payload)
   }
@@ -136,9 +140,9 @@ export class SqliteJournal implements Journal {
     return this.#sql.payload.get(seq)?.[0] as Uint8Array | undefined
   }
 
-  // The methods below read entries without rule, answer and body, which costs much less, for callers that look for facts.
+  // The methods below do not read rule, answer and body of the entries, which makes them much faster.
 
-  /** Reads entries for a replay of the journal, each with its origin. */
+  /** Reads entries for a replay of the journal, each with the machine that appended it. */
   entriesForReplay(since: number, limit: number): (Entry & Partial<EntryOrigin>)[] {
     return this.#sql.replay.all(since, limit).map((row) => {
       return { ...entryOf(row), ...(withoutNulls({ machine: row[5], mark: row[6] }) as Partial<EntryOrigin>) }
@@ -151,8 +155,8 @@ export class SqliteJournal implements Journal {
   }
 
   /**
-   * Yields the numbers of the entries in the range that may hold a fact of these types (`run.*` is a family), in order, and undefined where the caller may
-   * pause. The stored text is searched without parsing it: words that look like a type are found too, but no type is missed.
+   * Yields the numbers of the entries in the range that may hold a fact of these types (`run.*` stands for all that begin so), in order, and undefined where
+   * the caller may pause. The stored JSON is searched as text: a message that quotes a type may be found too, but no fact is missed.
    */
   *entryNumbersHolding(types: readonly string[], { after, to, isUpward }: EntryRange): EntryNumbers {
     const width = Math.ceil(entriesPerScan / Math.max(1, types.length))
@@ -175,7 +179,7 @@ export class SqliteJournal implements Journal {
   }
 }
 
-/** Returns the text with which a fact of this type is stored. */
+/** Returns the part of an entry's JSON by which a fact of this type is found. */
 function textOf(type: string): string {
   return type.endsWith('*') ? `"type":"${type.slice(0, -1)}` : `"type":"${type}"`
 }
@@ -191,7 +195,10 @@ function wholeEntryOf(row: Row): JournalEntry {
   return { ...whole, ...withoutNulls({ digest: digestOfEntry(outcome, asked), body: asked[1] }) } as JournalEntry
 }
 
-/** Returns the digest of an entry's call, made from its message if the entry keeps none; undefined if it is unknown. `asked`: digest, body and kind. */
+/**
+ * Returns the digest of an entry's call; undefined if the entry has none. `asked` has the entry's columns digest, body and kind, of which the digest may have
+ * to be made.
+ */
 export function digestOfEntry({ to }: Outcome, [digest, body, kind]: Row): string | undefined {
   if (digest === null) return undefined
   return recordedDigest(digest as string, { to, body: body as string, kind: kind as string })

@@ -1,10 +1,10 @@
-// The journal of what one machine has decided by itself in a workspace that several machines share: entries of its own, in order, which no other machine
-// has. Each entry names the entry of the shared journal that it follows, so that the rows can be made again from both journals.
+// The local journal: entries that one machine decides by itself in a workspace that several machines share, such as deliveries to its own agents. No other
+// machine has them. Each entry names the entry of the shared journal that it follows, so that the tables can be rebuilt from both journals.
 
 import type { EntryDraft, RecordedAnswer } from '../core/journal.ts'
 import { type Database, isSqliteError, type Row, type Statement } from './database.ts'
 
-/** An entry of the local journal; its number has nothing to do with the numbers of the shared journal. */
+/** An entry of the local journal. Its number is independent of the numbers of the shared journal. */
 export type LocalEntry = EntryDraft & { seq: number; afterSeq: number }
 
 const statements = {
@@ -31,27 +31,27 @@ export class LocalJournal {
     return this.#lastSeq
   }
 
-  /** Empties the local journal, once all of its entries stand in the journal of the workspace. */
+  /** Empties the local journal, after its entries were added to the workspace's own journal. */
   clear(): void {
     this.#sql.empty.run()
     this.#lastSeq = 0
   }
 
-  /** Stores an entry of another copy of this journal, with the number that the entry had in that copy. */
+  /** Inserts an entry of another copy of this machine's local journal, under the number that it had there. */
   copyEntry({ seq, at, by, cause, rule, digest, facts, outcome }: LocalEntry, afterSeq: number): void {
     const texts = [rule, digest ?? null, JSON.stringify(facts), JSON.stringify(outcome)]
     this.#sql.insert.run(seq, afterSeq, at, by, cause, ...texts)
     this.#lastSeq = seq
   }
 
-  /** Sets the number of the last entry back after a rollback: the entries above it are gone. */
+  /** Sets the number of the last entry back after a rollback, which has removed the entries above it. */
   rewind(seq: number): void {
     this.#lastSeq = seq
   }
 
   /**
-   * Writes an entry. Undefined if the entry's command has one already. The number is the time, or one above the last: should this file be lost or cut and
-   * the machine go on, its new numbers must lie above those that it has told other machines before.
+   * Inserts an entry; undefined if its command has one already. The entry's number is its time in ms, or one above the last number. So even after the file was
+   * lost or cut, new numbers lie above all those that this machine has reported to other machines.
    */
   write(draft: EntryDraft, afterSeq: number): LocalEntry | undefined {
     const { at, by, cause, rule, digest, facts, outcome } = draft
@@ -74,7 +74,7 @@ export class LocalJournal {
     return { seq, rule, digest: digest ?? undefined, outcome: JSON.parse(outcome) }
   }
 
-  /** Yields the entries after a number, oldest first, read in pages as the caller asks for them. */
+  /** Yields the entries after a number, oldest first. They are read a page at a time, while the caller iterates. */
   *entriesAfter(seq: number): Generator<LocalEntry, undefined> {
     for (let since = seq; ; ) {
       const rows = this.#sql.read.all(since, entriesPerRead)

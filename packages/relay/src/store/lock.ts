@@ -1,5 +1,5 @@
-// The lock of a data directory: its daemon holds an exclusive transaction on a small database. It is not a pid file: both close and kill -9 free this lock,
-// so it can never be stale.
+// The lock of a data directory: the daemon keeps an exclusive transaction open on a small database. Unlike a pid file, it cannot become stale: the system
+// releases it when the process ends, even by kill -9.
 
 import { Database, isSqliteError } from './database.ts'
 
@@ -10,7 +10,10 @@ export class DaemonLock {
     this.#database = database
   }
 
-  /** Takes the lock; undefined if another process holds it. No statement is ever prepared on this connection, so closing it frees the lock at once. */
+  /**
+   * Takes the lock; undefined if another process has it. No statement is prepared on this connection: the SQLite driver for older versions of Node would keep
+   * the file open after closing, until the statement was garbage-collected.
+   */
   static acquire(path: string): DaemonLock | undefined {
     const database = new Database(path)
     try {

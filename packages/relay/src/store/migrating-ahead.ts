@@ -1,17 +1,23 @@
-// Brings a large database of an older version to this one before it is opened, in a thread: that takes seconds where there are millions of messages, and
-// the other workspaces are served meanwhile.
+// Migrates a large database of an older version in a thread, before it is opened. That takes seconds for millions of messages, and the daemon serves the other
+// workspaces meanwhile.
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { largeBytes } from './migrating.ts'
 import { migrationSteps } from './migrations.ts'
 import { runInThread } from './thread.ts'
 
-/** Where SQLite keeps `user_version` in a file. The log may have a newer one: then there is nothing left to do. */
+/**
+ * Offset and length in bytes of `user_version`, the schema's version, in an SQLite file. If the write-ahead log has a newer version, the migration finds
+ * nothing to do.
+ */
 const [versionAt, versionBytes] = [60, 4]
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** Returns once the file is of this version, or small, or of no version that is known: whoever opens it deals with that. One file at a time. */
+/**
+ * Migrates the file in a thread if it is large and of an older version, one file at a time. Small files are left to the migration at their opening, and unknown
+ * versions to its refusal.
+ */
 export async function migrateAhead(path: string): Promise<void> {
   if (!isLargeAndOld(path)) return
   const migrated = last.then(() => runInThread('migrating-thread', { path }))

@@ -1,4 +1,4 @@
-// The thread in which a large database is brought to this version: see migrating-ahead.ts.
+// The thread that migrates a large database to this version: see migrating-ahead.ts.
 
 import { Database } from './database.ts'
 import { prepareDatabase } from './migrating.ts'

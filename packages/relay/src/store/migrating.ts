@@ -1,4 +1,4 @@
-// Brings a workspace's database to the settings and tables of this version, or refuses a file whose version is unknown.
+// Migrates a workspace's database to the settings and tables of this version, or refuses a file whose version is unknown.
 
 import { RefusalError } from '../core/refusal-error.ts'
 import { damagedFileRefusal } from './damage.ts'
@@ -6,21 +6,21 @@ import type { Database } from './database.ts'
 import { makeShrinkable } from './free-pages.ts'
 import { migrationSteps } from './migrations.ts'
 
-/** How long a writer waits for another process. */
+/** How long a writing connection waits for another process's lock on the database, in ms. */
 export const writerTimeoutMs = 2_000
 
-/** Sets up a connection that writes: a commit that was acknowledged is on the disk, on macOS too. */
+/** Configures a connection that writes, so that every acknowledged commit is on the disk, even on macOS. */
 export function configureConnection(database: Database): void {
-  // The timeout comes first: another process that looked at the file, such as `agent-relay doctor`, may be removing the file's log.
+  // The timeout is set first, because another process that has just read the file, such as `agent-relay doctor`, may be removing its write-ahead log.
   database.exec(`PRAGMA busy_timeout = ${writerTimeoutMs}`)
-  // This comes before the log: the log's mode is written into the file, which then is not new any more.
+  // This comes before the journal mode, which is written into the file: `auto_vacuum` can only be set in an empty file.
   makeShrinkable(database)
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA synchronous = FULL')
   if (process.platform === 'darwin') database.exec('PRAGMA fullfsync = ON')
 }
 
-/** Says what is wrong with the schema version in the file; undefined if nothing is. Version 0 belongs to a file without tables. */
+/** Returns what is wrong with the schema version in the file; undefined if nothing is. Only a file without tables may have version 0. */
 export function versionFault(database: Database): string | undefined {
   const found = versionOf(database)
   if (found > 0) return undefined
@@ -32,7 +32,7 @@ function versionOf(database: Database): number {
   return Number(database.prepare('PRAGMA user_version').get()?.[0] ?? 0)
 }
 
-/** Returns the version of the file's tables. Throws if this program does not know the version. */
+/** Returns the version of the file's schema. Throws if the version is wrong, or newer than this program. */
 export function knownVersion(database: Database): number {
   const fault = versionFault(database)
   if (fault !== undefined) throw damagedFileRefusal(database.path, fault)
@@ -41,12 +41,12 @@ export function knownVersion(database: Database): number {
   throw new RefusalError('workspace.newer', { path: database.path, found, known: migrationSteps.length })
 }
 
-/** A smaller file is migrated in less time than a thread takes to start. */
+/** Files from this size on are migrated in a thread; a smaller one is migrated in less time than a thread takes to start. */
 export const largeBytes = 8 * 1024 * 1024
 
 /**
- * Migrates the tables to the newest version, or to the version `to`: see schema.ts. All steps are one transaction, because every commit waits for the disk. A
- * large file keeps each step that succeeded: its log would grow with every step, and a kill would cost them all.
+ * Migrates the tables to the newest version, or to the version `to`: see schema.ts. A small file takes all steps in one transaction, since every commit waits
+ * for the disk. A large file commits each step, which keeps its write-ahead log short: if the process is killed, the finished steps are kept.
  */
 export function migrate(database: Database, to: number = migrationSteps.length): void {
   const found = knownVersion(database)
@@ -59,7 +59,7 @@ export function migrate(database: Database, to: number = migrationSteps.length):
         for (const version of batch) takeStep(database, version)
       })
   } catch (error) {
-    // A migration step always succeeds on the tables of the version before it, so an error of this kind means damage.
+    // A migration step never fails on intact tables of the version before, so these errors mean that the file is damaged.
     const { message } = error as Error
     if (!/already exists|no such|duplicate column/.test(message)) throw error
     throw damagedFileRefusal(database.path, `its schema version is ${found}, which its tables are not: ${message}`)
@@ -80,7 +80,7 @@ function takeStep(database: Database, version: number): void {
   database.exec(`PRAGMA user_version = ${version + 1}`)
 }
 
-/** Tunes and migrates the database, and runs `read` for what is needed at the start. After a failure the database is closed and left as it is. */
+/** Configures and migrates a database that was just opened, then returns what `read` reads from it. If any of this fails, the database is closed. */
 export function prepareDatabase<T>(database: Database, read: (database: Database) => T): T {
   try {
     configureConnection(database)
@@ -92,7 +92,7 @@ export function prepareDatabase<T>(database: Database, read: (database: Database
   }
 }
 
-/** Replaces the rows of all tables by those of another file of this version, in one transaction. */
+/** Replaces the rows of all tables by those of another database of the same version, in one transaction. */
 export function replaceRows(database: Database, path: string): void {
   database.exec(`ATTACH '${path.replaceAll("'", "''")}' AS other`)
   database.transact(() => {

@@ -1,9 +1,9 @@
-// The schema of a workspace's database, one migration step per version. A step is never changed once released; a new one is added.
+// The schema of a workspace's database, as one migration step per version. A released step is never changed; changes are new steps.
 
 import { fillConcerns } from './concerns.ts'
 import type { Database } from './database.ts'
 
-/** A migration step: SQL, and a function for what SQL alone cannot do. */
+/** A migration step: SQL, and optionally a function for what SQL cannot do. */
 type MigrationStep = string | [sql: string, after: (database: Database) => void]
 
 export const migrationSteps: MigrationStep[] = [
@@ -218,8 +218,8 @@ export const migrationSteps: MigrationStep[] = [
 ]
 
 /**
- * Tables that are rebuilt by replaying the journal, from `journal`, `local_journal`, `messages`, `bodies` and `payloads`. The tables `origins`,
- * `prunes`, `awaited_receipts` and `outbox` tell of this file alone, so no entry can rebuild them.
+ * Tables that a replay of the journal empties and fills again. Not among them are the tables that it reads (`journal`, `local_journal`, `messages`, `bodies`,
+ * `payloads`), and those that describe only this file (`origins`, `prunes`, `awaited_receipts`, `outbox`).
  */
 export const derivedTables = [
   'meta',

@@ -1,5 +1,5 @@
-// Rows for the needs of a person, the things that wait for them: conversations in which something may have been said to the person since they last wrote
-// there, and needs that they have dismissed. core/needs.ts decides which of the messages are needs.
+// Rows for needs, the things that wait for a person: the conversations to search for messages to that person, and the needs that they have dismissed.
+// core/needs.ts decides which of the messages are needs.
 
 import type { Steps } from '../core/steps.ts'
 import type { MessageHead } from '../core/view.ts'
@@ -23,18 +23,18 @@ const statements = {
 }
 
 const staysPerStep = 64
-/** Number of the newest messages that a search looks at in a conversation. */
+/** Maximum number of messages, counted from the newest, that are searched in a conversation. */
 const lookedAtMax = 4_096
-/** The most messages of a pair or group that a search looks at. */
+/** Maximum number of messages that are read from a pair or group. */
 const directMax = 200
 
-/** A conversation in which something may have been said to a person. */
+/** A conversation to search for messages to a person. */
 export interface ConversationToSearch {
   key: number
   name: string
-  /** The number above which messages were sent since the person last wrote. */
+  /** Only messages above this number are searched: that of the person's own last message, or the one at which they entered. */
   afterNumber: number
-  /** The number up to which no messages are looked at, whoever asks. */
+  /** Messages up to this number are too old to be searched for anybody. */
   searchedAfter: number
   lastN: number
 }
@@ -50,7 +50,7 @@ export class NeedRows {
     this.#view = view
   }
 
-  /** Returns the needs that an agent has dismissed: for each key, the last entry that the dismissal covers. */
+  /** Returns the dismissed needs of an agent: for each need's map key, the number of the last entry that the dismissal covers. */
   dismissed(agent: string): ReadonlyMap<string, number> {
     return new Map(this.#sql.dismissed.all(agent) as [string, number][])
   }
@@ -63,7 +63,9 @@ export class NeedRows {
     return this.#sql.isDismissedByAny.get(key) !== undefined
   }
 
-  /** Returns the conversations to look at. `isEverywhere`: also channels that the agent is not in, and messages from before it was in them. */
+  /**
+   * Returns the conversations to search for an agent. `isEverywhere`: also channels that the agent is not in, and messages that were sent before it entered.
+   */
   *conversationsToSearch(name: string, isEverywhere: boolean): Steps<ConversationToSearch[]> {
     const agent = this.#tables.agents.get(name)?.key ?? -1
     const places = new Map<number, ConversationToSearch>()
@@ -90,12 +92,12 @@ export class NeedRows {
     return { key, name, afterNumber: above, searchedAfter: first, lastN }
   }
 
-  /** Returns messages of others in a pair or group, newest first. */
+  /** Returns the messages of other agents in a pair or group, newest first. */
   directMessages({ key, afterNumber }: ConversationToSearch, agent: string): MessageHead[] {
     return this.#sql.direct.all(key, afterNumber, agent, directMax).map((row) => this.#view.messageHead(row))
   }
 
-  /** Returns messages of others above `low` and up to `high` that have the agent's name in them. Reads all bodies in that range. */
+  /** Returns the messages of other agents, above number `low` and up to `high`, whose bodies contain the agent's name. Reads every body in that range. */
   messagesNaming({ key }: ConversationToSearch, agent: string, low: number, high: number): MessageHead[] {
     return this.#sql.naming.all(key, low, agent, high).map((row) => this.#view.messageHead(row))
   }
@@ -107,7 +109,7 @@ export class NeedRows {
 }
 
 const writes = {
-  // Two sessions may dismiss the same need after different messages: the later dismissal counts.
+  // Two sessions may dismiss the same need after different messages: the row keeps the later entry.
   dismissed:
     'INSERT INTO dismissals VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET through = max(through, excluded.through)',
 }

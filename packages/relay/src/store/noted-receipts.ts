@@ -1,5 +1,5 @@
-// Applies an agent's home machine's report of deliveries (the fact `deliveries.noted`) to the receipts. All machines end with the same receipts, in
-// whichever order they take the reports in.
+// Applies the fact `deliveries.noted`, an agent's home machine's report of deliveries, to the receipts. All machines end with the same receipts, in whichever
+// order the reports arrive.
 
 import type { DeliveriesNoted } from '@agent-relay/sdk/protocol'
 import type { Database, Statement } from './database.ts'
@@ -11,13 +11,14 @@ const isLater = 'offered_at IS NULL OR offered_at <= excluded.offered_at'
 
 const statements = {
   noted: "INSERT OR REPLACE INTO meta (name, value) VALUES ('noted', ?)",
-  // A former and a later home machine may both have shown the message, and the former may report it last: the later time counts, as at home (evolve.ts).
+  // If an agent moves, its former and its new home machine may both have shown it the message, and the former may report later: the later time is kept, as in
+  // evolve.ts.
   offered: `INSERT INTO receipts (message, agent, offered_at, route) ${ofMessage} ON CONFLICT DO UPDATE
     SET offered_at = excluded.offered_at, route = excluded.route WHERE ${isLater}`,
-  /** Ends the hold of a session at the agent's former home machine. */
+  /** Ends the hold that a session on the agent's former home machine has on the message. */
   freed:
     'UPDATE receipts SET session = NULL, until = NULL WHERE agent = ? AND message = (SELECT seq FROM messages WHERE id = ?)',
-  // A former and a later home machine may both have shown the message: the first time of reading counts, in whichever order they report it.
+  // If an agent moves, its former and its new home machine may both report that it has read the message: the earlier time is kept.
   read: `INSERT INTO receipts (message, agent, read_at) SELECT seq, ?1, ?2 FROM messages WHERE id = ?3 ON CONFLICT DO UPDATE
     SET read_at = min(coalesce(read_at, excluded.read_at), excluded.read_at)`,
 }
@@ -27,19 +28,19 @@ export class NotedReceipts {
   readonly #tables: TablesMirror
   readonly #machine: string | undefined
 
-  /** `machine`: the machine that has this copy of the workspace. */
+  /** `machine`: the name of this machine; undefined in a workspace that is not shared. */
   constructor(database: Database, tables: TablesMirror, machine: string | undefined) {
     this.#sql = database.prepareWhenUsed(statements)
     this.#tables = tables
     this.#machine = machine
   }
 
-  /** Applies one report and returns the messages that were read. */
+  /** Applies one report, and returns the ids of the messages that it reports as read. */
   apply({ agent, machine, epoch, through, receipts }: DeliveriesNoted, { key }: KnownAgent): string[] {
     if (machine === this.#machine) this.#sql.noted.run(String(through))
     const home = this.#tables.homes.get(agent)
     const isHere = home !== undefined && home.machine === this.#machine
-    // This machine knows the times of its own deliveries better than its report tells them.
+    // An offer that this machine made itself is in its tables already, with a more exact time.
     const isOwn = isHere && machine === this.#machine && epoch === home.epoch
     const read: string[] = []
     for (const { message, offeredAt, route, readAt } of receipts) {

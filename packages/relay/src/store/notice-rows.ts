@@ -1,4 +1,5 @@
-// Notices that agents have asked for, as rows: how the rules, the asker and the watch for their occasions read them, and how facts write them.
+// The rows of notices, each a request to be told once about another agent: rules, the agents that asked and broker/waking/notices.ts read them, and facts write
+// them.
 
 import type { NoticeKey, NoticeRow, NoticeView } from '../core/view.ts'
 import type { FactAppliers } from './appliers.ts'

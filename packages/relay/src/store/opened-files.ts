@@ -1,5 +1,5 @@
-// Checks that the files that this process writes are still those at their paths. Commits into a file that was removed or cut are lost with the file, and
-// SQLite goes on writing without an error.
+// Checks that the files that this process has open are still those at their paths. A commit into a file that was removed or cut would be lost, and SQLite
+// reports no error.
 
 import { type Stats, statSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -8,33 +8,39 @@ interface KnownFile {
   path: string
   dev: number
   ino: number
-  /** The last known size. Only space that is given back makes a file shorter: SQLite starts its log again without cutting the log's file. */
+  /**
+   * The size in bytes when the file was last checked. A file may get shorter only while the daemon gives space back: SQLite reuses its write-ahead log without
+   * cutting the file.
+   */
   size: number
-  /** While space is given back: the length below which the file was cut by somebody else. */
+  /** The minimum length in bytes while the daemon gives space back: a shorter file was cut by somebody else. */
   shortest?: number
-  /** Whether every byte of the file takes space on the disk, as SQLite writes it. If the file system packs files, this tells nothing. */
+  /**
+   * Whether the file took as much space on the disk as it has bytes, as files that SQLite writes do. On a file system that compresses files it is false, and
+   * the check for holes is left out.
+   */
   isSolid: boolean
 }
 
 interface FileChange {
   path: string
   reason: string
-  /** Whether the file was cut, so that SQLite would not read back what was written. */
+  /** Whether the file was cut. SQLite could not read back what it has written. */
   isCut: boolean
 }
 
 /**
- * Compares the files at the paths with those that were opened. Only paths are looked at: closing a descriptor of our own on a database would release
- * SQLite's locks. No other file can get the inode of a file that SQLite has open, so device and inode tell. A file that was cut may have its length
- * again, once SQLite has written beyond the cut: then there is a hole in it, which takes no space on the disk.
+ * Compares the files at the paths with those that were opened, by device and inode: no other file can get the inode of an open file. Only paths are examined,
+ * since closing a second descriptor of a database would release SQLite's locks. If SQLite has written beyond the place where a file was cut, the file has its
+ * full length again, but also a hole, which takes no space on the disk.
  */
 export class OpenedFiles {
   readonly #known: KnownFile[]
   readonly #isWhole: (path: string) => boolean
 
   /**
-   * Remembers the files as they are at this moment, and leaves out those that are not on disk, such as a database in memory. `isWhole` reads a file that
-   * takes less space than it should: some file systems pack files later.
+   * Remembers the present state of the files, without those that are not on disk, such as a database in memory. `isWhole` is called for a file that takes less
+   * space than its length, which may be cut or compressed; it reads the file to find out.
    */
   constructor(paths: readonly string[], isWhole: (path: string) => boolean) {
     this.#isWhole = isWhole
@@ -62,12 +68,12 @@ export class OpenedFiles {
     return undefined
   }
 
-  /** Lets SQLite make a file shorter, but not shorter than this, until `endShrinking`. */
+  /** Allows SQLite to make a file shorter, down to this length, until `endShrinking`. */
   mayShrinkTo(path: string, bytes: number): void {
     for (const known of this.#known) if (known.path === path) known.shortest = Math.min(known.shortest ?? bytes, bytes)
   }
 
-  /** From here on a file that gets shorter was cut by somebody else. Call this when `findChanged` has seen the files in their new lengths. */
+  /** From now on, a file that gets shorter was cut by somebody else. Call this after `findChanged` has recorded the files' new lengths. */
   endShrinking(): void {
     for (const known of this.#known) known.shortest = undefined
   }
@@ -77,11 +83,11 @@ function changed(path: string, reason: string, isCut = false): FileChange {
   return { path, reason: `${basename(path)} ${reason}`, isCut }
 }
 
-/** The offset of a database page that is never written: SQLite locks the file by that page. */
+/** Offset in bytes of the database page that SQLite uses only for locks and never writes, which is a hole in a large file. */
 const lockedAt = 2 ** 30
 const pageBytes = 4_096
 
-/** Whether the file has no holes. A block of `stat` has 512 bytes on every system. */
+/** Whether the file has no holes, so that all its bytes take space. `stat` counts blocks of 512 bytes on every system. */
 function isSolid({ blocks, size }: Stats): boolean {
   return blocks * 512 >= size - (size > lockedAt ? pageBytes : 0)
 }

@@ -1,15 +1,15 @@
-// The outbox of this machine, as rows: messages that wait to be sent until the shared workspace can be reached. The rows belong to this file alone: no
-// journal entry tells of them.
+// The rows of the outbox: messages that this machine queues while the shared workspace cannot be reached. Only this database file has them: no journal entry
+// contains them.
 
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import type { Database, Row, Statement } from './database.ts'
 
 type Kind = OutputOf<'outbox.drop'>['kind']
 
-/** A queued send with the id of its call: however often the send is tried, its message is stored once. */
+/** A queued send. It keeps the id of its call: even if the send is tried several times, its message is stored once. */
 export interface QueuedSend {
   n: number
-  /** The id by which people name the queued send. */
+  /** The id of the queued send in commands and lists. */
   id: string
   at: number
   by: string
@@ -19,14 +19,14 @@ export interface QueuedSend {
   input: string
 }
 
-/** A queued send as lists show it: large bodies stay on the disk. */
+/** A queued send as lists show it: with a preview, without the whole body. */
 export interface QueuedHead extends Pick<QueuedSend, 'id' | 'at' | 'by'> {
   to: string | string[]
   kind?: Kind
   preview: string
 }
 
-/** The number of queued sends, and the bytes of their inputs. */
+/** The number of queued sends, and the size of their inputs in bytes. */
 interface QueuedCounts {
   messages: number
   bytes: number
@@ -95,12 +95,12 @@ export class OutboxRows {
     return (by === undefined ? list.all(previewChars) : listOf.all(previewChars, by)).map(head)
   }
 
-  /** Removes a queued send; call it inside a transaction. */
+  /** Deletes a queued send; call it inside a transaction. */
   drop(n: number): void {
     this.#sql.drop.run(n)
   }
 
-  /** Queues the unsent messages of another copy of this workspace; call it inside a transaction. */
+  /** Adds the queued sends of another copy of this workspace; call it inside a transaction. */
   copyFrom(other: OutboxRows): void {
     for (let row = other.oldestAfter(); row; row = other.oldestAfter(row.n)) this.put(row)
   }

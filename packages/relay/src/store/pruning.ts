@@ -1,6 +1,6 @@
-// Pruning: deletes old facts on which nothing depends any more from the journal and the tables, a slice at a time. An entry keeps its number, its command's
-// id and the answer, so that the command is still answered once; the entry loses the facts that change nothing any more. The facts that are left make the
-// same rows again. finished.ts and the rows in core/facts say what is over; daemon/archive.ts stores what was deleted.
+// Deletes old facts that nothing depends on any more from the journal and the tables, a slice at a time. An entry keeps its number, its command's id and the
+// answer, so that a repeated command still gets its answer. Rebuilding the tables from the remaining facts gives the same rows. finished.ts and the table of
+// facts in core/facts decide what may be deleted; daemon/archive.ts stores what was deleted.
 
 import { type Entry, type Fact, type Message, timeOfId } from '@agent-relay/sdk/protocol'
 import type { PruneLookups } from '../core/facts/row.ts'
@@ -11,40 +11,43 @@ import type { FinishedParts } from './finished.ts'
 import { digestOfEntry } from './journal.ts'
 import type { Queries } from './queries.ts'
 
-/** A fact that is deleted, or that stays and loses its body or payload. */
+/** A fact that pruning deletes, or whose body or payload it deletes. */
 export interface PrunedFact {
   entry: Entry
   fact: Fact
   message?: Message
-  /** The input or output of a call, the whole input of an approval, or the last screen of a worker. */
+  /** The deleted body: input or output of an action's call, the whole input of an approval, or the last screen of a worker. */
   body?: string
-  /** The payload of a run, as gzip. */
+  /** The result that an agent's run returned, compressed with gzip. */
   payload?: Uint8Array
 }
 
 export interface PruningSlice {
-  /** The number of the last entry that was looked at. */
+  /** The number of the last entry that was examined. */
   throughSeq: number
   prunedFacts: PrunedFact[]
   chars: number
-  /** The facts that each changed entry keeps, by its number. */
+  /** By the number of each changed entry, the facts that are left in it. */
   keptFacts: Map<number, Fact[]>
 }
 
-/** One pruning, as the workspace records it. */
+/** The row of one pruning in the table `prunes`. */
 export interface PruneRecord {
   id: number
   at: number
   horizon: number
   through: number
-  /** The file in the folder of archives; unset if everything was deleted for good. Bytes after `bytes` belong to a slice that was never deleted here. */
+  /**
+   * Name of the archive's file; unset if the events were deleted without an archive. Only its first `bytes` count: what follows was archived, but then not
+   * deleted here.
+   */
   file?: string
   bytes: number
   messages: number
   events: number
 }
 
-/** Limits of a slice besides its number of facts. `scanned`: entries looked at, also those that stay or were emptied before. */
+/** Limits of a slice besides its number of facts: characters of text, and entries examined, including those that do not change. */
 const [charsMax, scanned] = [128 * 1024, 1_000]
 const [entriesPerStep, concernsPerStep] = [16, 200]
 
@@ -54,7 +57,7 @@ const statements = {
   claim: 'SELECT 1 FROM claims WHERE path = ? AND machine = ?',
   action: 'SELECT session FROM actions WHERE name = ?',
   call: 'SELECT ok IS NOT NULL AND at + coalesce(duration_ms, 0) <= ?2 FROM invocations WHERE id = ?1',
-  // The last approval stays, since the next approval gets its number from it.
+  // The last approval is never deleted, since the number of the next approval is one higher.
   approval: `SELECT coalesce(closed_at <= ?2, 0) AND n < (SELECT max(n) FROM approvals) FROM approvals WHERE id = ?1`,
   notice: 'SELECT 1 FROM notices WHERE asker = ? AND agent = ? AND occasion = ? AND message = ?',
   body: 'SELECT body FROM bodies WHERE seq = ?',
@@ -94,18 +97,18 @@ export class Pruning {
     return this.#sql.prunes.all().map(pruneOf)
   }
 
-  /** The archive's file that has a message, if it was ever pruned: that of the first pruning for which the message was old. */
+  /** Returns the file of the archive that has a message, if the message was pruned: the file of the first pruning whose horizon lies after the message. */
   archiveOf(message: string): string | undefined {
     const at = timeOfId(message) ?? Number.POSITIVE_INFINITY
     return this.pruneRecords().find(({ horizon }) => at <= horizon)?.file
   }
 
-  /** The number of the last entry that may have lost facts; 0 if none has. */
+  /** The number up to which entries may have lost facts; 0 if nothing was ever pruned. */
   get through(): number {
     return Number(this.#sql.through.get()?.[0] ?? 0)
   }
 
-  /** Finds the next slice after an entry, of about so many facts. */
+  /** Returns the next slice after an entry, with about `goneMax` facts to delete. */
   *nextSlice(after: number, finished: FinishedParts, goneMax: number): Steps<PruningSlice> {
     this.#finished = finished
     const slice: PruningSlice = { throughSeq: after, prunedFacts: [], chars: 0, keptFacts: new Map() }
@@ -135,7 +138,7 @@ export class Pruning {
     if (found > 0) slice.keptFacts.set(entry.seq, left)
   }
 
-  /** Whether a fact changes nothing any more, because the thing that it is about is gone or goes with this pruning. */
+  /** Whether a fact may be deleted: its subject is old and finished, or its message is deleted by this pruning. */
   #isOver(fact: Fact, at: number): boolean {
     const { prunableWhen } = factRowOf(fact)
     if (prunableWhen === 'never') return false
@@ -159,8 +162,8 @@ export class Pruning {
   }
 
   /**
-   * Returns the message, body or payload that goes with a fact. Tasks and contracts stay, since they can be given again; screens, payloads, the input and
-   * output of calls and the whole input of approvals go.
+   * Returns the message, body or payload that is deleted together with a fact, or alone. The tasks of workers and contracts of runs are kept, since `retry`
+   * gives them again.
    */
   #belongings(entry: Entry, fact: Fact, isOver: boolean): Pick<PrunedFact, 'message' | 'body' | 'payload'> {
     const { seq, at } = entry
@@ -172,15 +175,15 @@ export class Pruning {
     return hasBody ? { body: this.#sql.body.get(seq)?.[0] as string | undefined } : {}
   }
 
-  /** Whether a message in the same entry stays. Then the payload or screen stays too, since the message tells its reader where to find it. */
+  /** Whether a message in the same entry is kept. Then the payload or screen is kept too: the message tells its reader where to find it. */
   #isTold({ facts }: Entry): boolean {
     return facts.some((fact) => fact.type === 'message.created' && !this.#isMessagePruned(fact.id))
   }
 
-  /** Deletes a slice, inside a transaction, once all of it is kept in an archive or may be lost. */
+  /** Deletes a slice. Call it inside a transaction, after the slice was archived, unless it may be lost. */
   deleteSlice({ prunedFacts, keptFacts }: PruningSlice, prune: PruneRecord): void {
     const stubs = [...keptFacts.keys()].map((seq) => this.#stubOf(seq))
-    // All entries are deleted before the first is written again, so that emptied pages become free.
+    // All changed entries are deleted before the first one is inserted again, so that whole pages become unused.
     for (const seq of keptFacts.keys()) this.#sql.entryGone.run(seq)
     for (const stub of stubs) this.#sql.entryLeft.run(...stub, JSON.stringify(keptFacts.get(stub[0] as number)))
     for (const { entry, fact, message, body, payload } of prunedFacts) {
@@ -195,7 +198,10 @@ export class Pruning {
     this.#sql.keep.run(id, at, horizon, through, file, bytes, messages, events)
   }
 
-  /** Reads what stays of an entry, except for its facts. The digest of its call is made now, if it would be made from a message that goes. */
+  /**
+   * Returns the columns of an entry that pruning keeps, all but its facts. If the digest of its call would be made from a message that is deleted now, it is
+   * made here and stored.
+   */
   #stubOf(seq: number): Row {
     const [at, by, cause, rule, outcome, ...asked] = this.#sql.stub.get(seq) as Row
     const digest = digestOfEntry(JSON.parse(outcome as string), asked) ?? null
@@ -208,7 +214,9 @@ export class Pruning {
     this.#sql.messageGone.run(seq)
   }
 
-  /** Deletes rows of `concerns` for entries without facts, inside a transaction. Returns the place to go on from, if there are more rows. */
+  /**
+   * Deletes rows of the table `concerns` whose entries have no facts left; call it inside a transaction. Returns where to continue, or undefined at the end.
+   */
   forgetConcerns([who, seq]: readonly [number, number]): [number, number] | undefined {
     const rows = this.#sql.concerns.all(who, seq, concernsPerStep) as [number, number, number][]
     for (const [whose, of, isEmpty] of rows) if (isEmpty === 1) this.#sql.concernGone.run(whose, of)
@@ -222,10 +230,7 @@ function pruneOf([id, at, horizon, through, file, bytes, messages, events]: Row)
   return (isArchiveFile(file) ? { ...prune, file } : prune) as PruneRecord
 }
 
-/**
- * Whether a name is one that a file of an archive can have. The database of a workspace that was restored may come from anybody, and the names in it must lead
- * to no other file.
- */
+/** Whether a text is a name that the archive gives its files. A restored database may come from anybody, and a name in it could lead to another file. */
 export function isArchiveFile(name: unknown): name is string {
   return typeof name === 'string' && /^\w[\w+.-]{0,60}\.jsonl\.gz$/.test(name)
 }

@@ -1,4 +1,4 @@
-// Reads for callers: messages with their bodies, receipts, channels, counts. Rows become the protocol's types; nothing is decided here.
+// Reads for callers: messages with their bodies, receipts, channels, counts. Rows become the protocol's types.
 
 import type { InboxMessage, Message, OutputOf, ParsedInputOf, Receipt, Route } from '@agent-relay/sdk/protocol'
 import { addressOf, directMembers, isChannel } from '../core/conversations.ts'
@@ -15,8 +15,8 @@ const statements = {
   inboxMessage: `SELECT ${headColumns}, m.body, ${receiptColumns}
     FROM messages m LEFT JOIN receipts r ON r.message = m.seq AND r.agent = ? WHERE m.id = ?`,
   head: `SELECT ${headColumns} FROM messages m WHERE m.seq = ?`,
-  // The last column tells whether the reader was in the conversation: a message that the reader may not see is passed over without reading it. If the reader
-  // is null, every message is seen.
+  // The last column tells whether the reader may see the message: a message that was sent while the reader was not in the conversation is skipped without
+  // reading its body. Without a reader (null), every message is visible.
   thread: `SELECT ${headColumns}, octet_length(m.body), ?4 IS NULL OR EXISTS (SELECT 1 FROM members s WHERE s.agent = ?4
       AND s.conversation = m.conversation AND ${stayCovers('m.n')})
     FROM messages m WHERE m.thread = ?1 AND m.seq > ?2 ORDER BY m.seq LIMIT (?3 + 0)`,
@@ -37,20 +37,20 @@ const statements = {
     WHERE c.key > ? ORDER BY c.key LIMIT (? + 0)`,
 }
 
-/** One message of a thread; only its number, if the reader may not see the message. */
+/** One step through a thread. `waiting` is the message; it is left out if the reader may not see it. */
 export interface ThreadStep {
   seq: number
   waiting?: WaitingMessage
 }
 
-/** The highest count of unread messages: "1000" means "1000 or more". Counting further is not worth its cost. */
+/** Maximum count of unread messages. A result of 1000 means "1000 or more", since counting further would cost too much. */
 export const unreadCountMax = 1_000
 
-/** Rows that one step of a long read fetches, and entries that one step of a count passes. */
+/** Rows that one step of a long read fetches, and entries that one step of a count covers. */
 const rowsPerStep = 256
 const countedPerStep = 1_000
 
-/** Conversations whose last numbers one step sums up. */
+/** Number of conversations in one step of the sum of all message numbers. */
 const conversationsSummed = 256
 
 export class Queries {
@@ -76,7 +76,7 @@ export class Queries {
     return row && this.#view.messageHead(row)
   }
 
-  /** Returns the number of members, kept in memory until somebody enters or leaves: counting ten thousand takes milliseconds. */
+  /** Returns the number of a conversation's members. It is cached until an agent enters or leaves, since counting ten thousand takes milliseconds. */
   memberCount(name: string): number {
     const conversation = this.#tables.conversation(name)
     if (!conversation) return 0
@@ -84,7 +84,7 @@ export class Queries {
     return conversation.members
   }
 
-  /** Returns messages by id, as this agent's inbox shows them now. */
+  /** Returns messages by id, in their present state for this agent: with its receipt. */
   inboxMessages(agent: string, ids: string[]): InboxMessage[] {
     const key = this.#tables.agents.get(agent)?.key ?? -1
     const found: InboxMessage[] = []
@@ -95,7 +95,7 @@ export class Queries {
     return found
   }
 
-  /** Returns the messages that `inbox.take` has just handed out by this route; without a route the messages are only held. */
+  /** Returns messages in the state that `inbox.take` has just given them: offered by this route, or only held if there is no route. */
   offeredMessages(found: WaitingMessage[], route: Route | undefined): InboxMessage[] {
     return found.map((waiting) => inState(this.#whole(waiting), { route }))
   }
@@ -114,7 +114,7 @@ export class Queries {
     return this.#view.inbox.unreadCount(agent, unreadCountMax)
   }
 
-  /** Counts the unread messages that are free to be handed out, by kind and by source. */
+  /** Counts the unread messages that no other session holds, by kind and by source. */
   *countWaiting(agent: string, isFree: (receipt: ReceiptRow | undefined) => boolean): Steps<OutputOf<'inbox.count'>> {
     const kinds: Record<string, number> = Object.create(null)
     const sources: Record<string, number> = Object.create(null)
@@ -136,7 +136,10 @@ export class Queries {
     return runAllSteps(this.countWaiting(agent, isFree)).newest
   }
 
-  /** Yields the messages of a thread after an entry: those that the reader may see, or all. Only heads: a thread may be longer than an answer. */
+  /**
+   * Yields the messages of a thread after an entry, without their bodies: a thread may be longer than an answer can be. With a `reader`, only those that it may
+   * see.
+   */
   *thread(name: string, after: number, reader: string | undefined): Generator<ThreadStep, void, void> {
     const key = reader === undefined ? null : (this.#tables.agents.get(reader)?.key ?? -1)
     const root = after === 0 ? this.#sql.threadRoot.get(name, key) : undefined
@@ -156,17 +159,17 @@ export class Queries {
       : { seq }
   }
 
-  /** Returns the machine on which the agent of this name was at home in this epoch. */
+  /** Returns the home machine that an agent had in an epoch (a count of its moves). */
   homeAt(agent: string, epoch: number): string | undefined {
     return this.#sql.homeAt.get(agent, epoch)?.[0] as string | undefined
   }
 
-  /** Returns the last epoch in which this machine was the home of the agent. */
+  /** Returns the last epoch (a count of the agent's moves) in which this machine was the agent's home. */
   lastEpoch(agent: string, machine: string): number | undefined {
     return (this.#sql.lastEpoch.get(agent, machine)?.[0] ?? undefined) as number | undefined
   }
 
-  /** Returns the receipt of every recipient; `storedAt` is the same for all. A hold is shown while a session of the recipient honours it. */
+  /** Returns a message's receipt for each recipient. `isHeld` tells whether a hold of a recipient's session is still in force. */
   *receipts(head: MessageHead, isHeld: (agent: string, receipt: ReceiptRow | undefined) => boolean): Steps<Receipt[]> {
     const receipts: Receipt[] = []
     for (const name of this.recipients(head)) {
@@ -235,19 +238,19 @@ export class Queries {
     return this.#sql.tokenHashes.all().map(([hash]) => hash as string)
   }
 
-  /** Returns the agent of a token, and the time at which the token ends, which the caller checks. */
+  /** Returns the agent that has a token, and the time at which the token expires, which the caller must check. */
   tokenOwner(hash: string): { agent: string; until?: number } | undefined {
     const row = this.#sql.token.get(hash)
     const agent = row && this.#tables.agentsByKey.get(row[0] as number)?.name
     return agent === undefined ? undefined : { agent, until: (row?.[1] ?? undefined) as number | undefined }
   }
 
-  /** Corrects the count of messages after these were deleted, by the numbers of their entries. */
+  /** Corrects the count of messages after some were deleted. `seqs` are the numbers of their entries. */
   uncount(seqs: readonly number[]): void {
     this.#counted -= seqs.filter((seq) => seq <= this.#countedTo).length
   }
 
-  /** Returns the number of messages. Only messages since the last call are counted. */
+  /** Returns the number of messages. Messages that an earlier call has counted are not counted again. */
   *messageCount(lastSeq: number): Steps<number> {
     while (this.#countedTo < lastSeq) {
       const to = Math.min(lastSeq, this.#countedTo + countedPerStep)
@@ -258,7 +261,7 @@ export class Queries {
     return this.#counted
   }
 
-  /** Returns how many messages were ever stored, also those that were pruned: each conversation numbers its messages, and keeps its last one. */
+  /** Returns how many messages were ever stored, including pruned ones: the sum of the last message numbers of all conversations. */
   *messagesEver(): Steps<number> {
     let sum = 0
     for (let [after, rows]: [number, Row[]] = [0, []]; ; [after] = rows.at(-1) as [number]) {
@@ -294,7 +297,7 @@ function toMessage({ id, seq, at, conversation, from, kind, thread, replyTo }: M
   return message
 }
 
-/** Adds the receipt's state to the message object itself: a copy would cost as much as reading the message. */
+/** Adds the receipt's state to the message. Changes the object itself, since a copy would cost as much as reading the message. */
 function inState(message: Message, receipt: ReceiptRow | undefined): InboxMessage {
   const shown = message as InboxMessage
   shown.receipt = receiptStateOf(receipt)

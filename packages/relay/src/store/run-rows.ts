@@ -1,4 +1,4 @@
-// Runs as rows: how rules and answers read them, and how facts write them.
+// Reads and writes the rows of runs: a run is a task given to an agent, which ends with a result. Rules and answers read them; facts write them.
 
 import type { HarnessName, RunState } from '@agent-relay/sdk/protocol'
 import { machineOf } from '../core/journal.ts'
@@ -10,18 +10,18 @@ import { withoutNulls } from './tables.ts'
 
 const columns =
   'id, agent, parent, harness, status, started_at, ended_at, model, cwd, summary, reason, payload_bytes, machine, worktree, again'
-/** The place of the column with the number of the run's first entry, in statements that select it. */
+/** Index of the column `contract` (the number of the run's first entry) in statements that select it. */
 const contractColumn = 15
 
 const statements = {
   byId: `SELECT ${columns} FROM runs WHERE id = ?`,
   byIds: `SELECT ${columns} FROM runs WHERE id IN (SELECT value FROM json_each(?))`,
-  // An agent that carries out external runs has a name of its own; other agents of runs are named after their only run.
+  // An agent that carries out external runs may have several, and is left out. Any other agent of a run was made for that one run.
   byAgent: `SELECT ${columns} FROM runs WHERE agent = ? AND harness <> 'external' ORDER BY contract DESC LIMIT 1`,
   running: `SELECT ${columns} FROM runs WHERE status = 'running' ORDER BY contract`,
-  // The index `runs_running` has running runs alone: these are few, but many runs may have ended.
+  // The index `runs_running` contains only runs that are under way: there are few of them, but an agent may have many ended runs.
   busyWith: `SELECT ${columns} FROM runs INDEXED BY runs_running WHERE status = 'running' AND agent = ? ORDER BY contract DESC LIMIT 1`,
-  // Newest first, by the entry that began the run: ids follow the clock, which may step back.
+  // Newest first by the number of each run's first entry, not by id: ids follow the clock, which may step back.
   all: `SELECT ${columns}, contract FROM runs WHERE contract < ?1 ORDER BY contract DESC LIMIT (?2 + 0)`,
   ofAgent: `SELECT ${columns}, contract FROM runs WHERE agent = ?3 AND contract < ?1 ORDER BY contract DESC LIMIT (?2 + 0)`,
   ofParent: `SELECT ${columns}, contract FROM runs WHERE parent = ?3 AND agent <> ?3 AND contract < ?1
@@ -34,7 +34,7 @@ const statements = {
   payload: 'SELECT p.gzip FROM runs r JOIN payloads p ON p.seq = r.payload WHERE r.id = ?',
 }
 
-/** Runs that one step of a long list reads. */
+/** Number of runs that are read in one step of a list. */
 const runsPerStep = 128
 
 interface Placed {
@@ -55,7 +55,7 @@ export class RunRows implements RunView {
     return row && runOf(row)
   }
 
-  /** Reads many runs at once: one statement for each would be most of the cost. */
+  /** Returns runs by their ids in one statement, since a statement for each run would be most of the cost. */
   byIds(ids: readonly string[]): Map<string, RunRow> {
     return new Map(this.#sql.byIds.all(JSON.stringify(ids)).map((row) => [row[0] as string, runOf(row)]))
   }
@@ -69,7 +69,10 @@ export class RunRows implements RunView {
     return this.#sql.running.all().map(runOf)
   }
 
-  /** Lists runs, newest first: all, or those that one agent carries out or asked for. Read in steps, since few of many runs may have this status. */
+  /**
+   * Lists runs, newest first: all, or those that `agent` carries out or asked for. With a status, many rows may be read for few results, so the read pauses
+   * between them.
+   */
   *list(agent: string | undefined, status: RunState | undefined, limit: number): Steps<RunRow[]> {
     const walks =
       agent === undefined ? [this.#walk('all')] : [this.#walk('ofAgent', agent), this.#walk('ofParent', agent)]
@@ -104,23 +107,23 @@ export class RunRows implements RunView {
     return this.#sql.contract.get(id)?.[0] as string
   }
 
-  /** Returns the number of the entry to which the run's payload belongs. */
+  /** Returns the number of the entry that has the run's payload. */
   payloadEntry(id: string): number | undefined {
     return (this.#sql.payloadEntry.get(id)?.[0] ?? undefined) as number | undefined
   }
 
-  /** Returns the numbers of other machines' entries whose payloads nobody on this machine has asked for. */
+  /** Returns the numbers of entries of other machines whose payloads this machine has not fetched. */
   unfetchedPayloads(): number[] {
     return this.#sql.unfetched.all().map(([seq]) => seq as number)
   }
 
-  /** Returns the payload of a run, as gzip. */
+  /** Returns the result that a run returned, compressed with gzip. */
   payload(id: string): Uint8Array | undefined {
     return this.#sql.payload.get(id)?.[0] as Uint8Array | undefined
   }
 }
 
-/** Merges several walks over runs, each newest first. */
+/** Merges iterators over runs, each newest first, into one. */
 function* newestFirst(walks: Walk[]): Generator<RunRow, void, void> {
   const heads = walks.map((walk) => walk.next().value)
   for (;;) {

@@ -1,19 +1,19 @@
-// Checks that the schema of a database file is ours. A trigger or a view is SQL that runs when we read or write, so a file that somebody else made
-// must have none that we did not make. soundness.ts checks whether the file's pages are whole.
+// Checks that a database file has our schema. A trigger or view contains SQL that runs when we write or read, so a file from somebody else must not have any
+// that is not ours. soundness.ts checks that the file's pages are undamaged.
 
 import { RefusalError } from '../core/refusal-error.ts'
 import { Database } from './database.ts'
 import { knownVersion, migrate, versionFault } from './migrating.ts'
 
-/** Tables that SQLite's own `ANALYZE` makes, if somebody has run it. */
+/** Tables that SQLite's command `ANALYZE` creates: a person may have run it on the file. */
 const statistics = new Set([
   'table sqlite_stat1: CREATE TABLE sqlite_stat1(tbl,idx,stat)',
   'table sqlite_stat4: CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)',
 ])
 
 /**
- * Says what the file has and a database of its version has not, or the other way round; undefined if there is no difference. Nothing is written, and none
- * of the file's tables is read. Throws if the file's version is newer than this program.
+ * Returns the difference between the schema of the file and that of its version; undefined if there is none. Nothing is written, and none of the file's tables
+ * is read. Throws if the file's version is newer than this program.
  */
 export function schemaFault(path: string): string | undefined {
   let database: Database | undefined
@@ -48,7 +48,7 @@ function schemaAt(version: number): Map<string, number> {
   }
 }
 
-/** Returns the parts of a schema with their counts: a file that was made by hand may have a part twice. */
+/** Returns each object of a schema (table, index, trigger, view) with its count: a forged file may have one twice. */
 function schemaOf(database: Database): Map<string, number> {
   const all = new Map<string, number>()
   for (const [type, name, table, sql] of database
@@ -60,7 +60,7 @@ function schemaOf(database: Database): Map<string, number> {
   return all
 }
 
-/** Returns the name of a part of a schema, cleaned, since the name is shown and may come from anybody. */
+/** Returns the type and name of a schema object without special characters, since it is shown to a person and may come from anybody. */
 function nameOf(key: string): string {
   return key
     .slice(0, key.indexOf(':'))

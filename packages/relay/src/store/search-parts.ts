@@ -1,15 +1,15 @@
-// Which parts of the search index have which words, so that a search passes over parts that cannot hold what it looks for: it would otherwise look for a
-// rare word in every part.
+// A list of the words in each part of the search index, so that a search skips parts that cannot match. Without it, a search for a rare word would read every
+// part.
 
 import type { Database, Statement } from './database.ts'
 import { searchQueriesOf } from './search-query.ts'
 
-/** Words that are noted at once, in one row; a part has at most so many rows. */
+/** Number of words that one row lists, and maximum number of rows for one part. */
 const [wordsPerRow, rowsPerPart] = [400, 4_096]
-/** The beginning of a word is looked up here only from this length on: a shorter one is in nearly every part, and in many rows of each. */
+/** A search for words by their beginning (`pars*`) uses the list only from this many characters on: shorter beginnings occur in nearly every part. */
 const beginningMin = 3
 
-/** Letters and digits that were in Unicode long before the version that the index knows. */
+/** Letters and digits that every version of Unicode has, so also the one that SQLite's index was built with. */
 const oldLetter =
   /[0-9A-Za-z\u00c0-\u024f\u0391-\u03c9\u0410-\u044f\u05d0-\u05ea\u0627-\u064a\u0905-\u0939\u3041-\u30fe\u4e00-\u9fa5\uac00-\ud7a3]/
 
@@ -28,7 +28,7 @@ const statements = {
 
 interface Noted {
   rows: number
-  /** The last word that was noted. */
+  /** The last word that was listed. Words are listed in alphabetical order. */
   last: string
   isWhole: boolean
 }
@@ -46,18 +46,18 @@ export class PartWords {
     this.#noted = new Map(rows.map(([part, rows, last, isWhole]) => [part, { rows, last, isWhole: isWhole === 1 }]))
   }
 
-  /** Whether every word of this part of the search index has been recorded. */
+  /** Whether the list has every word of this part of the search index. */
   isWhole(part: number): boolean {
     return this.#noted.get(part)?.isWhole === true
   }
 
-  /** Whether nothing is left to note of the part: all is noted, or the part has more words than are noted of one. */
+  /** Whether listing the words of this part is over: all are listed, or their maximum number is reached. */
   isOver(part: number): boolean {
     const { rows = 0, isWhole = false } = this.#noted.get(part) ?? {}
     return isWhole || rows >= rowsPerPart
   }
 
-  /** Notes the next words of a part to which no more messages are added. */
+  /** Lists the next words of a part, which must be complete: no more messages are added to it. */
   note(part: number): void {
     const { rows, last } = this.#noted.get(part) ?? { rows: 0, last: '' }
     const vocabulary = `temp.words_of_${part}`
@@ -74,14 +74,17 @@ export class PartWords {
     if (this.isOver(part)) this.#index.exec(`DROP TABLE ${vocabulary}`)
   }
 
-  /** Forgets the words of a part, inside a transaction. */
+  /** Deletes the list of a part's words, inside a transaction. */
   forget(part: number): void {
     this.#sql.remove.run(part * rowsPerPart, (part + 1) * rowsPerPart)
     this.#sql.forget.run(part)
     this.#noted.delete(part)
   }
 
-  /** Finds the parts that have all these words; undefined if that cannot be told. Parts whose words are not all noted may be missing. */
+  /**
+   * Returns the parts whose lists have all words of the text and all marks; undefined if no word could be looked up. Parts whose lists are incomplete may be
+   * missing from the result.
+   */
   partsWith(text: string, marks: readonly string[]): Set<number> | undefined {
     const asked = [...wordsIn(text), ...marks.map((mark) => `"${mark}"`)]
     let found: Set<number> | undefined
@@ -90,7 +93,7 @@ export class PartWords {
         const parts = this.#sql.parts.all(word).map(([part]) => part as number)
         found = new Set(found ? parts.filter((part) => found?.has(part)) : parts)
       } catch (error) {
-        // What is one word to us may be two to the index, which cannot look up two words in a row here.
+        // A word that we take for one may be two to SQLite's tokenizer. The index cannot look up a phrase, so such a word is left out.
         if (!/phrase queries/.test((error as Error).message)) throw error
       }
     }
@@ -99,14 +102,14 @@ export class PartWords {
 }
 
 /**
- * Returns the words of a search as queries, also those of its phrases. Combining characters belong to a word, as the index sees it. A word without a letter
- * that the index certainly knows as one is left out: to the index it may be no word at all.
+ * Returns the words of a search text, including those of its phrases, as queries of the list. Combining characters count as parts of words, as in SQLite's
+ * tokenizer. A word without a letter that the tokenizer surely knows is left out, since the tokenizer may ignore it.
  */
 function wordsIn(text: string): string[] {
   const phrases = searchQueriesOf(text).flatMap((question) => [...question.matchAll(/"([^"]*)"(\*)?/g)])
   return phrases.flatMap(([, phrase = '', star]) => {
     const words = phrase.match(/[\p{L}\p{N}\p{Co}\p{M}]+/gu) ?? []
-    // SQLite's index gives a star ("any word that begins so") to the last word it recognises, even where the phrase ends in something that it skips.
+    // SQLite applies the star ("any word that begins so") to the last word that it recognises, even if other characters follow that word in the phrase.
     const last = star === undefined ? -1 : words.findLastIndex((word) => oldLetter.test(word))
     return words.flatMap((word, at) => {
       if (!oldLetter.test(word) || (at === last && word.length < beginningMin)) return []

@@ -1,18 +1,19 @@
-// Makes queries of the search index in FTS5's syntax: the text as several small queries, and marks for the conversation and the sender.
+// Builds queries of the search index in FTS5's syntax: several small queries for one search text, and marks (extra words of each message) for its conversation
+// and sender.
 
 export const conversationMark = (key: number): string => `c${key}`
-/** Makes the mark of a sender from the name in hexadecimal: the index would take some names for two words. */
+/** Returns the word that marks the messages of a sender. The name is in hexadecimal, since the index would split some names into two words. */
 export const senderMark = (name: string): string => `s${Buffer.from(name).toString('hex')}`
 
-/** The most words in one query; the beginning of a word (`pars*`) is expensive, and has a query of its own. */
+/** Maximum number of words in one query. The beginning of a word (`pars*`) is expensive, and always gets a query of its own. */
 const wordsTogether = 4
 
 /**
- * Splits a search text into queries, all of which a message must match. The text has words, all of which must occur; "two words" as a phrase; a star
- * at a word's end for its beginning. Nothing else is syntax. Each query alone is cheap.
+ * Splits a search text into queries; a message must match all of them. Every word must occur; "two words" is a phrase; a star after a word finds all words that
+ * begin with it. There is no other syntax. The split keeps each query cheap.
  */
 export function searchQueriesOf(text: string): string[] {
-  // FTS5 ends a query at U+0000 and then misses the closing quote.
+  // FTS5 reads a query only up to U+0000, and would report a missing quotation mark.
   const parts = new Set(text.replaceAll('\0', ' ').match(/"[^"]*"|\S+/g) ?? [])
   const [words, beginnings]: [string[], string[]] = [[], []]
   for (const part of parts) {
@@ -26,7 +27,7 @@ export function searchQueriesOf(text: string): string[] {
   return [...questions, ...beginnings]
 }
 
-/** Limits one query of `searchQueriesOf` to messages that carry all marks of `every` and one of `some`. */
+/** Limits a query of `searchQueriesOf` to messages that have all marks of `every` and at least one mark of `some`. */
 export function queryWithMarks(question: string, every: string[], some: string[]): string {
   const marks = [...every, ...(some.length > 0 ? [`(${some.join(' OR ')})`] : [])]
   const where = marks.length > 0 ? ` AND marks : (${marks.join(' AND ')})` : ''

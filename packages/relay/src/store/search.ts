@@ -1,6 +1,6 @@
-// Full-text search, with an index in a database of its own, which can be deleted and filled again. It never delays a send: default FTS5 beside the message
-// costs 6 to 12 times the message itself. The index has parts of a fixed number of entries: a query costs at most one part at a time, and the newest part
-// can be searched while older ones are still empty.
+// Full-text search. Its index is a database of its own, which can be deleted and filled again, and is filled later than a message is stored: indexing in the
+// same transaction would cost 6 to 12 times the message itself. The index has parts of a fixed number of entries. A query searches one part at a time, and the
+// newest part can be searched while older ones are still empty.
 
 import { existsSync, rmSync } from 'node:fs'
 import { isDamageError } from './damage.ts'
@@ -11,16 +11,16 @@ import { conversationMark, senderMark } from './search-query.ts'
 
 /** Number of entries in one part of the search index. The most expensive query of a part (words that begin with one letter) takes 3 ms. */
 const partEntriesDefault = 8_192
-/** Messages and bytes that the search indexes at once, which takes about 3 ms. */
+/** Maximum number of messages and bytes that are indexed at once, which takes about 3 ms. */
 const [sliceRows, sliceBytes] = [32, 64 * 1024]
-/** Pages of the index merged after each slice. Without this, SQLite merges everything at once after a while. */
+/** Number of the index's pages that are merged after each slice of messages. Without this, SQLite would merge all of them at once after a while. */
 const mergePages = 16
-/** The version of the index's schema: an index of another version is made again. */
+/** The version of the index's schema. An index of another version is deleted and filled again. */
 const shape = 2
 
 const progress = 'SELECT part, seq FROM progress'
 
-/** Marks an index as outdated after the messages of its workspace were replaced: the next process to open the index makes it again. */
+/** Marks an index as outdated, after the messages of its workspace were replaced. The next process that opens it fills it again. */
 export function markIndexOutdated(path: string): void {
   if (!existsSync(path)) return
   const index = new Database(path)
@@ -45,7 +45,7 @@ export class SearchIndex {
   readonly #partEntries: number
   #index: Database
   #parts = new Map<number, Part>()
-  /** The last indexed entry of each part of the index that was begun. */
+  /** By the number of each part of the index, the last entry that was indexed in it. */
   #filled = new Map<number, number>()
   #moveTo: Statement
   #words: PartWords
@@ -61,7 +61,7 @@ export class SearchIndex {
     this.#index = this.#open()
     this.#moveTo = this.#begin()
     this.#words = new PartWords(this.#index)
-    // An index that is ahead of the journal belongs to a workspace that was restored from an older copy.
+    // An index that goes beyond the journal's end belongs to a newer state of the workspace, which was then restored from a backup.
     if (Math.max(0, ...this.#filled.values()) > lastSeq()) this.#startAfresh()
   }
 
@@ -70,12 +70,12 @@ export class SearchIndex {
     return Math.floor((seq - 1) / this.#partEntries)
   }
 
-  /** Returns the number of the entry before the first one of a part of the index. */
+  /** Returns the number of the last entry before a part of the index. */
   lastEntryBefore(part: number): number {
     return part * this.#partEntries
   }
 
-  /** Indexes the next few messages of a part of the index. Returns false if all of them are indexed already. */
+  /** Indexes the next few messages of a part of the index. Returns false if none are left. */
   fillPart(part: number): boolean {
     return this.#repairing(() => this.#fill(part)) ?? true
   }
@@ -86,25 +86,25 @@ export class SearchIndex {
     return undefined
   }
 
-  /** The newest part to which no more messages are added, and whose words are not all noted. */
+  /** The newest complete part of the index whose words are not all listed yet (search-parts.ts). */
   get newestUnnotedPart(): number | undefined {
     for (let part = this.partOf(this.#lastSeq()) - 1; part >= 0; part--)
       if (this.#isWhole(part) && !this.#words.isOver(part)) return part
     return undefined
   }
 
-  /** Notes which words a part has, the next few of them. */
+  /** Lists the next few words of a part (search-parts.ts). */
   noteWords(part: number): void {
     this.#repairing(() => this.#words.note(part))
   }
 
-  /** Returns a function that tells of a part whether it may hold messages with all words of the text and all marks. */
+  /** Returns a filter for parts of the index: it tells whether a part may hold messages with all words of the text and all marks. */
   partFilter(text: string, marks: readonly string[]): (part: number) => boolean {
     const found = this.#repairing(() => this.#words.partsWith(text, marks))
     return (part) => !found || found.has(part) || !this.#words.isWhole(part)
   }
 
-  /** Searches one part of the index and returns the entries that match. Undefined if the index was found damaged: it is empty then and must be filled again. */
+  /** Returns the entries of one part of the index that match. Undefined if the index was damaged: it is empty now, and must be filled again. */
   findInPart(part: number, query: string): number[] | undefined {
     return this.#repairing(() =>
       this.#part(part)
@@ -113,7 +113,7 @@ export class SearchIndex {
     )
   }
 
-  /** Returns the parts of the index that were begun and lie wholly below an entry. */
+  /** Returns the parts of the index whose entries are all at or below a number. */
   partsBelow(seq: number): number[] {
     return [...this.#filled.keys()].filter((part) => this.lastEntryBefore(part + 1) <= seq)
   }
@@ -132,8 +132,8 @@ export class SearchIndex {
   }
 
   /**
-   * Gives unused pages of the index back until `isEnough`. Returns whether some are left; when none is, the file and its log are cut. An index from before
-   * files could shrink is deleted instead, to be filled again.
+   * Gives unused pages of the index back to the disk until `isEnough`. Returns whether some are left; if not, the file and its write-ahead log are cut to their
+   * lengths. An index of an older version, whose file cannot shrink, is deleted and filled again.
    */
   releasePages(isEnough: () => boolean): boolean {
     const free = new FreePages(this.#index)
@@ -161,7 +161,7 @@ export class SearchIndex {
       string,
     ][]
     let [bytes, last] = [0, rows.length < sliceRows ? end : (rows[rows.length - 1]?.[0] as number)]
-    // The table is made before the transaction: a table made inside would be gone if the transaction fails, as on a full disk.
+    // The table is created before the transaction: a rollback, as on a full disk, would remove it, while its prepared statements are kept.
     const { add, merge } = this.#part(part)
     this.#index.transact(() => {
       for (const [seq, size, conversation, sender] of rows) {
@@ -195,7 +195,7 @@ export class SearchIndex {
     return made
   }
 
-  /** Runs the work. Undefined if the index turns out to be damaged: it is deleted, to be filled again, and no message is lost. */
+  /** Runs `work` on the index. Returns undefined if the index is damaged: it is then deleted, to be filled again from the messages. */
   #repairing<T>(work: () => T): T | undefined {
     try {
       return work()
@@ -224,7 +224,7 @@ export class SearchIndex {
     return prepared(new Database(this.#path))
   }
 
-  /** Removes the index with its log: SQLite would play an old log into the new file. */
+  /** Deletes the index with its write-ahead log: SQLite would apply an old log to the new file. */
   #remove(): void {
     if (this.#path !== ':memory:') for (const end of ['', '-wal', '-shm']) rmSync(this.#path + end, { force: true })
   }

@@ -1,4 +1,5 @@
-// Copies a database as of one commit, with SQLite's `VACUUM INTO`, while others write to the database. daemon/backup-file.ts packs the copies.
+// Copies a database with SQLite's `VACUUM INTO` while others write to it: the copy has the state after one commit. daemon/backup-file.ts packs the copies into
+// a backup.
 
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { damagedFileRefusal } from './damage.ts'
@@ -7,14 +8,14 @@ import { makeShrinkable } from './free-pages.ts'
 import { busyTimeoutMs, checkSoundness } from './soundness.ts'
 import { runInThread } from './thread.ts'
 
-/** SQLite's default for the pages of a log: the next commit copies a longer log into the database. */
+/** SQLite's default for `wal_autocheckpoint`: a commit that finds more pages in the write-ahead log copies them into the database. */
 const checkpointPages = 1_000
-/** The most attempts to empty the log: writers fill the log during each attempt, each time with less. */
+/** Maximum number of attempts to empty the write-ahead log. Others write to it during each attempt, which takes less time than the one before. */
 const checkpointsMax = 8
 
 /**
- * Copies a database into a new file that its owner alone can read. Throws if the file exists already, or if the copy is not whole, which is then
- * removed. The copy is not synced: hundreds of megabytes at once would keep every commit waiting. A caller that keeps the copy syncs it.
+ * Copies a database into a new file that only its owner can read. Throws if the file exists, or if the copy is damaged, which is then deleted. The copy is not
+ * synced, since a sync of hundreds of megabytes would delay every commit: a caller that keeps the copy syncs it.
  */
 export function copyDatabase(from: string, to: string): void {
   writeFileSync(to, '', { mode: 0o600, flag: 'wx' })
@@ -26,7 +27,7 @@ export function copyDatabase(from: string, to: string): void {
       database.exec('PRAGMA synchronous = OFF')
       makeShrinkable(database)
       database.prepare('VACUUM INTO ?').run(to)
-      // `putLogAway` writes to the database itself, so its writes are synced again.
+      // From here on writes are synced again: `putLogAway` writes to the original database.
       database.exec('PRAGMA synchronous = FULL')
       putLogAway(database)
     } finally {
@@ -40,12 +41,12 @@ export function copyDatabase(from: string, to: string): void {
   }
 }
 
-/** Removes a copy that nobody needs, or that was cut off, with the journal that SQLite writes beside it. */
+/** Deletes an unused or unfinished copy, with the journal file that SQLite writes beside it. */
 export function removeCopy(path: string): void {
   for (const each of [path, `${path}-journal`]) rmSync(each, { force: true })
 }
 
-/** Copies the log into the database, which was not possible while the database was read for the copy. No writer waits for this. */
+/** Copies the write-ahead log into the database, which SQLite could not do while the copy was made. Writers need not wait for it. */
 function putLogAway(database: Database): void {
   for (let tries = 0; tries < checkpointsMax; tries++) {
     const [, pages, done] = (database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() ?? []).map(Number)
@@ -54,15 +55,15 @@ function putLogAway(database: Database): void {
 }
 
 /**
- * Copies, in a thread, a database that this process writes to. Until the copy is made, commits of this process do not copy the log into the database: the
- * first commit after a long copy would keep everybody waiting.
+ * Copies, in a thread, a database that this process writes to. Automatic checkpoints are off meanwhile: the first commit after a long copy would have to copy a
+ * long write-ahead log into the database, and everybody would wait for it.
  */
 export async function copyWhileWritten(database: Database, to: string): Promise<void> {
   database.exec('PRAGMA wal_autocheckpoint = 0')
   try {
     await copyInThread(database.path, to)
   } finally {
-    // The database may have been closed during the copy.
+    // The database may have been closed while the copy was made.
     if (database.isOpen) database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
   }
 }

@@ -1,10 +1,10 @@
-// Checks that a database file and its log are whole, from outside: without migrating the file or reading its tables into memory.
+// Checks that a database file and its write-ahead log are undamaged, without opening the file as a workspace: nothing is migrated or loaded.
 
 import { readFileSync } from 'node:fs'
 import { Database } from './database.ts'
 import { versionFault } from './migrating.ts'
 
-/** How long a check from outside waits for the process that has the file open. */
+/** How long a check waits for a lock of the process that has the file open, in ms. */
 export const busyTimeoutMs = 5_000
 
 /** Returns `ok`, or what is wrong with the file. A daemon may have the file open. */
@@ -12,7 +12,7 @@ export function checkSoundness(path: string): string {
   let database: Database | undefined
   try {
     database = new Database(path)
-    // A daemon that ends removes the file's log after it has let go of its lock: a log that disappears is no damage.
+    // A daemon that stops releases its lock before it removes the write-ahead log. The timeout bridges that moment, which is no damage.
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
     const found = String(database.prepare('PRAGMA integrity_check(1)').get()?.[0])
     return found === 'ok' ? (versionFault(database) ?? found) : found
@@ -23,14 +23,14 @@ export function checkSoundness(path: string): string {
   }
 }
 
-/** Whether nothing is missing in the midst of a file, which is a database or the log of one. Reads the whole file. */
+/** Whether no part of a file is missing. The file is a database or its write-ahead log, and is read to its end. */
 export function isFileWhole(path: string): boolean {
   return path.endsWith('-wal') ? hasEveryFrame(path) : checkSoundness(path) === 'ok'
 }
 
 const [logHeader, frameHeader] = [32, 24]
 
-/** Whether every frame of a log was written: each frame begins with the number of its page, and pages count from 1. */
+/** Whether every frame of a write-ahead log was written. Each frame begins with the number of its page, and 0, as in a hole of the file, is no page. */
 function hasEveryFrame(path: string): boolean {
   const log = readFileSync(path)
   const step = frameHeader + log.readUInt32BE(8)

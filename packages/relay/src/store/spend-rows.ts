@@ -1,4 +1,4 @@
-// Spend (the tokens and cost of models) as rows, read for lists: one row is what an agent has used of one model on one day, as one worker or in one run.
+// Reads and writes the rows of spend (tokens and cost of models): one row is what an agent has used of one model on one day, as one worker or in one run.
 
 import type { Spend, SpendLine } from '@agent-relay/sdk/protocol'
 import { usdPartsPerDollar } from '../core/spend.ts'
@@ -13,7 +13,7 @@ const statements = {
   ofAgent: `SELECT ${sums} FROM spend WHERE agent = ?`,
   ofRun: `SELECT ${sums} FROM spend WHERE run = ?1 AND run <> ''`,
   ofWorker: `SELECT ${sums} FROM spend WHERE worker = ?1 AND worker <> ''`,
-  // Reads in the order of the primary key, so that a page begins where the one before has ended.
+  // Reads rows in the order of the primary key, so that the next page can continue after the last row of this one.
   page: `SELECT ${counts}, agent, worker, run, model, day FROM spend
     WHERE (agent, worker, run, model, day) > (?, ?, ?, ?, ?) ORDER BY agent, worker, run, model, day LIMIT (? + 0)`,
 }
@@ -33,7 +33,7 @@ export class SpendRows {
     this.#sql = database.prepareWhenUsed(statements)
   }
 
-  /** Returns the spend of an agent; undefined if none is known. */
+  /** Returns the tokens and cost of an agent; undefined if none are known. */
   ofAgent(agent: string): Spend | undefined {
     return spendOf(this.#sql.ofAgent.get(agent))
   }
@@ -46,7 +46,7 @@ export class SpendRows {
     return spendOf(this.#sql.ofWorker.get(worker))
   }
 
-  /** Reads all rows of spend, in steps. */
+  /** Reads all rows of tokens and cost, in steps. */
   *forEachRow(each: (row: SpendRow) => void): Steps<void> {
     for (let place = ['', '', '', '', '']; ; ) {
       const rows = this.#sql.page.all(...place, spendRowsPerStep)

@@ -1,5 +1,5 @@
-// One workspace's database as a whole: opening it, the transaction that every change goes through, the one way in which rows are written, and their
-// rebuilding from the journal.
+// One workspace's database as a whole: opens it, runs the transaction that every change goes through, writes entries with the rows that their facts make, and
+// rebuilds the rows from the journal.
 
 import type { EntryDraft, EntryOrigin, JournalEntry, RecordedAnswer } from '../core/journal.ts'
 import { RefusalError } from '../core/refusal-error.ts'
@@ -32,7 +32,7 @@ const undone = new Error('undone on purpose')
 
 export class Store {
   readonly view: SqliteView
-  /** The journal for reading; only `append` and `apply` write entries. */
+  /** The journal for reading. Only methods of this class write entries. */
   readonly journal: ReadJournal
   readonly queries: Queries
   readonly history: History
@@ -40,12 +40,12 @@ export class Store {
   readonly needs: NeedRows
   readonly outbox: OutboxRows
   readonly spend: SpendRows
-  /** Finds what is old and over; `pruning` deletes it. */
+  /** Finds what is old and finished, which `pruning` then deletes. */
   readonly finished: FinishedRows
   readonly pruning: Pruning
   readonly freePages: FreePages
   readonly commitTimes = new CommitTimes()
-  /** The name of this machine. Unset if the workspace is not shared with other machines. */
+  /** The name of this machine. Unset unless the workspace is shared between machines. */
   readonly machine: string | undefined
   readonly #database: Database
   readonly #tables: TablesMirror
@@ -58,8 +58,8 @@ export class Store {
   #copying: Promise<void> = Promise.resolve()
 
   /**
-   * `place`: the path of the database, or a database that is open already. `beside`: other files without which this process must stop writing, such
-   * as its lock. `machine`: the name of this machine, if the workspace is shared with others.
+   * `place`: the path of the database, or an open database. `beside`: other files that must stay in place, such as the daemon's lock: if one is replaced, this
+   * process stops writing. `machine`: the name of this machine, if the workspace is shared between machines.
    */
   constructor(place: string | Database, beside: readonly string[] = [], machine?: string) {
     this.#database = typeof place === 'string' ? new Database(place) : place
@@ -93,12 +93,12 @@ export class Store {
     if (!this.#end.isBegun) this.#end.write(this.#nextEnd())
   }
 
-  /** The journal of this machine alone, in a workspace that it shares with others. For reading only; `appendLocal` writes it. */
+  /** The local journal of a shared workspace: entries that only this machine has. For reading only; `appendLocal` writes it. */
   get local(): Omit<LocalJournal, 'write' | 'keep' | 'rewind' | 'empty'> | undefined {
     return this.#local
   }
 
-  /** Returns the recorded answer to a command, whether the shared journal has it or this machine's own. */
+  /** Returns the recorded answer to a command from the shared or the local journal. */
   recordedAnswer(by: string, cause: string): RecordedAnswer | undefined {
     return this.#journal.recordedAnswer(by, cause) ?? this.#local?.recordedAnswer(by, cause)
   }
@@ -108,8 +108,8 @@ export class Store {
   }
 
   /**
-   * Runs `work` in a transaction; a rollback also undoes changes of the mirrors in memory. The files are checked before, since a commit may copy the log
-   * into the database, and after it, before anybody is told that something was stored. The end file is written last.
+   * Runs `work` in a transaction. A rollback undoes changes of the mirrors in memory too. The files are checked before the commit, which may copy the
+   * write-ahead log into the database, and after it, before anybody is told that something was stored. The end file is written last.
    */
   transact<T>(work: () => T extends Promise<unknown> ? never : T): T {
     const from = performance.now()
@@ -141,7 +141,10 @@ export class Store {
     return this.#end.nextRecord(this.#journal.lastSeq, this.#local?.lastSeq ?? 0)
   }
 
-  /** Does the work, returns its result, and undoes every change that the work made: for commands that see each other's changes before any is stored. */
+  /**
+   * Runs `work` in a transaction that is always rolled back, and returns its result. A command can be decided this way on top of others that are not stored
+   * yet.
+   */
   tentatively<T>(work: () => T extends Promise<unknown> ? never : T): T {
     let result: { value: T } | undefined
     try {
@@ -160,22 +163,21 @@ export class Store {
     if (change === undefined) return
     const { path, reason, isCut } = change
     const log = `${this.#database.path}-wal`
-    // A log that was removed is still whole for the process that has it open, and the database is in its place: copying the log saves what was acknowledged.
+    // If only the write-ahead log was removed, this process still has it open. A checkpoint copies it into the database, so that nothing acknowledged is lost.
     if (path === log && !isCut) this.#database.exec('PRAGMA wal_checkpoint(FULL)')
     throw changedFileRefusal(this.#database.path, reason)
   }
 
-  /** Gives an entry its number and writes it, inside `transact`. Undefined if the entry's command has an entry already. */
+  /** Gives an entry its number and writes it, inside `transact`. Undefined if its command has an entry already. */
   append({ at, by, cause, facts, rule, digest, outcome, body, payload }: EntryDraft): JournalEntry | undefined {
-    // Every field is named, since spreading the draft would take a twentieth of the time of a send.
+    // Every field is named: copying the draft with `...` would take a twentieth of the time of a send.
     const entry = { seq: this.#journal.lastSeq + 1, at, by, cause, facts, rule, digest, outcome, body, payload }
     return this.apply([entry]) ? entry : undefined
   }
 
   /**
-   * Writes entries and the rows that their facts make, inside `transact`; nothing else writes rows. Returns false at the first entry whose command has
-   * another
-   * entry already, and writes nothing of that first one.
+   * Writes entries, and the rows that their facts make, inside `transact`. Stops at the first entry whose command has an entry already, and returns false.
+   * Entries of the local journal are written by `appendLocal` instead.
    */
   apply(entries: readonly (JournalEntry & Partial<EntryOrigin>)[]): boolean {
     for (const entry of entries) {
@@ -185,26 +187,29 @@ export class Store {
     return true
   }
 
-  /** Writes an entry as `append` does, but into the journal of this machine alone. */
+  /** Writes an entry as `append` does, but into the local journal, which only this machine has. */
   appendLocal(draft: EntryDraft): LocalEntry | undefined {
     const entry = this.#local?.write(draft, this.#journal.lastSeq)
     if (entry) this.#evolve.applyLocal(entry)
     return entry
   }
 
-  /** Marks the entries up to `through` as copied into the cluster, which shares the workspace from now on; `mark` is the prefix of the entries' marks. */
+  /**
+   * Marks the entries up to `through` as copied into the cluster, in which the workspace is shared from now on. `mark` is the prefix of the marks that the
+   * cluster gave them.
+   */
   markAsShared(machine: string, mark: string, through: number): void {
     this.transact(() => this.#journal.setOrigins(machine, mark, through))
   }
 
-  /** Ends the sharing of a workspace: entries of this machine alone are added after all shared ones. The rows of those entries are there already. */
+  /** Ends the sharing of a workspace: appends the entries of the local journal to the workspace's own. The rows that their facts make exist already. */
   endSharing(): void {
     this.#end.clear()
     this.transact(() => {
       const local = this.#local ?? new LocalJournal(this.#database)
       for (const { seq: _, afterSeq: __, ...draft } of local.entriesAfter(0)) {
         const entry = { ...draft, seq: this.#journal.lastSeq + 1 }
-        // Both journals may have the command's id: then the added entry gets another.
+        // If an entry of the shared journal has the same command id, the appended entry gets another id.
         if (!this.#journal.write(entry)) this.#journal.write({ ...entry, cause: `${entry.cause} ${entry.seq}` })
       }
       local.clear()
@@ -212,7 +217,10 @@ export class Store {
     })
   }
 
-  /** Takes over this machine's own entries from another copy of the workspace, which had the same shared entries up to `common`. */
+  /**
+   * Copies the entries of this machine's local journal from another copy of the workspace. Both copies have the same shared entries up to `common`; local
+   * entries that follow a later one are put at the end.
+   */
   copyLocalEntries(entries: Iterable<LocalEntry>, common: number): void {
     const { lastSeq } = this.#journal
     this.transact(() => {
@@ -221,13 +229,13 @@ export class Store {
     this.rebuild()
   }
 
-  /** Replaces all rows by those of another file of the same schema, in one transaction. After that this store can only be closed. */
+  /** Replaces all rows by those of another database of the same version, in one transaction. Afterwards this store can only be closed. */
   replaceWith(path: string): void {
     this.#end.clear()
     replaceRows(this.#database, path)
   }
 
-  /** Whether several machines share the workspace, or did when this file was copied. */
+  /** Whether the workspace is shared between machines, or was when this database was copied. */
   get isShared(): boolean {
     return (
       this.#database.prepare('SELECT 1 FROM origins UNION ALL SELECT 1 FROM local_journal LIMIT 1').get() !== undefined
@@ -235,19 +243,19 @@ export class Store {
   }
 
   /**
-   * Deletes all tokens, inside `transact`, after the entries that tell of them: in a file from elsewhere a token may belong to an agent that is not
-   * registered yet.
+   * Deletes all tokens. Call it inside `transact`, after the entries that revoke tokens: a database from elsewhere may have tokens of agents that no entry
+   * names.
    */
   forgetTokens(): void {
     this.#evolve.forgetTokens()
   }
 
-  /** Stores the payload of another machine's entry, once somebody has asked for the payload. */
+  /** Stores the payload of another machine's entry, which this machine has fetched. */
   keepPayload(seq: number, payload: Uint8Array): void {
     this.transact(() => this.#journal.keepPayload(seq, payload))
   }
 
-  /** Empties every table that is made from the journal, and makes its rows again. */
+  /** Empties every derived table, and replays the journal to fill it again. */
   rebuild(): void {
     this.#tables.isReplaying = true
     try {
@@ -266,7 +274,7 @@ export class Store {
         }
       })
     } catch (error) {
-      // The mirrors in memory were emptied, which cannot be undone one change at a time, so they are loaded again.
+      // The mirrors in memory have no undo list for a rebuild, so they are loaded again from the database.
       this.#tables.reload()
       throw error
     } finally {
@@ -274,12 +282,15 @@ export class Store {
     }
   }
 
-  /** Returns the workspace's id, the hash of its key, or (`noted`) the number in the local journal up to which this machine has told the other machines. */
+  /**
+   * Returns a value of the table `meta`: the workspace's id, the hash of its key, or, for `noted`, the number in the local journal up to which this machine has
+   * reported its deliveries to the other machines.
+   */
   meta(name: 'id' | 'key' | 'noted'): string | undefined {
     return this.#meta.get(name)?.[0] as string | undefined
   }
 
-  /** Returns the sizes on the disk, in bytes. */
+  /** Returns the sizes of the database and its write-ahead log, in bytes. */
   sizes(): { database: number; log: number } {
     return databaseSizes(this.#database.path)
   }
@@ -289,8 +300,8 @@ export class Store {
   }
 
   /**
-   * Gives unused pages back, inside `transact`, until `isEnough`. The file gets shorter when the log is copied into it. Returns whether unused pages are
-   * left.
+   * Gives unused pages back until `isEnough`, inside `transact`. Returns whether unused pages are left. The file gets shorter at the next checkpoint, which
+   * copies the write-ahead log into it.
    */
   releasePages(isEnough: () => boolean): boolean {
     const isMore = this.freePages.release(isEnough)
@@ -298,7 +309,10 @@ export class Store {
     return isMore
   }
 
-  /** Copies the log into the database and cuts both files to what they need. While somebody reads, such as a backup, that is left to a later time. */
+  /**
+   * Runs a checkpoint, which copies the write-ahead log into the database, and cuts both files to the length that they need. If a reader, such as a backup,
+   * prevents that, a later call does it.
+   */
   cutFiles(): void {
     const { path } = this.#database
     this.#mustBeSame()
@@ -311,26 +325,28 @@ export class Store {
     if (isBusy === 0) this.#files.endShrinking()
   }
 
-  /** Copies the database as of now into a new file; commands go on meanwhile. */
+  /** Copies the present state of the database into a new file, while commands continue. */
   copyTo(path: string): Promise<void> {
     const copy = this.#copying.then(() => copyWhileWritten(this.#database, path))
     this.#copying = copy.catch(() => {})
     return copy
   }
 
-  /** Closes the store, which copies the log into the database. If a file was cut, closing the database is left to the end of the process. */
+  /** Closes the store, which copies the write-ahead log into the database. If a file was cut, its database stays open until the process ends. */
   close(): void {
     this.#end.close()
     if (!this.#files.findChanged()?.isCut) this.#database.close()
   }
 }
 
-/** Whether an entry itself cannot be applied, because its facts contradict the tables. Every other copy of the workspace finds the same. */
+/**
+ * Whether the error means that an entry cannot be applied to the tables because its facts contradict them, which is the same in every copy of the workspace.
+ */
 export function isContradiction(error: unknown): boolean {
   return isSqliteError(error, 'constraint') || !(error instanceof RefusalError || isSqliteFailure(error))
 }
 
-/** Whether a failure leaves it unknown what the disk holds, or shows that it is not what was written: nothing may be acknowledged afterwards. */
+/** Whether the error means that the state of the disk is unknown, or not what was written. Nothing may be acknowledged after it. */
 export function isFatalStoreError(error: unknown): boolean {
   return isSqliteError(error, 'ioError') || (error instanceof RefusalError && error.refusal.code === 'store.replaced')
 }

@@ -1,11 +1,11 @@
-// A mirror in memory of the small, hot part of the tables: all agents, and conversations as they are used. evolve.ts alone changes it; a rollback
-// undoes the changes of its transaction.
+// A mirror in memory of the tables that are read most: all agents, and the conversations in use. Only evolve.ts changes it. A rollback undoes the changes of
+// its transaction.
 
 import { handleKey } from '../core/handles.ts'
 import type { AgentRow, HomeRow } from '../core/view.ts'
 import type { Database, Statement } from './database.ts'
 
-/** An agent with its key in the database. */
+/** An agent, with the key of its row in the database. */
 export interface KnownAgent extends AgentRow {
   key: number
   isRetired?: boolean
@@ -14,15 +14,15 @@ export interface KnownAgent extends AgentRow {
 export interface KnownConversation {
   key: number
   name: string
-  /** The number of the conversation's last message. It is no column, which saves every send a write. */
+  /** The number of the conversation's last message. The row of the conversation does not have it, which saves each send one write. */
   lastN: number
-  /** The journal entry of the conversation's last message; 0 before the first message. */
+  /** The number of the journal entry with the conversation's last message; 0 before the first message. */
   lastSeq: number
   /** Number of members. Unset until the members were counted. */
   members?: number
 }
 
-/** Conversations kept in memory; beyond this number the mirror is emptied. 20,000 pairs are about 4 MB. */
+/** Maximum number of conversations in memory: at this number all are dropped. 20,000 pairs take about 4 MB. */
 const conversationsMax = 20_000
 
 const statements = {
@@ -39,23 +39,29 @@ export class TablesMirror {
   readonly agentsByKey = new Map<number, KnownAgent>()
   /** The last home machine of each agent's name. */
   readonly homes = new Map<string, HomeRow>()
-  /** Agents by the key of their handle: handles that read alike have the same key. */
+  /** Agents by a map key made from their handle (a second name that an agent may have): handles that look alike have the same map key. */
   readonly #handles = new Map<string, KnownAgent>()
-  /** The names of agents, retired or not, by the key of names that read alike. A retired agent must not hide a live one whose name reads like its own. */
+  /**
+   * The names of all agents, retired or not, by a map key that names which look alike share. All of them are listed, so that a retired agent does not hide a
+   * live one.
+   */
   readonly #namesAlike = new Map<string, readonly string[]>()
   readonly #conversations = new Map<string, KnownConversation>()
   readonly #conversationsByKey = new Map<number, KnownConversation>()
-  /** The names of all agents that are not retired; unset until somebody asks. Walking through ten thousand agents takes some milliseconds. */
+  /** The names of all agents that are not retired. Unset until they are needed, since collecting ten thousand takes some milliseconds. */
   #names: readonly string[] | undefined
-  /** The names of all channels; unset until somebody asks. Reading a thousand of them from the database takes a millisecond. */
+  /** The names of all channels. Unset until they are needed, since reading a thousand from the database takes a millisecond. */
   #channels: readonly string[] | undefined
   readonly #sql: Record<keyof typeof statements, Statement>
-  /** Whether the journal is being replayed. No conversation may be loaded then: the highest number in `messages` would be of a message still to come. */
+  /**
+   * Whether the journal is being replayed. Conversations must not be loaded then: their last message number comes from the table `messages`, which has messages
+   * that the replay has not reached.
+   */
   isReplaying = false
   #isChanging = false
-  /** Functions that undo what the open transaction did to the agents. */
+  /** Functions that undo the changes of the open transaction to agents. */
   readonly #undo: (() => void)[] = []
-  /** Conversations that the open transaction changed or loaded. A rollback drops them, since they can be loaded again. */
+  /** Conversations that the open transaction has changed or loaded. A rollback drops them from memory: they are loaded again when they are needed. */
   readonly #changed = new Set<KnownConversation>()
 
   constructor(database: Database) {
@@ -75,19 +81,19 @@ export class TablesMirror {
     }
   }
 
-  /** Begins a transaction: changes can be undone from here on. */
+  /** Begins a transaction. From here on changes are recorded, so that `undoChanges` can undo them. */
   begin(): void {
     this.#isChanging = true
   }
 
-  /** Keeps the changes of a transaction that was committed. */
+  /** Ends a transaction that was committed. */
   keepChanges(): void {
     this.#isChanging = false
     this.#undo.length = 0
     this.#changed.clear()
   }
 
-  /** Undoes the changes of a transaction that was rolled back. */
+  /** Ends a transaction that was rolled back: undoes its changes. */
   undoChanges(): void {
     for (const conversation of this.#changed) this.dropConversation(conversation)
     while (this.#undo.length > 0) this.#undo.pop()?.()
@@ -105,7 +111,7 @@ export class TablesMirror {
     this.#set(this.agentsByKey, agent.key, agent)
   }
 
-  /** Gives an agent another name, which nobody can ask for; the agent's former name becomes free. */
+  /** Renames an agent to a name that nobody can ask for, which makes its former name free. */
   renameAgent(agent: KnownAgent, name: string): void {
     this.#names = undefined
     this.#set(this.agents, agent.name, undefined)
@@ -154,7 +160,7 @@ export class TablesMirror {
     this.#conversationsByKey.set(conversation.key, conversation)
   }
 
-  /** Removes a conversation from the mirror in memory. If somebody still asks for its key, the conversation is loaded again, under its new name. */
+  /** Drops a conversation from memory, without changing the database. It is loaded again when it is needed, under the name that it has then. */
   dropConversation({ name, key }: KnownConversation): void {
     this.#channels = undefined
     this.#conversations.delete(name)
@@ -165,7 +171,7 @@ export class TablesMirror {
     return this.#conversations.get(name) ?? this.#load(this.#sql.byName.get(name))
   }
 
-  /** Returns a conversation for changing it, and remembers it for a rollback. */
+  /** Returns a conversation that the caller will change. A rollback drops it from memory. */
   conversationToChange(name: string): KnownConversation | undefined {
     const conversation = this.conversation(name)
     if (conversation && this.#isChanging) this.#changed.add(conversation)

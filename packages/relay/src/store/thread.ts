@@ -1,12 +1,12 @@
-// Runs work on a database in a thread, so that the daemon goes on meanwhile.
+// Runs work on a database in a thread, so that the daemon can do other work meanwhile.
 
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import type { Refusal } from '@agent-relay/sdk/protocol'
 import { RefusalError, toRefusal } from '../core/refusal-error.ts'
 
 /**
- * Runs one of the scripts of this folder in a thread. The script is loaded from the package's own `dist`, even if this file is run as TypeScript: a thread loads
- * JavaScript alone.
+ * Runs a script of this folder in a thread. The script is loaded from the package's own `dist`, even if this file runs as TypeScript, since a thread loads only
+ * JavaScript.
  */
 export function runInThread(script: 'snapshot-thread' | 'migrating-thread', data: unknown): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -21,7 +21,7 @@ export function runInThread(script: 'snapshot-thread' | 'migrating-thread', data
   })
 }
 
-/** Does the work of such a script, and tells the thread that waits for it how it ended. */
+/** Runs the work of such a script inside the thread, and tells the thread that has started it whether it succeeded. */
 export function workInThread<T>(work: (data: T) => void): void {
   parentPort?.postMessage(refusalOf(() => work(workerData)))
 }

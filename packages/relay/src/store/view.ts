@@ -1,4 +1,4 @@
-// The rules' view of the tables, over SQLite. The view only reads; what is needed most often comes from the mirror in tables.ts.
+// The tables as rules read them, over SQLite. This class only reads; what is read most comes from the mirror in memory (tables.ts).
 
 import type { Policy } from '@agent-relay/sdk/protocol'
 import type { AnswerPlace } from '../core/answers.ts'
@@ -27,7 +27,7 @@ import { RunRows } from './run-rows.ts'
 import type { TablesMirror } from './tables.ts'
 import { WorkerRows } from './worker-rows.ts'
 
-// `LIMIT (? + 0)`, in all statements: SQLite 3.53 plans by the value of a bare limit, and so prepares the statement again at every run (50 µs).
+// Every LIMIT is written `(? + 0)`: SQLite 3.53 prepares a statement with a plain `LIMIT ?` again at every run, which takes 50 µs.
 const statements = {
   policy: "SELECT value FROM meta WHERE name = 'policy'",
   format: "SELECT value FROM meta WHERE name = 'format'",
@@ -36,7 +36,7 @@ const statements = {
   revoked: "SELECT substr(name, 9) FROM meta WHERE name LIKE 'revoked %' ORDER BY name",
   message: `SELECT ${headColumns} FROM messages m WHERE m.id = ?`,
   beginning: 'SELECT substr(body, 1, ?) FROM messages WHERE seq = ?',
-  // Finds pairs and groups: their names begin with @.
+  // Finds the pairs and groups of an agent: their names begin with @.
   directs: `SELECT s.conversation FROM members s JOIN conversations c ON c.key = s.conversation WHERE s.agent = ? AND s.conversation > ?
     AND c.name >= '@' AND c.name < 'A' ORDER BY s.conversation LIMIT (? + 0)`,
   questions: `SELECT ${headColumns} FROM messages m WHERE m.conversation = ? AND m.kind = 'question' ORDER BY m.n DESC LIMIT (? + 0)`,
@@ -58,7 +58,7 @@ const statements = {
   reacted: 'SELECT 1 FROM reactions WHERE message = ? AND agent = ? AND emoji = ?',
 }
 
-/** The pairs and groups that one step reads, and the newest questions of each that may still be open. */
+/** Number of pairs and groups that are read in one step, and maximum number of questions examined in each, newest first. */
 const [directsPerStep, questionsMax] = [64, 16]
 
 export class SqliteView implements View {
@@ -69,7 +69,7 @@ export class SqliteView implements View {
   readonly claims: ClaimRows
   readonly approvals: ApprovalRows
   readonly notices: NoticeRows
-  /** Reads the messages that wait for an agent, and all that the agent ever received. */
+  /** Reads the messages that an agent has received, unread or all. */
   readonly inbox: InboxRows
   readonly #tables: TablesMirror
   readonly #sql: Record<keyof typeof statements, Statement>
@@ -86,7 +86,7 @@ export class SqliteView implements View {
     this.#sql = database.prepareAll(statements)
   }
 
-  /** Returns the policy. By default nobody sees the terminal of another agent, and nobody from another workspace writes here. */
+  /** Returns the policy. By default no agent may see another agent's terminal, and no agent of another workspace may write here. */
   policy(): Policy {
     const stored = this.#sql.policy.get()?.[0]
     return stored === undefined ? defaultPolicy : { ...defaultPolicy, ...JSON.parse(stored as string) }

@@ -1,28 +1,28 @@
-// Finds by index what a reader can see: its stays in conversations as spans of the journal, and the entries that can hold something for it. The cost
-// depends on what is found, not on how much others have said. core/sight.ts decides what of an entry is shown.
+// Finds by index what an agent may see: its stays in conversations as ranges of the journal, and the entries that concern it. The cost depends on what is
+// found, not on how much others have written. core/sight.ts decides which facts of an entry are shown.
 
 import { concernsKeyOfConversation, concernsKeyOfEveryone } from './concerns.ts'
 import type { Database, Statement } from './database.ts'
 import type { TablesMirror } from './tables.ts'
 
-/** One stay (an agent's time in a conversation) that holds messages: their numbers, and the entries of the first and the last. */
+/** One stay (an agent's time in a conversation) that has messages: the range of their numbers, and the journal entries of the first and last one. */
 export interface VisibleSpan {
   conversation: number
-  /** The span has message numbers above this one. */
+  /** The range contains message numbers above this one. */
   after: number
-  /** The span has message numbers up to this one. */
+  /** The range contains message numbers up to this one. */
   to: number
   firstSeq: number
   lastSeq: number
 }
 
-/** Numbers of journal entries in order; an undefined item marks where the caller may pause to let others go on. */
+/** Iterates over numbers of journal entries in order. An undefined item marks where the caller may pause to let other work run. */
 export type EntryNumbers = Generator<number | undefined, void, void>
 
 const statements = {
   stays: 'SELECT conversation, joined_n, left_n FROM members WHERE agent = ?',
   staysIn: 'SELECT conversation, joined_n, left_n FROM members WHERE agent = ? AND conversation = ?',
-  // Reads the first message that still exists: those before it may have been pruned.
+  // Finds the entry of the first message at or above a number: the message with that number may have been pruned.
   seqOf: 'SELECT seq FROM messages WHERE conversation = ? AND n >= ? ORDER BY n LIMIT 1',
   said: 'SELECT seq, n FROM messages WHERE conversation = ?1 AND n > ?2 AND n <= ?3 ORDER BY n LIMIT (?4 + 0)',
   saidDown: 'SELECT seq, n FROM messages WHERE conversation = ?1 AND n > ?2 AND n <= ?3 ORDER BY n DESC LIMIT (?4 + 0)',
@@ -33,14 +33,16 @@ const statements = {
 const [chunkFirst, chunkMax] = [4, 256]
 
 export interface EntryRange {
-  /** The range has entries above this number. */
+  /** The range contains journal entries above this number. */
   after: number
-  /** The range has entries up to this number. */
+  /** The range contains journal entries up to this number. */
   to: number
   isUpward: boolean
 }
 
-/** The kinds of entries to look for: messages, and entries that concern everyone, the reader itself, or its conversations besides their messages. */
+/**
+ * Which entries to look for: those that send a message (`messages`), or those that concern everyone, the agent itself (`own`), or its conversations otherwise.
+ */
 export interface EntryKinds {
   messages: boolean
   everyone: boolean
@@ -57,7 +59,10 @@ export class VisibleEntries {
     this.#sql = database.prepareAll(statements)
   }
 
-  /** Yields the agent's stays that hold messages, in all conversations or in the named one, and undefined for every other stay. */
+  /**
+   * Yields the agent's stays (times in a conversation) that have messages, in all conversations or only in `conversation`. For every other stay it yields
+   * undefined, where the caller may pause.
+   */
   *spans(agent: string, conversation?: string): Generator<VisibleSpan | undefined, void, void> {
     const reader = this.#tables.agents.get(agent)
     if (!reader) return
@@ -80,7 +85,10 @@ export class VisibleEntries {
     }
   }
 
-  /** Yields every entry of the range that can hold something for the agent, or for a reader without a name; each entry once, in order. */
+  /**
+   * Yields the numbers of all entries of the range that may hold something that the agent may see, each once and in order. Without an agent, only entries that
+   * concern everyone.
+   */
   *entries(agent: string | undefined, range: EntryRange, kinds: EntryKinds): EntryNumbers {
     const sources: Source[] = []
     const add = (source: Source) => {
@@ -121,7 +129,7 @@ export class VisibleEntries {
   #said(span: VisibleSpan, { after, to, isUpward }: EntryRange): Source {
     const { conversation } = span
     if (span.lastSeq <= after || span.firstSeq > to) return new Source(() => [])
-    // Message numbers and entries rise together, so halving finds where the range begins and ends.
+    // Message numbers rise with entry numbers, so a binary search finds the range of messages.
     let low = span.firstSeq > after ? span.after : this.#lastUpTo(span, after)
     let high = span.lastSeq <= to ? span.to : this.#lastUpTo(span, to)
     const sql = this.#sql[isUpward ? 'said' : 'saidDown']
@@ -134,7 +142,7 @@ export class VisibleEntries {
     })
   }
 
-  /** Returns the last message number of the span whose entry is at most `seq`. */
+  /** Returns the number of the span's last message whose entry is at most `seq`. */
   #lastUpTo({ conversation, after, to }: VisibleSpan, seq: number): number {
     let [low, high] = [after, to]
     while (low < high) {
@@ -146,7 +154,7 @@ export class VisibleEntries {
   }
 }
 
-/** Numbers of entries in order, read in chunks that grow. */
+/** An iterator over entry numbers in order, which reads them in chunks that grow. */
 class Source {
   readonly #read: (limit: number) => number[]
   #chunk = chunkFirst
@@ -171,7 +179,7 @@ class Source {
   }
 }
 
-/** Merges sources, several of which may hold the same entry. Looking at all sources for the next number is cheap beside reading the entry. */
+/** Merges iterators over entry numbers; a number that several of them have is yielded once. */
 function* merged(sources: Source[], isUpward: boolean): EntryNumbers {
   while (sources.length > 0) {
     let best = sources[0]?.next as number

@@ -1,4 +1,4 @@
-// Workers as rows: how rules and the supervisor read them, and how facts write them.
+// Reads and writes the rows of workers, the programs that the daemon runs for agents. Rules and the supervisor read them; facts write them.
 
 import { machineOf } from '../core/journal.ts'
 import type { WorkerRow, WorkerView } from '../core/view.ts'
@@ -58,7 +58,7 @@ export class WorkerRows implements WorkerView {
     return this.#sql.taskHead.get(id)?.[0] as string | undefined
   }
 
-  /** Returns the last screen of a worker that has exited. */
+  /** Returns the last screen of a worker's terminal, if the worker has exited. */
   lastScreenOf(id: string): string | undefined {
     return this.#sql.screen.get(id)?.[0] as string | undefined
   }
@@ -108,12 +108,12 @@ export function workerAppliers(database: Database, keep: BodyKeeper): FactApplie
       keep(seq, body)
       const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value))
       const place = [cwd, isInjected ? 1 : 0, machineOf(fact, entry), json(worktree)]
-      // One that goes on is in the conversation of the worker whose task it repeats.
+      // A worker that continues (`retry`) shares the conversation of the worker whose task it repeats.
       const how = [control, json(asked), again, asked?.continues === undefined ? null : again]
       sql.worker.run(id, worker, parent, cli, json(command), json(args), model, ...place, ...how, at, at, seq)
     },
     'worker.wish-changed': ({ id, wish }, { by }) => sql.workerWish.run(wish, by, id),
-    // No row tells of turns: the program alone knows them.
+    // No column stores turns: only the worker's program knows them.
     'worker.interrupted': () => {},
     'worker.changed': (fact, { seq, at, body }) => {
       const { id, status, pid = null, code = null, reason = null, control = null, conversation = null } = fact

@@ -1,4 +1,5 @@
-// The checks of a start before anything is written, and how the program would be started: harness, control, command and arguments.
+// Checks a request to start a worker before anything is written, and chooses how the worker's program would be started: harness, control (terminal or
+// ACP), command and arguments.
 
 import { basename } from 'node:path'
 import type { CheckedWorker, WorkerRequest } from '../broker/workers/worker-runtime.ts'
@@ -50,7 +51,10 @@ interface ChosenHarness {
   control: 'acp' | 'pty'
 }
 
-/** Chooses harness and control. A command over ACP comes from the request itself, or from a configuration that the user trusts. */
+/**
+ * Chooses the harness and the control. The command of a program that speaks ACP comes from the request, or from a project configuration that the user
+ * trusts.
+ */
 function chooseHarness(
   { cli, command = [], control }: WorkerRequest,
   config: ProjectConfigFile | undefined,
@@ -74,7 +78,7 @@ function chooseHarness(
   return { harness, cli: harness.name, command, control: 'acp' }
 }
 
-/** The harness of a program that speaks ACP: the one that knows the program by name, such as Copilot's, else the general one. */
+/** Returns the harness of a program that speaks ACP: that of the CLI with this program name, such as Copilot's, otherwise the general harness `acp`. */
 function acpHarnessOf(harnesses: readonly Harness[], [program = '']: readonly string[]): Harness {
   const speaking = harnesses.filter(({ acp }) => acp !== undefined)
   const known = speaking.find((harness) => harness.program === basename(program))

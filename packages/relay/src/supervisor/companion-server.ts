@@ -1,5 +1,5 @@
-// A CLI's own server that runs beside the worker's terminal program and ends with it. Like everything that the worker starts, the server carries
-// the worker's marker; it leads a process group of its own.
+// A CLI's own server that is started beside the worker's terminal program and ends with the worker. Like everything that the worker starts, the
+// server has the worker's marker in its environment; it leads a process group of its own.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { connect } from 'node:net'
@@ -18,11 +18,11 @@ export interface CompanionOptions extends Omit<TerminalOptions, 'cols' | 'rows'>
 const lookMs = 20
 
 export interface CompanionServer {
-  /** Signals the server's process group; does nothing once the server has ended, since its process number may be another program's by then. */
+  /** Signals the server's process group. Does nothing once the server has ended, since another program may have its process number by then. */
   signal(signal: NodeJS.Signals): void
 }
 
-/** Starts the server. Undefined where it does not listen: the program can do without it. */
+/** Starts the server. Resolves to undefined if the server does not listen in time, since the terminal program works without it. */
 export async function startCompanion(options: CompanionOptions): Promise<CompanionServer | undefined> {
   const { file, args, cwd, env, socket } = options
   const server = spawn(file, args, { cwd, env, stdio: 'ignore', detached: true })

@@ -1,5 +1,5 @@
-// Dialogs: questions of a program to a person, read off a worker's screen or reported by the program's own server. They go into the queue of
-// approvals like any other question; an answer at the terminal counts if it comes first.
+// Puts dialogs into the queue of approvals: questions of a program to a person, read off a worker's screen or reported by the program's own server.
+// An answer that is typed at the terminal counts if it comes first.
 
 import {
   type ApprovalEnd,
@@ -13,18 +13,18 @@ export interface Dialog
   extends Pick<NewApproval, 'tool' | 'input' | 'isCut' | 'choices' | 'questions' | 'passesWords'> {
   /** Identifies the dialog: equal values mean the same dialog. */
   identity: string
-  /** The program's own id of the question, the same for every daemon that reads it. */
+  /** The program's own id of the question, the same for every daemon that reads the question. */
   key?: string
   answer(end: Extract<ApprovalEnd, { how: 'answered' }>): Promise<unknown>
 }
 
-/** A worker, or a program that a person started. */
+/** The program that asks: a worker, or a program that a person started. */
 interface Asker extends Pick<WorkerRow, 'id' | 'name' | 'cli' | 'cwd'> {
-  /** Whether the program goes on without the daemon, so that the next daemon finds its question still open. */
+  /** Whether the program keeps running without the daemon, so that the next daemon finds its question still open. */
   outlivesDaemon?: boolean
 }
 
-/** Reads the dialog that is open now; undefined where none is. Rejects where that cannot be found out. */
+/** Reads the dialog that is open now; resolves to undefined if no dialog is open. Rejects if that cannot be found out. */
 export type ReadDialog = () => Promise<Dialog | undefined>
 
 export class DialogQuestions {
@@ -33,7 +33,7 @@ export class DialogQuestions {
   readonly #read: ReadDialog
   #open: { source: string; same: string; isTyped: boolean } | undefined
   #count = 0
-  /** Counts the dialogs that have gone, so that a dialog that was read before such a change is not asked about. */
+  /** Grows whenever the open dialog is given up, so that a dialog that was being read at that time is not put into the queue. */
   #gone = 0
 
   constructor(row: Asker, queue: ApprovalQueue, read: ReadDialog) {
@@ -42,7 +42,7 @@ export class DialogQuestions {
     this.#read = read
   }
 
-  /** Asks about the dialog that is open now. */
+  /** Reads the open dialog, and puts it into the queue unless it is there already. */
   async look(): Promise<void> {
     const gone = this.#gone
     const dialog = await this.#read().catch(() => undefined)
@@ -51,7 +51,7 @@ export class DialogQuestions {
 
   #ask({ identity, key, answer, ...asked }: Dialog): void {
     this.onDialogGone()
-    // The CLI may have asked by a hook already, or the answer may be on its way to the screen.
+    // Nothing is asked if the CLI has asked by a hook already, or if an answer given a moment ago may not be on the screen yet.
     const { id, name, cli, cwd, outlivesDaemon } = this.#row
     const mark = outlivesDaemon && key !== undefined ? approvalMark(name, key) : undefined
     if (this.#queue.hasOpen(name, mark) || this.#queue.hasJustEnded(name)) return
@@ -71,10 +71,10 @@ export class DialogQuestions {
       closeIfGone: check,
     }
     void this.#queue.open(about).then(async (end) => {
-      // Another dialog may be open by now.
+      // By the time of the answer, another dialog may be open.
       const isStill = this.#open?.source === source
       if (isStill) this.#open = undefined
-      // The screen is read again before the answer is typed: the keys would go to whatever dialog is open.
+      // The dialog is read again before it is answered: the keys would go to whatever dialog is open.
       if (isStill && end.how === 'answered' && (await this.#isStillOpen(identity))) await answer(end).catch(() => {})
     })
   }
@@ -83,12 +83,15 @@ export class DialogQuestions {
     return this.#open !== undefined
   }
 
-  /** Somebody types into the terminal, and may be answering the open dialog. */
+  /** Notes that somebody types into the terminal, and so may be answering the open dialog. */
   onTyped(): void {
     if (this.#open) this.#open.isTyped = true
   }
 
-  /** Closes the dialog, which is not open any more: answered if somebody has typed, else taken back by its program. */
+  /**
+   * Closes the question in the queue, because the dialog is not open any more: as answered at the terminal if somebody has typed, otherwise as taken
+   * back by the program.
+   */
   onDialogGone(): void {
     const open = this.#open
     this.#gone++
@@ -96,13 +99,13 @@ export class DialogQuestions {
     if (open) this.#queue.close(open.source, open.isTyped ? 'terminal' : 'cancelled')
   }
 
-  /** Forgets the dialog without closing it: the daemon ends, and nobody has answered. */
+  /** Forgets the dialog and leaves the question open in the queue: the daemon ends, and nobody has answered. */
   forget(): void {
     this.#gone++
     this.#open = undefined
   }
 
-  /** Closes the dialog because its program has ended. */
+  /** Closes the question in the queue, because the program has ended. */
   end(): void {
     const open = this.#open
     this.#gone++

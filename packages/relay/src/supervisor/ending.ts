@@ -1,5 +1,5 @@
-// Ends a worker: first as its control asks it to, then by signals to its process group, then everything that still carries its marker. A process
-// without the marker is never signalled.
+// Ends a worker: asks its program to exit, then signals the program's process group, then every process that has the worker's marker (RELAY_WORKER)
+// in its environment, or on systems without /proc the program's descendants. No other process is signalled.
 
 import type { Worktree } from '@agent-relay/sdk/protocol'
 import type { WorkerLedger, WorkerReport, WorktreeKeeper } from '../broker/workers/worker-runtime.ts'
@@ -20,27 +20,27 @@ import type { ProgramExit } from './pty.ts'
 export interface EndProgramOptions {
   id: string
   pid: number
-  /** Ways to ask the program politely, one after the other. */
+  /** Ways to ask the program to exit, to be tried in this order. */
   exitSteps: readonly (() => unknown)[]
-  /** Resolves true when the program has exited, false after so many milliseconds. */
+  /** Resolves to true when the program has exited, to false after `ms` milliseconds. */
   exited(ms: number): Promise<boolean>
 }
 
 const exitStepMs = 150
-/** Time that the program gets to exit by itself, and again after SIGTERM. */
+/** Time that the program gets to exit after it was asked to, and again after SIGTERM. */
 const politeMs = 2_000
-/** Time after SIGTERM for processes that the program left behind, for example to end children or close a file. */
+/** Time after SIGTERM for processes that the program left behind, for example to close a file. */
 const sweepGraceMs = 200
-/** Maximum time to wait for processes that the kernel does not end. */
+/** Maximum time for ending the processes that the program left behind; the kernel may not end a process at once. */
 const sweepMs = 10_000
 
-/** Resolves when no process of the worker is left. */
+/** Ends the worker's program. Resolves when no process of the worker is left. */
 export async function endProgram({ id, pid, exitSteps, exited }: EndProgramOptions): Promise<void> {
-  // A stopped process handles no other signal, so it is continued first.
+  // A stopped process acts on no signal but SIGKILL, so the group is continued first.
   signalGroup(pid, 'SIGCONT')
   const below = isLinux ? [] : await descendantsOf(pid)
   if (!(await endLeader(exitSteps, exited, pid))) {
-    // The group's number cannot belong to others: it is not free while the group has a member.
+    // No other processes can have the group's number: it is not reused while the group has a member.
     signalGroup(pid, 'SIGKILL')
     await exited(politeMs)
   }
@@ -54,7 +54,7 @@ async function endLeader(
   pid: number,
 ): Promise<boolean> {
   for (const ask of leave) {
-    // A program that does not read must not delay its own end.
+    // The call is not awaited: a program that does not read its input must not delay its own end.
     void ask()
     if (await exited(exitStepMs)) return true
   }
@@ -64,8 +64,8 @@ async function endLeader(
 }
 
 /**
- * Ends everything that carries the worker's marker, and the rest of its program's group. Repeats until nothing is found, since a process may
- * fork meanwhile. Resolves to the number of processes found.
+ * Ends every process that has the worker's marker in its environment, and the rest of its program's process group. Repeats until nothing is found,
+ * since a process may fork meanwhile. Resolves to the number of processes found.
  */
 export async function sweepWorkerProcesses(id: string, leader?: number): Promise<number> {
   if (!isLinux) return 0
@@ -78,7 +78,7 @@ export async function sweepWorkerProcesses(id: string, leader?: number): Promise
     for (const each of found) {
       swept.add(`${each.pid} ${each.startedAt}`)
       signalProcess(each, signal)
-      // A stopped process gets no signal but SIGKILL.
+      // A stopped process acts on no signal but SIGKILL, so it is continued.
       if (signal !== 'SIGKILL') signalProcess(each, 'SIGCONT')
     }
     await new Promise((resolve) => setTimeout(resolve, signal === 'SIGTERM' ? sweepGraceMs : 10))
@@ -92,8 +92,8 @@ interface ExitRecorders {
 }
 
 /**
- * Records that a worker is gone. Its worktree is removed first, unless it holds work or others still work in it: a daemon that dies in between
- * finds the worker as it was, and ends it again.
+ * Removes the worker's worktree, unless it holds work or other workers use it, and then records the worker's exit. If the daemon dies in between, the
+ * next daemon finds the worker without an exit, and ends it again.
  */
 export async function reportWorkerExit(
   { ledger, worktrees }: ExitRecorders,
@@ -109,13 +109,13 @@ export async function reportWorkerExit(
   const left = worktree && (await leave(worktree))
   const isWorktreeRemoved = left !== undefined && left.kept === undefined
   await ledger.report({ ...exit, id, status: 'exited', isWorktreeRemoved, kept: left?.kept })
-  // This worker may have been the last one in the worktree of a parent that ended before it.
+  // A parent may have ended before this worker, and its worktree may have been kept only because this worker used it.
   for (const other of ledger.exitedWithWorktree())
     if (other.id !== id && other.worktree && isInside(cwd, other.worktree.path))
       await removeUnneededWorktree({ ledger, worktrees }, other)
 }
 
-/** Removes the worktree of a worker whose exit is recorded already, unless it holds work or others still work in it. */
+/** Removes the worktree of a worker whose exit is recorded already, unless the worktree holds work or other workers use it. */
 export async function removeUnneededWorktree(
   { ledger, worktrees }: ExitRecorders,
   { id, worktree, pid, cwd }: Pick<WorkerRow, 'id' | 'worktree' | 'pid' | 'cwd'>,
@@ -129,7 +129,7 @@ function isWorktreeInUse(ledger: WorkerLedger, id: string, { path }: Worktree): 
   return ledger.wishedWorkers().some((other) => other.id !== id && isInside(other.cwd, path))
 }
 
-/** The exit code. Undefined where a signal ended the program: the code is 0 then, which would read as success. */
+/** Returns the program's exit code. Undefined if a signal ended the program: its code is 0 then, which would read as success. */
 export function exitCodeOf(exit: ProgramExit | undefined): number | undefined {
   return exit?.signal === undefined ? exit?.code : undefined
 }

@@ -3,15 +3,15 @@
 
 import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 
-/** Characters shown of a text that is no message. */
+/** Maximum number of characters reported of a text that is not a JSON-RPC message. */
 const strayCharsMax = 200
 const errorCharsMax = 500
 
 export interface RpcListener {
-  /** A request may be answered at once or later. `id` is as the program wrote it. */
+  /** Called with a request, which may be answered at once or later. `id` is as the program wrote it. */
   onRequest(method: string, params: unknown, reply: RpcReply, id: unknown): void
   onNotification(method: string, params: unknown): void
-  /** Called with a text that is no message. */
+  /** Called with a text that is not a JSON-RPC message. */
   onStray?(text: string): void
 }
 
@@ -58,7 +58,7 @@ export class JsonRpc {
     this.#send({ method, params })
   }
 
-  /** Sends nothing more; open calls fail. */
+  /** Ends the connection: nothing more is sent, and open calls fail. */
   end(): void {
     this.isOver = true
     for (const id of [...this.#pending.keys()]) this.#settle(id, ({ reject }) => reject(new Error('it has ended')))

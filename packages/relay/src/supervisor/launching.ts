@@ -1,5 +1,5 @@
-// Prepares the start of a worker: the program's file, its arguments, its environment, and the files it needs. Runs only the commands that a CLI
-// needs beforehand; the program itself is started in worker.ts.
+// Prepares the start of a worker: the program's file, its arguments, its environment, and the files it needs. Runs only the set-up commands that a
+// CLI needs before; worker.ts starts the program itself.
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -31,9 +31,9 @@ type Env = Readonly<Record<string, string | undefined>>
 export interface LaunchOptions {
   row: WorkerRow
   harness: Harness
-  /** Private to this worker; made here, removed when it ends. */
+  /** The worker's private directory, made here and removed when the worker ends. */
   directory: string
-  /** The command that starts a hook without a Node; undefined where that is impossible. */
+  /** Returns a command that runs a hook without starting Node; undefined if that is impossible. */
   launchHook?(): ProgramCommand | undefined
   socketPath: string
   /** The daemon's HTTP address, if it serves HTTP. */
@@ -42,19 +42,19 @@ export interface LaunchOptions {
   /** The daemon's environment. */
   env: Env
   setups: HarnessSetups
-  /** The program is used over ACP, and not in a terminal. */
+  /** Whether the program is used over ACP instead of in a terminal. */
   isAcp: boolean
 }
 
 export interface PreparedLaunch {
   options: Omit<TerminalOptions, 'cols' | 'rows'>
   cliServer?: CliServer
-  /** A server to be started before the program. */
+  /** A server of the CLI, which is started before the program. */
   companion?: CompanionOptions
   acp?: { harness: AcpHarness; mcpServers: AcpMcpServer[]; conversation?: string }
 }
 
-/** Time limit of the CLI's own set-up command: its `mcp add` may take long, since it loads much of the CLI. */
+/** Timeout of a CLI's own set-up command: its `mcp add` may take long, since it loads much of the CLI. */
 const setupCommandMs = 60_000
 
 export async function prepareLaunch(launching: LaunchOptions): Promise<PreparedLaunch> {
@@ -79,7 +79,7 @@ export async function prepareLaunch(launching: LaunchOptions): Promise<PreparedL
     conversation: conversationOf(launching),
   }
   const speaks = isAcp ? (harness.acp ?? acpHarness.acp) : undefined
-  // A command that the user gives has the arguments for ACP already.
+  // A command that the user gives contains the arguments for ACP already.
   const launch = speaks ? speaks.launch(context) : harness.launch(context)
   if (speaks && command.length > 0) launch.args = [...args]
   for (const { path, text } of launch.files ?? []) writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
@@ -97,17 +97,18 @@ export async function prepareLaunch(launching: LaunchOptions): Promise<PreparedL
   return { options, acp: { harness: speaks, mcpServers, conversation: context.conversation?.id } }
 }
 
-/** Over ACP each agent has its own. */
+/** The form of conversation ids over ACP, where each agent makes its own. */
 const acpConversationIds = /^[\x21-\x7e]{1,200}$/
 
-/** The form of the ids that programs give their conversations. Undefined for a program that takes an id of our making. */
+/** Returns the form of the conversation ids that the program makes; undefined for a program that takes an id from the relay. */
 export function conversationForm(harness: Harness | undefined, control: ControlName): RegExp | undefined {
   return control === 'acp' ? acpConversationIds : harness?.conversationIds
 }
 
 /**
- * The conversation that the program named, to go on with it; for one that takes an id, one that is made from that of the worker that began it. Throws if
- * the stored id does not have its form: it becomes an argument, and the database may be a restored one that anybody has written.
+ * Returns the conversation to begin or to continue. If the program makes the ids, it is the one that the program named earlier. Otherwise its id is
+ * made from the id of the worker that began the conversation. Throws if a stored id does not have the program's form: the id becomes an argument, and
+ * anybody may have written a database that was restored.
  */
 function conversationOf({ row, harness, isAcp }: LaunchOptions): LaunchContext['conversation'] {
   const { id, asked, args = [], conversation = '' } = row
@@ -122,12 +123,12 @@ function conversationOf({ row, harness, isAcp }: LaunchOptions): LaunchContext['
   const hex = createHash('sha256')
     .update(`conversation of ${asked?.continues ?? id}`)
     .digest('hex')
-  // A UUID of version 8, which is for ids of one's own making.
+  // A UUID of version 8, the version for ids that an application makes by its own rule.
   const uuid = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)]
   return { id: uuid.join('-'), isContinued }
 }
 
-/** Our MCP server in the form of ACP's `session/new`: over a pipe, so that its token stands in no argument. */
+/** Returns our MCP server in the form of ACP's `session/new`. The worker's token goes over the program's stdin, and so appears in no argument. */
 function mcpServer(
   { mcp }: AcpHarness,
   { server, identity }: LaunchContext,
@@ -145,17 +146,17 @@ function mcpServer(
   return { type: 'http', name: serverName, url: `${url?.()}/mcp`, headers }
 }
 
-/** Puts our command on PATH: a program without our tools answers with `agent-relay send` of this installation, whatever else is on PATH. */
+/** Puts our command first on PATH: a program without our tools answers with `agent-relay send`, which has to be that of this installation. */
 function pathWithOurCommand(directory: string, env: Env): { PATH: string } {
   const folder = join(directory, 'bin')
-  // The folder is there already where a program that speaks no ACP is started in a terminal instead.
+  // The folder exists already if the program is started in a terminal after ACP has failed.
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { mode: 0o700 })
   symlinkSync(fileURLToPath(new URL('../../bin/agent-relay.cjs', import.meta.url)), join(folder, 'agent-relay'))
   return { PATH: [folder, env.PATH ?? ''].join(delimiter) }
 }
 
-/** Returns the executable file that would be run; undefined if there is none. */
+/** Returns the path of the executable file to run; undefined if there is none. */
 export function programFileOf(harness: Harness, command: readonly string[], env: Env, cwd: string): string | undefined {
   const name = command[0] ?? harness.program
   if (name === undefined) return undefined
@@ -165,7 +166,7 @@ export function programFileOf(harness: Harness, command: readonly string[], env:
     .find(isExecutableFile)
 }
 
-/** Returns the command for asking a CLI about itself, with the environment it may see; undefined if the CLI is not installed. */
+/** Returns the command by which the daemon asks a CLI about itself, with the environment that the CLI may see; undefined if the CLI is not installed. */
 export function cliCommandOf(harness: Harness, env: Env): { file: string; env: Record<string, string> } | undefined {
   const file = programFileOf(harness, [], env, '/')
   return file === undefined ? undefined : { file, env: allowedEnvironment(env) }
@@ -180,13 +181,13 @@ function isExecutableFile(path: string): boolean {
   }
 }
 
-/** Returns a command of our MCP package, run by the daemon's own Node, so that a worker's server has its daemon's version. */
+/** Returns a command of our MCP package. The daemon's own Node runs it, so that a worker's MCP server has the version of its daemon. */
 export function mcpCommand(verb: string): ProgramCommand {
   const serve = createRequire(import.meta.url).resolve('@agent-relay/mcp/serve')
   return { command: process.execPath, args: [join(dirname(dirname(serve)), 'bin', 'agent-relay-mcp.cjs'), verb] }
 }
 
-/** Runs a set-up command of the CLI itself before its start. */
+/** Runs a set-up command of the CLI, before the CLI itself is started. */
 export function runSetupCommand(file: string, args: string[], cwd: string, env: Record<string, string>): Promise<void> {
   return new Promise((done, fail) => {
     execFile(file, args, { cwd, env, timeout: setupCommandMs }, (error, _stdout, stderr) =>
@@ -208,12 +209,12 @@ function freePort(): Promise<number> {
   })
 }
 
-/** The marker by which everything that a worker has started is found again. */
+/** The environment variable by which every process that a worker has started is found again. */
 export const workerMarker = 'RELAY_WORKER'
 
 /**
- * The variables of the daemon's environment that a worker's program may see: this list with the variables of all CLIs. No workspace key, nothing
- * that makes a program load other code (NODE_OPTIONS, LD_PRELOAD), no credentials but those of models.
+ * The variables of the daemon's environment that a worker's program may see: this list with the variables of all CLIs. It contains no workspace key,
+ * no variable that makes a program load other code (NODE_OPTIONS, LD_PRELOAD), and no credentials but those of models.
  */
 const allowedVariables = [
   // terminal, locale, paths
@@ -224,7 +225,7 @@ const allowedVariables = [
   // proxies and certificates
   ...['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'],
   ...['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO'],
-  // models that several CLIs take
+  // models that several CLIs can use
   ...['OPENROUTER_API_KEY', 'MISTRAL_API_KEY', 'GROQ_API_KEY', 'DEEPSEEK_API_KEY', 'XAI_API_KEY', 'OLLAMA_HOST'],
   ...harnesses.flatMap(({ variables = [] }) => variables),
 ]
@@ -238,25 +239,31 @@ export function allowedEnvironment(env: Env): Record<string, string> {
   return kept
 }
 
-/** The environment of a worker's program: the allowed part, the terminal's variables, and those made for this worker. */
+/**
+ * Returns the environment of a worker's program: the allowed variables of the daemon's environment, the terminal's variables, and those made for this
+ * worker.
+ */
 export function workerEnvironment(env: Env, ...added: Env[]): Record<string, string> {
   const terminal = { TERM: 'xterm-256color', COLORTERM: 'truecolor' }
   const all = Object.assign({}, allowedEnvironment(env), terminal, ...added) as Env
   return Object.fromEntries(Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined))
 }
 
-/** Commands that a CLI needs once, since it keeps the result in its own configuration. Remembered by content; run again when it did not help. */
+/**
+ * Runs the set-up commands that a CLI needs only once, since it keeps their result in its own configuration. A command is remembered by its content,
+ * and runs again after `forget`.
+ */
 export class HarnessSetups {
   readonly #directory: string
-  /** Runs by harness: two workers that start together must not make one CLI write its file twice at once. */
+  /** The last run for each harness: two workers that start together must not make one CLI write its file twice at once. */
   readonly #underWay = new Map<string, Promise<void>>()
 
-  /** `directory`: the folder of the marks, which outlives the workers and is shared by all workspaces of a daemon. */
+  /** `directory`: the folder that records which set-ups were done. It outlives the workers, and all workspaces of a daemon share it. */
   constructor(directory: string) {
     this.#directory = directory
   }
 
-  /** Runs the work unless it was done before. `about` is everything that the work depends on: another `about` runs it again. */
+  /** Runs `work`, unless it was done before with the same `about`, which is everything that the work depends on. */
   async runOnce(harness: string, about: unknown, work: () => Promise<void>): Promise<void> {
     const mark = createHash('sha256').update(JSON.stringify(about)).digest('hex')
     const before = this.#underWay.get(harness)?.catch(() => {}) ?? Promise.resolve()
@@ -270,7 +277,7 @@ export class HarnessSetups {
     return mine
   }
 
-  /** Forgets the setup, so that the next start repeats it: the user may have removed its result. */
+  /** Forgets that the set-up was done, so that the next start repeats it: the user may have removed its result. */
   forget(harness: string): void {
     rmSync(join(this.#directory, harness), { force: true })
   }

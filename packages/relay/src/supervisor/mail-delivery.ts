@@ -1,16 +1,16 @@
-// The one rule by which mail is put before a model, on every path: the mail is held first, so that no other path shows it too; then the
-// program is looked at once more, since a dialog may have come meanwhile; then the mail is given, or released.
+// The one rule by which mail is given to a model, on every path: the mail is held first, so that no other path shows it too; then the program's state
+// is read once more, since a dialog may have opened meanwhile; then the mail is given, or released.
 
 import type { HeldMail } from '../broker/waking/user-session-runtime.ts'
 
 export interface DeliveryPath<M extends HeldMail> {
   /** Whether a text may be put before the model now. */
   canTakeText(): boolean
-  /** Holds the waiting mail. `young`: a hook may still take it. */
+  /** Holds the waiting mail. Resolves to `young` if the mail is so new that a hook may still take it, to undefined if no mail waits. */
   hold(): Promise<M | 'young' | undefined>
   /** Reads the program's state again. */
   look?(): void
-  /** Gives the mail and settles it once its outcome is known, perhaps much later. */
+  /** Gives the mail to the program. Records the mail as offered, or releases it, once the outcome is known, perhaps much later. */
   give(mail: M): Promise<void>
 }
 

@@ -1,15 +1,21 @@
-// The output of one program: the end of it as bytes, its followers, and a screen drawn from it while one is needed.
+// The output of one program: its last part as bytes, the clients that follow it, and a screen that is drawn from it while somebody needs the screen.
 
 import { StringDecoder } from 'node:string_decoder'
 import type { Refusal } from '@agent-relay/sdk/protocol'
 import type { Sink, Watch } from '../broker/workers/worker-runtime.ts'
 import { Screen } from './screen.ts'
 
-/** Drawing is slower than printing: a screen that is this far behind is dropped and drawn again when somebody looks. */
+/**
+ * Maximum number of bytes by which the drawn screen may lag behind the output. Then it is dropped, and drawn again when somebody reads it: drawing is
+ * slower than printing.
+ */
 const undrawnBytesMax = 256 * 1024
-/** A screen that nobody has looked at for this long is dropped. */
+/** Time after which a screen that nobody reads is dropped. */
 const unwatchedScreenMs = 10_000
-/** A screen is drawn from this much of the past, which is enough since programs repaint theirs often. Drawing megabytes takes a second. */
+/**
+ * Number of past bytes from which a screen is drawn. They are enough, since programs repaint their screens often; drawing megabytes would take a
+ * second.
+ */
 const drawnBytes = 256 * 1024
 const itemBytesMax = 64 * 1024
 
@@ -22,7 +28,7 @@ export class ProgramOutput {
   #screen: Promise<Screen> | undefined
   #drawn: Screen | undefined
   #forget: NodeJS.Timeout | undefined
-  /** Time of the last output, in milliseconds of the process's own clock; 0: never. */
+  /** Time of the last output, in milliseconds of the monotonic clock; 0: there was no output yet. */
   lastOutputAt = 0
 
   constructor(size: { cols: number; rows: number }, answer: (data: string) => void) {
@@ -39,7 +45,7 @@ export class ProgramOutput {
     return this.#marks.titleChanges
   }
 
-  /** Whether the program understands the marks around a paste. */
+  /** Whether the program understands marks around a paste (bracketed paste). */
   get supportsPasteMarks(): boolean {
     return this.#marks.supportsPasteMarks
   }
@@ -58,7 +64,7 @@ export class ProgramOutput {
     for (const follower of this.#followers) follower.pump()
   }
 
-  /** The visible lines at the bottom of the screen; more than a screen, if more lines are asked for. */
+  /** Returns the visible lines of the screen. `lines`: returns this many lines from the bottom instead, also those above the screen. */
   async lines(lines?: number): Promise<string[]> {
     clearTimeout(this.#forget)
     this.#forget = setTimeout(() => this.#dropScreen(), unwatchedScreenMs)
@@ -67,7 +73,7 @@ export class ProgramOutput {
     return (await this.#screen).lines(lines)
   }
 
-  /** Stops drawing until somebody looks. */
+  /** Stops drawing the screen until somebody reads it. */
   stopDrawing(): void {
     this.#dropScreen()
   }
@@ -80,12 +86,12 @@ export class ProgramOutput {
   follow(sink: Sink): Pick<Watch, 'drained' | 'stop'> {
     const follower = new Follower(this.#scrollback, sink)
     this.#followers.add(follower)
-    // The answer to the watch's own call goes first.
+    // The first output is sent later, so that the answer to the call that began the watch goes first.
     setImmediate(() => follower.pump())
     return { drained: () => follower.pump(), stop: () => this.#followers.delete(follower) }
   }
 
-  /** Ends all followers: the program prints no more. */
+  /** Ends the watches of all followers: the program will not print any more. */
   end(why: Refusal): void {
     for (const follower of this.#followers) follower.end(why)
     this.#followers.clear()
@@ -96,10 +102,10 @@ export class ProgramOutput {
   async #openScreen(): Promise<Screen> {
     const from = this.#scrollback.end
     const screen = await Screen.open(this.#size, this.#scrollback.read(from - drawnBytes), (data) => {
-      // A screen that was dropped must not answer any more.
+      // A screen that was dropped must not answer the program's questions any more.
       if (this.#drawn === screen) this.#answer(data)
     })
-    // Output that was printed while the library was being loaded.
+    // Adds the output that the program has printed while the terminal library was being loaded.
     if (this.#scrollback.end > from) screen.write(this.#scrollback.read(from))
     this.#drawn = screen
     return screen
@@ -109,9 +115,9 @@ export class ProgramOutput {
     const dropped = this.#screen
     this.#screen = undefined
     this.#drawn = undefined
-    // A pending reader of the screen gets its lines first.
+    // Whoever is waiting for lines of this screen gets them before the screen is disposed of.
     void dropped?.then(async (screen) => {
-      // The screen may have been dropped while it was being opened.
+      // The screen may have been dropped before it was stored in `#drawn`.
       if (this.#drawn === screen) this.#drawn = undefined
       await screen.lines()
       screen.dispose()
@@ -119,7 +125,7 @@ export class ProgramOutput {
   }
 }
 
-/** One watcher, who reads the scrollback at a pace of their own, and misses output that has left the scrollback by then. */
+/** A client that follows the output at its own pace. It misses output that has left the scrollback before it is sent. */
 class Follower {
   readonly #scrollback: Scrollback
   readonly #sink: Sink
@@ -157,10 +163,10 @@ class Follower {
 }
 
 export const scrollbackBytesMax = 2 * 1024 * 1024
-/** First size of the ring, which doubles as needed: most programs print little. */
+/** First size of the ring buffer, which doubles as needed: most programs print little. */
 const startBytes = 16 * 1024
 
-/** The last part of a program's output, as bytes in a ring that never grows beyond its bound. Positions count from the first byte ever printed. */
+/** The last part of a program's output, in a ring buffer of limited size. Positions count from the first byte ever printed. */
 export class Scrollback {
   readonly #bytesMax: number
   #ring = Buffer.alloc(0)
@@ -171,12 +177,12 @@ export class Scrollback {
     this.#bytesMax = bytesMax
   }
 
-  /** The position after the last byte. */
+  /** The position after the last byte that was printed. */
   get end(): number {
     return this.#end
   }
 
-  /** The position of the first byte that is kept. */
+  /** The position of the first byte that is still kept. */
   get start(): number {
     return this.#end - this.#kept
   }
@@ -194,7 +200,7 @@ export class Scrollback {
     this.#kept = Math.min(this.#kept + data.length, size)
   }
 
-  /** A copy of at most `bytesMax` bytes from a position on, or from the first byte that is kept. */
+  /** Returns a copy of at most `bytesMax` bytes, from a position or, if that was dropped already, from the first byte that is kept. */
   read(from: number, bytesMax = this.#bytesMax): Buffer {
     const begin = Math.max(from, this.start)
     const length = Math.max(0, Math.min(this.#end - begin, bytesMax))
@@ -222,11 +228,14 @@ const settingSequence = new RegExp(
   [`${esc}\\](?:0|2);([^\x07${esc}]*)(?:\x07|${esc}\\\\)`, `${esc}\\[\\?([\\d;]*)([hl])`, `${esc}c`].join('|'),
   'g',
 )
-/** Longest escape sequence that sets a title or a mode; longer ones are invalid. */
+/** Maximum number of characters in an escape sequence that sets a title or a mode; a longer one is invalid. */
 const settingCharsMax = 1_024
 const bracketedPaste = '2004'
 
-/** Two settings that a program sends to its terminal and that must be known without drawing a screen: its title, and whether a paste may be marked. */
+/**
+ * Two settings that a program makes in its terminal and that must be known without drawing a screen: its title, and whether it understands bracketed
+ * paste.
+ */
 export class TerminalSettings {
   title = ''
   /** How many times the title has changed, so that a title that came and went is noticed. */
@@ -235,7 +244,7 @@ export class TerminalSettings {
   #rest = ''
 
   follow(data: Uint8Array): void {
-    // Most output has no escape sequence in it.
+    // Most output contains no escape sequence, so it need not be searched.
     if (this.#rest === '' && data.indexOf(0x1b) < 0) return
     const text = this.#rest + Buffer.from(data.buffer, data.byteOffset, data.length).toString('latin1')
     let end = 0
@@ -246,7 +255,7 @@ export class TerminalSettings {
       else if (modes?.split(';').includes(bracketedPaste)) this.supportsPasteMarks = set === 'h'
       else if (whole === `${esc}c`) this.supportsPasteMarks = false
     }
-    // An escape sequence may have been cut in two.
+    // An escape sequence may have been cut in two: its beginning is kept until the rest comes.
     const open = text.indexOf(esc, Math.max(end, text.length - settingCharsMax))
     this.#rest = open < 0 ? '' : text.slice(open)
   }

@@ -1,12 +1,12 @@
-// Finds and signals the processes of a worker by its marker. Linux shows the marker in /proc; elsewhere it cannot be read, and a worker is its
-// process group and its descendants.
+// Finds and signals the processes of a worker by its marker, a variable in their environment. Linux shows the marker in /proc. Elsewhere it cannot be
+// read, and a worker's processes are its process group and its descendants.
 
 import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
-/** A process id with the process's start time: ids are reused, but both together name one process. */
+/** A process's id with its start time: ids are reused, but both together identify one process. */
 export interface ProcessIdentity {
   pid: number
   startedAt: string
@@ -21,7 +21,7 @@ export async function processesWithVariable(name: string, value: string): Promis
   const look = async (pid: number) => {
     const startedAt = statOf(pid)?.startedAt
     if (startedAt === undefined || pid === process.pid) return
-    // Unreadable: the process belongs to another user, or has gone.
+    // The environment cannot be read: the process belongs to another user, or has ended.
     const environment = await readFile(`/proc/${pid}/environ`).catch(() => undefined)
     if (environment && Buffer.concat([Buffer.of(0), environment, Buffer.of(0)]).includes(wanted))
       found.push({ pid, startedAt })
@@ -31,7 +31,7 @@ export async function processesWithVariable(name: string, value: string): Promis
   return found
 }
 
-/** Whether a process of this user has `NAME=` in its environment; true where that cannot be read. */
+/** Whether a process of this user has the variable `NAME` in its environment; true if that cannot be read. */
 export function mayHaveVariable(pid: number, name: string): boolean {
   try {
     return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${name}=`)
@@ -49,7 +49,7 @@ export function commandLineOf(pid: number): string[] {
   }
 }
 
-/** The members of a group whose leader is gone. The number cannot belong to another group while this one has a member. */
+/** Returns the members of a process group whose leader has ended. The group's number is not reused while the group has a member. */
 export async function orphanedGroupMembers(leader: number): Promise<ProcessIdentity[]> {
   if (statOf(leader)) return []
   const pids = (await readdir('/proc')).map(Number).filter(Number.isInteger)
@@ -59,7 +59,7 @@ export async function orphanedGroupMembers(leader: number): Promise<ProcessIdent
   })
 }
 
-/** Signals a process only if its number still means the same process. */
+/** Signals a process, unless another process has its id by now. */
 export function signalProcess({ pid, startedAt }: ProcessIdentity, signal: NodeJS.Signals): void {
   if (statOf(pid)?.startedAt === startedAt) signalIfAlive(pid, signal)
 }
@@ -68,7 +68,7 @@ export function signalGroup(pid: number, signal: NodeJS.Signals): void {
   signalIfAlive(-pid, signal)
 }
 
-/** All descendants of a process, from the list of parents, where there is no /proc. */
+/** Finds all descendants of a process with `ps`, for systems without /proc. */
 export async function descendantsOf(root: number): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,ppid='])
   const rows = stdout
@@ -84,21 +84,21 @@ export async function descendantsOf(root: number): Promise<number[]> {
   return [...found]
 }
 
-/** Sends a signal, but never to 0, 1 or -1, which are whole groups, or everything: no program of a worker has such a number. */
+/** Sends a signal, but never to 0, 1 or -1, which mean a whole group, the init process and all processes: no program of a worker has such a number. */
 export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   if (!(Math.abs(pid) > 1)) return
   try {
     process.kill(pid, signal)
   } catch {
-    // The process has ended by itself.
+    // The process has ended already.
   }
 }
 
-/** A process's group, and its start time in ticks since the machine started; undefined if there is no such process, or only a zombie. */
+/** Returns a process's group, and its start time in ticks since the machine started; undefined if there is no such process, or only a zombie. */
 function statOf(pid: number): { group: number; startedAt: string } | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name may hold spaces and brackets, so fields 3 and on begin after the last bracket.
+    // The program's name may contain spaces and brackets, so field 3 and the following ones begin after the last bracket.
     const fields = status.slice(status.lastIndexOf(')') + 2).split(' ')
     return fields[0] === 'Z' ? undefined : { group: Number(fields[2]), startedAt: fields[19] as string }
   } catch {
@@ -106,7 +106,10 @@ function statOf(pid: number): { group: number; startedAt: string } | undefined {
   }
 }
 
-/** The start time of a process, which with its number names one process as long as the machine runs. Undefined: there is no such process. */
+/**
+ * Returns the start time of a process, which together with the process's id identifies it as long as the machine runs. Undefined if there is no such
+ * process.
+ */
 export function startTimeOf(pid: number): string | undefined {
   if (isLinux) return statOf(pid)?.startedAt
   try {

@@ -1,5 +1,5 @@
-// Gives a worker text when that is safe: the task once the worker is ready, then its mail, each while it is idle and never while it waits for
-// somebody. Talking to the program and observing it is the job of its control (control/control.ts).
+// Gives a worker its texts when that is safe: the task once the worker is ready, then its mail. Each is given while the worker is idle, and never
+// while it waits for a person. The worker's control (control/control.ts) talks to the program and observes it.
 
 import { cleanForModel, cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { answerInstruction, type InjectionOptions, injectionText } from '@agent-relay/sdk/internal/injection'
@@ -25,18 +25,18 @@ export interface PromptSchedulerOptions {
   report(status: WorkerRow['status'], more?: { reason?: string }): Promise<void>
 }
 
-/** Delay after a prompt before the next look: by then most programs show that they are at work. */
+/** Delay between a prompt and the next read of the program's state: by then most programs show that they are busy. */
 const afterPromptMs = 60
-/** A worker counts as blocked only after this long; a shorter wait is not reported. */
+/** Time for which a worker must wait for a person before it is reported as blocked; a shorter wait is not reported. */
 const blockedMs = 700
-/** Interval between looks for a message that a hook may still take. */
+/** Maximum interval between two checks of mail that a hook may still take. */
 const graceLookMs = 1_000
-/** Refusals of the task after which the worker's parent is told, who may know what to do about it. */
+/** Number of times that the program refuses its task before the task is given up and the worker's parent is told, who may know what to do about it. */
 const taskRefusalsMax = 3
 
 /**
- * The worker's task. `given`: sent in a prompt that the model may not have yet. `over`: given up, and its parent was told that the model does not
- * have it.
+ * The worker's task. `given`: sent in a prompt that the model may not have yet. `over`: given up, and the worker's parent was told that the model
+ * does not have the task.
  */
 interface WorkerTask {
   text: string
@@ -49,7 +49,7 @@ export class PromptScheduler {
   readonly #injection: InjectionOptions
   #control: PromptChannel | undefined
   readonly #task: WorkerTask | undefined
-  /** The mail in the prompt that is under way. */
+  /** The mail in a prompt whose outcome is not known yet. */
   #mail: HeldMail | undefined
   #hasGivenMail = false
   #activity: 'busy' | 'idle' | undefined
@@ -77,7 +77,7 @@ export class PromptScheduler {
     return this.#activity
   }
 
-  /** Whether the program was in a turn at the last look. */
+  /** Whether a turn was under way when the program's state was last read. */
   get isInTurn(): boolean {
     return this.#isInTurn
   }
@@ -91,7 +91,7 @@ export class PromptScheduler {
     return this.#isReady ? 'ready' : 'starting'
   }
 
-  /** Whether mail was put before the model in this conversation; another conversation would not know of the mail. */
+  /** Whether mail was given to the model in the present conversation; a new conversation would not contain that mail. */
   get hasGivenMail(): boolean {
     return this.#hasGivenMail
   }
@@ -101,7 +101,7 @@ export class PromptScheduler {
     return this.#task?.state === 'waits'
   }
 
-  /** Starts a new conversation, in which nothing was said yet. */
+  /** Begins with a control whose conversation is new: mail that is under way is released, and the task is given again. */
   begin(control: PromptChannel): void {
     this.#control = control
     this.#unfinished = undefined
@@ -110,13 +110,13 @@ export class PromptScheduler {
     if (this.#task && this.#task.state !== 'over') this.#task.state = 'waits'
   }
 
-  /** The program has lived long enough to count as started. */
+  /** Notes that the program has lived long enough to count as started. */
   markLive(): void {
     this.#isLive = true
     this.wake()
   }
 
-  /** Checks the worker again after `ms` at the latest. */
+  /** Reads the worker's state again after `ms` milliseconds at the latest. */
   lookWithin(ms: number): void {
     this.#next.runWithin(ms)
   }
@@ -131,7 +131,7 @@ export class PromptScheduler {
       })
   }
 
-  /** Holds back or releases prompts. Once a hold resolves, no prompt is under way either. */
+  /** Stops giving prompts, or goes on. When a stop has resolved, no prompt is under way either. */
   async setHeld(isHeld: boolean): Promise<void> {
     this.#isHeld = isHeld
     if (isHeld) await this.#working
@@ -151,12 +151,12 @@ export class PromptScheduler {
       this.#isWanted = false
       const control = this.#control
       const ms = control && (await this.#step(control))
-      // An earlier look may have been scheduled meanwhile.
+      // An earlier time that was scheduled meanwhile is kept.
       if (ms !== undefined) this.lookWithin(ms)
     }
   }
 
-  /** Reads the program's state and acts on it. Returns milliseconds until the next step; undefined: the next step waits for a change. */
+  /** Reads the program's state and acts on it. Returns the milliseconds until the next step; undefined: the next step waits for a change. */
   async #step(control: PromptChannel): Promise<number | undefined> {
     const look = await control.look()
     const { state, lookAgainMs, typingMs = 0 } = look
@@ -190,7 +190,7 @@ export class PromptScheduler {
     await this.#options.report('blocked', { reason })
   }
 
-  /** Ready means that the relay's tools have been loaded, or, for a CLI without them, that it waits for input. */
+  /** Reports the worker as ready: when it has loaded our tools or, for a program without them, when it waits for input. */
   async #becomeReady(control: PromptChannel, isIdle: boolean): Promise<void> {
     if (this.#isReady || !this.#isLive) return
     const { row, ledger } = this.#options
@@ -213,7 +213,7 @@ export class PromptScheduler {
       onTaken: async () => {
         task.state = 'taken'
       },
-      // A refused task is given again at the next idle look; the control makes the pauses longer and longer.
+      // A refused task is given again when the program is next idle. The control reports it idle only after a pause, which grows with each refusal.
       onRefused: (why) => {
         task.state = 'waits'
         if (why !== undefined) this.#onTaskRefused(task, why)
@@ -252,7 +252,7 @@ export class PromptScheduler {
     this.#unfinished = await control.prompt(injectionText(held.messages, this.#injection), listener)
   }
 
-  /** Releases the mail of the last prompt, which the program does not have and will not get by that prompt. */
+  /** Releases the mail of the last prompt: the program does not have the mail, and that prompt will not bring it any more. */
   #releaseMail(): void {
     this.#mail?.release()
     this.#mail = undefined
@@ -260,8 +260,8 @@ export class PromptScheduler {
 }
 
 /**
- * Returns the worker's task after a block about the relay. The block goes first: in many CLIs a prompt's first character decides its meaning, and a
- * task may start with `/` or `!`.
+ * Returns the worker's task, with a block about the relay before it. The block comes first because in many CLIs a prompt's first character decides
+ * its meaning, and a task may start with `/` or `!`.
  */
 export function taskPrompt(
   { name, parent }: Pick<WorkerRow, 'name' | 'parent'>,

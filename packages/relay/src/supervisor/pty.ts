@@ -1,17 +1,20 @@
-// A program in a terminal of its own: the contract, and its one implementation, a pseudo-terminal with a session and process group of its own.
-// The only file that names the PTY library, which is loaded when the first worker starts: an idle daemon does not carry it.
+// Runs a program in a terminal of its own: the contract, and its one implementation, a pseudo-terminal with its own session and process group. No
+// other file names the PTY library, which is loaded when the first worker starts, so that an idle daemon stays small.
 
 import { writeSync } from 'node:fs'
 import { constants } from 'node:os'
 
-/** A terminal in which a program runs. Its bytes are interpreted elsewhere. */
+/** A terminal in which a program runs. Other files interpret what the program prints. */
 export interface Terminal {
   readonly pid: number
-  /** Resolves when the terminal has taken everything, or has ended. A program that does not read delays only its own writes. */
+  /** Resolves when the terminal has taken everything, or has ended. A program that does not read delays only the writes to its own terminal. */
   write(data: string): Promise<void>
-  /** Answers a program's question to its terminal; dropped while too much waits: a program that does not read may ask for ever. */
+  /**
+   * Answers a question that the program asked its terminal. The answer is dropped while too many bytes wait: a program that does not read may ask for
+   * ever.
+   */
   answer(data: string): void
-  /** Bytes that were written and not yet taken. */
+  /** Number of bytes that were written and that the terminal has not taken yet. */
   readonly waitingBytes: number
   resize(cols: number, rows: number): void
   onData(listener: (data: Uint8Array) => void): void
@@ -24,7 +27,7 @@ export interface ProgramExit {
   signal?: number
 }
 
-/** An exit from the arguments of Node's `exit` event. */
+/** Returns an exit, from the arguments of Node's `exit` event. */
 export function programExitOf(code: number | null, signal: NodeJS.Signals | null): ProgramExit {
   return signal === null ? { code: code ?? 0 } : { code: 0, signal: constants.signals[signal] }
 }
@@ -41,22 +44,22 @@ export interface TerminalOptions {
 
 export type OpenTerminal = (options: TerminalOptions) => Promise<Terminal>
 
-/** Fields that the PTY library's objects have, and that its types do not declare. */
+/** Fields of the PTY library's objects that the library's types do not declare. */
 interface PtyInternals {
   fd?: number
   _socket?: { readonly destroyed: boolean }
 }
 
-/** Most bytes of one write: the kernel's own buffer is smaller. */
+/** Maximum number of bytes in one write; the kernel's own buffer is smaller. */
 const sliceBytes = 64 * 1024
-/** Most bytes that may wait before answers are dropped: more than any paste that a program could be in the middle of when it asks. */
+/** Number of waiting bytes above which answers are dropped: more than any paste that may be under way when the program asks. */
 const answersBytesMax = 512 * 1024
-/** Delays between attempts to write: a program mostly reads at once, but it may be stopped for hours. */
+/** Delays in milliseconds between attempts to write: usually a program reads at once, but it may be stopped for hours. */
 const waitsMs = [1, 1, 1, 2, 2, 5, 5, 10, 20, 50]
 
 export async function openPty({ file, args, cwd, env, cols, rows }: TerminalOptions): Promise<Terminal> {
   const { default: library } = await import('@lydell/node-pty')
-  // Output comes as bytes, not as text: most of it is only kept.
+  // Output comes as bytes, not as text, since most of it is only stored.
   const pty = library.spawn(file, [...args], { name: env.TERM, cwd, env: { ...env }, cols, rows, encoding: null })
   const inside = pty as unknown as PtyInternals
   const isOpen = () => inside._socket?.destroyed !== true
@@ -87,9 +90,9 @@ export async function openPty({ file, args, cwd, env, cols, rows }: TerminalOpti
 }
 
 /**
- * Writes to the terminal without waiting. The library's own write spins, and with it the whole daemon, as long as a program does not read. The
- * descriptor does not block: bytes that it does not take now are tried again later. Synchronously, because a descriptor that was closed meanwhile may
- * be another file by then.
+ * Writes to the terminal without blocking. The library's own write spins, and blocks the whole daemon, as long as a program does not read. Bytes that
+ * the terminal does not take now are tried again later. Each write is synchronous: before an asynchronous one ends, the descriptor may be closed and
+ * belong to another file.
  */
 class WriteQueue {
   readonly #put: (data: Uint8Array) => number
@@ -135,7 +138,7 @@ class WriteQueue {
     }
   }
 
-  /** Number of bytes that were written; undefined once the terminal is gone. */
+  /** Writes as much as the terminal takes. Returns the number of bytes; undefined once the terminal has closed. */
   #take(data: Uint8Array): number | undefined {
     if (!this.#isOpen()) return undefined
     try {

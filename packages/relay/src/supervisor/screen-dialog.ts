@@ -7,11 +7,11 @@ export interface ScreenDialog {
   /** The question, without its choices. */
   text: string
   choices: ApprovalChoice[]
-  /** The command that the dialog asks about, where it shows one. */
+  /** The command that the dialog asks about, if the dialog shows it. */
   command?: string
 }
 
-/** The dialog on the screen. `press`: types the key that chooses an answer. */
+/** Reads the dialog on the screen. `press`: types the key that chooses an answer. */
 export function readScreenDialog(lines: readonly string[], press: (key: string) => Promise<void>): Dialog {
   const dialog = parseScreenDialog(lines)
   const { text, choices, command } = dialog
@@ -22,14 +22,14 @@ export function readScreenDialog(lines: readonly string[], press: (key: string) 
 
 /** A choice, such as `❯ 1. Yes` or `  2) No`: the number is the key that chooses it. */
 const choiceLine = /^[\s│┃|]*(?:[❯›>●•*]\s*)?([1-9])[.)]\s+(\S.*?)[\s│┃|]*$/u
-/** A line of characters that frames are drawn with, and nothing else. */
+/** A line that consists of nothing but the characters of a frame. */
 const frame = /^[\s─━│┃╭╮╰╯┌┐└┘╌═║>❯-]*$/u
-/** Most lines of the question, and how far above the choices its beginning is looked for. */
+/** Maximum number of lines of the question, and of lines above the choices in which the question's beginning is searched. */
 const [textLinesMax, linesMax] = [40, 200]
-/** Signs and seconds that a program moves to show that it is at work. They are no part of the question. */
+/** Symbols and seconds that keep changing while a program works. They are no part of the question. */
 const workSigns = [/^[●⏺○◦•∙·✻✽✶✳✢⠀-⣿◐◓◑◒\s]+/gmu, /(?<=\()(?:\d+[hm] ?)*\d+s\b/gu]
 
-/** The dialog in these lines. Where no choices can be read, the question is asked all the same, and answered at the terminal. */
+/** Parses the dialog in these lines. If no choices can be read, a person is asked all the same, and answers at the terminal. */
 export function parseScreenDialog(lines: readonly string[]): ScreenDialog {
   const written = lines.map((line) => line.trimEnd())
   const at = written.findLastIndex((line) => choiceLine.exec(line)?.[1] === '1')
@@ -44,14 +44,14 @@ function withoutFrame(line: string): string {
   return line.replace(/^[\s│┃|]+|[\s│┃|]+$/gu, '')
 }
 
-/** A line that asks a question, with its subject below it. */
+/** A line with a question whose subject is below it. */
 const question = /^(?:would you like|do you want|allow|approve|trust|are you sure)\b.*\?$/i
-/** The last line of a text that Codex cuts; and its question about changes, of which a few lines each stand above the question. */
+/** The last line of a text that Codex has shortened; and Codex's question about file changes, above which only a few lines of each change are shown. */
 const [cutMark, changesElsewhere] = [/^\[… \d+ lines\].*$/mu, /^Would you like to make the following edits\?/]
-/** A line that is drawn, not written. */
+/** A horizontal line that a program draws. */
 const drawn = /^[─━╭╮┌┐╌═-]*[─━═╌]{3}[─━╭╮┌┐╌═-]*$/u
 
-/** The line where the question begins. Lines above it belong to something else: an earlier question, or conversation. */
+/** Returns the index of the line where the question begins. Lines above it belong to an earlier question or to the conversation. */
 function beginOf(lines: readonly string[]): number {
   const last = lines.findLastIndex((line) => line !== '' && !frame.test(line))
   const asking = lines.findLastIndex((line, i) => i < last && question.test(line))
@@ -59,8 +59,8 @@ function beginOf(lines: readonly string[]): number {
 }
 
 /**
- * The command in the form in which Codex shows it below its question: `$ touch a`; a long one goes on in the next lines. Only where nothing but
- * its reason stands there too: a model may print such a question above the dialog of another program, which would be hidden by it.
+ * Returns the command that Codex shows below its question: `$ touch a`; a long command continues on the next lines. Undefined if anything but a
+ * reason is there too: a model may print such a question above the dialog of another program, which the question would hide.
  */
 function commandIn([first = '', ...lines]: readonly string[]): string | undefined {
   if (!/\brun the following command\?$/i.test(first)) return undefined
@@ -73,7 +73,7 @@ function commandIn([first = '', ...lines]: readonly string[]): string | undefine
   return command.startsWith('$ ') && isAll ? command.slice('$ '.length) : undefined
 }
 
-/** The choices, numbered from 1 on without a gap. A label may continue on the lines below, and may say there what it grants. */
+/** Reads the choices, which are numbered from 1 without a gap. A label may continue on the lines below, and these may say what the choice grants. */
 function choicesFrom(lines: readonly string[]): ApprovalChoice[] {
   const found: { label: string; column: number }[] = []
   let last: (typeof found)[number] | undefined
@@ -94,16 +94,19 @@ function choicesFrom(lines: readonly string[]): ApprovalChoice[] {
   return found.map(({ label }, at) => ({ id: String(at + 1), kind: kindOf(label), label: label.slice(0, 200) }))
 }
 
-/** The key that chooses an answer, in its label: `Yes, proceed (y)`. */
+/** The key that chooses an answer, as its label ends: `Yes, proceed (y)`. */
 const keyHint = /\s*\((?:[a-z\d]|esc|enter|return|tab|shift\+tab|ctrl[+-][a-z])\)$/i
 const onceWords = '(?:,? (?:just )?(?:this )?(?:once|time))?'
-/** Labels that allow this one action only. A label with more words may grant more. */
+/** Patterns of labels that allow this one action only. A label with more words may grant more. */
 const once = [
   `(?:yes|ok|okay)(?:, (?:proceed|continue|allow|approve|run)(?: it)?)?${onceWords}`,
   `(?:allow|approve|accept|proceed|continue|run)(?: it)?${onceWords}`,
 ].map((words) => new RegExp(`^${words}$`, 'i'))
 
-/** The kind of a choice. One that lasts longer than this session is no `always`, since the program would write it into a file. */
+/**
+ * Returns the kind of a choice, by its label. A permission that lasts longer than the session is not `always` but `other`, since the program would
+ * write it into a file.
+ */
 function kindOf(label: string): ApprovalChoice['kind'] {
   const bare = label.replace(keyHint, '').replace(/[.!]$/, '')
   if (once.some((each) => each.test(bare))) return 'allow'
@@ -113,7 +116,7 @@ function kindOf(label: string): ApprovalChoice['kind'] {
   return isForSession && /^(?:yes|allow|approve|proceed|accept|continue|ok)\b/i.test(label) ? 'always' : 'other'
 }
 
-/** The dialog's identity. Spaces are left out: in a terminal of another width the same words stand in other lines. */
+/** Returns a text that identifies the dialog. Spaces are left out, since a terminal of another width breaks the same words into other lines. */
 function identityOf({ text, choices }: ScreenDialog): string {
   const still = workSigns.reduce((left, each) => left.replace(each, ''), text)
   return [still, ...choices.map(({ label }) => label)].map((each) => each?.replace(/\s+/gu, '')).join('\n')

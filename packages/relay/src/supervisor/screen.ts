@@ -1,9 +1,12 @@
-// A terminal screen drawn from a program's output while somebody needs to see it: first from the scrollback, then from bytes as they arrive.
+// A terminal screen that is drawn from a program's output while somebody needs to see it: first from the stored output, then from bytes as they arrive.
 
 import { boundRepeats } from '@agent-relay/sdk/protocol'
 import type { Terminal } from '@xterm/headless'
 
-/** Bytes drawn in one go; the event loop has its turn in between. Some sequences cost a thousand times their bytes. */
+/**
+ * Number of bytes that are drawn without a pause for the event loop. Drawing some escape sequences takes a thousand times as long as their length
+ * suggests.
+ */
 const pieceBytes = 1_024
 
 export class Screen {
@@ -15,8 +18,8 @@ export class Screen {
   }
 
   /**
-   * Opens a screen. `answer` is called with the terminal's answers to a program's questions, such as what it is or where the cursor stands; not for
-   * questions in `past`, which are only drawn again.
+   * Opens a screen. `answer` is called with the terminal's answers to a program's questions, such as what the terminal is or where the cursor stands;
+   * not to questions in `past`, which were answered before.
    */
   static async open(
     size: { cols: number; rows: number },
@@ -51,7 +54,10 @@ export class Screen {
     this.#terminal.resize(cols, rows)
   }
 
-  /** The screen's lines, without the blank ones at the end, once everything written so far is drawn. `lines` may reach above the screen. */
+  /**
+   * Returns the screen's lines, without blank ones at the end, once everything written so far is drawn. `lines`: returns this many lines, also those
+   * above the screen.
+   */
   async lines(lines?: number): Promise<string[]> {
     await new Promise<void>((resolve) => this.#terminal.write('', resolve))
     const { active } = this.#terminal.buffer

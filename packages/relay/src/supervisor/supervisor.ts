@@ -1,4 +1,5 @@
-// Starts and ends the programs of a workspace's workers, as their rows wish. Programs that an earlier daemon left are ended, never restarted.
+// Starts and ends the programs of a workspace's workers, as the wishes in the workers' rows say. Programs that an earlier daemon left are ended,
+// never restarted.
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -56,7 +57,7 @@ export class Supervisor implements WorkerRuntime {
   readonly #workers = new Map<string, SupervisedWorker>()
   readonly #workersByName = new Map<string, SupervisedWorker>()
   #stopListening = () => {}
-  /** Removes or keeps the worktrees that the workers of an earlier daemon left. */
+  /** Resolves when the worktrees of an earlier daemon's workers are removed, or kept because they hold work. */
   #removingWorktrees: Promise<void> | undefined
   #state: 'new' | 'open' | 'closed' = 'new'
 
@@ -66,9 +67,9 @@ export class Supervisor implements WorkerRuntime {
   }
 
   /**
-   * When this resolves, no program of an earlier daemon runs any more, and every parent has been told, or will be as soon as the workspace can be
-   * written. Worktrees are looked at afterwards, so that nobody waits for git; those that a dying daemon does not get to are left for
-   * `agent-relay sweep`.
+   * Ends the programs that an earlier daemon left. When this resolves, none of them runs any more, and every parent has been told, or will be as soon
+   * as the workspace can be written to. Worktrees are removed afterwards, so that nobody waits for git. If the daemon ends before that is done,
+   * `agent-relay sweep` does the rest.
    */
   async start(): Promise<void> {
     const { ledger, directory, onTrouble } = this.#options
@@ -94,7 +95,10 @@ export class Supervisor implements WorkerRuntime {
     this.#removingWorktrees = this.#removeLeftWorktrees(ended).catch(onTrouble)
   }
 
-  /** The parent's directory, if the parent is a worker or carries out a run; else the project's directory, else that of the parent's host. */
+  /**
+   * Returns a new worker's directory: the one that was asked for; else the parent's, if the parent is a worker or carries out a run; else the
+   * project's; else that of the parent's CLI.
+   */
   findPlace({ parent, cwd, isConfined }: PlaceRequest): SpawnPlace {
     const { ledger, dataDir } = this.#options
     const project = realDirectory(this.#options.project())
@@ -135,7 +139,7 @@ export class Supervisor implements WorkerRuntime {
     return this.#workers.get(id)?.terminal
   }
 
-  /** Ends all programs because the daemon stops: none outlives it. */
+  /** Ends all programs because the daemon stops: no program outlives the daemon. */
   async close(): Promise<void> {
     this.#state = 'closed'
     this.#stopListening()
@@ -170,7 +174,7 @@ export class Supervisor implements WorkerRuntime {
     return worker
   }
 
-  /** Wakes these agents, which have mail; without names, a channel has mail for anybody. */
+  /** Wakes the workers with these names, for which messages have come. Without names the messages are in a channel, and may be for any worker. */
   #wakeFor(to: readonly string[]): void {
     for (const [name, worker] of this.#workersByName) if (to.length === 0 || to.includes(name)) worker.wake()
   }

@@ -4,11 +4,11 @@ import type { ScreenSign } from './harness/harness.ts'
 
 export interface Keyboard {
   write(data: string): Promise<void>
-  /** Whether the program understands the marks around a paste. */
+  /** Whether the program understands marks around a paste (bracketed paste). */
   supportsPasteMarks(): boolean
   /** Reads the screen's present state. */
   look(): Promise<ScreenState>
-  /** Resolves when the program has printed something beyond a position, or after so many milliseconds. */
+  /** Resolves when the program has printed something beyond this position of its output, or after `ms` milliseconds. */
   whenPrinted(position: number, ms: number): Promise<void>
   isEnded(): boolean
 }
@@ -26,16 +26,16 @@ export interface TypingOptions {
 }
 
 const [pasteBegin, pasteEnd] = ['\x1b[200~', '\x1b[201~']
-/** The least time between a paste and Enter, whatever a harness says: every CLI needs this much. */
+/** Minimum delay between a paste and Enter, whatever a harness says: every CLI needs this much. */
 const enterDelayMsMin = 100
-/** Time to wait for a sign that Enter was accepted; then Enter is pressed again. An Enter on an empty prompt does nothing. */
+/** Time to wait for a sign that Enter was accepted, before Enter is pressed again. An Enter on an empty prompt does nothing. */
 const confirmMs = 1_500
 const entersMax = 3
 const typedLineBytesMax = 3_900
 
-/** Pastes a text that is cleaned already. Resolves when the program's terminal has taken it. */
+/** Pastes a text, from which the caller has removed control characters. Resolves when the program's terminal has taken the text. */
 export async function pasteText(keyboard: Keyboard, text: string): Promise<void> {
-  // Without the marks each newline would count as Enter, and a tab would ask for completions.
+  // Without marks around the paste, each newline would count as Enter, and a tab would ask for completions, so both become spaces.
   const isMarked = keyboard.supportsPasteMarks()
   const plain = isMarked ? text : text.replace(/\s*\n\s*/g, ' ').replaceAll('\t', ' ')
   await keyboard.write(isMarked ? `${pasteBegin}${plain}${pasteEnd}` : splitIntoLines(plain))
@@ -47,7 +47,7 @@ function splitIntoLines(text: string): string {
   let rest = Buffer.from(text)
   while (rest.length > typedLineBytesMax) {
     const blank = rest.lastIndexOf(' ', typedLineBytesMax)
-    // Do not split a character: its further bytes have the form 10xxxxxx.
+    // A character is not split: the bytes after its first have the form 10xxxxxx.
     let end = blank > typedLineBytesMax / 2 ? blank + 1 : typedLineBytesMax
     while (((rest[end] as number) & 0xc0) === 0x80) end--
     lines.push(rest.subarray(0, end).toString())
@@ -57,15 +57,15 @@ function splitIntoLines(text: string): string {
 }
 
 /**
- * Presses Enter. True: the text was submitted, as far as can be seen. False: a dialog came in between, and nothing was pressed. `onPressed` is
- * called at the first Enter and not at its confirmation, since a quick agent may have answered by then.
+ * Presses Enter. True: the text was submitted, as far as can be seen. False: a dialog has opened, and Enter was not pressed. `onPressed` is called at
+ * the first Enter and not when it is confirmed, since a quick agent may have answered by then.
  */
 export async function pressEnter(keyboard: Keyboard, typing: TypingOptions, onPressed: () => void): Promise<boolean> {
   for (let enters = 0; enters < entersMax && !keyboard.isEnded(); enters++) {
     await wait(Math.max(typing.enterDelayMs, enterDelayMsMin))
     const before = await keyboard.look()
     if (enters === 0 && before.sign === 'blocked') return false
-    // A slow program has accepted the first Enter meanwhile.
+    // The program is slow, and has accepted the first Enter meanwhile.
     if (enters > 0 && (before.sign === 'busy' || before.sign === 'blocked')) return true
     await keyboard.write('\r')
     if (enters === 0) onPressed()
@@ -74,7 +74,7 @@ export async function pressEnter(keyboard: Keyboard, typing: TypingOptions, onPr
   return true
 }
 
-/** Whether Enter was accepted: a busy sign, a dialog, or a title that changed; for a program without signs, any output. */
+/** Waits for a sign that Enter was accepted: that the program is busy, a dialog, or a changed title; for a program that shows no signs, any output. */
 async function isEnterAccepted(keyboard: Keyboard, before: ScreenState): Promise<boolean> {
   const deadline = performance.now() + confirmMs
   while (!keyboard.isEnded()) {

@@ -1,5 +1,5 @@
-// The contract of a program that a person started by hand, as its vendor shows it: what it does, and how a text gets before its model, without
-// anything of ours in the program. Whether it is an agent, in which workspace and under which name, is decided in daemon/user-programs.ts.
+// The contract of a program that a person started by hand, as its vendor's interface shows it: its activity, and how its model is given a text,
+// without our software in the program. daemon/user-programs.ts decides whether the program is an agent, in which workspace and under which name.
 
 import type { CliName } from '@agent-relay/sdk/internal/clis'
 import type { Agent } from '@agent-relay/sdk/protocol'
@@ -12,16 +12,16 @@ export interface UserProgram {
   readonly directory: string
   /** The vendor's name for the program. */
   readonly name: string
-  /** The conversation that the program shows: continued later, it is the same agent. */
+  /** The id of the conversation that the program shows. A program that continues this conversation later is the same agent. */
   readonly conversation: string
-  /** The process that starts the program's child processes. */
+  /** The id of the process that starts the program's child processes, such as MCP servers. */
   readonly host?: number
   readonly doing: Agent['doing']
-  /** The reason why messages cannot be given now. */
+  /** Why the program cannot be given messages at present. */
   readonly note?: string
-  /** The program puts each message to its person first. Our hooks in a program ask nobody, so hooks are used instead where there are some. */
+  /** Whether the program asks its person about each message. Our hooks ask nobody, so a program that has our hooks gets its messages from them instead. */
   readonly asksPerson?: boolean
-  /** Whether messages can be given at all. */
+  /** Whether messages can ever be given to this program. */
   readonly isReachable: boolean
   /** Whether a text may be put before the model at this moment: never while the program waits for its person. */
   readonly canTakeText: boolean
@@ -31,11 +31,14 @@ export interface UserProgram {
   look?(): void
   /** Whether the model's memory was compacted since the last call of this method. */
   wasCompacted?(): boolean
-  /** Gives the mail and settles it once its outcome is known, perhaps much later. */
+  /** Gives the mail to the program. Records the mail as offered, or releases it, once the outcome is known, perhaps much later. */
   give(mail: MailWithBrief, answering: AnswerPath): Promise<void>
-  /** The model's last words in a turn that a text began; undefined while they cannot be known. Left out: the model answers in another way. */
+  /**
+   * Returns the model's last words in a turn that a text began; undefined while they cannot be known. Left out for a program whose model answers in
+   * another way.
+   */
   lastWords?(turn: string): Promise<LastWords | undefined>
-  /** The open question of the program, if it can be answered from elsewhere. */
+  /** Reads the program's open question. Left out if the question can only be answered in the program itself. */
   readDialog?(): Promise<Dialog | undefined>
 }
 
@@ -43,15 +46,15 @@ export interface UserProgram {
 export interface AnswerPath {
   hasOurTools: boolean
   sendTool?: string
-  /** The agents that are sent the model's last words. */
+  /** The agents to which the model's last words are sent. */
   lastWordsTo: readonly string[]
   /** Called when a turn with this id is about to begin. */
   onTurn(turn: string): void
 }
 
-/** The last words of a turn. `words`: undefined where there are none, such as in a turn that the person has stopped. */
+/** What the model said last in a turn. */
 export interface LastWords {
-  /** Empty for a turn that ended without a text; unset for a turn that never began, or is too old to be read. */
+  /** Empty if the turn ended without a text; undefined if the turn never began, or is too old to be read. */
   words: string | undefined
 }
 
@@ -60,20 +63,20 @@ export interface ProgramSource {
   readonly cli: CliName
   /** Matches these MCP sessions with the programs to which they belong. */
   matchSessions(sessions: readonly UserSession[]): SessionMatches
-  /** Programs that a person uses, and programs with a session of ours, by their keys. */
+  /** Lists the programs that a person uses and the programs with a session of our MCP server, by their keys. */
   programs(): ReadonlyMap<string, UserProgram>
-  /** Called when a program has become an agent; `place` is undefined when the program has ceased to be one. */
+  /** Called when a program has become an agent. `place` is undefined if the program has ceased to be an agent. */
   onMembership?(program: UserProgram, place: ProgramMembership | undefined): void
-  /** Called after all programs were looked through. */
+  /** Called after each check of all programs. */
   onProgramsChecked?(): void
   close(): void | Promise<void>
 }
 
 /** Receives a vendor's events about its programs. */
 export interface ProgramListener {
-  /** Programs may have come, gone or changed. */
+  /** Called when programs may have started, ended or changed. */
   onChange(): void
-  /** The program's model has written a message to an agent. Resolves to the reason if the message could not be sent. */
+  /** Called when the program's model has written a message to an agent. Resolves to the reason if the message could not be sent. */
   onMessage(program: UserProgram, said: ProgramMessage): Promise<string | undefined>
   onTrouble(error: Error): void
 }
@@ -86,9 +89,9 @@ export interface ProgramMessage {
 }
 
 export interface SessionMatches {
-  /** Matched sessions by the key of the program. */
+  /** The sessions that belong to a program, by the program's key. */
   sessions: ReadonlyMap<string, UserSession>
-  /** Keys of programs that one of the other sessions may belong to: nobody can tell yet. */
+  /** Keys of programs to which a session without a match may belong: that cannot be decided yet. */
   undecided: ReadonlySet<string>
   /** Why a session belongs to no program, by the session's id. */
   notes: ReadonlyMap<string, string>
@@ -98,9 +101,9 @@ export interface SessionMatches {
 export interface ProgramMembership {
   workspace: string
   agent: string
-  /** The session by which the program acts: of our MCP server, or one that the daemon has opened for it. */
+  /** The session through which the program acts: that of our MCP server, or one that the daemon has opened for the program. */
   session: string
   hasOurTools: boolean
-  /** Whether messages wake the program. */
+  /** Whether a message wakes the program. */
   isWoken: boolean
 }

@@ -37,23 +37,23 @@ export interface SupervisedWorkerOptions extends Pick<AcpControlOptions, 'approv
   /** The daemon's HTTP address, if it serves HTTP. */
   url?(): string | undefined
   env: Readonly<Record<string, string | undefined>>
-  /** Remembers the commands that the CLI needed once, so that they are not repeated. */
+  /** Remembers which one-time set-up commands of the CLI were run, so that they are not repeated. */
   setups: HarnessSetups
   openTerminal: OpenTerminal
-  /** Something went wrong that the worker's parent cannot fix. */
+  /** Called with an error that the worker's parent cannot fix. */
   onTrouble(error: Error): void
 }
 
 const size = { cols: 120, rows: 40 }
-/** Lines of the last screen that the worker's parent is shown. */
+/** Number of lines of the last screen that the worker's parent is shown. */
 const lastScreenLines = 20
-/** Characters of the last screen that the parent is shown, since somebody may have made the terminal very wide. */
+/** Maximum number of characters of the last screen that the worker's parent is shown, since somebody may have made the terminal very wide. */
 const lastScreenCharsMax = 16_000
-/** Time in which whoever interrupts a turn is told whether it is over. Another machine that asks waits five seconds in all. */
+/** Time after which an interrupt is answered, even if the turn is not over. Another machine that interrupts waits five seconds for the answer. */
 const interruptMs = 3_000
-/** Interval between two looks whether an interrupted turn is over. */
+/** Interval between two checks whether an interrupted turn is over. */
 const interruptLookMs = 50
-/** The time that a program gets to read the text that is being typed into its terminal, before it is paused. */
+/** Maximum wait before a pause or an interrupt, so that the program can read a text that is being typed into its terminal. */
 const typingHoldMs = 5_000
 
 export class SupervisedWorker {
@@ -71,18 +71,18 @@ export class SupervisedWorker {
   #companion: CompanionServer | undefined
   #notReady: NodeJS.Timeout | undefined
   #token = ''
-  /** The conversation that the program is in, as far as it is stored. */
+  /** The id of the program's conversation, as it was last stored. */
   #conversation: string | undefined
   #isLive = false
   #isPaused = false
   #isOver = false
-  /** Stops the making of the worktree. */
+  /** Aborts the making of the worktree. */
   readonly #worktreeAbort = new AbortController()
-  /** Why the worker was released; undefined while it may stay. */
+  /** Why the worker was released; undefined if it was not. */
   #releaseReason: string | undefined
-  /** The interrupt that is under way. */
+  /** The interrupt that is under way. Resolves to whether the turn is over. */
   #interrupting: Promise<boolean> | undefined
-  /** The queue of changes, which are carried out one after the other. */
+  /** The last of the queued changes to the worker, which are carried out one after the other. */
   #queue: Promise<void> = Promise.resolve()
 
   constructor(row: WorkerRow, options: SupervisedWorkerOptions) {
@@ -126,7 +126,10 @@ export class SupervisedWorker {
     return this.#scheduler.isInTurn ? 'under way' : 'none'
   }
 
-  /** Interrupts the turn that is under way. Resolves to whether it is over by now. Two who ask at once interrupt one turn, and not the next one too. */
+  /**
+   * Interrupts the turn that is under way. Resolves to whether the turn is over by now. Two calls at the same time interrupt one turn, and not the
+   * next one too.
+   */
   async #interrupt(): Promise<boolean> {
     this.#interrupting ??= this.#interruptNow().finally(() => {
       this.#interrupting = undefined
@@ -151,7 +154,7 @@ export class SupervisedWorker {
   async #interruptHeld(): Promise<boolean> {
     const control = this.#control
     const isGone = () => this.#isOver || this.#releaseReason !== undefined
-    // Until the turn is over nothing else is typed: a key that came with Escape would be read as one with it.
+    // Until the turn is over nothing else is typed: Escape and a key right after it would be read as one key.
     const isHeld = await resolvesWithin(this.#scheduler.setHeld(true), typingHoldMs)
     if (!control || isGone()) return true
     if (!isHeld || this.#isPaused) return false
@@ -169,7 +172,7 @@ export class SupervisedWorker {
     this.#scheduler.wake()
   }
 
-  /** Carries out the wish of the worker's row; a repeat changes nothing. */
+  /** Does what the wish in the worker's row says, such as to pause. A repeated wish changes nothing. */
   carryOutWish(wish: WorkerRow['wish'], reason?: string): void {
     if (wish === 'gone') return this.release(reason === undefined ? 'released' : `released: ${reason}`)
     this.#enqueue(async () => {
@@ -187,7 +190,7 @@ export class SupervisedWorker {
     this.#worktreeAbort.abort()
     this.#enqueue(async () => {
       if (this.#isOver) return
-      // The end does not wait for typing, which may wait for a program that does not read.
+      // The worker's end does not wait for text that is being typed, since the program may not read it.
       this.#scheduler.end()
       const control = this.#control
       if (control)
@@ -235,7 +238,7 @@ export class SupervisedWorker {
     this.#companion = companion && (await startCompanion(companion))
     if (acp) control = AcpControl.start({ ...options, ...acp, row, approvals, edits, output, listener })
     else {
-      // The screen must exist from the first byte: a program may ask its terminal a question at the start and wait for the answer.
+      // The screen must exist before the first output: a program may ask its terminal a question at the start, and wait for the answer.
       void output.lines()
       const args = companion && this.#companion ? companion.clientArgs : options.args
       const terminal = await openTerminal({ ...options, args, ...size })
@@ -252,8 +255,8 @@ export class SupervisedWorker {
   }
 
   /**
-   * Starts the program in a terminal, if possible, after ACP has failed, and tells the worker's parent. The terminal begins a new conversation, which can
-   * be given the task, but does not know earlier mail and turns.
+   * Starts the program in a terminal, if possible, because ACP has failed, and tells the worker's parent. The terminal begins a new conversation,
+   * which can be given the task but does not contain earlier mail and turns.
    */
   async #fallBack(why: string, hasTalked: boolean): Promise<void> {
     const { harness, ledger } = this.#options
@@ -277,7 +280,10 @@ export class SupervisedWorker {
     await ledger.reportFallback(this.#row, why, this.#scheduler.hasWaitingTask)
   }
 
-  /** Stores the conversation, with which a later program can go on. An id in another form is not stored: it will be an argument. */
+  /**
+   * Stores the id of the conversation, so that a later program can continue it. An id in an unexpected form is not stored, since it will be an
+   * argument.
+   */
   #keepConversation(id: string, control: ControlName): void {
     const { harness, ledger } = this.#options
     if (id === this.#conversation || !conversationForm(harness, control)?.test(id)) return
@@ -291,7 +297,7 @@ export class SupervisedWorker {
     if (!worktree) return
     const marker = { [workerMarker]: id }
     const environment = workerEnvironment(env, marker)
-    // The report answers the spawn before the worktree is set up, which may take minutes.
+    // This report answers the call that asked for the worker, before the worktree is set up, which may take minutes.
     const onSetup = (reason: string) => ledger.report({ id, status: 'starting', reason })
     await worktrees.make(worktree, {
       worker: id,
@@ -312,12 +318,12 @@ export class SupervisedWorker {
 
   async #tellNotReady(): Promise<void> {
     if (this.#isOver || this.#scheduler.isReady) return
-    // The CLI may have lost its one-time setup, so the next start repeats the setup.
+    // The CLI may have lost the result of its one-time set-up, so the next start repeats the set-up.
     this.#options.setups.forget(this.#options.harness.name)
     await this.#options.ledger.reportNotReady(this.#row, waitLimitMs('workerStart'), await this.#lastScreen())
   }
 
-  /** Ends the worker. The worker's exit is recorded when none of its processes is left. */
+  /** Ends the worker. Its exit is recorded once none of its processes is left. */
   async #finish(reason: string, exit?: ProgramExit): Promise<void> {
     if (this.#isOver) return
     this.#isOver = true
@@ -341,7 +347,7 @@ export class SupervisedWorker {
 
   async #report(status: WorkerRow['status'], more: { reason?: string } = {}): Promise<void> {
     if (this.#isOver || (!this.#isLive && status !== 'exited')) return
-    // A paused worker stays paused, whatever its screen shows.
+    // A paused worker is reported as paused, whatever its screen shows.
     if (this.#isPaused && status !== 'paused') return
     const screen = status === 'blocked' ? await this.#lastScreen() : undefined
     const { id } = this.#row

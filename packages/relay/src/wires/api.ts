@@ -1,5 +1,5 @@
-// The HTTP routes below `/api`: every operation of the protocol, and runs in the words of the agent_* tools. Each call stands alone; sessions that must outlast
-// one call are kept by agent.
+// The HTTP routes below `/api`: one for every operation of the protocol, and `/api/agents` for runs, with the field names of the MCP tools agent_*. A call
+// needs no earlier call; sessions that outlive a call are kept by workspace, kind of credential and agent.
 
 import { Keeper } from '@agent-relay/mcp/keeper'
 import {
@@ -22,7 +22,7 @@ import type { PortConnections } from './port-connections.ts'
 import { type HttpAnswer, type HttpEnv, jsonBody, refusalAnswer } from './requests.ts'
 
 export interface ApiLimits {
-  /** Time without a call after which an agent counts as gone. */
+  /** Time without a call, in ms, after which the session that is kept for an agent ends. */
   idleMs: number
   sessionsMax: number
 }
@@ -36,7 +36,7 @@ export interface ApiCall {
   id?: string
   /** Aborted when the caller is gone; a wait for a reply then ends. */
   abandoned: AbortSignal
-  /** Resolves with whether the whole answer has left. */
+  /** Resolves to true when the whole answer has been sent, to false if the caller left before. */
   left: Promise<boolean>
 }
 
@@ -61,7 +61,7 @@ export class Api {
     this.pending++
     try {
       if (needsOwnSession(call)) return await this.#callOnce(principal, call)
-      // The key under which a session is kept contains the kind of credential, since a session opened with the workspace's key ends with that key.
+      // The map key of a session includes the kind of its credential: a session opened with the workspace's key ends when that key is replaced.
       const proof = principal.token !== undefined ? 'token' : principal.key !== undefined ? 'key' : 'open'
       const key = `${principal.dispatch.workspace.id}/${proof}/${principal.agent ?? ''}`
       const kept = this.#sessions.get(key) ?? this.#open(key, principal)
@@ -187,8 +187,8 @@ function mountAgents(app: Hono<HttpEnv>, ask: AskApi): void {
 }
 
 /**
- * Serves a run's payload by an address with a right of its own (broker/runs/payload-links.ts), without asking for a key. A request with a credential is left to
- * the next route, like any other.
+ * Serves a run's payload without a credential, if the URL contains a right to read it (`?right=…`, broker/runs/payload-links.ts). A request with a credential
+ * goes on to the next route.
  */
 export function mountPayloadLinks(app: Hono<HttpEnv>, callers: Callers, connections: PortConnections): void {
   app.get('/api/agents/:id/payload', async (c, next) => {
@@ -208,7 +208,7 @@ function payloadResponse(bytes: Uint8Array): Response {
     'content-type': 'text/plain; charset=utf-8',
     'content-encoding': 'gzip',
     'content-length': String(bytes.length),
-    // The response must not be cached, nor its address passed on: the address may contain a right to read the payload.
+    // The response must not be cached, nor its URL passed on: the URL may contain a right to read the payload.
     'cache-control': 'no-store',
     'referrer-policy': 'no-referrer',
     vary: 'accept-encoding',

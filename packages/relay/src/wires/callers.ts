@@ -38,7 +38,7 @@ export interface Principal extends Credential {
   agent?: string
 }
 
-/** A result with which its workspace stays open, until `release` is called. */
+/** A result that keeps its workspace open until `release` is called. */
 export type Releasable<T> = T & { release(): void }
 
 export class Callers {
@@ -75,7 +75,7 @@ export class Callers {
 
   /** Finds and opens the workspace of a credential, which belongs to exactly one workspace. Without a credential, only an open relay answers. */
   async find(credential: string | undefined, wanted?: string): Promise<Releasable<Credential>> {
-    // Without a credential nothing but the workspace that is open to everybody is opened.
+    // Without a credential, no workspace is opened, except the one of an open relay that is open to everybody.
     if (credential === undefined && !this.isOpen) throw new RefusalError('auth.required')
     const opened = await this.#served.openForCredential(credential, credential === undefined ? this.#home : wanted)
     try {
@@ -108,7 +108,7 @@ export class Callers {
     return { dispatch, door: dispatch.daemon.roles ? 'lift' : this.isOpen ? 'open' : 'network' }
   }
 
-  /** The name of the one workspace that is open to everybody; undefined if that is not clear. */
+  /** The name of the workspace that an open relay opens to everybody: the default one, or the only one. Undefined if there are several and no default. */
   get #home(): string | undefined {
     const [only, ...others] = this.#served.names()
     return this.#served.defaultName() ?? (others.length === 0 ? only : undefined)

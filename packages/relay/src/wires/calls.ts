@@ -2,7 +2,7 @@
 
 import { type Call, type Envelope, isOperation, operations } from '@agent-relay/sdk/protocol'
 
-/** Whether a call is a query or asks to wait. Other calls are answered before a client could give them up. */
+/** Whether a call may take long: a query, `inbox.take`, a pruning, or a call that asks to wait. Other calls are answered before a client could cancel them. */
 export function mayTakeLong(op: string, input: unknown): boolean {
   return isPageCall(op) || op === 'workspace.prune' || (typeof input === 'object' && input !== null && 'wait' in input)
 }

@@ -64,7 +64,7 @@ const pageCallsMax = 8
  */
 const watchesMax = 64
 
-/** A call that its client can give up by its id. */
+/** A call that its client can cancel by the call's id. */
 interface Abandonable {
   id: string
   abort: AbortController
@@ -76,7 +76,7 @@ export class Connection {
   readonly #source: PausableSource
   readonly #parser = new FrameParser(limits.lineBytesMax, limits.jsonDepthMax)
   readonly #watches = new Map<string, Watch>()
-  /** Calls that may take long and can be given up. A set and not a map by id, since a hostile client may give many calls the same id. */
+  /** Calls that may take long and can be cancelled. A set and not a map by id, since a hostile client may give many calls the same id. */
   readonly #waiting = new Set<Abandonable>()
   readonly #writer: FrameWriter = {
     isReady: () => !this.#isOver && this.#carrier.isReady(),
@@ -126,8 +126,8 @@ export class Connection {
     if (frame.type !== 'CALL')
       return this.#refuse(frame.id, refusal('frame.invalid', { why: `${frame.type} is not for a client to send` }))
     const call = callOf(frame)
-    // The client uses a current operation to ask for its inbox: from here on it gets no messages unasked, so that none comes twice and those sent to it are
-    // free to be taken.
+    // A client that asks for its inbox with an operation of the current protocol gets no more DELIVER frames: so no message comes twice, and messages sent to
+    // it can be taken again.
     if (call.op.startsWith('inbox.')) this.#endMail()
     if (isOperation(call.op) && operations[call.op].kind === 'watch') {
       this.#watch(this.#service, frame.id, call)
@@ -268,7 +268,7 @@ export class Connection {
     let isDone = false
     while (!isDone && this.#mayRead()) isDone = !this.#next()
     this.#isReading = false
-    // Once the connection has ended, its source is not paused: the rest is read and dropped, so that the client's end is seen.
+    // Once the connection has ended, its source is not paused: the remaining bytes are read and dropped, so that the end of the client's stream is noticed.
     if (this.#isOver || isDone === !this.#isPaused) return
     this.#isPaused = !isDone
     if (isDone) this.#source.resume()

@@ -14,7 +14,7 @@ import {
 import type { SessionService, Sink, Watch } from '../broker/call.ts'
 import { markReadMax } from '../core/inbox.ts'
 
-/** Maximum number of messages sent to a client that has answered none of them with a frame. Further messages wait in the inbox. */
+/** Maximum number of messages that are sent to a client which has sent no frame since. Further messages wait in the inbox. */
 const unreadMax = 10_000
 /** Rough size in memory of a message without its content, in characters. */
 const headChars = 512
@@ -61,8 +61,8 @@ export function firstCallOf({ type, payload }: FirstFrame): Call {
 }
 
 /**
- * Returns the form of answers to this frame. `id` is the frame's own, so that a client finds its question. A client does not wait for the answer to SEND, so
- * its refusal is sent as an ERROR.
+ * Returns how answers to this frame are worded. They contain the frame's `id`, by which the client finds its request. A client does not wait for the answer to
+ * SEND, so a refusal of SEND is sent as an ERROR frame.
  */
 export function firstWording(frame: FirstFrame, mail: FlatMail | undefined): AnswerWording {
   const { type, id } = frame
@@ -98,8 +98,8 @@ function inFirstForm({ type, payload }: FirstFrame, output: unknown, mail: FlatM
 type FlatMessage = ReturnType<typeof flatMessage>
 
 /**
- * Puts a message into the first version's form. `thread` is `null` and not left out: a client that waits for one agent without a thread compares threads, too,
- * and would take anybody's message for the agent's answer.
+ * Puts a message into the first version's form. Without a thread, `thread` is `null` and not left out: a client that waits for an answer without a thread
+ * compares its own unset thread with this field, and would take any message without the field for the answer.
  */
 function flatMessage({ id, seq, ts, from, to, channel, thread, replyTo, kind, body }: InboxMessage) {
   return { id, seq, ts, from, to, channel, thread: thread ?? null, replyTo, kind, content: body }
@@ -124,7 +124,8 @@ interface Page {
 
 /**
  * The messages that one connection was sent as DELIVER frames. They count as read at the client's next frame. A client that does not listen to DELIVER has not
- * seen them, so the next INBOX returns them once more. For a client that never sends INBOX, the oldest messages are forgotten here; they are in its history.
+ * seen them, so the next INBOX returns them once more. If a client never sends INBOX, the oldest messages are dropped from this memory; the client's history
+ * still has them.
  */
 export class FlatMail {
   readonly #service: SessionService
@@ -137,7 +138,7 @@ export class FlatMail {
     this.#service = service
     const item = (received: unknown) => {
       const message = flatMessage(received as InboxMessage)
-      // The message is offered again because the client was silent for long; the client has it already.
+      // A message that stays unread for long is offered again. The client has it already, so it is not sent again.
       if (this.#unread.has(message.id)) return
       // The message is kept before it has left: an INBOX that arrives meanwhile is answered after this DELIVER, and must return the message.
       this.#keep(message)
@@ -152,7 +153,8 @@ export class FlatMail {
   }
 
   /**
-   * Starts to send messages that arrive from now on. Earlier messages are left to INBOX: one of them would pass for the answer to the client's first question.
+   * Starts to send messages that arrive from now on. Earlier messages are returned by INBOX only: if they were sent as DELIVER frames, the client could take
+   * one for the answer to its first question.
    */
   static start(service: SessionService, writer: FrameWriter): FlatMail | undefined {
     const { agent, seq } = service.welcome as Welcome
@@ -191,7 +193,9 @@ export class FlatMail {
     if (isFull) this.#watch.drained()
   }
 
-  /** Adds delivered messages to a page of INBOX, as many as fit, oldest first. A page of older messages already contains them. */
+  /**
+   * Adds messages that were sent as DELIVER frames to a page of INBOX, as many as fit, oldest first. A page that also shows read messages contains them anyway.
+   */
   addTo({ messages, more }: Page, filter: Filter): Page {
     const { from, channel, limit = limits.pageMessagesMax, unread_only, before } = filter
     const isMeant = (message: FlatMessage) =>

@@ -34,7 +34,7 @@ export const httpRoutes = [
   ...['/healthz', '/readyz', '/metrics'],
 ]
 
-/** The HTTP methods of each route. Another method is refused as such, because 404 would say that the route does not exist. */
+/** The HTTP methods of each route. Any other method has a refusal of its own, because 404 would say that the route does not exist. */
 const methods = {
   '/mcp': ['GET', 'POST', 'DELETE'],
   '/sse': ['GET'],
@@ -111,7 +111,7 @@ function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLi
   const proof = token !== undefined ? 'token' : key !== undefined ? 'key' : 'open'
   return {
     principal: JSON.stringify([id, proof, agent]),
-    // The caller's identity contains the kind of credential, since a session opened with the workspace's key ends with that key.
+    // The caller's identity includes the kind of its credential: a session opened with the workspace's key ends when that key is replaced.
     identity: JSON.stringify([id, proof, agent]),
     onlyTools: defaultToolset(dispatch),
     open: async (era: 'session' | 'stateless'): Promise<RelaySession> => {
@@ -132,7 +132,7 @@ function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLi
   }
 }
 
-/** Serves the metrics of all workspaces to the holder of their own key. Whoever shows another credential is asked for it by `serveMetrics`. */
+/** Serves the metrics of all workspaces to the holder of the key for these metrics. Any other request for metrics goes on to `serveMetrics`. */
 function mountOwnerMetrics(app: Hono<HttpEnv>, { connections, ownerMetrics }: HttpAppOptions): void {
   app.get('/metrics', async (c, next) => {
     const { headers, socket } = c.env.incoming

@@ -31,7 +31,8 @@ export interface HttpOptions {
   /** Whether no credential is required; allowed on loopback only. */
   isOpen?: boolean
   /**
-   * The address under which a browser reaches this port, as `http://HOST[:PORT]`. Unset if that is the port's own address; from outside a container it is not.
+   * The address under which a browser reaches this port, as `http://HOST[:PORT]`. Unset if that is the port's own address. A port inside a container has
+   * another address outside.
    */
   pageUrl?: string
   /** The command that prints a link to the page. Unset if that is `dashboard` without options. */
@@ -175,7 +176,7 @@ export class HttpWire {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => socket.destroy())
-    // An upgraded connection never counts as idle.
+    // An upgraded connection counts as a request that never ends, so it is never dropped as idle.
     this.#connections.beginRequest(request.socket)
     const refused = this.#guard.refusalFor(request)
     if (refused) return sendRawRefusal(socket, refused)

@@ -7,7 +7,7 @@ type Flushed = (error?: Error | null) => void
 export class JoinedWrites {
   readonly #socket: Socket
   #lines = ''
-  /** What to call once these lines have left, or are lost. */
+  /** Callbacks for when these lines have been sent, or are lost. */
   #flushed: Flushed[] = []
 
   constructor(socket: Socket) {
@@ -19,7 +19,10 @@ export class JoinedWrites {
     return this.#socket.writableLength + this.#lines.length
   }
 
-  /** Writes a line at the end of this turn, which is when all promises that were settled in it have been answered: a lone line hardly waits. */
+  /**
+   * Writes a line at the end of this turn of the event loop, together with the other lines of the turn. By then all promises that were settled in the turn have
+   * been handled, so even a single line hardly waits.
+   */
   write(line: string, flushed?: Flushed): void {
     if (this.#lines === '') process.nextTick(() => this.#flush())
     this.#lines += line

@@ -26,9 +26,9 @@ export const loadMcp = () => {
 }
 let mcp: Promise<typeof import('@agent-relay/mcp')> | undefined
 
-/** How an MCP session comes in, and how its client gets a name. */
+/** By which way an MCP session was opened, and how its client gets a name. */
 export interface McpOrigin extends Omit<SessionOrigin, 'kind'> {
-  /** Whether a client without a name is given one that is stored only when that is needed. */
+  /** Whether a client without a name gets a provisional one, which is stored only when that is needed. */
   readonly isProvisional?: boolean
   /** The provisional name that an earlier daemon gave the client. */
   readonly givenName?: string
@@ -48,7 +48,10 @@ export interface McpSession {
   letGo(): void
 }
 
-/** Returns the stored name under which the daemon itself has opened a session for this client's program, and ends that session: one program is one agent. */
+/**
+ * If the daemon itself has opened a session for this client's program, which a person started, ends that session and returns its stored name: one program is
+ * one agent.
+ */
 function takeOverName({ sessions }: Workspace, session: Session): string | undefined {
   const opened = sessions.sessionOpenedFor(session)
   if (!opened) return undefined
@@ -97,7 +100,7 @@ export async function openMcpSession(
     const cli = cliOf(info)
     if (origin.isStateless) return registerForTheDay(dispatch, session, { cli, ...profile })
     const former = session.agent
-    // The client may repeat its wish for a name that was taken, and to which a number was added: `Ada` from `Ada-2` means the same name.
+    // A client that was named `Ada-2`, because `Ada` was taken, may ask for `Ada` again: it keeps `Ada-2`.
     const name = former?.replace(/-\d+$/, '') === profile.name ? former : profile.name
     const described = { cli, ...profile, name }
     const { token, ...registered } = await client.call('agent.register', described)
@@ -129,8 +132,8 @@ export async function openMcpSession(
 }
 
 /**
- * Registers a client without a session of its own: the client gets the name that it wants, with a token that proves the name for a day. A session that belongs
- * to nobody stays so, since others call over it too. An agent's own session may only be given another token of its own.
+ * Registers a stateless client: it gets the name that it wants, with a token that proves the name for a day. A session without an agent stays without one,
+ * since other clients use it too. A session that acts as an agent may only be given another token of that agent.
  */
 export async function registerForTheDay(
   dispatch: Dispatch,

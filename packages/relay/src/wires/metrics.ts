@@ -8,7 +8,6 @@ export const metricsType = 'application/openmetrics-text; version=1.0.0; charset
 type Labels = Record<string, string>
 type Sample = [suffix: string, labels: Labels, value: number]
 
-/** Stands before the name of each metric. */
 export const metricNamePrefix = 'agent_relay_'
 
 export interface MetricFamily {
@@ -26,7 +25,10 @@ export interface OwnerMetrics {
   collect(): Promise<MetricFamily[]>
 }
 
-/** Collects the metrics of these workspaces and of the daemon. Each sample of a workspace names it; a family holds the samples of all of them. */
+/**
+ * Collects the metrics of these workspaces and of the daemon. Each sample of a workspace has the workspace's name as a label; a metric family contains the
+ * samples of all workspaces.
+ */
 export async function collectMetrics(
   workspaces: readonly DaemonCallScope['workspace'][],
   daemon: DaemonCallScope['daemon'],
@@ -102,7 +104,7 @@ async function workspaceMetrics(
   ]
 }
 
-/** What only a workspace has that several machines share. */
+/** Metrics of a workspace that several machines share; empty for any other workspace. */
 function sharedMetrics({ engine, outbox }: DaemonCallScope['workspace']): MetricFamily[] {
   const { replicaLagMs } = engine
   if (replicaLagMs === undefined) return []
@@ -117,7 +119,7 @@ function sharedMetrics({ engine, outbox }: DaemonCallScope['workspace']): Metric
 
 function daemonMetrics({ version, uptimeMs, lag }: DaemonCallScope['daemon']): MetricFamily[] {
   const { p50, p99, max } = lag()
-  // Not `quantile`, a label that OpenMetrics keeps for summaries.
+  // The label is not `quantile`, which OpenMetrics reserves for summaries.
   const lags = Object.entries({ '50': p50, '99': p99, '100': max })
   return [
     { name: 'build', type: 'info', help: 'The daemon.', samples: [['_info', { version }, 1]] },

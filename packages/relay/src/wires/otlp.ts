@@ -1,5 +1,5 @@
-// Sends metrics to a collector of OpenTelemetry, as OTLP over HTTP with JSON. Loaded only where RELAY_METRICS_EXPORT asks for it; the usual variables of
-// OpenTelemetry, which are often there for other programs, only say where to.
+// Sends metrics to a collector of OpenTelemetry, as OTLP over HTTP with JSON. Loaded only if RELAY_METRICS_EXPORT asks for it. The usual variables of
+// OpenTelemetry only name the collector, since they are often set for other programs.
 
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import { type MetricFamily, metricNamePrefix } from './metrics.ts'
@@ -12,7 +12,7 @@ export interface OtlpTarget {
 
 const [intervalDefaultMs, intervalMinMs, answerMs] = [60_000, 1_000, 10_000]
 
-/** Returns where the usual variables of OpenTelemetry send metrics: by default to a collector on this machine. */
+/** Reads the collector's URL and headers from the usual variables of OpenTelemetry. The default is a collector on this machine. */
 export function otlpTargetOf(env: Env): OtlpTarget {
   const base = (env.OTEL_EXPORTER_OTLP_ENDPOINT || 'http://localhost:4318').replace(/\/+$/, '')
   const headers = env.OTEL_EXPORTER_OTLP_METRICS_HEADERS || env.OTEL_EXPORTER_OTLP_HEADERS || ''
@@ -44,7 +44,7 @@ export interface MetricsExportOptions {
   target: OtlpTarget
   version: string
   collect(): Promise<MetricFamily[]>
-  /** Called when metrics could not be sent, once until they can be again. */
+  /** Called when metrics could not be sent; not called again until an attempt has succeeded. */
   onTrouble(error: Error): void
 }
 
@@ -90,7 +90,10 @@ function shownAddress(url: string): string {
   return `${origin}${pathname}`
 }
 
-/** The cause of a failed `fetch` says more than its message, which may repeat the address with a password in it. */
+/**
+ * Returns why a `fetch` failed: its cause, which says more than its message. The message of a TypeError is not shown, since it may contain the URL with a
+ * password.
+ */
 function reasonOf({ name, message, cause }: Error): string {
   if (cause instanceof Error) return cause.message
   return name === 'TypeError' ? 'it cannot be asked; credentials go in OTEL_EXPORTER_OTLP_HEADERS' : message
@@ -111,7 +114,7 @@ export function otlpOf(families: readonly MetricFamily[], moment: ExportMoment):
 }
 
 const units: Record<string, string> = { seconds: 's', bytes: 'By' }
-/** OTLP's number for sums that go on since the start, and not since the last report. */
+/** OTLP's code for sums that count from the start of the program, and not from the last report. */
 const cumulative = 2
 
 function metricOf(family: MetricFamily, moment: ExportMoment): object {

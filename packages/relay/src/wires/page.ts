@@ -119,7 +119,7 @@ export function mountPage(app: Hono<never>, options: PageOptions): void {
       const { here } = ((await jsonBody(c, 'demo', codeBytesMax)) ?? {}) as { here?: unknown }
       const access = await login.find(c.env.incoming, typeof here === 'string' ? here : undefined)
       access?.release()
-      // Elsewhere the demo makes a new workspace, at which a login for a single other workspace could not even look.
+      // Only a login for all workspaces may play the demo: without `here` the demo makes a new workspace, which a login for one workspace could not open.
       if (!access?.isAll) throw login.loginRefusal()
       const own = typeof here === 'string' ? access.dispatch.workspace.name : undefined
       return c.json({ workspace: await playDemo(own) }, 200, guards)

@@ -45,7 +45,7 @@ const PipeHello = z.object({
 /** Maximum number of unread bytes of answers: an editor that does not read its MCP server's answers is not coming back. */
 const unreadAnswerBytesMax = 32 * 1024 * 1024
 
-/** How the pipe's session comes in, with the credential of its HTTP upgrade if it came over HTTP. */
+/** By which way the pipe's session was opened, with the credential of its HTTP upgrade if it came over HTTP. */
 export interface PipeOrigin extends McpOrigin {
   key?: string
   token?: string

@@ -1,5 +1,5 @@
 // The connections of the HTTP port. A connection is a stranger until one of its requests is authenticated. Any user of this machine can connect to the port, so
-// strangers are few and do not stay; a newcomer always finds a place.
+// the number of strangers is limited: a new connection is accepted, and the stranger that has waited longest is dropped.
 
 import type { Socket } from 'node:net'
 import { RefusalError } from '../core/refusal-error.ts'

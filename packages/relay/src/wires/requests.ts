@@ -8,7 +8,7 @@ import type { Principal } from './callers.ts'
 
 export interface HttpEnv {
   Bindings: HttpBindings
-  /** `left` resolves with whether the whole answer has left. */
+  /** `left` resolves to true when the whole answer has been sent, to false if the caller left before. */
   Variables: { principal: Principal; left: Promise<boolean> }
 }
 
@@ -31,7 +31,7 @@ export function refusalResponse(refusal: Refusal): Response {
   return Response.json(body, { status, headers })
 }
 
-/** Resolves with whether the whole answer has left. `finish`: all of it was given to the operating system. `close` without `finish`: the caller was gone. */
+/** Resolves to whether the whole answer was sent. `finish`: all of it was given to the operating system. `close` without `finish`: the caller left before. */
 export function whenAnswerLeft({ env: { outgoing } }: Context<HttpEnv>): Promise<boolean> {
   return new Promise((resolve) => {
     // The caller left before this code was loaded, so no event will follow.

@@ -81,7 +81,7 @@ export class SocketWire {
     try {
       await this.#listen()
     } catch {
-      // Another process was faster, or the directory cannot be written to, which the next commit reports.
+      // Another process listens there already, or the directory cannot be written to, which the next commit reports.
     }
     if (this.#fileCheck === undefined) this.#stopListening()
   }

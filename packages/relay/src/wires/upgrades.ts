@@ -154,7 +154,7 @@ export class Upgrades {
   }
 }
 
-/** Lets the workspace go when the socket closes. A session keeps its workspace open; until the connection has a session, the socket does. */
+/** Allows the workspace to be closed once the socket has closed. A session keeps its workspace open; until the connection has a session, the socket does. */
 function releaseAtEnd(socket: Duplex, release: () => void): void {
   // The socket may have closed while the workspace was opened.
   if (socket.destroyed) release()

@@ -1,4 +1,5 @@
-// Makes the git branch of a worker's worktree, and removes the branch if no work is lost with it. A branch that somebody has moved since it was checked stays.
+// Makes the git branch of a worker's worktree, and removes the branch if no work is lost with it. A branch that points to another commit than when it
+// was checked is kept.
 
 import { lstatSync } from 'node:fs'
 import type { Worktree } from '@agent-relay/sdk/protocol'
@@ -14,7 +15,7 @@ import { branchRef, listWorktrees } from './repository.ts'
  */
 const deadLockMs = 1_000
 
-/** Makes the worktree's branch. Fails if a branch of this name has appeared meanwhile, which is not ours. */
+/** Makes the worktree's branch. Fails if a branch of this name exists by now: it belongs to somebody else. */
 export function makeBranch(git: Git, worktree: Worktree): Promise<void> {
   const { base } = worktree
   return setBranch(git, worktree, [branchRef(worktree), base, '0'.repeat(base.length)])

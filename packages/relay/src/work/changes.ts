@@ -1,4 +1,5 @@
-// Finds the work that exists only in one worktree: commits, uncommitted files, and changes that git was told to overlook. Writes nothing.
+// Finds the work that exists only in one worktree: commits, uncommitted files, and changes in files that git was told to overlook (assume-unchanged,
+// skip-worktree). Writes nothing.
 
 import { createHash } from 'node:crypto'
 import { join, relative } from 'node:path'
@@ -13,11 +14,11 @@ export type CopiedFiles = Readonly<Record<string, string>>
 
 const filesShownMax = 200
 const diffBytesMax = 1024 * 1024
-/** Maximum size of git's index that is copied, enough for some hundred thousand files. */
+/** Maximum size of the git index that is copied for a diff; it is enough for some hundred thousand files. */
 const indexBytesMax = 64 * 1024 * 1024
 const ignoreDirtySubmodules = '--ignore-submodules=dirty'
 
-/** Names in the git directory that mark an open rebase, merge or the like, in which git keeps work outside the branch and the files. */
+/** Names in the git directory that show an unfinished rebase, merge or the like, during which git keeps work outside the branch and the files. */
 const operationMarks = ['rebase-merge', 'rebase-apply', 'MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD', 'BISECT_LOG']
 
 export async function changesOf(git: Git, worktree: Worktree, copied: CopiedFiles): Promise<WorktreeChanges> {

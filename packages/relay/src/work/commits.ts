@@ -4,15 +4,15 @@ import type { CommitReader } from '../broker/claims/claim-runtime.ts'
 import type { ClaimRow } from '../core/view.ts'
 import { type Env, Git } from './git.ts'
 
-/** Age after which an edit in the same second as a commit counts as before it: git's commit times are whole seconds. */
+/** Time after an edit from which a commit in the same second counts as made after the edit: git's commit times are whole seconds. */
 const secondMs = 2_000
-/** Maximum number of files named to git; beyond that, git looks at the whole checkout. */
+/** Maximum number of files that git is asked about by name; for more files, git searches the whole checkout. */
 const filesNamedMax = 100
 
-/** Time limit of looking at one checkout, after which its git is killed; and how long the result is kept. */
+/** Timeout of a search in one checkout, after which git is killed; below it, how long the result of a search is kept. */
 const gitLookMs = 3_000
 const rememberedMs = 1_000
-/** Maximum number of checkouts that are being looked at or whose results are kept; in further checkouts no commits are found. */
+/** Maximum number of checkouts that are being searched or whose results are kept; in further checkouts no commits are found. */
 const checkoutsMax = 32
 
 /** One run of git in a checkout, to find commits of some claimed files. */
@@ -23,7 +23,7 @@ interface CommitSearch {
   isOver: boolean
 }
 
-/** The runs of git in one checkout: the last begun, and at most one that waits for its end. */
+/** The searches in one checkout: the last one that has begun, and at most one that waits for its end. */
 interface CheckoutSearches {
   last?: CommitSearch
   next?: { claims: Map<string, ClaimRow>; found: Promise<ClaimRow[]> }
@@ -57,7 +57,7 @@ export class GitCommitReader implements CommitReader {
     return inTime.flat().filter((claim) => asked.has(keyOf(claim)))
   }
 
-  /** Shares a run of git that is under way or ended a moment ago, if it covers these claims; otherwise asks for the next run. */
+  /** Shares the result of a search that is under way or ended a moment ago, if the search covers these claims; otherwise asks for the next search. */
   #search(root: string, claims: readonly ClaimRow[], at: number): Promise<ClaimRow[]> {
     const looks = this.#checkouts.get(root) ?? {}
     const { last, next } = looks
@@ -130,7 +130,7 @@ function committedAt(log: string, at: number): Map<string, number> {
   for (const commit of log.split('\x01').slice(1)) {
     const [seconds = '', ...files] = commit.split('\0')
     const time = Number.parseInt(seconds, 10)
-    // A commit from a clock that runs ahead tells nothing.
+    // A commit with a time in the future is left out: it comes from a clock that runs ahead, so its time tells nothing.
     if (time * 1_000 > at + secondMs) continue
     for (const file of files) {
       const name = file.replace(/^\n/, '')

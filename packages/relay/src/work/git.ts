@@ -1,6 +1,6 @@
-// Runs git for the relay: with a list of arguments, a small environment, a time limit, and without the programs that a repository can bring.
+// Runs git for the relay: with a list of arguments, a small environment, a timeout, and without hooks and other programs that a repository names.
 // Filters of the user's own configuration (such as LFS) do run: a checkout without them would have other content. Filters that a repository's
-// configuration names do not, unless a person has typed the command.
+// configuration names run only if a person has typed the command.
 
 import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
@@ -13,7 +13,7 @@ export type Env = Readonly<Record<string, string | undefined>>
 /** A failure of git itself, with its message. */
 export class GitError extends Error {
   readonly code: number | undefined
-  /** Whether git took longer than its time limit, and was ended. */
+  /** Whether git was ended because it took longer than its timeout. */
   readonly isTimeout: boolean
 
   constructor(verb: string, code: number | undefined, stderr: string, isTimeout = false) {
@@ -65,13 +65,13 @@ export interface GitOptions {
   /** Additional environment variables for this call of git. */
   env?: Record<string, string>
   timeoutMs?: number
-  /** The signal that ends git when its time is up. After SIGKILL git's lock files stay behind. */
+  /** The signal that ends git after its timeout. SIGKILL leaves git's lock files behind. */
   killSignal?: 'SIGTERM' | 'SIGKILL'
-  /** Exit codes besides 0 that are answers and no failures. */
+  /** Exit codes besides 0 that are answers, not failures. */
   mayExit?: readonly number[]
 }
 
-/** A setting of git about a filter or a hook. `users`: its value in the user's and the system's configuration alone, without the repository's. */
+/** A git setting about a filter or a hook. `userValue`: its value in the user's and the system's configuration alone, without the repository's. */
 interface GitSetting {
   key: string
   value: string
@@ -92,7 +92,7 @@ export class Git {
     this.#runsFilters = runsFilters
   }
 
-  /** Names the filters in the repository's own configuration that would give checked-out files other content. */
+  /** Returns the names of the filters in the repository's own configuration that would give checked-out files other content. */
   async repositoryFilters(directory: string): Promise<string[]> {
     const changing = (await this.#settings(directory)).filter(
       ({ key, value, userValue }) =>
@@ -161,8 +161,8 @@ export class Git {
   }
 
   /**
-   * Runs git and returns the first line of its output; undefined if the output is empty or git says no (exit code 1). Any other failure is not a no: it
-   * rejects.
+   * Runs git and returns the first line of its output; undefined if the output is empty or git answers no (exit code 1). Rejects after any other
+   * failure.
    */
   async firstLine(directory: string, args: readonly string[], options: GitOptions = {}): Promise<string | undefined> {
     return (await this.run(directory, args, { ...options, mayExit: [1] })).split('\n')[0] || undefined

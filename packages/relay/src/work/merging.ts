@@ -9,7 +9,7 @@ import { openOperation } from './changes.ts'
 import { type Env, Git, GitError } from './git.ts'
 import { checkoutOf, commonGitDirectory } from './repository.ts'
 
-/** Environment variables with which git can sign a commit, for which it may need to ask the person. */
+/** Environment variables that git needs to sign a commit, for which it may ask the person. */
 const signingVariables = [
   'GPG_TTY',
   'GNUPGHOME',
@@ -36,7 +36,7 @@ export interface MergeResult {
 }
 
 export async function mergeBranch(env: Env, directory: string, worktree: Worktree): Promise<MergeResult> {
-  // The repository's filters may run: the person has typed this command, as they might have typed git merge.
+  // Filters of the repository may run, because a person has typed this command, just as they could have typed `git merge`.
   const git = new Git(env, { runsFilters: true })
   const { top, head: before } = await checkoutOf(git, directory)
   if (

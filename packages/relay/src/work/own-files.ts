@@ -1,5 +1,6 @@
-// All writes and removals on the disk by the code in work/; none of its other files may write. Each step starts from a folder that is held open and that no
-// link leads to: whatever takes the folder's place meanwhile, nothing elsewhere is touched. Callers know which files are ours.
+// All writes and removals on the disk by the code in work/; none of its other files may write. Each step starts from a folder that is held open and
+// that no link leads to: even if something else takes the folder's place meanwhile, nothing elsewhere is touched. Callers make sure that a file is
+// ours.
 
 import {
   type BigIntStats,
@@ -130,8 +131,8 @@ export async function withTemporaryFolder<T>(work: (folder: string) => Promise<T
  */
 
 /**
- * Removes a folder. `check` throws an error if the folder must stay; it gets a path by which nothing else can be reached, and a path that other programs can
- * use.
+ * Removes a folder. `check` throws an error if the folder has to stay. It is called with a path that leads to this very folder and nothing else, and
+ * with a path that other programs can use.
  */
 export async function removeFolder(path: string, check: (held: string, path: string) => unknown): Promise<void> {
   const name = basename(path)
@@ -158,7 +159,7 @@ export async function removeFolder(path: string, check: (held: string, path: str
   })
 }
 
-/** Continues interrupted removals of subfolders: subfolders that were checked are removed, all others come back. */
+/** Continues interrupted removals of folders in `folder`: those that had passed their check are removed, all others are moved back. */
 export async function continueRemovals(folder: string): Promise<void> {
   if (statsOf(folder) === undefined) return
   await withFolder(folder, async (held) => {
@@ -167,7 +168,7 @@ export async function continueRemovals(folder: string): Promise<void> {
       if (inode === undefined || !isPrivate(join(held, entry))) continue
       const names = readdirSync(join(held, entry))
       if (names.some((name) => statsOf(join(held, entry, name))?.ino !== BigInt(inode))) continue
-      // A removal that cannot be finished now is found again by a later call, and does not block other removals.
+      // A removal that fails now is tried again by a later call, and does not prevent other removals.
       try {
         if (step === 'removed') await removeContents(join(held, entry))
         else putBack(held, entry, names[0])

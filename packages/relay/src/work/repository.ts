@@ -14,7 +14,7 @@ export interface CheckoutState {
   root: string
   /** The commit that is checked out. */
   head: string
-  /** The name of the branch that is checked out; unset if none is. */
+  /** The name of the branch that is checked out; unset if no branch is. */
   branch?: string
 }
 
@@ -26,7 +26,7 @@ export interface ListedWorktree {
   isBare: boolean
 }
 
-/** Time limit of each question to git about a checkout, for which git reads a few small files. */
+/** Timeout of each question to git about a checkout, for which git reads a few small files. */
 const lookMs = 10_000
 
 /** Refuses a directory whose repository has files on which git would hang, such as a FIFO. */
@@ -62,7 +62,7 @@ async function stateOf(git: Git, directory: string): Promise<CheckoutState> {
         : error
     },
   )
-  // A repository's configuration can name any directory as its checkout: only one that contains the given directory and a .git counts.
+  // A repository's configuration can name any directory as its checkout. The named directory counts only if it contains the given directory and a .git.
   if (realDirectory(top) !== top || !isInside(directory, top) || !pathExists(join(top, '.git')))
     throw noWorktree(directory, `its repository names ${top} as its checkout`)
   const head = await git.firstLine(top, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], options)
@@ -155,7 +155,7 @@ function noWorktree(directory: string, why: string): RefusalError {
   return new RefusalError('worktree.none', { directory, why })
 }
 
-/** Returns the branch that belongs to a worker's worktree of this name. */
+/** Returns the name of the branch for a worker's worktree with this name. */
 export function workerBranch(name: string): string {
   return `relay/${name}`
 }

@@ -89,8 +89,8 @@ export function readMark(folder: string, path: string): Partial<WorktreeMark> | 
 }
 
 /**
- * Parses the text of a mark. A worker may be able to write to the mark's folder: fields of another form are not believed, and no file outside the worktree
- * counts as a copy of ours.
+ * Parses the text of a mark. A worker may be able to write to the mark's folder, so fields in another form are ignored, and no file outside the
+ * worktree counts as a copy of ours.
  */
 function parseMark(text: string, path: string): Partial<WorktreeMark> {
   try {

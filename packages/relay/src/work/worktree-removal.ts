@@ -1,6 +1,6 @@
-// Ends a worker's worktree: proves that it is ours, searches it for work, and removes it. Whatever the database says, only a worktree that the daemon made is
-// removed: it lies where the daemon's worktrees lie, reached by no link; it is a linked worktree, which leads to git's own folder about it, which leads back;
-// and that folder has the mark of this very worker.
+// Ends a worker's worktree: proves that it is ours, searches it for work, and removes it. Whatever the database says, only a worktree that the daemon
+// made is removed. It has to be in the folder for worktrees and reached by no link; its `.git` file and git's own folder about the worktree have to
+// name each other; and that folder has to contain the mark of this very worker.
 
 import { lstatSync, readdirSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
@@ -91,20 +91,23 @@ export async function mustBeInPlace(
   if (pathExists(home)) await withFolder(home, () => {})
 }
 
-/** Finds the worktree if it belongs to this worker. Undefined if nothing is left of the worktree but, perhaps, its branch. */
+/**
+ * Finds git's own folder about the worktree, if the worktree belongs to this worker. Undefined if nothing of the worktree is left except, perhaps,
+ * its branch.
+ */
 async function findOwnRecord(git: Git, left: LeftWorktree): Promise<OwnWorktreeRecord | 'of another' | undefined> {
   const { worktree, worker, worktreesFolder: home } = left
   await mustBeInPlace(git, left)
   for (const folder of [home, join(await commonGitDirectory(git, worktree.repository), 'worktrees')])
     await continueRemovals(folder)
   const record = await findWorktreeRecord(git, worktree, worker)
-  // Either git was interrupted just after it had made the directory, or somebody has removed everything.
+  // Nothing is left: git was interrupted just after it had made the directory, or somebody has removed everything.
   if (!record && (!pathExists(worktree.path) || (await removeEmptyFolder(worktree.path)))) return undefined
   if (!record) throw new Error('git does not know it as a worktree of this repository')
   const { mark } = record
   if (mark?.worker === undefined) throw new Error('it was not made for this worker')
   if (lstatSync(worktree.path, { throwIfNoEntry: false })?.isSymbolicLink()) throw new Error('a link is in its place')
-  // If the mark names another worker, the path became free and that worker's worktree has it.
+  // The mark names another worker if the path had become free and that worker's worktree was made there.
   return mark.worker === worker ? { ...record, mark } : 'of another'
 }
 

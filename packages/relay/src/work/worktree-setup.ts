@@ -15,7 +15,7 @@ import { pathExists } from './repository.ts'
 
 export type WorktreeSettings = NonNullable<ProjectSettings['worktree']>
 
-/** Time limit of the set-up command: long enough for `npm ci` in a large project. */
+/** Timeout of the set-up command: long enough for `npm ci` in a large project. */
 const setupMs = 10 * 60_000
 const setupOutputBytesMax = 16 * 1024 * 1024
 /** Characters shown of the end of the set-up command's output. */
@@ -36,8 +36,8 @@ export async function copyFiles({ repository, path }: Worktree, files: readonly 
 }
 
 /**
- * Checks out the named submodules in the worktree, each without a branch, at the commit that the checkout around the submodule names: the worktree, or a
- * submodule named before.
+ * Checks out the named submodules in the worktree, each without a branch, at the commit that the checkout around it names: the worktree, or a
+ * submodule that was checked out before.
  */
 export async function addSubmodules(git: Git, { repository, path }: Worktree, names: readonly string[] = []) {
   const tops = [path]

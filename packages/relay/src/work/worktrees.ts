@@ -1,5 +1,5 @@
-// Plans, makes and ends the git worktrees of workers. Only worktrees that are ours are removed, and one with work in it only by `discard`; the repository's
-// other checkouts, their indexes and the stash are not touched.
+// Plans, makes and ends the git worktrees of workers. Only worktrees that the daemon made are removed, and those that hold work only by `discard`;
+// the repository's other checkouts, their indexes and the stash are not touched.
 
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { isPlainDirectory, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
@@ -33,7 +33,7 @@ import { addSubmodules, copyFiles, runSetup, type WorktreeSettings } from './wor
 
 /** Maximum number of worktrees that workers of one name may leave behind. */
 const sameNameMax = 99
-/** Time limit of `git worktree add`, long enough to check out a large repository. */
+/** Timeout of `git worktree add`, long enough to check out a large repository. */
 const addMs = 10 * 60_000
 
 /** The worktrees of all workspaces: a daemon has one such object, since two workspaces may have the same repository. */

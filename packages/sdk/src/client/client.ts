@@ -1,5 +1,5 @@
 // The client that programs use: typed calls and events over any kind of connection. It imports no `node:` module; the defaults for Node are in node.ts.
-// Reconnecting is in reconnecting-link.ts; repeated messages and read marks are in read-marks.ts.
+// Reconnecting is in reconnecting-link.ts; hiding repeated messages and marking messages as read are in read-marks.ts.
 
 import { ConnectionError, type RelayError, TimeoutError } from '../errors.ts'
 import { type ClientLimits, clientLimits } from '../limits.ts'
@@ -39,7 +39,7 @@ import {
   workerResultOf,
 } from './shapes.ts'
 
-/** How many pages one `getInbox` skips at most because they hold only messages that were shown before. */
+/** Maximum number of inbox pages that one `getInbox` call skips because this client has shown all of their messages before. */
 const hiddenPagesMax = 20
 
 export class WorkspaceClient extends Emitter<ClientEvents> {
@@ -73,7 +73,7 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
       limits: this.#limits,
       markRead: (ids) => this.#line.call('inbox.read', () => ({ messages: ids }), this.#ids('c')),
       onError: (error) => {
-        // The connection was lost: the messages will come again, and are then hidden as already shown.
+        // A read mark that was lost with the connection is no error: the daemon hands out the message again, and this client hides the repeat.
         if (!(error instanceof ConnectionError)) this.emit('error', error as RelayError)
       },
     })
@@ -86,7 +86,7 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     return this.#line.hello.name
   }
 
-  /** Takes over the agent's name and token, after a call has registered the agent, or after the daemon has named a client in its own process. */
+  /** Sets the agent's name and token for later connections: after `agent.register`, or when the daemon names a client that runs in the daemon's own process. */
   actsAs({ agent, token }: { agent: string; token?: string }): void {
     this.#line.setIdentity(agent, token)
   }
@@ -105,25 +105,25 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     return await this.#line.open()
   }
 
-  /** Calls any operation of the protocol. While the daemon is away, the call waits up to `callAwayMs`. */
+  /** Calls any operation of the protocol. While the daemon is away, such as during a restart, the call waits up to `callAwayMs` for it. */
   async call<O extends CallName>(op: O, input: InputOf<O>, options: CallOptions = {}): Promise<OutputOf<O>> {
     return await this.#call(op, () => input, options)
   }
 
-  /** Sends a message, and resolves when the message is stored. Whether it was read is told by its receipts. */
+  /** Sends a message, and resolves when the daemon has stored it. The operation `message.receipts` tells whether the message was read. */
   async send(to: string | string[], body: string, options: SendOptions = {}): Promise<OutputOf<'message.send'>> {
     return await this.#call('message.send', () => sendInput(to, body, options), options)
   }
 
   /**
-   * Sends a message, or keeps it on this machine while its shared workspace cannot be reached. The answer `queued` means that the message is not stored yet; it
-   * is sent later by itself, once and in its order.
+   * Sends a message, or keeps it on this machine while the machine cannot reach its shared workspace. `queued` in the answer means that the message is not
+   * stored yet: the daemon sends it later by itself, once, after the messages that were queued before it.
    */
   async queue(to: string | string[], body: string, options: SendOptions = {}): Promise<OutputOf<'message.queue'>> {
     return await this.#call('message.queue', () => sendInput(to, body, options), options)
   }
 
-  /** Sends a message and resolves with the reply. The timeout counts from this call on, also across a restart of the daemon. */
+  /** Sends a message and resolves with the reply. `timeoutMs` counts from this call on, also across a restart of the daemon. */
   async sendAndWait(
     to: string | string[],
     body: string,
@@ -134,26 +134,27 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     const input = (): InputOf<'message.send'> => ({ ...sendInput(to, body, options), wait: wait() })
     const { reply } = await this.#call('message.send', input, options)
     if (!reply) throw new TimeoutError(`response from ${to}`, timeoutMs)
-    // The reply counts as shown like any other message, so that it is hidden if it comes again.
+    // The reply counts as shown, like a message from the inbox: if the daemon hands it out again, this client hides it.
     this.#readMarks.rememberShown(reply.id)
     this.#readMarks.markSoon(reply.id)
     return withContent(reply)
   }
 
   /**
-   * Takes the unread messages, which count as read at the next call; with `peek`, only looks at them. Messages that this client has shown before are left out.
+   * Takes the unread messages, which count as read at this client's next call; with `peek`, only looks at them. Leaves out messages that this client has shown
+   * before.
    */
   async getInbox(options: InboxOptions = {}): Promise<InboxPage> {
     const { peek, unread_only, unreadOnly = unread_only, ...rest } = options
     const filter = unreadOnly === undefined ? rest : { ...rest, unreadOnly }
     if (peek) return inboxPageOf(await this.call('inbox.peek', filter))
-    // Without a listener, messages that the inbox watch still holds must be part of this answer: otherwise they would come late and out of order.
+    // Without a 'message' listener, ends the inbox watch first: messages that it holds would be missing here, and be shown later and out of order.
     if (this.listenerCount('message') === 0) this.#unfollowInbox()
     for (let pages = 1; ; pages++) {
       const page = await this.call('inbox.take', filter)
       const fresh = page.messages.filter((message) => this.#isFresh(message))
       if (unreadOnly === false) return inboxPageOf(page)
-      // A page that holds only messages shown before does not mean that the inbox is empty.
+      // Asks for another page if this one holds only messages that were shown before: new messages may follow.
       if (fresh.length > 0 || page.more === 0 || page.messages.length === 0 || pages === hiddenPagesMax) {
         return inboxPageOf({ messages: fresh, more: page.more })
       }
@@ -194,13 +195,13 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
         this.#status = await this.call('workspace.status', {})
         return { ...this.#known(), ...this.#status, connected: true, uptime: uptimeText(this.#status.uptimeMs) }
       } catch {
-        // The daemon did not answer: the result below contains what the client knows without a connection.
+        // The daemon did not answer, so the result contains only what the client knows by itself.
       }
     }
     return { ...this.#known(), connected: false }
   }
 
-  /** Follows events: delivers each event after `since` (default: from this moment on) once and in order, also across lost connections. */
+  /** Follows events: passes each event after `since` (default: from this moment on) to `onEvent`, once and in order, also across lost connections. */
   watch<const P extends EventPattern = '*'>(filter: EventFilter<P>, onEvent: (event: EventOf<P>) => void): Watch {
     let stop = (): void => {}
     const ready = new Promise<void>((resolve, reject) => {
@@ -213,7 +214,7 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
       stop = this.#line.follow('event.follow', new EventFollower(filter, { event, established: resolve, failed }))
       this.#line.open().catch(failed)
     })
-    // `failed` has already emitted this error as 'error'.
+    // A caller need not await `ready`: `failed` has emitted the same error as 'error'.
     ready.catch(() => {})
     return { ready, stop: () => stop() }
   }
@@ -230,8 +231,8 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
   }
 
   /**
-   * Ends the client for good: marks the shown messages as read, says goodbye, and ends calls in flight. Afterwards nothing of the client keeps the process
-   * alive.
+   * Ends the client for good: marks the shown messages as read, says goodbye to the daemon, and rejects calls in flight. Afterwards the client no longer keeps
+   * the process alive.
    */
   async disconnect(): Promise<void> {
     if (this.#ended) return
@@ -277,14 +278,17 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     })
   }
 
-  /** Ends the inbox watch because no new listener came. Messages that arrived meanwhile were not shown, stay unread, and will be handed out again. */
+  /**
+   * Ends the inbox watch while the program has no 'message' listener. Messages that have arrived but were not shown stay unread, and the daemon hands them out
+   * again.
+   */
   #unfollowInbox(): void {
     this.#arrived.length = 0
     this.#stopFollowing?.()
     this.#stopFollowing = undefined
   }
 
-  /** Emits the messages that have arrived. While there is no listener they wait for the next one: `once` leaves such a gap after each message. */
+  /** Emits the messages that have arrived. Without a listener they wait for the next one, because `once` removes its listener after each message. */
   #showArrived(): void {
     while (this.#arrived.length > 0 && this.listenerCount('message') > 0) {
       const message = this.#arrived.shift() as InboxMessage

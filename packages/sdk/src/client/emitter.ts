@@ -1,4 +1,4 @@
-// A small typed event emitter, so that the client needs no `node:` import. An 'error' without a listener is dropped, not thrown.
+// A small typed event emitter, so that the client needs no `node:` import. Unlike in Node, an 'error' event without a listener is dropped and not thrown.
 
 // biome-ignore lint/suspicious/noExplicitAny: the type of every listener; `unknown` would refuse them all.
 type Listener = (...args: any[]) => void
@@ -50,7 +50,9 @@ export class Emitter<Events extends { [E in keyof Events]: Listener }> {
   }
 }
 
-/** Runs a callback of the caller. An error in the callback is thrown outside of our stack, so that our code goes on reading the connection. */
+/**
+ * Runs a callback of the program that uses this package. An error in it is thrown later, in a microtask, so that the code that reads the connection goes on.
+ */
 export function runGuarded(callback: () => void): void {
   try {
     callback()

@@ -1,19 +1,19 @@
-// Event watches without gaps and repeats across lost connections: remembers how far a watch has come, and from which number it resumes.
+// Lets a watch of events go on after a lost connection without a gap or a repeat: remembers how far the watch has come, and from which number it resumes.
 
 import type { RelayError } from '../errors.ts'
 import type { EventPattern, RelayEvent } from '../protocol/events.ts'
 import type { InputOf } from '../protocol/operations.ts'
 import type { Follower } from './reconnecting-watches.ts'
 
-/** Selects events. The protocol accepts any type names; here the compiler checks them. */
+/** Selects events for a watch. TypeScript checks the names of event types here, while the daemon accepts any name. */
 export interface EventFilter<P extends EventPattern = EventPattern> {
   /** Only events after the journal entry with this number. Unset: from the moment the watch is set up. */
   since?: number
   /** Types of events, such as `message.created` or `action.*`. Unset: all types. */
   types?: readonly P[]
   /**
-   * The most events in each batch (ten batches a second, each with the newest events), for a program that shows them on a screen; needs the workspace's key. An
-   * event `events.skipped` counts the events left out.
+   * Maximum number of journal entries in a batch, for a program that draws events on a screen: ten batches a second, each with the newest entries. Needs the
+   * workspace's key. An event `events.skipped` counts the entries left out.
    */
   newest?: number
 }
@@ -26,13 +26,13 @@ export interface EventSink {
 
 /**
  * Follows events across connections. All events of one journal entry share its number, and a connection may break between two of them: resuming after that
- * number would lose the rest. So a resumed watch asks for the last entry again, and passes over as many of its events as were seen.
+ * number would lose the rest. So a resumed watch asks for the last entry again, and skips those of its events that were seen.
  */
 export class EventFollower implements Follower<RelayEvent> {
   readonly #filter: InputOf<'event.follow'>
   readonly #sink: EventSink
   #seq?: number
-  /** How many events of journal entry `#seq` were seen; 0 while `#seq` is the number at which the watch started. */
+  /** How many events of the journal entry `#seq` the watch has passed on; 0 if `#seq` is only the number at which the watch started. */
   #seen = 0
   #passOver = 0
 
@@ -48,14 +48,14 @@ export class EventFollower implements Follower<RelayEvent> {
   }
 
   established(seq: number): void {
-    // A watch without `since` learns its first number from the daemon's answer. With `since`, the client's own number counts: the number in the answer may lie
-    // ahead of events that are still to come.
+    // A watch without `since` takes its first number from the daemon's answer. With `since` it starts from `since`: the number in the answer may be higher than
+    // that of events still to come.
     if (this.#seq === undefined) this.#seq = this.#filter.since ?? seq
     this.#sink.established()
   }
 
   item(event: RelayEvent): void {
-    // Events that are stored in no journal have the number 0, and no place in the order.
+    // Events with the number 0, such as `session.event`, are not in the journal and have no place in its order: they are passed on at once.
     if (event.seq === 0) return this.#sink.event(event)
     if (this.#seq !== undefined && event.seq < this.#seq) return
     if (event.seq === this.#seq && this.#passOver > 0) {

@@ -1,17 +1,18 @@
-// The messages that this client has shown to its program, and the read marks that it has not sent to the daemon yet. client.ts passes the messages in.
+// Keeps the ids of the messages that this client has shown to its program, and marks those messages as read at the daemon in batches. client.ts reports what
+// was shown.
 
 import type { ClientLimits } from '../limits.ts'
 
 export interface ReadMarksOptions {
   limits: Pick<ClientLimits, 'shownMax' | 'readBatchMs' | 'readBatchMax'>
-  /** Sends read marks for these messages to the daemon. */
+  /** Marks these messages as read at the daemon. */
   markRead(ids: string[]): Promise<unknown>
   onError(error: unknown): void
 }
 
 export class ReadMarks {
   readonly #options: ReadMarksOptions
-  /** The ids of the shown messages in the order shown, so that the oldest can be forgotten first. */
+  /** The ids of the shown messages, oldest first, so that the oldest id can be dropped. */
   readonly #shown = new Set<string>()
   readonly #unsentMarks = new Set<string>()
   #timer?: ReturnType<typeof setTimeout>
@@ -22,8 +23,7 @@ export class ReadMarks {
   }
 
   /**
-   * Remembers a message as shown. Returns whether the message was not shown before: after a crash the daemon may hand out a message again, and the client hides
-   * the repeat.
+   * Remembers a message as shown. Returns false if it was shown before: after a crash the daemon may hand out a message again, and the client hides the repeat.
    */
   rememberShown(id: string): boolean {
     if (this.#shown.has(id)) return false
@@ -37,7 +37,7 @@ export class ReadMarks {
     return true
   }
 
-  /** Marks a message as read soon, together with other messages. */
+  /** Marks a message as read soon, in one call together with other messages. */
   markSoon(id: string): void {
     this.#unsentMarks.add(id)
     if (this.#unsentMarks.size >= this.#options.limits.readBatchMax) void this.flush()
@@ -45,8 +45,8 @@ export class ReadMarks {
   }
 
   /**
-   * Sends all outstanding read marks, one batch at a time, and resolves when none is left. Failed marks are not kept: their messages come again, and are
-   * hidden.
+   * Marks the waiting messages as read, batch by batch, and resolves when none is left. A failed batch is not sent again: the daemon hands out its messages
+   * again, and the client then hides them and marks them once more.
    */
   flush(): Promise<void> {
     clearTimeout(this.#timer)

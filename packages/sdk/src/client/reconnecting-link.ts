@@ -12,8 +12,8 @@ import { type Follower, isConnectionLoss, ReconnectingWatches } from './reconnec
 
 /**
  * The phases of a connection, and how one follows another:
- * idle → opening → up, or idle again (the first attempt failed: nothing goes on behind the caller's back)
- * up → away → up, or idle (the daemon refuses us)
+ * idle → opening → up, or idle again (the first attempt failed: the client makes no further attempts on its own)
+ * up → away → up, or idle (the daemon refuses the client, or an error that another attempt cannot heal)
  * any → ended
  */
 type Phase = 'idle' | 'opening' | 'up' | 'away' | 'ended'
@@ -25,15 +25,15 @@ export interface ReconnectingOptions {
   limits: ClientLimits
   onUp(welcome: Welcome): void
   onDown(closing: Closing): void
-  /** Called when the daemon's WELCOME gives another name than our HELLO asked for. */
+  /** Called when the daemon's WELCOME names the agent differently than the HELLO of this client. */
   onRenamed(renamed: { asked: string; name: string }): void
-  /** Called when a reconnect failed and will not be tried again. The first attempt's failure goes to its caller. */
+  /** Called when a reconnect failed in a way that another attempt cannot heal. If the first attempt to connect fails, the promise of `open` rejects instead. */
   onRefused(error: RelayError): void
 }
 
 interface PendingCall {
   op: CallName
-  /** Makes the input of the call. Called for each attempt, because the time left until a deadline shrinks. */
+  /** Makes the input of the call. Called for each attempt, because a timeout in the input must shrink with the time that has passed. */
   input(): unknown
   id: string
   tries: number
@@ -67,12 +67,12 @@ export class ReconnectingLink {
     return this.#phase
   }
 
-  /** The HELLO that the next connection will send. */
+  /** The HELLO frame that the next connection will send. */
   get hello(): Readonly<Hello> {
     return this.#hello
   }
 
-  /** The latest WELCOME from the daemon, kept while the daemon is away. */
+  /** The latest WELCOME frame from the daemon, kept while the daemon is away. */
   get welcome(): Welcome | undefined {
     return this.#welcome
   }
@@ -99,7 +99,7 @@ export class ReconnectingLink {
     this.#pendingCalls.set(id, flight)
     if (signal) this.#endOnAbort(signal, flight)
     if (this.#link) this.#send(flight, this.#link)
-    // A failure to connect reaches the caller through the promise of the call.
+    // A failure to connect needs no handling here: it rejects the promise of the call.
     else this.open().catch(() => {})
     return flight.promise as Promise<OutputOf<O>>
   }
@@ -109,7 +109,7 @@ export class ReconnectingLink {
     return this.#watches.add(op, follower)
   }
 
-  /** Sets the name and token for the next HELLO. */
+  /** Sets the name and token for the next HELLO frame. */
   setIdentity(name: string, token: string | undefined): void {
     this.#hello = { ...this.#hello, name, token: token ?? this.#hello.token }
   }
@@ -144,7 +144,7 @@ export class ReconnectingLink {
     }
     if (this.#welcome && this.#welcome.workspaceId !== welcome.workspaceId) {
       void link.close()
-      // The calls, token and entry numbers of this client belong to the workspace to which it was connected before.
+      // Does not go on with another workspace: the calls, token and entry numbers of this client belong to the former one.
       this.#onAttemptFailed(new ConnectionError('another workspace answers where ours was', { retry: false }))
       return
     }
@@ -154,8 +154,8 @@ export class ReconnectingLink {
     this.#phase = 'up'
     this.#link = link
     this.#welcome = welcome
-    // A new session begins here. Messages that the daemon handed to the last session, and that may not have arrived, are handed out again because that session
-    // ended.
+    // Each connection is a new session. Messages that the former session was handed, and that may not have arrived, come again: the daemon hands them out again
+    // because that session ended.
     const asked = this.#hello.name
     if (welcome.agent) this.setIdentity(welcome.agent, welcome.token)
     void link.closed.then((closing) => this.#onLinkClosed(closing))
@@ -194,7 +194,8 @@ export class ReconnectingLink {
   }
 
   /**
-   * Tries to reconnect after a random share of the waiting time, so that a thousand clients of a restarted daemon do not all connect in the same millisecond.
+   * Tries to reconnect after half to all of the waiting time, at random, so that a thousand clients of a restarted daemon do not all connect in the same
+   * millisecond.
    */
   #tryLater(): void {
     const { backoffMsMin, backoffMsMax } = this.#options.limits
@@ -233,7 +234,7 @@ export class ReconnectingLink {
         flight.resolve(output)
       },
       (error) => {
-        // A call that was lost together with its connection stays in the list, and is sent again over the next connection.
+        // A call that was lost together with its connection stays in `#pendingCalls`, and is sent again over the next connection.
         if (isConnectionLoss(error)) return
         this.#finishCall(flight)
         flight.reject(error)
@@ -248,7 +249,7 @@ export class ReconnectingLink {
   #endOnAbort(signal: AbortSignal, flight: PendingCall): void {
     const abort = (): void => {
       this.#finishCall(flight)
-      // Tells the daemon to give up the call too, if it waits for a reply.
+      // Asks the daemon to end the call too, in case the call waits for a reply.
       this.#link?.unwatch(flight.id)
       flight.reject(signal.reason)
     }
@@ -274,7 +275,7 @@ function deferred<T>(): Deferred<T> {
     made.resolve = resolve
     made.reject = reject
   })
-  // A rejection that nobody awaits must not end the process.
+  // Without this, a promise that rejects while nobody awaits it would end the process.
   made.promise.catch(() => {})
   return made
 }

@@ -1,4 +1,4 @@
-// The watches of a client across its connections: set up on each new connection, and set up again if the daemon has ended one.
+// The watches of a client across its connections: sets them all up on each new connection, and sets a watch up again if the daemon has ended it.
 
 import { ConnectionError, RelayError } from '../errors.ts'
 import type { Link } from '../link.ts'
@@ -6,7 +6,7 @@ import type { Ids } from '../protocol/ids.ts'
 import type { InputOf, OutputOf, WatchName } from '../protocol/operations.ts'
 
 export interface Follower<T> {
-  /** Makes the input of the watch. Called each time the watch is set up, because the place from which to resume moves on. */
+  /** Makes the input of the watch. Called each time the watch is set up, because the number from which it resumes has grown meanwhile. */
   input(): unknown
   established(seq: number): void
   item(item: T): void
@@ -65,8 +65,8 @@ export class ReconnectingWatches {
     watch.id = id
     const current = (): boolean => watch.id === id && this.#watches.has(watch)
     const over = (error: RelayError): void => {
-      // If the workspace's key is replaced while the watch is being set up, the session ends: the next connection attempt shows whether the client has a valid
-      // key.
+      // Keeps the watch if the workspace's key is replaced while the watch is being set up: that ends the session, and the next attempt to connect shows
+      // whether the client's key is valid.
       if (!current() || isConnectionLoss(error) || error.code === 'auth.revoked') return
       watch.id = undefined
       if (error.retry) {
@@ -89,8 +89,8 @@ export class ReconnectingWatches {
   }
 
   /**
-   * Resumes a watch that the daemon has cut off, for instance because it fell behind. Waits a moment first, so that a watch that is cut off at once does not
-   * loop without rest.
+   * Sets up again a watch that the daemon has ended, for instance because the client read too slowly. Waits `#againMs` first, so that a watch that is ended at
+   * once does not loop without rest.
    */
   #establishLater(watch: LastingWatch, link: Link): void {
     setTimeout(() => {
@@ -99,7 +99,7 @@ export class ReconnectingWatches {
   }
 }
 
-/** Whether a call ended because its connection was lost. A stopping daemon's refusal counts too: it refuses the calls that it did not run. */
+/** Whether a call ended because its connection was lost. The refusal `daemon.stopping` counts too: a stopping daemon sends it for calls that it did not run. */
 export function isConnectionLoss(error: unknown): boolean {
   return error instanceof ConnectionError || (error instanceof RelayError && error.code === 'daemon.stopping')
 }

@@ -1,4 +1,4 @@
-// The types of the client's options, events and answers, and small functions that build them; no behaviour of the client itself.
+// The types of the client's options, events and answers, and small functions that build them. The client itself is in client.ts.
 
 import { ConnectionError, RelayError } from '../errors.ts'
 import type { ClientLimits } from '../limits.ts'
@@ -9,14 +9,17 @@ import type { InputOf, OutputOf, WorkspaceStatus } from '../protocol/operations.
 import type { Agent, InboxMessage, Message } from '../protocol/words.ts'
 
 export interface ClientOptions {
-  /** The agent to act as. Without a name, the client can read but not send. */
+  /** The name of the agent to act as. Without a name, the client can read but not send. */
   agentName?: string
   agentType?: Hello['type']
   token?: string
   key?: string
-  /** Whether a name that is taken is refused (`agent.name-taken`). If false or unset, the connection gets the name with a number instead: `branch-bot-2`. */
+  /**
+   * Whether the connection is refused (`agent.name-taken`) if another agent has the name. If false or unset, the connection gets the name with a number:
+   * `branch-bot-2`.
+   */
   strictName?: boolean
-  /** Called when the connection got another name than it asked for. */
+  /** Called when the agent got another name than the requested one. */
   onRenamed?(renamed: Renamed): void
   cli?: string
   model?: string
@@ -48,7 +51,7 @@ export type ClientEvents = {
 }
 
 export interface CallOptions {
-  /** The command's id: a command that is sent again under the same id still runs only once. Unset: generated. */
+  /** The command's id: the daemon carries out a command only once, however often it is sent under the same id. Unset: generated. */
   id?: string
   /** Aborting this signal ends the wait for the answer; the command may still run. */
   signal?: AbortSignal
@@ -66,11 +69,11 @@ export interface InboxOptions extends Omit<InputOf<'inbox.take'>, 'unreadOnly'> 
   unreadOnly?: boolean
   /** The option `unreadOnly` in the spelling of the first version of the protocol. */
   unread_only?: boolean
-  /** Whether to look only: no message is handed out, and none will count as read. */
+  /** Whether to look only: the messages stay unread and are not handed out. */
   peek?: boolean
 }
 
-/** A page of the inbox; `more` is the number of further messages that wait. */
+/** A page of the inbox. `more`: the number of further messages in the inbox. */
 export type InboxPage = ReceivedMessage[] & { more: number }
 
 export interface ListOptions extends InputOf<'agent.list'> {
@@ -97,14 +100,14 @@ export interface Watch {
 
 export type SpawnOptions = InputOf<'worker.spawn'>
 
-/** The result of a call about a worker. As in the first version of the protocol, a refusal is returned and not thrown. */
+/** The result of starting or releasing a worker. As in the first version of the protocol, a refusal is returned and not thrown. */
 export interface WorkerResult {
   success: boolean
   error?: string
   note?: string
 }
 
-/** Turns a call about a worker into a `WorkerResult`. `tell` words a refusal for the reader of the result. */
+/** Turns a call about a worker into a `WorkerResult`. `tell` makes the text of a refusal for whoever reads the result. */
 export async function workerResultOf(
   work: Promise<{ worker: unknown; note?: string }>,
   tell: (error: RelayError) => string = ({ message }) => message,
@@ -125,8 +128,8 @@ export function helloOf(options: ClientOptions): Hello {
 }
 
 /**
- * The warning about a changed name, for programs without `onRenamed`. Without the warning, two programs that share a name by mistake would look for messages
- * that the other program gets.
+ * The warning that the agent got another name, for programs without `onRenamed`. Without it, a program started twice by mistake would wait in vain for messages
+ * that go to its other process.
  */
 export function renamedWarning({ asked, name }: Renamed): string {
   return `The name "${asked}" is taken: this connection acts as "${name}". To be refused instead, pass strictName: true; to handle it, pass onRenamed.`
@@ -164,8 +167,8 @@ export function uptimeText(ms: number): string {
 }
 
 /**
- * Returns a function that gives the timeout for each attempt of one call; later attempts get the time that is left. With a timeout that the caller named, the
- * call also waits for an agent that is away; without one, the daemon says at once who is away.
+ * Returns a function that gives the timeout of each attempt to send one call; later attempts get the time that is left. If the caller has set a timeout, the
+ * call also waits for a recipient that is offline. Otherwise the first attempt has no timeout, and the daemon says at once who is offline.
  */
 export function timeoutPerAttempt(namedTimeoutMs: number | undefined, timeoutMs: number): () => { timeoutMs?: number } {
   const until = performance.now() + timeoutMs

@@ -1,5 +1,5 @@
-// Reads a whole page of results in as many calls as needed: the daemon answers a long read with a cursor when its time is up, so a short answer does not mean
-// that there is nothing more.
+// Reads a whole page of results in as many calls as needed: the daemon ends a long read early and returns a cursor, so an answer with few results does not mean
+// that there are no more.
 
 import { limits } from '../protocol/limits.ts'
 import type { CallName, InputOf, OutputOf } from '../protocol/operations.ts'
@@ -63,7 +63,7 @@ export async function listEvents(client: CallingClient, input: InputOf<'event.li
   }
 }
 
-/** Whether a page is full, by the number of messages or by their size. */
+/** Whether a page is full: it has `limit` messages, or the bodies are so long that one more call may exceed the size of an answer. */
 function isFull(messages: readonly { body: string }[], limit: number): boolean {
   const chars = messages.reduce((sum, { body }) => sum + body.length, 0)
   return messages.length >= limit || chars >= limits.pageBytesMax / 2

@@ -1,5 +1,5 @@
-// Works out an agent's state from all sources, in this order: the open approvals, the daemon that runs the agent's program, the relay's own waits, and the
-// program itself. The first source that applies counts, so that every list shows the same state.
+// Decides which state of an agent people are shown, from everything known about the agent: an unreachable machine, open approvals, the daemon that runs its
+// program, its waits for other agents, and its program's own reports. The first check that applies decides, so that every list shows the same state.
 
 import type { Agent } from '../protocol/words.ts'
 
@@ -15,7 +15,7 @@ export interface AgentState {
     | 'active'
     | 'failed'
     | 'offline'
-  /** The state in words: its kind, and what the agent waits for. */
+  /** The state as a text: its kind, and what the agent waits for. */
   text: string
   /** Whether only a person can end the state. */
   needsPerson: boolean

@@ -1,7 +1,7 @@
-// Makes the id of one MCP call; a call that is sent again has the same id and therefore runs once. The daemon uses this for pipes, and the MCP package for
-// HTTP.
+// Makes the id of one MCP call. A call that is sent again gets the same id, so the daemon runs it only once. The daemon uses this for stdio pipes, and the MCP
+// package for HTTP.
 
-/** Joins the id of the session (or pipe), which is unique in the world, with the JSON-RPC id, which is unique in the session. */
+/** Joins the globally unique id of the session (or pipe) with the JSON-RPC id, which is unique within the session. */
 export function callId(session: string, rpcId: string | number): string {
   return `${session}/${typeof rpcId === 'number' ? rpcId : JSON.stringify(rpcId)}`
 }

@@ -1,15 +1,17 @@
-// Cleans text that others wrote, for everything that a model or a terminal is shown: names, labels, summaries, bodies, results, errors. Programs (the SDK,
-// REST, an action's output) get text as it was sent. The programs that CLIs run as hooks load this file at every start, so it has no imports at all.
+// Cleans text that others wrote before a model or a terminal shows it: names, labels, summaries, bodies, results, errors. Programs (over the SDK, REST, or as
+// the input of an action) get text as it was sent. The programs that CLIs run as hooks load this file at every start, so it has no imports at all.
 
 /**
- * Characters that a reader cannot see, or sees at another place than where they stand: control and format characters (zero-width spaces, overrides of the
- * writing direction, invisible tag letters), fillers, variation selectors. Left out are line feed and tab, and the few signs of Arabic, Syriac and Kaithi that
- * Unicode counts as format characters although they are drawn.
+ * Characters that a reader cannot see, or that make others appear at another place: control and format characters (zero-width spaces, overrides of the writing
+ * direction, invisible tag letters), fillers, variation selectors. Left out are line feed and tab, and the few signs of Arabic, Syriac and Kaithi that Unicode
+ * counts as format characters although they are drawn.
  */
 const unseenClass = String.raw`[\0-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}](?<![\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])`
 
 let unseenPatterns: { runs: RegExp; each: RegExp } | undefined
-/** Returns the patterns for invisible characters. They are made on first use: V8 takes more than a millisecond, and most texts are plain. */
+/**
+ * Returns the patterns for invisible characters. They are compiled on first use, because that takes V8 more than a millisecond, and most texts are plain ASCII.
+ */
 function patternsOfUnseen() {
   unseenPatterns ??= {
     runs: new RegExp(`(?:${unseenClass})+`, 'gu'),
@@ -49,7 +51,7 @@ export function replaceUnseen(text: string, by: (character: string) => string): 
  * zero-width joiners part of the spelling.
  */
 function isOfJoiningScript(text: string): boolean {
-  // A literal in a function is compiled when it is first needed: this one takes V8 a millisecond, and most texts are plain.
+  // Stands inside the function so that V8 compiles it on first use: that takes a millisecond, and most texts are plain ASCII.
   return /^(?![\p{Default_Ignorable_Code_Point}\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Hebrew}\p{sc=Armenian}\p{sc=Georgian}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Bopomofo}\p{sc=Hangul}\p{sc=Common}\p{sc=Inherited}])[\p{L}\p{M}]/u.test(
     text,
   )
@@ -66,8 +68,8 @@ const spelledFlag =
   /^\u{e0067}\u{e0062}(?:\u{e0065}\u{e006e}\u{e0067}|\u{e0073}\u{e0063}\u{e0074}|\u{e0077}\u{e006c}\u{e0073})\u{e007f}/u
 
 /**
- * Returns the characters of an invisible run that belong to the writing and stay. Only the characters before and after the run decide; they are never removed
- * themselves, so cleaning a text twice gives the same result as once.
+ * Returns the part of a run of invisible characters that belongs to the spelling (such as a joiner) and therefore stays. Only the characters before and after
+ * the run decide; they are never removed themselves, so cleaning a text twice gives the same result as once.
  */
 function keptOf(run: string, at: number, text: string): string {
   const before = characterBefore(text, at)
@@ -94,7 +96,7 @@ function characterBefore(text: string, at: number): string {
   return text.slice(Math.max(0, at - (isSecondHalf ? 2 : 1)), at)
 }
 
-/** Joins a text into one line. U+0085 is named because `\s` does not match it, and the cleaner would make a line feed of it. */
+/** Joins a text into one line. U+0085 (next line) is listed because `\s` does not match it, and `clean` would turn it into a line feed. */
 export function oneLine(text: string): string {
   return text.replace(/[\s\u0085]+/g, ' ').trim()
 }
@@ -103,7 +105,7 @@ export function cleanLine(text: string): string {
   return oneLine(clean(text))
 }
 
-/** Cleans a text for a model, and escapes the tags by which a CLI sets its own words apart for its model. `tags` names further tags to escape. */
+/** Cleans a text for a model, and escapes the tags with which a CLI marks its own text for its model. `tags` names further tags to escape. */
 export function cleanForModel(text: string, tags: readonly string[] = []): string {
   return withoutHostTags(clean(text), tags)
 }
@@ -112,7 +114,7 @@ export function cleanLineForModel(text: string): string {
   return withoutHostTags(cleanLine(text), [])
 }
 
-/** Applies `change` to every text in a JSON value, and to the names of fields too. */
+/** Applies `change` to every text in a JSON value, including the names of fields. */
 export function mapTexts(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value)
   if (Array.isArray(value)) return value.map((each) => mapTexts(each, change))
@@ -120,10 +122,7 @@ export function mapTexts(value: unknown, change: (text: string) => string): unkn
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [change(name), mapTexts(each, change)]))
 }
 
-/**
- * Tags by which Claude Code, Codex and Gemini CLI mark their own words among everything that a model reads. None of these names occurs in ordinary code or help
- * texts.
- */
+/** Tags with which Claude Code, Codex and Gemini CLI mark their own text in what a model reads. None of these names occurs in ordinary code or help texts. */
 const hostTags = [
   'system-reminder',
   'task-notification',
@@ -141,7 +140,10 @@ const hostTags = [
   'antml',
 ]
 
-/** Tags of coding CLIs whose names also occur in code. They match only with punctuation between their words, and with no letter or digit after them. */
+/**
+ * Tags of coding CLIs whose names also occur in code, such as `tool_use`. They match only with punctuation or blanks between their words, and with no letter or
+ * digit after them.
+ */
 const exactTags = [
   'command-name',
   'command-message',
@@ -167,13 +169,13 @@ const exactTags = [
 /** The character `<` that opens a tag, its wide and small forms, and characters that look like it. */
 const tagOpeningSet = '<\u226e\uff1c\ufe64\u2039\u02c2\u1438\u276e\u2329\u27e8\u3008'
 const hasOpen = new RegExp(`[${tagOpeningSet}]`)
-/** Matches every character that may open a tag, for callers that escape all of these, as JSON can, instead of searching for tags. */
+/** Matches every character that may open a tag, for callers that escape all of these characters (JSON allows that) instead of searching for tags. */
 export const tagOpeningCharacters = new RegExp(`[${tagOpeningSet}]`, 'g')
 
 /** Matches the position before each character that may open a tag, to split a text into pieces with at most one tag each. */
 const atOpen = new RegExp(`(?=[${tagOpeningSet}])`)
 
-/** Escapes the tags of CLIs, also with attributes, in any case and spacing, in look-alike letters, with accents, and behind a namespace. */
+/** Escapes the tags of CLIs, also if disguised: with attributes, in any case and spacing, in look-alike letters, with accents, or behind a namespace. */
 function withoutHostTags(text: string, more: readonly string[]): string {
   if (!hasOpen.test(text)) return text
   const pattern = tagPattern(more)
@@ -181,7 +183,7 @@ function withoutHostTags(text: string, more: readonly string[]): string {
   return pieces.join('')
 }
 
-/** Returns the text without accents and other marks, and with wide, raised and ornate letters as plain ones, since none of these tell two tags apart. */
+/** Returns the text without accents and other marks, and with wide, raised and ornate letters as plain ones, so that tags in disguise match too. */
 function folded(text: string): string {
   return plainTextPattern.test(text) ? text : text.normalize('NFKD').replace(/\p{M}+/gu, '')
 }
@@ -191,9 +193,7 @@ const tagWordSeparators = String.raw`\s\p{Pd}\p{Pc}.\u00af\u02c9\u02d7\u2043\u20
 
 const patterns = new Map<string, RegExp>()
 
-/**
- * Returns the pattern for the tags of CLIs. The pattern is made when it is first needed: a hook program that has nothing to tell its agent needs no pattern.
- */
+/** Returns the pattern for the tags of CLIs. It is made on first use, because a hook program that has nothing to tell its agent does not need it. */
 function tagPattern(more: readonly string[]): RegExp {
   const known = patterns.get(more.join())
   if (known) return known

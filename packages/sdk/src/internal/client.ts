@@ -1,4 +1,4 @@
-// The parts of the client that only our own packages import: the client over any connection, its types and limits, and reading whole pages.
+// The exports of the client for our own packages only: the client over any connection, its types and limits, and reading whole pages.
 
 export { WorkspaceClient } from '../client/client.ts'
 export type { EventFilter } from '../client/events.ts'

@@ -1,43 +1,52 @@
-// The agent CLIs and editors that Agent Relay knows, each once. Every list of their names is a filter on a column of this table, so a new CLI is a row here.
-// Starting a CLI is in relay/src/supervisor/harness, the place of its settings in mcp/src/install. No imports: help texts, the pipe and the page load this
-// file.
+// The table of agent CLIs and editors that Agent Relay knows. Every other list of their names is a filter on a column of this table, so a new CLI needs one row
+// here. How to start a CLI is in relay/src/supervisor/harness, where its settings are is in mcp/src/install. No imports: help texts, the MCP stdio pipe and the
+// page load this file.
 
 interface Cli {
   /** The name that `--cli` and `--editor` take. */
   readonly name: string
-  /** The name that people use. */
+  /** The name that people are shown. */
   readonly title: string
   /** The CLI's command on PATH. */
   readonly program?: string
-  /** `mcp install` adds our server to the CLI's settings. The others have no MCP servers (aider), or keep them in YAML, which we do not edit (goose). */
+  /**
+   * Set if `mcp install` can add our server to the CLI's settings. Unset for aider, which has no MCP servers, and for goose, whose settings are YAML, which we
+   * do not edit.
+   */
   readonly editor?: true
-  /** The CLI can be started as a worker: with our MCP tools (`mcp`), or as a plain terminal program that is typed into (`typed`). */
+  /**
+   * How the CLI runs as a worker: with our MCP tools (`mcp`), or without tools, so that the daemon types into its terminal (`typed`). Unset if it cannot be a
+   * worker.
+   */
   readonly worker?: 'mcp' | 'typed'
-  /** The CLI can carry out a run: `npm run test:real` runs contracts with the real CLI. Nobody has tried the other workers. */
+  /** Set if the CLI can carry out a run (a contract). `npm run test:real` tests that with the real CLI; it is not tested for the other CLIs. */
   readonly run?: true
-  /** The prefix of our tools' names, as the CLI's model sees them. */
+  /** The prefix that the CLI puts before the names of our tools for its model. */
   readonly toolPrefix?: string
-  /** The CLI runs hooks at the boundaries of a turn. */
+  /** How the CLI takes the output of our hooks. Unset if we install no hooks for the CLI. */
   readonly hooks?: HookForm
-  /** One server of the CLI runs many conversations, with their MCP servers and hooks: its process alone does not tell whose they are. */
+  /**
+   * Set if one server process of the CLI runs many conversations, with their MCP servers and hooks: the process alone then does not tell which conversation is
+   * meant.
+   */
   readonly sharesServer?: true
 }
 
 export interface HookForm {
-  /** The CLI puts what a hook prints into tags of its own, so the text needs none of ours. */
+  /** Whether the CLI puts the output of a hook into tags of its own, so that we need not add tags. */
   readonly isBare: boolean
-  /** The context that a hook adds is a key of its answer, and not in an object for the event. */
+  /** Whether the text for the model is at the top level of a hook's JSON output. Otherwise it is inside `hookSpecificOutput`. */
   readonly isFlat: boolean
-  /** A plugin of ours runs the hooks and passes on what they print, through the CLI's own HTTP interface. */
+  /** Set if a plugin of ours in the CLI runs the hooks, and passes their output on through the CLI's own HTTP interface. */
   readonly isPlugin?: true
-  /** The CLI runs the hooks of a session that was cleared, and drops their output. */
+  /** Set if the CLI runs the hooks of a session whose context was just cleared, but ignores their output. */
   readonly dropsCleared?: true
 }
 
 /** The name of our MCP server in the settings of every CLI. */
 export const serverName = 'agent-relay'
 
-/** The time that our hooks may take. A turn waits for them: they must not hold it up while the daemon is busy. */
+/** The timeout of our hooks, in seconds, after which the CLI ends them. The model's turn waits for a hook, so a busy daemon must not hold it up. */
 export const hookTimeoutSeconds = 5
 
 /** The table of CLIs, in the order in which people are shown them. */
@@ -116,25 +125,25 @@ type RowWith<C extends Column> = Extract<Row, { readonly [K in C]: unknown }>
 
 export type CliName = Row['name']
 
-/** The names of the CLIs that have a column: a table by them is complete, or it does not compile. */
+/** The names of the CLIs that have a value in the column. As the keys of a table, they make the compiler report a missing row. */
 export type NameWith<C extends Column> = RowWith<C>['name']
 
-/** The CLIs that have something in the column. */
+/** Returns the CLIs that have a value in the column. */
 export function clisWith<C extends Column>(column: C): readonly RowWith<C>[] {
   return clis.filter((row): row is RowWith<C> => column in row)
 }
 
-/** The CLI that is meant where nobody names one. */
+/** The CLI to use if the caller names none. */
 export const defaultCli = clis[0].name
 
 export function cliOf<N extends CliName>(name: N): Extract<Row, { name: N }> {
   return clis.find((row) => row.name === name) as Extract<Row, { name: N }>
 }
 
-/** Everything that can carry out a run: the built-in loop, a worker with a CLI, or an agent outside of both. */
+/** What can carry out a run: the built-in loop, a worker with one of these CLIs, or `external`, an agent that is connected already. */
 export const runHarnesses = ['loop', ...clisWith('run').map(({ name }) => name), 'external'] as const
 
-/** A list for texts: `a`, `a and b`, `a, b and c`; or with `or`. */
+/** Joins names for a sentence: `a`, `a and b`, `a, b and c`; or with `or`. */
 export function listText(names: readonly string[], before: 'and' | 'or' = 'and'): string {
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} ${before} ${names.at(-1)}`
 }

@@ -1,5 +1,5 @@
 // Splits a command line into words, for the CLI and the dashboard alike. Quotes and backslashes work as in a shell, but no shell is involved, so nothing in the
-// line is run. Also quotes a word for a shell, in lines that are printed to be pasted or written to be run.
+// line is run. Also quotes a word for a shell, for command lines that people paste or that programs run.
 
 /**
  * Splits a command line into its words. Quotes hold words together; a backslash takes the next character literally, inside double quotes only before `"`, `\`,
@@ -14,7 +14,7 @@ export function splitCommandLine(line: string): string[] {
   )
 }
 
-/** Returns the quotation mark that the line opens and never closes; undefined if there is none. */
+/** Returns the quotation mark that the line opens but never closes; undefined if there is none. */
 export function openQuoteOf(line: string): string | undefined {
   return /["']/.exec(line.replace(quoted, ''))?.[0]
 }

@@ -1,4 +1,4 @@
-// Finds the daemon and the workspace that a program means, from its environment variables and working directory. Shared by the SDK, the MCP stdio pipe, the
+// Finds the daemon and the workspace for a program, from the program's environment variables and working directory. Shared by the SDK, the MCP stdio pipe, the
 // hooks and the CLI. The pipe must start fast, so this file imports only `node:` modules, and not `node:crypto`. Communication with the found daemon is in
 // links/.
 
@@ -56,7 +56,7 @@ export { gitPointerBytesMax, repositoryDirectory } from './worktree.ts'
 export interface Discovery {
   socketPath: string
   project: string
-  /** How the workspace was found. `env` stands also for a project that the caller named explicitly. */
+  /** How the workspace was found. `env` also means that the caller named the workspace explicitly. `scan`: found among the workspaces in the data directory. */
   source: 'env' | 'cwd' | 'scan'
 }
 
@@ -67,20 +67,23 @@ export interface DiscoveryOptions {
   project?: string
 }
 
-/** Timeout for connecting to a named pipe on Windows. A Unix socket needs none: it answers at once, even the socket of a suspended daemon. */
+/**
+ * Timeout in ms for connecting to a named pipe on Windows. A Unix socket needs none: connecting to it succeeds or fails at once, even if the daemon is
+ * suspended.
+ */
 const probeMs = process.platform === 'win32' ? 1_000 : undefined
-/** Interval between attempts to reach a test relay that is starting. */
+/** Interval in ms between attempts to reach a test relay that is starting. */
 const lookMs = 25
 
-/** Returns the first candidate that has a socket file. The file may belong to a dead daemon; `findDaemon` also checks that. */
+/** Returns the first place that has a socket file, without connecting to it: the file may be left over from a dead daemon. `findDaemon` also checks that. */
 export function discoverSocket(where: DiscoveryOptions = {}): Discovery | null {
   const found = [...testPlaces(where), ...places(where)].find((place) => isPresent(place, where))
   return found ? { socketPath: found.socketPath, project: found.project, source: found.source } : null
 }
 
 /**
- * Returns the first candidate, in the order of `discoverSocket`, whose socket answers. A scan of the data directory prefers the workspace `home`; among several
- * others it refuses to guess.
+ * Returns the first place, in the order of `discoverSocket`, where a daemon answers. If no workspace is configured, all of the data directory are tried: `home`
+ * is preferred, and if several others answer, the call is refused, not guessed.
  */
 export async function findDaemon(where: DiscoveryOptions = {}): Promise<Discovery> {
   const { socket, ...found } = await reachDaemon(where)
@@ -89,8 +92,8 @@ export async function findDaemon(where: DiscoveryOptions = {}): Promise<Discover
 }
 
 /**
- * Finds the daemon like `findDaemon`, and also returns the connection that was made to it, which the caller then owns; no connection if the daemon is too busy
- * to accept one.
+ * Finds the daemon like `findDaemon`, and also returns the connection that was made to it, which the caller has to close. There is no connection if the daemon
+ * is too busy to accept one.
  */
 export async function reachDaemon(where: DiscoveryOptions = {}): Promise<Discovery & { socket?: Socket }> {
   const reached = (await reachTestRelay(where)) ?? (await knockAtAll(where))
@@ -98,12 +101,14 @@ export async function reachDaemon(where: DiscoveryOptions = {}): Promise<Discove
   const named = socketNamed(where)
   if (named !== undefined) throw await nobodyAt(named, where)
   if (!(await isDaemonUp(where))) throw new DaemonNotRunningError()
-  // The daemon opens its control socket last, after the sockets of its workspaces: a daemon that started between the first search and the check serves its
-  // workspaces when the search is repeated.
+  // Searches again, in case the daemon was starting during the first search: it opens its control socket last, so the sockets of its workspaces answer now.
   return (await knockAtAll(where)) ?? Promise.reject(notOpen(where))
 }
 
-/** Finds a test relay, and waits for one that has just been started: tests must not end up in a workspace of the user's own. */
+/**
+ * Finds a test relay (a daemon started with `daemon start --test`), and waits for one that has just been started: otherwise, tests would use the user's own
+ * workspaces.
+ */
 async function reachTestRelay(where: DiscoveryOptions): Promise<(Discovery & { socket?: Socket }) | undefined> {
   for (;;) {
     const relays = testPlaces(where)
@@ -139,8 +144,8 @@ function socketNamed({ env = process.env, project }: DiscoveryOptions): string |
 }
 
 /**
- * Makes the refusal for a RELAY_SOCKET at which nothing listens. Users easily forget that the variable is set, so the text says where it points and what would
- * be found without it.
+ * Makes the refusal for a RELAY_SOCKET at which nothing listens. Users easily forget that the variable is set, so the text names its value, and the daemon that
+ * would be found without it.
  */
 async function nobodyAt(socketPath: string, where: DiscoveryOptions): Promise<DaemonNotRunningError> {
   const env = { ...(where.env ?? process.env), RELAY_SOCKET: undefined }
@@ -160,7 +165,7 @@ async function isDaemonUp(where: DiscoveryOptions): Promise<boolean> {
   return isPresent(control, where) && (await isSocketAlive(control.socketPath))
 }
 
-/** Makes the refusal for a daemon that runs, but without the wanted workspace open: a different problem than no daemon at all. */
+/** Makes the refusal if a daemon runs but does not have the wanted workspace open, which needs another fix than if no daemon runs. */
 function notOpen(where: DiscoveryOptions): RelayError {
   const { env = process.env } = where
   const place = places(where).at(-1)
@@ -202,13 +207,13 @@ function knock(socketPath: string): Promise<{ isAlive: boolean; socket?: Socket 
     })
     socket.once('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(late)
-      // EAGAIN: a program listens, but its queue of waiting connections is full.
+      // EAGAIN: a program listens, but too many connections wait to be accepted.
       giveUp(error.code === 'EAGAIN')
     })
   })
 }
 
-/** Returns the test relays of the working directory. A workspace named explicitly takes precedence over them; they take precedence over everything else. */
+/** Returns the test relays of the working directory; none if a workspace or socket is named explicitly. Test relays take precedence over all other places. */
 function testPlaces({ cwd = workingDirectory(), env = process.env, project }: DiscoveryOptions) {
   const isNamed = project ?? setting(env, 'RELAY_SOCKET') ?? setting(env, 'RELAY_PROJECT')
   if (cwd === undefined || isNamed !== undefined) return []
@@ -216,8 +221,8 @@ function testPlaces({ cwd = workingDirectory(), env = process.env, project }: Di
 }
 
 /**
- * Lists the places where the socket may be, the best first. If a workspace is named explicitly, its place is the only one, whether it exists or not: another
- * workspace would send the caller's messages to strangers.
+ * Lists the places where the socket may be, the best first. If a workspace is named explicitly, only its place is listed, whether it exists or not: in another
+ * workspace, strangers would get the caller's messages.
  */
 function places({ cwd = workingDirectory(), env = process.env, project }: DiscoveryOptions): Discovery[] {
   if (project !== undefined) return inDataDir(env, project, 'env')
@@ -251,8 +256,8 @@ function projectNames(env: Env): string[] {
 }
 
 /**
- * Whether the socket exists and is not another user's: a `.relay/config.json` planted in a shared parent directory, or a squatted directory in /tmp, could lead
- * to a stranger's socket. Only a path that the user wrote into RELAY_SOCKET is not checked.
+ * Whether the socket exists and belongs to this user or to root. Otherwise, a `.relay/config.json` that an attacker has put into a shared parent directory, or
+ * a directory that they have made in /tmp, could lead to their own socket. Not checked for the path in RELAY_SOCKET, which the user has set.
  */
 function isPresent({ socketPath }: Discovery, { env = process.env }: DiscoveryOptions): boolean {
   if (!existsSync(socketPath)) return false

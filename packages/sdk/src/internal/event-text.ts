@@ -1,5 +1,5 @@
-// Describes events in a few words, for the command line and the dashboard alike, in a table with one row for each type of event. A recording may come from
-// anybody, and a newer daemon may know other facts: a missing field becomes a question mark, and an unknown type has no text.
+// Describes events in a few words, for the command line and the dashboard alike, by a table with one row for each type of event. A recording may come from
+// anybody, and a newer daemon may send other facts: a missing field becomes a question mark, and an unknown type gets no text.
 
 import type { EventName, EventOf, RelayEvent } from '../protocol/events.ts'
 import { permissionPhrase } from './permission-text.ts'
@@ -21,7 +21,7 @@ type EventTextMaker<Name extends TextName> = (
   read: ReadField,
 ) => string
 
-/** Returns a text about those types in a filter that match no event; undefined if all of them match some event. */
+/** Returns a text about the types in a watch's filter that no event can have; undefined if there are none. */
 export function unknownTypesText(types: readonly string[] = []): string | undefined {
   const names = [...Object.keys(texts), 'message.created']
   const isKnown = (type: string) =>
@@ -35,14 +35,14 @@ export function unknownTypesText(types: readonly string[] = []): string | undefi
 
 /** Returns the text of an event; undefined for a type that has no row in the table. */
 export function describeEvent(event: RelayEvent, read: ReadField): string | undefined {
-  // `Object.hasOwn`, because an event in a file may have the type `constructor`.
+  // `Object.hasOwn`, because an event in a recording may have a type such as `constructor`.
   const words = Object.hasOwn(texts, event.type)
     ? (texts[event.type as TextName] as EventTextMaker<TextName>)
     : undefined
   return words?.((field: string) => read(event.fact, field), event as EventOf<TextName>, read)
 }
 
-/** The events that tell of the machinery and not of the work: lists for people leave them out unless they are asked for. */
+/** Types of events about the workings of the relay itself. Lists for people leave these events out unless somebody asks for them. */
 const machineTypes: ReadonlySet<EventName> = new Set([
   ...(['delivery.offered', 'delivery.held', 'delivery.read', 'delivery.released', 'session.event'] as const),
   ...(['action.registered', 'action.withdrawn', 'agent.updated', 'agent.token-issued', 'agent.briefed'] as const),
@@ -57,7 +57,7 @@ const machineTypes: ReadonlySet<EventName> = new Set([
   ...(['workspace.began', 'workspace.raised'] as const),
 ])
 
-/** The types of all events that are not about the machinery. */
+/** The types of all events that are not in `machineTypes`. */
 export function mainEventTypes(): EventName[] {
   const all = ['message.created', ...Object.keys(texts)] as EventName[]
   return all.filter((type) => !machineTypes.has(type))
@@ -65,7 +65,7 @@ export function mainEventTypes(): EventName[] {
 
 type FamilyOf<Name> = Name extends `${infer Family}.${string}` ? Family : never
 
-/** What people call the families of events. */
+/** The words that people are shown for families of events (the part of a type before its dot). */
 export const eventFamilies: Readonly<Record<FamilyOf<TextName | 'message.created'>, string>> = {
   ...{ message: 'messages', delivery: 'deliveries', reaction: 'reactions', approval: 'approvals' },
   ...{ action: 'actions', worker: 'workers', run: 'runs', claim: 'claims', agent: 'agents', session: 'connections' },

@@ -1,5 +1,5 @@
 // Safely reads files that are not ours: files of a repository, and files that the user's other programs own. Such a file may be a link to a device, a FIFO that
-// nobody writes to, or endless. What the content means is up to the caller. The MCP stdio pipe loads this file and must start as fast as a bare Node, so it
+// nobody writes to, or endless. This file does not interpret the content. The MCP stdio pipe loads this file and must start as fast as a bare Node, so it
 // imports only `node:fs` and `node:path`.
 
 import {
@@ -16,14 +16,16 @@ import {
 } from 'node:fs'
 import { dirname, relative, sep } from 'node:path'
 
-/** The default size limit: no configuration file that we read is larger. */
+/** The default size limit in bytes: no configuration file that we read is larger. */
 export const foreignFileBytesMax = 1024 * 1024
 
 export interface ForeignFileOptions {
   bytesMax?: number
-  /** Whether the path may be a symbolic link. The user's own files often are links, made by a tool for dotfiles; files of a repository must never be. */
+  /**
+   * Whether the path may be a symbolic link. The user's own files often are links, made by a tool that manages dotfiles; files of a repository must never be.
+   */
   mayBeLink?: boolean
-  /** A directory above the file; no directory between this one and the file may be a link. */
+  /** The directory, above the file, below which no directory on the way to the file may be a link. */
   within?: string
 }
 
@@ -32,7 +34,7 @@ export interface ForeignFile {
   stats: Stats
 }
 
-/** Thrown if a file is not safe to read. `why` is a whole clause: "this is a FIFO, not a file". */
+/** Thrown if a file is not safe to read. `why` is a whole clause, such as "this is a FIFO, not a file". */
 export class UnsafeFileError extends Error {
   readonly code = 'file.unsafe'
   readonly path: string
@@ -62,15 +64,15 @@ export function readForeignFile(path: string, options: ForeignFileOptions = {}):
 }
 
 /**
- * Copies a file in pieces, because the file may be large and the process serves others meanwhile. The copy is readable only by its owner, and contains no more
- * than the file held when it was opened. If the file does not exist, no copy is made.
+ * Copies a file piece by piece, because it may be large and the process serves others meanwhile. Only the owner can read the copy, and it contains no more than
+ * the file held when it was opened. If the file does not exist, no copy is made.
  */
 export async function copyForeignFile(path: string, to: string, options: ForeignFileOptions = {}): Promise<void> {
   const { pipeline } = await import('node:stream/promises')
   const opened = openForeignFile(path, options)
   if (!opened) return
   const { descriptor: fd, stats } = opened
-  // `end` cannot express "nothing": of an empty file one byte is requested, which is copied if the file has grown meanwhile.
+  // `end` is the last byte to read, so it cannot express "no bytes": of an empty file one byte is requested, and copied if the file has grown meanwhile.
   const end = Math.max(0, stats.size - 1)
   await pipeline(createReadStream('', { fd, end }), createWriteStream(to, { mode: 0o600 }))
 }
@@ -79,7 +81,7 @@ export async function copyForeignFile(path: string, to: string, options: Foreign
 function openForeignFile(path: string, options: ForeignFileOptions): { descriptor: number; stats: Stats } | undefined {
   const { bytesMax = foreignFileBytesMax, mayBeLink = false, within } = options
   if (within !== undefined && !hasPlainDirectories(within, path)) return undefined
-  // The file is checked before it is opened, because opening a device can have effects.
+  // The file is checked before it is opened, because merely opening a device may do something.
   const found = statsOf(path, mayBeLink)
   if (!found) return undefined
   assertRegularFile(path, found)

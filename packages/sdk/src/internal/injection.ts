@@ -1,6 +1,7 @@
-// The text of messages for a model: in the model's inbox, in a block that keystrokes, a hook or the CLI's own interface puts before a running agent, and in
-// pushed messages. Each message says who else received it and where an answer goes. Nothing in a message can close its block or pass for a line of ours. When
-// and how a message is delivered is decided elsewhere. The programs that CLIs run as hooks load this file at every start, so it imports only the cleaner.
+// The text in which a model is shown messages: in its inbox, in a block that keystrokes, a hook or the CLI's own interface puts before a running agent, and in
+// messages that are pushed to its CLI. Each message says who else received it and where an answer goes. Nothing in a message can close its block or pass for a
+// line of ours. When and how a message is delivered is decided elsewhere. The programs that CLIs run as hooks load this file at every start, so it imports only
+// clean.ts.
 
 import { cleanForModel, cleanLineForModel } from './clean.ts'
 
@@ -18,14 +19,14 @@ export interface InjectedMessage {
 type MessageMetadata = Omit<InjectedMessage, 'body'>
 
 /**
- * Returns the address for an answer: the message's channel or group. A message to everyone is answered to its sender only, or all would receive every answer. A
- * group's address names the reader too; the reader gets no copy of the own answer.
+ * Returns the address for an answer: the message's channel or group. A message to everyone is answered to its sender only, or everyone would receive every
+ * answer. A group's address includes the agent that answers; it gets no copy of its own answer.
  */
 export function answerAddress({ from, to, channel }: MessageMetadata): string {
   return channel ?? (isGroup(to) ? [from, ...to].join() : from)
 }
 
-/** The heading of a message in an inbox. In a direct message or a channel it is clear where an answer goes; for other messages the heading says it. */
+/** The heading of a message in an inbox. It names the address for an answer, unless that is clear, as in a direct message or a channel. */
 export function inboxHeading(message: MessageMetadata): string {
   const { id, from, thread } = message
   const isPlain = recipients(message) === ''
@@ -34,7 +35,7 @@ export function inboxHeading(message: MessageMetadata): string {
   return `[${id}] From ${from}${recipients(message)}${headingMarks(message)}${answer}${inThread}:`
 }
 
-/** The metadata of a message, for CLIs that take metadata separately from the text. */
+/** The fields of a message other than its text, for CLIs that take these separately. */
 export function pushedMetadata(message: MessageMetadata): Record<string, string> {
   const { id, from, to = '', channel = '', thread = '', kind = 'free' } = message
   const whom = typeof to === 'string' ? to : to.join()
@@ -42,14 +43,14 @@ export function pushedMetadata(message: MessageMetadata): Record<string, string>
   return { ...head, channel, thread_id: thread, kind }
 }
 
-/** A label that others chose, to be put into a line: quoted unless it is a plain word, so that it cannot pass for the rest of the line. */
+/** A name or label that others chose, for use inside a line: quoted unless it is a plain word, so that it cannot pass for the rest of the line. */
 export function labelText(label: string): string {
   return /^[\w.:,#@/+-]+$/.test(label) ? label : JSON.stringify(cleanLineForModel(label))
 }
 
 const isGroup = (to: MessageMetadata['to']): to is readonly string[] => typeof to === 'object' && to.length > 1
 
-/** The recipients, as a text after the sender's name. Empty for a direct message, and for a channel, whose name is shown among the marks. */
+/** The recipients, as a text after the sender's name. Empty for a direct message, and for a channel, which is shown in brackets after the heading. */
 function recipients({ to, channel }: MessageMetadata): string {
   if (channel !== undefined) return ''
   if (to === '*') return ' to everyone'
@@ -58,7 +59,7 @@ function recipients({ to, channel }: MessageMetadata): string {
   return ` to ${bytesOf(names) <= groupBytesMax ? names : `${to.length} agents`}`
 }
 
-/** The marks in a message's heading: its channel, and its kind unless the kind is `free`. */
+/** The bracketed parts of a message's heading: its channel, and its kind unless the kind is `free`. */
 function headingMarks({ channel, kind = 'free' }: MessageMetadata): string {
   const all = [channel, kind === 'free' ? undefined : kind].filter((mark) => mark !== undefined)
   return all.map((mark) => ` [${cleanLineForModel(mark)}]`).join('')
@@ -73,22 +74,22 @@ export interface InjectionOptions {
   sendTool?: string
   /** Whether to leave out the enclosing tag, for a CLI that wraps the text of its hooks itself. */
   isBare?: boolean
-  /** The address to which Claude Code's own SendMessage tool sends answers, in a session without our tools. */
+  /** The address, for Claude Code's own tool SendMessage, to which the model sends answers in a session without our tools. */
   peer?: string
-  /** The agents that receive the last words of the model's turn as its answer, in a session without any tool for answers. */
+  /** The agents to which the daemon sends the last text of the model's turn, as its answer, in a session without any tool for answers. */
   lastWordsTo?: readonly string[]
-  /** A text of our own before the messages; already clean. */
+  /** A text of the daemon to put before the messages. It must be clean already. */
   opening?: string
 }
 
-/** The most UTF-8 bytes that one message may cost beyond its body. A group's address, which is written twice, comes on top. */
+/** Maximum number of UTF-8 bytes that one message adds to its body. A group's address, which is written twice, is not included. */
 export const injectionBytesMax = 270
-/** The most bytes of names that a group message lists; a larger group is shown as a number of agents. */
+/** Maximum number of bytes for the names of a group's members; for a larger group, the number of agents is written instead. */
 export const groupBytesMax = 120
 
 /**
- * The name under which the daemon sends messages; it takes no answers. Written here again, because importing protocol/limits.ts would be one more file that
- * hook programs load at every start.
+ * The name under which the daemon sends messages; it takes no answers. The same as in protocol/limits.ts, which is not imported because hook programs would
+ * load one more file at every start.
  */
 const daemonName = 'agent-relay'
 
@@ -105,14 +106,12 @@ function heading(message: MessageMetadata): string {
   return `Relay message from ${from}${recipients(message)} [${id}]${headingMarks(message)}`
 }
 
-/**
- * Indents every line of a body but the first by two columns, as in an inbox: a line that begins at the margin is then always ours, whatever a body contains.
- */
+/** Indents every line of a body but the first by two columns, as in an inbox: a line without indentation is then always ours, whatever the body contains. */
 function indentBody(body: string): string {
   return body.replaceAll('\n', '\n  ')
 }
 
-/** The line that says how to answer: names each recipient of an answer once, or only the tool if the names are too long. */
+/** The line that says how to answer. It names each recipient of an answer once, or only the tool if the names are too long. */
 function answerLines(
   messages: readonly InjectedMessage[],
   { toolPrefix, sendTool, peer, lastWordsTo }: InjectionOptions,
@@ -142,7 +141,7 @@ const frameBytes = '<system-reminder>\n\n\n</system-reminder>'.length
 const encoder = new TextEncoder()
 const bytesOf = (text: string): number => encoder.encode(text).length
 
-/** Says how to send an answer to these recipients: by a tool call as the model sees it, or by a command. */
+/** Says how to send an answer to these recipients: by a tool call with the tool's name as the model sees it, or by a command. */
 export function answerInstruction(
   targets: readonly string[],
   toolPrefix: string | undefined,

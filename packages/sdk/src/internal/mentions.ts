@@ -1,7 +1,6 @@
 // Decides whether a message is addressed to a certain person, and whether a text mentions a name.
 
 interface MessageToPerson {
-  /** The message's kind. */
   kind: string
   /** Whether the message is in a pair or group to which the person belongs. */
   isDirect: boolean
@@ -10,8 +9,8 @@ interface MessageToPerson {
 }
 
 /**
- * Whether a message is addressed to the person of this name. A `status` asks nothing of anybody. In a channel the message must contain the name: a question in
- * any form, other kinds with the sign `@`.
+ * Whether a message is addressed to the person of this name. A message of kind `status` never is: it asks for nothing. In a channel, a `question` must contain
+ * the name in any form, and other kinds the name with `@`.
  */
 export function isAddressedTo(name: string, { kind, isDirect, body }: MessageToPerson): boolean {
   if (kind === 'status') return false
@@ -23,14 +22,14 @@ function hasMention(text: string, name: string): boolean {
   return hasWholeWords(text, `@${name}`)
 }
 
-/** Whether a text contains the name with an @, or as a word of its own: `Ann, may I?` */
+/** Whether a text contains the name with an `@`, or as a word by itself: `Ann, may I?` */
 function hasName(text: string, name: string): boolean {
   return hasMention(text, name) || hasWholeWords(text, name)
 }
 
 /**
- * Whether the words occur in the text outside a longer name or an address. A dot or a dash after the words may end a sentence, so it does not count as part of
- * a longer name.
+ * Whether the words occur in the text, and not as a part of a longer name or an address. A dot or a dash after the words may end a sentence, so it does not
+ * count as part of a longer name.
  */
 function hasWholeWords(text: string, words: string): boolean {
   for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + 1)) {

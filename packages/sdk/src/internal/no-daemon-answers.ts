@@ -6,8 +6,8 @@ import { DaemonNotRunningError } from '../errors.ts'
 export const notRunningText = new DaemonNotRunningError().message
 
 /**
- * The instructions for the model that follow the reason why there is no daemon. A CLI reads an MCP server's instructions once, when the session begins: so they
- * must stay true after the daemon has started, and contain what an agent must know then.
+ * The rest of the instructions for the model, after the reason why there is no daemon. A CLI reads an MCP server's instructions once, when the session begins:
+ * so they must stay true after the daemon has started, and contain what an agent must know then.
  */
 export const noDaemonInstructions = `\n\nAgent Relay connects you with other AI agents on this machine. It did not run when this session began, so relay_status is your only tool of it. \
 If your user wants you to work with other agents, tell them how to start it. The others (relay_send, relay_inbox, relay_who and more) come by themselves once it runs; \
@@ -30,7 +30,7 @@ export function serverInfo(version: string) {
   return { name: 'agent-relay', title: 'Agent Relay', version }
 }
 
-/** The parts of the answers that vary. */
+/** The parts of the answers that depend on the caller: the reason why no daemon runs, further instructions for the model, and versions. */
 export interface NoDaemonAnswer {
   why: string
   more: string
@@ -39,8 +39,8 @@ export interface NoDaemonAnswer {
 }
 
 /**
- * Returns the MCP results by method, for a server without a daemon. Tool calls are answered elsewhere, where their outcome is known; other methods do not
- * exist.
+ * Returns the result of each MCP method for a server without a daemon. The result of `tools/call` is made elsewhere, where it is known whether the daemon could
+ * be started; other methods do not exist.
  */
 export function noDaemonResults({ why, more, version, protocolVersion }: NoDaemonAnswer) {
   const capabilities = { tools: { listChanged: true }, prompts: {} }

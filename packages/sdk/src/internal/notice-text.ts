@@ -8,7 +8,7 @@ export const occasionTexts: Readonly<Record<NoticeOccasion, string>> = {
   answered: 'has answered',
 }
 
-/** Returns a sentence such as `You are told once when Bob is idle.`, or `already`, which says that this is so now. */
+/** Returns a sentence such as `You are told once when Bob is idle.`; or `already`, a sentence that says that this is the case now. */
 export function noticeText(agent: string, when: NoticeOccasion, already: string | undefined): string {
   return already ?? `You are told once when ${agent} ${occasionTexts[when]}.`
 }

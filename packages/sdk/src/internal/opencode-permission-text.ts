@@ -1,8 +1,11 @@
-// The text in which a person is shown a permission request of opencode, made from the event that opencode's server and our plugin receive.
+// The text of opencode's permission requests for a person, made from the event that opencode sends to us (from its server) and to our plugin.
 
 import { permissionText } from './permission-text.ts'
 
-/** Returns the text of a permission request: an edit's diff, a command with its tool's whole input, any other request with its patterns too. */
+/**
+ * Returns the text of a permission request: for an edit, its diff; for a command, the tool's whole input; for other requests, also the patterns that they
+ * contain.
+ */
 export function opencodePermissionText(
   { permission, patterns, metadata }: Record<string, unknown>,
   input: unknown,

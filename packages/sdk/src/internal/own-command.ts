@@ -1,10 +1,13 @@
-// Texts for people name our commands by their usual name, `agent-relay`, which need not be on the PATH of the person who reads them. Whoever shows such a text
-// puts the name there that works for this person: the command line its own (cli/own-name.ts), the page the one that its daemon was told.
+// Puts the name by which a person can run our command into texts, which call it `agent-relay`: that name need not be on the person's PATH. The command line
+// inserts its own name (cli/own-name.ts), and the page the name that its daemon was told.
 
-/** Our name followed by a command, an option or a usage. Not a version, a path, a package, or a name that works as it stands. */
+/**
+ * Matches `agent-relay` where a command, an option or a usage follows it. Does not match a version, a path, a package, or `npx --no -- agent-relay`, which
+ * works as it stands.
+ */
 export const ownCommand = /(?<![\w./\\@-]|npx --no -- )agent-relay(?= [a-z[-])/g
 
-/** The text with its commands under this name. */
+/** Returns the text with `ownName` in place of `agent-relay` in its commands. */
 export function withOwnName(text: string, ownName: string): string {
   return text.replace(ownCommand, () => ownName)
 }

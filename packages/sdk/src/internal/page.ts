@@ -1,4 +1,4 @@
-// The parts of the SDK that the dashboard, the page for people, uses. As for browser.ts, nothing imported here may import `node:`, `ws` or zod.
+// The SDK's exports for the dashboard, the web page for people. As for browser.ts, nothing imported here may import `node:`, `ws` or zod.
 
 export { WorkspaceClient } from '../client/client.ts'
 export { searchMessages } from '../client/whole-page.ts'

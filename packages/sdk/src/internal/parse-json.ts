@@ -1,5 +1,5 @@
-// Parses JSON that others wrote, on a connection or in a file, with a limit for its depth. The MCP stdio pipe and the hooks of CLIs load this file at every
-// start, so it imports only their limits.
+// Parses JSON that others wrote, from a connection or a file, with a limit for its depth. The MCP stdio pipe and the hooks of CLIs load this file at every
+// start, so it imports only the limits that they share.
 
 import { pipeLimits } from './pipe-limits.ts'
 
@@ -13,7 +13,7 @@ export class JsonDepthError extends Error {
 
 /** Parses JSON. Throws a JsonDepthError, or the SyntaxError of `JSON.parse`. */
 export function parseJson(text: string, depthMax: number = pipeLimits.jsonDepthMax): unknown {
-  // The depth is checked before the text is parsed: a million brackets in one line would become a hundred megabytes of arrays before anyone could refuse them,
+  // The depth is checked before the text is parsed: a million brackets in one line would become a hundred megabytes of arrays before the text could be refused,
   // and recursive code (JSON.stringify, a schema) would run out of stack.
   if (isDeeperThan(text, depthMax)) throw new JsonDepthError(depthMax)
   return JSON.parse(text)
@@ -24,8 +24,8 @@ function isDeeperThan(text: string, depthMax: number): boolean {
 }
 
 /**
- * Whether the text has more than `count` opening brackets, counted with fast native searches: ordinary frames have few brackets and need no walk through their
- * characters.
+ * Whether the text has more than `count` opening brackets, counted by `indexOf`, which is fast: ordinary frames have few brackets, so nobody need walk through
+ * their characters.
  */
 function hasMoreOpenings(text: string, count: number): boolean {
   if (text.length <= count) return false
@@ -49,7 +49,7 @@ function reachesDepth(text: string, depthMax: number): boolean {
   return false
 }
 
-/** Finds the end of a JSON string with native searches instead of walking through it: a payload of eight million characters is one string. */
+/** Finds the end of a JSON string by `indexOf` instead of walking through its characters: a payload of eight million characters is one string. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let escapes = end

@@ -11,7 +11,7 @@ import { repositoryDirectory } from './worktree.ts'
 /** Loads `node:os` only when it is needed, since loading it takes half a millisecond. */
 const os = () => process.getBuiltinModule('node:os')
 
-/** The pattern of a workspace's name. The same as `WorkspaceName` in protocol/words.ts, which would load zod too. */
+/** The pattern of a workspace's name. The same as `WorkspaceName` in protocol/words.ts, which is not imported because it would load zod. */
 const projectPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 /** What a workspace's name may look like, in words. */
 export const projectNameRule = '1 to 64 letters, digits, ".", "_" or "-", starting with a letter or digit'
@@ -26,7 +26,10 @@ export function isProjectName(name: unknown): name is string {
 /** The workspace that every daemon opens: sessions outside of any project meet in it. */
 export const homeWorkspace = 'home'
 
-/** Whether the name is that of a workspace made by the command `demo`. Such a workspace is used only when it is named, and is never found by a scan. */
+/**
+ * Whether the command `demo` has made a workspace of this name. Such a workspace is used only if somebody names it: discovery skips it when it scans the data
+ * directory.
+ */
 export function isDemoName(name: string): boolean {
   return /^demo-[0-9a-f]{4}$/.test(name)
 }
@@ -52,7 +55,10 @@ export function controlSocketPath(dataDirectory: string, env: Env = process.env)
   return fitting(join(dataDirectory, 'control.sock'), env)
 }
 
-/** The path of the file with the user's keys. If RELAY_DATA_DIR sets a separate data directory, its keys are kept in it, not among the user's own. */
+/**
+ * The path of the file with the user's keys. If RELAY_DATA_DIR sets a separate data directory, its keys are in a file in that directory, and not among the
+ * user's other keys.
+ */
 export function credentialsPath(env: Env = process.env): string {
   const given = setting(env, 'RELAY_DATA_DIR')
   return given ? join(resolve(given), 'credentials.json') : join(homeOf(env), '.agent-relay', 'credentials.json')
@@ -76,8 +82,8 @@ export interface ProjectFile {
 }
 
 /**
- * Finds the nearest `.relay/config.json` that names a workspace, from `cwd` upward. A file that cannot be understood throws: skipping it would lead to a
- * workspace that nobody meant.
+ * Finds the nearest `.relay/config.json` that names a workspace or a socket, from `cwd` upward. Throws if a file on the way is malformed: skipping it could
+ * lead to a workspace that nobody meant.
  */
 export function findProjectConfig(cwd: string | undefined = workingDirectory()): ProjectConfig | null {
   return cwd === undefined ? null : (nearest(cwd, (directory) => configOf(readProjectFile(directory))) ?? null)
@@ -89,8 +95,8 @@ export function findProjectFile(cwd: string): ProjectFile | undefined {
 }
 
 /**
- * Returns what `look` finds in the nearest directory, from `cwd` upward. The directory of its repository comes right after a linked git worktree. Each directory
- * is looked at once: worktrees of two repositories may lie inside each other.
+ * Calls `look` for each directory from `cwd` upward, and returns the first result. After the root of a linked git worktree comes the directory of its
+ * repository, and then that directory's parents. Each directory is looked at once, because worktrees of two repositories may lie inside each other.
  */
 function nearest<T>(cwd: string, look: (directory: string) => T | undefined, seen = new Set<string>()): T | undefined {
   for (let directory = resolve(cwd); !seen.has(directory); directory = dirname(directory)) {
@@ -137,7 +143,7 @@ function readProjectFile(directory: string): ProjectFile | undefined {
   return { path, directory, text, value: value as Record<string, unknown> }
 }
 
-/** Reads the configuration from a project's file; undefined if the file names no workspace. */
+/** Reads the configuration from a project's file; undefined if the file names neither a workspace nor a socket. */
 function configOf(file: ProjectFile | undefined): ProjectConfig | undefined {
   if (file === undefined) return undefined
   const { path, directory, value } = file
@@ -168,7 +174,7 @@ function absolute(env: Env, name: string): string | undefined {
   return value && isAbsolute(value) ? value : undefined
 }
 
-/** The folders in which PATH finds programs. A relative entry, or an empty one, would find them in the current directory, so only absolute ones count. */
+/** The folders in which PATH finds programs. Relative and empty entries do not count: they would mean the current directory. */
 export function programFolders(path: string | undefined): string[] {
   return (path ?? '').split(delimiter).filter(isAbsolute)
 }
@@ -183,8 +189,8 @@ export function testFolder(cwd: string, env: Env = process.env): string {
 }
 
 /**
- * The folder below `hooks/spool` for the workspace of this socket. Hooks leave small files in it about edits that went ahead because the daemon did not answer
- * in time.
+ * The name of the folder below `hooks/spool` for the workspace with this socket. If the daemon does not answer in time, a hook lets an edit go ahead and leaves
+ * a small file about it there.
  */
 export function spoolName(socketPath: string): string {
   return `late-${hash(socketPath)}`
@@ -200,7 +206,7 @@ function fitting(path: string, env: Env): string {
   return join(directory, `${hash(path)}.sock`)
 }
 
-/** Hashes a path with 64-bit FNV-1a, to make a name of it; not for security. */
+/** Hashes a path with 64-bit FNV-1a, for use in a file name; not for security. */
 function hash(text: string): string {
   let value = 0xcbf29ce484222325n
   for (const byte of Buffer.from(text)) value = BigInt.asUintN(64, (value ^ BigInt(byte)) * 0x100000001b3n)

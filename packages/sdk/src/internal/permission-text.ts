@@ -1,20 +1,23 @@
-// The text of agents' permission requests for a person, by one rule for all CLIs: a command as it would run; an edit as the file and its changes; everything
-// else as it is. Nothing that changes the effect is left out: text is cut only for its length, and the cut is said.
+// The text in which a person is shown an agent's permission request, by one rule for all CLIs: a command as it would run; an edit as the file and its changes;
+// everything else as it is. Nothing that changes the effect is left out: a text is cut only if it is too long, and then says so.
 
-/** A tool's call, as its CLI tells it. */
+/** A tool call for which an agent needs permission, as its CLI reports it. */
 export interface PermissionCall {
-  /** A title in the words of the CLI or of its model. */
+  /** A title that the CLI or its model has written. */
   title?: string
   input?: unknown
-  /** The `content` of a tool call in ACP: texts, and files before and after. */
+  /** The `content` of a tool call in ACP: texts, and the content of files before and after the call. */
   content?: unknown
 }
 
 /** Number of unchanged lines shown around a change. */
 const contextLines = 3
-/** Fields of a command's input that are not listed behind it: the command, the model's words about it, and its timeout. All others change what happens. */
+/**
+ * Fields of a command's input that are not listed after the command: the command itself, its description by the model, and its timeout. All other fields are
+ * listed, since they may change the effect.
+ */
 const aboutCommand = ['command', 'description', 'timeout']
-/** The fields in which CLIs give a file, its old and its new text, or a patch. */
+/** Names of the fields in which CLIs give a file's path, its old and its new text, or a patch. */
 const fileNames = ['file_path', 'filePath', 'filepath', 'fileName', 'notebook_path', 'path', 'file']
 const oldNames = ['old_string', 'oldString', 'oldText', 'old_str']
 const newNames = ['new_string', 'newString', 'newText', 'new_str', 'content', 'new_source']
@@ -28,14 +31,14 @@ export function permissionText({ title = '', input, content }: PermissionCall): 
     const line = typeof command === 'string' ? command : JSON.stringify(command)
     return joined(line, rest(withoutEcho(given), aboutCommand), files)
   }
-  // A CLI that tells of files before and after has made them from the fields that its tool uses.
+  // If the CLI gives files before and after the call, the fields of the input are not shown too: the CLI has made those files from them.
   const [shown, taken] = files !== '' ? [files, changeNames] : (patchOf(given) ?? editOf(given))
   if (shown !== '') return joined(shown, rest(given, taken), textsIn(content))
   const plain = typeof input === 'string' ? input : Array.isArray(input) ? JSON.stringify(input) : rest(given, [])
   return joined(title, plain, textsIn(content))
 }
 
-/** Leaves out `commands` where it only repeats the command as a list of one, as Copilot sends it. */
+/** Leaves out `commands` if it is a list with only the command itself, as Copilot sends it. */
 function withoutEcho({ commands, ...given }: Record<string, unknown>): Record<string, unknown> {
   const isEcho = Array.isArray(commands) && commands.length === 1 && commands[0] === given.command
   return isEcho || commands === undefined ? given : { ...given, commands }
@@ -45,7 +48,7 @@ const changeNames = [...fileNames, ...oldNames, ...newNames, ...patchNames, 'edi
 
 type ShownFields = [text: string, taken: readonly string[]]
 
-/** An edit as the file and each old text with the new one, from the fields of Claude Code and of CLIs that follow it. */
+/** Shows an edit as the file, and each old text with the new one, from the fields that Claude Code and similar CLIs use. */
 function editOf(given: Record<string, unknown>): ShownFields {
   const file = fieldAt(given, fileNames)
   const isList = Array.isArray(given.edits)
@@ -73,7 +76,7 @@ function patchOf(given: Record<string, unknown>): ShownFields | undefined {
   ]
 }
 
-/** A path on one line: text behind a line break in a name would look like a part of the change, and hide where the path leads. */
+/** Returns a path on one line. A line break in a path would make the rest of the path look like a part of the change. */
 function fileText(path: string): string {
   return /\p{Cc}/u.test(path) ? JSON.stringify(path) : path
 }
@@ -97,7 +100,10 @@ function textsIn(content: unknown): string {
   return joined(...texts.filter((text) => typeof text === 'string'))
 }
 
-/** A diff from the first changed line to the last, with a few lines around them. `how` stands in its head where the place in the file is not known. */
+/**
+ * Returns a diff from the first changed line to the last, with a few unchanged lines around them. If `how` is set, it is the diff's head in place of line
+ * numbers, because the position in the file is not known.
+ */
 function changeText(before: string, after: string, how?: string): string {
   const [a, b] = [linesOf(before), linesOf(after)]
   const most = Math.min(a.length, b.length)
@@ -131,7 +137,10 @@ function rest(given: Record<string, unknown>, taken: readonly string[]): string 
   return left.length === 0 ? '' : JSON.stringify(Object.fromEntries(left))
 }
 
-/** The first of these fields that has a text, and all that have the same: one with another text is not the one that is shown, and its tool may use it. */
+/**
+ * Returns the text of the first of these fields that has one, and the names of all fields with the same text. A field with another text is not among them: the
+ * tool may use it, so it must be shown too.
+ */
 function fieldAt(given: Record<string, unknown>, names: readonly string[]): { text?: string; names: string[] } {
   const text = names.map((name) => given[name]).find((value) => typeof value === 'string')
   return { text, names: text === undefined ? [] : names.filter((name) => given[name] === text) }
@@ -155,7 +164,7 @@ const [runs, edits, dialog] = [
   'dialog',
 ]
 const asks = /^(?:askuserquestion|ask_user|question)$/i
-/** The names that ACP gives to tools for which it knows no better word. */
+/** Matches the tool names that ACP gives if no kind of tool fits. */
 const nameless = /^(?:tool|other|think|switch_mode|)$/i
 const known: Readonly<Record<string, string>> = {
   read: 'read',
@@ -165,7 +174,7 @@ const known: Readonly<Record<string, string>> = {
   move: 'move',
 }
 
-/** The words behind an agent's name, such as `wants to run`, and the rest of the input that is still to be shown. */
+/** Returns a phrase to follow an agent's name, such as `wants to run`, and the part of the input that is still to be shown. */
 export function permissionPhrase({ tool, input }: { tool: string; input: string }): { wants: string; rest: string } {
   if (tool === dialog) return { wants: 'has a dialog open', rest: input }
   if (asks.test(tool)) return { wants: 'asks', rest: input }

@@ -12,7 +12,7 @@ export function lastScreenText(screen: string | undefined): string {
   return screen === undefined || screen.trim() === '' ? '' : `\nIts last screen:\n${indentedOutput(screen)}`
 }
 
-/** Splits a reason into the daemon's own first line and, after it, what a program has printed, such as a set-up command. */
+/** Splits a reason into its first line, which the daemon wrote, and the rest, which a program such as a set-up command has printed. */
 export function splitReason(reason = ''): { why: string; printed: string } {
   const [first = '', ...rest] = reason.split('\n')
   const end = rest.join('\n').trim()

@@ -1,10 +1,13 @@
-// Writes a range of a journal as a file with one event per line. The dashboard's recorder saves and opens such files, and so do `agent-relay workspace export`
+// Writes journal events as lines of a file, one event per line. The dashboard's recorder saves and opens such files, and so do `agent-relay workspace export`
 // and `import`.
 
 import type { RelayEvent } from '../protocol/events.ts'
 import type { Message } from '../protocol/words.ts'
 
-/** The fields that contain texts of people and agents, or what they wanted to run. A bare recording blanks them; names, times and causes stay. */
+/**
+ * The fields that contain texts of people and agents, or what they wanted to run. A recording with `isBare` replaces them by their length; names, times and
+ * causes stay.
+ */
 const written = new Set([
   ...['body', 'text', 'summary', 'reason', 'description', 'task', 'note'],
   ...['input', 'words', 'label', 'command', 'args'],

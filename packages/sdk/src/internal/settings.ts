@@ -1,14 +1,14 @@
-// Settings: all of our environment variables in one table, from which docs/reference/settings.md is made. No other code reads these variables. The hooks of
-// CLIs and the MCP stdio pipe load this file at every start, so it imports nothing.
+// The table of all environment variables of Agent Relay, from which docs/reference/settings.md is made. No other code reads these variables. The hooks of CLIs
+// and the MCP stdio pipe load this file at every start, so it imports nothing.
 
 export type Env = Record<string, string | undefined>
 
 interface Setting {
   what: string
-  /** What applies if the variable is not set. */
+  /** What applies if the variable is not set, as a text for the documentation. */
   otherwise: string
   readBy: string
-  /** Whether our programs only pass the variable to each other, so that people have no use for it. */
+  /** Whether only our own programs set the variable, for each other, so that people have no use for it. */
   isInternal?: boolean
 }
 
@@ -150,10 +150,10 @@ const table = {
 export type SettingName = keyof typeof table
 export const settings: Readonly<Record<SettingName, Setting>> = table
 
-/** The name of an environment variable: a name that begins with `RELAY_` must be in the settings table. */
+/** The type of an environment variable's name. A name that begins with `RELAY_` must be in the settings table. */
 type VariableName<Name extends string> = Name extends `RELAY_${string}` ? SettingName : Name
 
-/** Reads an environment variable. Some CLIs pass `${RELAY_PROJECT}` on literally if the variable is not set, so such a value counts as "not set". */
+/** Reads an environment variable. A value such as `${RELAY_PROJECT}` counts as "not set": some CLIs pass that text on if the variable is not set. */
 export function setting<Name extends string>(env: Env, name: VariableName<Name> & Name): string | undefined {
   const value = env[name]?.trim()
   return value === undefined || value === '' || /^\$(\{|RELAY_)/.test(value) ? undefined : value

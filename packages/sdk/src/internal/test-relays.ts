@@ -10,14 +10,14 @@ import type { Env } from './settings.ts'
 export interface TestRelay {
   project: string
   socketPath: string
-  /** Whether the relay's process has just begun and will answer in a moment. */
+  /** Whether the relay's process has just begun, so that its socket may not answer yet. */
   isStarting: boolean
 }
 
-/** How long a relay may count as starting, far longer than a start takes. An older file belongs to a relay that was killed, or that failed. */
+/** How long, in ms, a relay may count as starting, far longer than a start takes. An older file belongs to a relay that was killed or has failed. */
 const startMsMax = 10_000
 const notePattern = /^(\d+)\.(\d+)\.(.+)$/
-/** How often writing the file is attempted: the last relay to leave removes the folder, perhaps while the next relay is about to write into it. */
+/** How often writing the file is attempted: the last relay that ends removes the folder, perhaps while the next relay is about to write into it. */
 const triesMax = 5
 
 /** Lists the test relays of a working directory, the newest first. A folder that another user has made is ignored. */
@@ -33,7 +33,7 @@ export function testRelays(cwd: string, env: Env): TestRelay[] {
   })
 }
 
-/** Lists the files in the folder; none if the folder is missing, because the last relay to leave removes it. */
+/** Lists the files in the folder. The last relay that ends removes the folder, so a missing folder means that there is no file. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder)
@@ -66,7 +66,7 @@ export function registerTestRelay(
     try {
       rmdirSync(folder)
     } catch {
-      // The folder is not empty: another relay runs for the same directory.
+      // Ignored: the folder is not empty, because another relay serves the same directory.
     }
   }
 }

@@ -16,15 +16,15 @@ function spanText(ms: number): string {
 }
 
 /**
- * Returns a text such as `last heard of 3 min ago`. `since` is when the machine was last heard of; undefined if this daemon has not heard of it since it
- * started.
+ * Returns a text such as `last heard of 3 min ago`. `since` is the time of the last sign of life from the machine; undefined if there was none since this
+ * daemon started.
  */
 export function lastHeardText(since: number | string | undefined, now = Date.now()): string {
   if (since === undefined) return 'not heard of since the daemon here started'
   return `last heard of ${spanText(now - new Date(since).getTime())} ago`
 }
 
-/** One sentence for each recipient that is connected but does not get the message now. */
+/** Returns one sentence for each recipient that is connected but gets no messages at the moment. */
 export function notReachedText(notReached: readonly { name: string; why: string }[]): string | undefined {
   const lines = notReached.map(
     ({ name, why }) => `${name} is not given messages now (${why}); it waits in their inbox.`,
@@ -32,7 +32,7 @@ export function notReachedText(notReached: readonly { name: string; why: string 
   return lines.length === 0 ? undefined : lines.join(' ')
 }
 
-/** One sentence for each recipient whose machine cannot be reached. The message is stored and waits. */
+/** Returns one sentence for each recipient on a machine that cannot be reached. The message is stored and waits. */
 export function unreachableText(
   unreachable: readonly { name: string; machine: string; since?: string }[],
 ): string | undefined {

@@ -1,4 +1,4 @@
-// How long our programs wait for each other, in one table. Each limit is many times the usual wait, so that a slow or busy machine reaches none of them. The
+// How long our programs wait for each other, in one table. Each limit is many times the usual wait, so that even a slow or busy machine does not reach it. The
 // hooks of CLIs and the MCP stdio pipe load this file at every start. The waits of programs that use the SDK are in limits.ts, because a web page has no
 // environment variables.
 
@@ -9,7 +9,7 @@ interface WaitRow {
   /** The usual wait on a machine with two slow cores and a little other work. */
   usualMs: number
   limitMs: number
-  /** The highest value to which RELAY_PATIENCE may raise the limit. A CLI ends a hook after five seconds and shows an error, so no hook may wait that long. */
+  /** Maximum to which RELAY_PATIENCE may raise the limit. A CLI ends a hook after five seconds and shows an error, so no hook may wait that long. */
   raisedLimitMsMax?: number
   /** What happens when the limit is reached. */
   afterwards: string
@@ -109,7 +109,7 @@ const waitTable = {
 export type WaitName = keyof typeof waitTable
 export const waitLimits: Readonly<Record<WaitName, Readonly<WaitRow>>> = waitTable
 
-/** The factor in RELAY_PATIENCE, for an especially slow machine: 3 makes every limit three times as long. It never shortens a limit. */
+/** The factor that RELAY_PATIENCE sets for an especially slow machine: 3 makes every limit three times as long. It never shortens a limit. */
 function patience(): number {
   const given = Number(setting(process.env, 'RELAY_PATIENCE'))
   return given >= 1 && given <= 100 ? given : 1

@@ -1,16 +1,16 @@
 // A small client for the daemon's socket, for programs that must start as fast as a bare Node: the hooks of CLIs and shell completion. The MCP stdio pipe uses
-// its frames and ids. This file loads no other module. The full client, which reconnects, watches and checks its input, is in client/.
+// its functions for frames and ids. This file loads no other module. The full client, which reconnects, watches and checks its input, is in client/.
 
 import type { Socket } from 'node:net'
 
-/** The beginning of every frame of our protocol. A line of MCP never begins like this. */
+/** The beginning of every frame of our protocol, which tells it from a line of MCP. */
 export const frameStart = '{"v":1,'
 
 export function frameLine(type: 'HELLO' | 'CALL', id: string, payload: object): string {
   return `${JSON.stringify({ v: 1, type, id, ts: Date.now(), payload })}\n`
 }
 
-/** Makes an id that is unique and sorts by time; it is not a secret. `node:crypto` would take an eighth of the program's start time. */
+/** Makes a unique id that sorts by time; it is not a secret. `node:crypto` is not used because loading it would take an eighth of the program's start time. */
 export function newWireId(): string {
   const chance = Math.random().toString(36).slice(2)
   return `p_${Date.now().toString(36)}_${process.pid.toString(36)}_${chance.padEnd(11, '0')}`
@@ -31,11 +31,11 @@ export class WireClient {
   readonly #awaited = new Map<string, (payload: unknown) => void>()
   #isOver = false
 
-  /** `onEnd` runs once: when the daemon refuses a frame, or when the connection ends. Unanswered calls then stay pending. */
+  /** `onEnd` runs once, when the daemon refuses a frame or the connection ends. Calls without an answer then stay pending for ever. */
   constructor(socket: Socket, identity: object, onEnd: (isRefused: boolean) => void) {
     this.#socket = socket
     this.#onEnd = onEnd
-    // Chunks are collected until a newline arrives, so that a large answer is joined only once.
+    // Chunks are collected until a newline arrives and joined then: joining at each chunk would copy a large answer many times.
     let pieces: Buffer[] = []
     socket.on('data', (chunk: Buffer) => {
       pieces.push(chunk)

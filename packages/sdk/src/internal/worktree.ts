@@ -1,5 +1,5 @@
-// Finds the repository of a linked git worktree by reading the file system alone, without git. The files may have been planted: a worktree counts only if its
-// repository's own record leads back to it. paths.ts looks for project configuration there.
+// Finds the repository of a linked git worktree by reading files, without running git. The files may be an attacker's: a worktree counts only if the repository
+// itself lists it. paths.ts looks for project configuration there.
 
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -22,7 +22,7 @@ export function repositoryDirectory(directory: string): string | undefined {
   return pointer !== undefined && pointer === join(realPath(directory), '.git') ? repository : undefined
 }
 
-/** Reads the one path that a file of git holds. Undefined for every other content, for unsafe files, and for files of another user. */
+/** Reads a file of git that holds one path. Returns undefined for any other content, for unsafe files, and for files of another user. */
 function pathIn(file: string, pattern: RegExp, options: ForeignFileOptions = {}): string | undefined {
   try {
     const found = readForeignFile(file, { bytesMax: gitPointerBytesMax, ...options })

@@ -1,4 +1,4 @@
-// The default connection of a Node program to its daemon: over the Unix socket that discover.ts finds. Each attempt searches for the socket again.
+// The default connection of a Node program to its daemon: over the Unix socket that discover.ts finds. Each attempt to connect searches for the socket again.
 
 import { type DiscoveryOptions, findDaemon, workingDirectory } from '../internal/discover.ts'
 import type { Connector } from '../link.ts'
@@ -11,13 +11,13 @@ export interface DefaultConnectorOptions extends DiscoveryOptions {
 
 export function defaultConnector(options: DefaultConnectorOptions = {}): Connector {
   if (options.socketPath !== undefined) return socketConnector(options.socketPath)
-  // The working directory at the start counts: a program that changes its directory does not mean to change its workspace.
+  // The working directory is read once, so that a program that changes its directory stays in its workspace.
   const cwd = options.cwd ?? workingDirectory()
   let project = options.project
   return async (hello) => {
     const found = await findDaemon({ ...options, cwd, project })
     const link = await socketConnector(found.socketPath)(hello)
-    // A scan takes any workspace that runs, but only once: after a lost connection, the same workspace is looked for and no other.
+    // A scan of the data directory may choose any running workspace, but only the first time: later connections use the same workspace.
     if (found.source === 'scan') project = found.project
     return link
   }

@@ -1,5 +1,5 @@
-// The client's half of the protocol: calls and their answers, watches and their items, hello and goodbye, over anything that carries envelopes (the JSON
-// objects of the protocol). Bytes and sockets are elsewhere: the transport calls `receive` and `lost`. Reconnecting is in reconnecting-link.ts.
+// The client's half of the protocol: calls and their answers, watches and their items, hello and goodbye, over any transport for envelopes (the JSON objects of
+// the protocol). Bytes and sockets are elsewhere: the transport calls `receive` and `lost`. Reconnecting is in reconnecting-link.ts.
 
 import { ConnectionError, errorFrom, type RefusalLike, type RelayError } from '../errors.ts'
 import { welcomeTimeoutMs } from '../limits.ts'
@@ -10,10 +10,10 @@ import type { CallName, InputOf, OutputOf, WatchName } from '../protocol/operati
 import { frameRefusal } from '../protocol/refusals/frames.ts'
 import type { Refusal } from '../protocol/refusals.ts'
 
-/** Where a link writes its lines, one at a time. */
+/** The part of a transport that a link writes its lines to, one at a time. */
 export interface Outlet {
   write(line: string): void
-  /** Closes the connection after the lines written so far; resolves when the connection is gone. */
+  /** Closes the connection after the lines written before; resolves when the connection is gone. */
   close(): Promise<void>
 }
 
@@ -46,7 +46,7 @@ export class EnvelopeLink implements Link {
     return this.#welcome
   }
 
-  /** Sends HELLO; when this resolves, the link is usable. If the daemon refuses the HELLO, rejects with the refusal's error. */
+  /** Sends HELLO and waits for WELCOME; then the link can be used. If the daemon refuses the HELLO, rejects with the refusal's error. */
   async introduce(hello: Hello): Promise<this> {
     const timer = setTimeout(() => this.lost(`no answer to HELLO within ${welcomeTimeoutMs} ms`), welcomeTimeoutMs)
     try {
@@ -70,7 +70,7 @@ export class EnvelopeLink implements Link {
     id: string,
     sink: WatchSink<OutputOf<O>>,
   ): Promise<{ seq: number }> {
-    // The watch is registered before the daemon's answer comes, because items may follow the answer in the same chunk.
+    // The watch is registered before the daemon answers, because items may follow the answer in the same chunk of bytes.
     this.#watches.set(id, sink as WatchSink<unknown>)
     const established = this.#ask('CALL', id, { op, input }) as Promise<{ seq: number }>
     established.catch(() => this.#watches.delete(id))
@@ -116,7 +116,7 @@ export class EnvelopeLink implements Link {
   }
 
   /**
-   * Ends the link because the connection is gone, or because something else than our protocol came over it. Calls in flight reject; they may be sent again over
+   * Ends the link because the connection is gone, or because what came over it was not our protocol. Calls in flight reject; they may be sent again over
    * another link.
    */
   lost(why: string): void {
@@ -124,7 +124,10 @@ export class EnvelopeLink implements Link {
     void this.#outlet.close()
   }
 
-  /** Ends the link for a reason that either side gave. If another try cannot help, the calls in flight also fail for good. */
+  /**
+   * Ends the link with a refusal, from the daemon or from this client. Calls in flight reject: with the refusal's own error if another try cannot help, else
+   * with a ConnectionError, so that they are sent again.
+   */
   refuse(given: Refusal): void {
     this.#finish(
       { how: 'refused', refusal: given },
@@ -135,11 +138,11 @@ export class EnvelopeLink implements Link {
 
   #ask(type: FrameType, id: string, payload: unknown): Promise<unknown> {
     if (this.#done) return Promise.reject(new ConnectionError('the link is closed'))
-    // Two calls in flight with the same id are the same command: it is sent once, and both get the one answer.
+    // Two calls in flight with the same id are one command: it is sent once, and both callers get its answer.
     const asked = this.#calls.get(id)
     if (asked) return asked.promise
     const line = lineOf(type, id, payload)
-    // The daemon skips a line that is longer than this without reading its id, so the answer could not be matched to the call.
+    // The daemon skips a line longer than this without reading its id, so that its answer could not be matched to the call.
     if (!isWithinBytes(line, limits.lineBytesMax)) {
       return Promise.reject(errorFrom(frameRefusal('frame.too-large', { bytesMax: limits.lineBytesMax })))
     }
@@ -166,7 +169,7 @@ export class EnvelopeLink implements Link {
   #refused(id: string, given: Refusal): void {
     const waiting = this.#take(id)
     if (waiting) waiting.reject(errorFrom(given))
-    // The daemon could not read one of our frames and does not know which: no call in flight can rely on an answer.
+    // Id `-`: the daemon could not read one of our frames and does not know whose it is, so no call in flight can rely on an answer.
     else if (id === '-') this.refuse(given)
   }
 
@@ -199,7 +202,7 @@ function fields(payload: unknown): Record<string, unknown> {
   return typeof payload === 'object' && payload !== null ? (payload as Record<string, unknown>) : {}
 }
 
-/** Reads a refusal from a frame's payload. Codes of a newer daemon that this SDK does not know are passed on as they are. */
+/** Reads a refusal from a frame's payload. Codes that this SDK does not know, of a newer daemon, are kept as they are. */
 function toRefusal(payload: unknown): Refusal {
   const { code, message, retry, details } = fields(payload)
   const given: RefusalLike = {

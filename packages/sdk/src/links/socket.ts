@@ -10,7 +10,7 @@ import { limits } from '../protocol/limits.ts'
 import { frameRefusal } from '../protocol/refusals/frames.ts'
 import { EnvelopeLink, type Outlet } from './envelopes.ts'
 
-/** `reached`: a connection that was made to find the daemon, which the first link takes over. */
+/** `reached`: an open connection, left over from the search for the daemon, which the first link uses. */
 export function socketConnector(path: string, reached?: Socket): Connector {
   let free = reached
   return async (hello) => {
@@ -50,7 +50,7 @@ function overSocket(socket: Socket): EnvelopeLink {
       for (let envelope = parser.read(); envelope; envelope = parser.read()) link.receive(envelope)
     } catch (error) {
       if (!(error instanceof FrameError)) throw error
-      // Another attempt would get the same answer again, so the calls in flight fail with this refusal.
+      // The link is refused and not lost: the next connection would bring the same answer again, so the calls in flight must fail.
       link.refuse(frameRefusal('frame.invalid', { why: `the daemon's answer: ${error.message}` }))
     }
   })
@@ -61,7 +61,7 @@ function overSocket(socket: Socket): EnvelopeLink {
   return link
 }
 
-/** Collects the lines written in one turn of the event loop and sends them in one system call: many small writes cost more than the messages themselves. */
+/** Collects the lines written in one turn of the event loop and sends them in one system call, because system calls cost more than the messages themselves. */
 class SocketOutlet implements Outlet {
   readonly #socket: Socket
   readonly #gone: Promise<void>
@@ -83,7 +83,7 @@ class SocketOutlet implements Outlet {
     if (!this.#socket.destroyed && !this.#socket.writableEnded) {
       this.#flush()
       this.#socket.end()
-      // Reads and drops what still comes, because otherwise the close of the other end is never noticed. The timer does not keep the process alive.
+      // Reads and drops the bytes that still come: otherwise Node does not notice that the other end has closed. The timer does not keep the process alive.
       this.#socket.resume()
       setTimeout(() => this.#socket.destroy(), closeTimeoutMs).unref()
     }

@@ -1,5 +1,5 @@
-// The WebSocket link in Node, over the package `ws` in every version of Node: Node's own WebSocket (from 22 on) does not say why a connection failed, and does
-// not report a failure that happens at once. Separate from websocket.ts, so that no browser bundle contains `ws`.
+// The WebSocket link in Node, over the package `ws`: Node's own WebSocket (from version 22 on) does not say why a connection failed, and does not report a
+// failure that happens at once. Separate from websocket.ts, so that no browser bundle contains `ws`.
 
 import type { Connector } from '../link.ts'
 import { limits } from '../protocol/limits.ts'

@@ -1,5 +1,5 @@
 // The link over WebSocket, for browsers and for programs that reach the relay over HTTP. It has no `node:` import, because browser bundles contain this file.
-// Key and token are sent in the HELLO frame, because a browser cannot set headers.
+// Key and token are sent in the HELLO frame, because a browser cannot set a WebSocket's headers.
 
 import { ConnectionError, DaemonNotRunningError } from '../errors.ts'
 import { closeTimeoutMs, welcomeTimeoutMs } from '../limits.ts'
@@ -25,8 +25,8 @@ export type WebSocketOpener = (url: string) => WebSocketLike | Promise<WebSocket
 const isOpen = 1
 
 /**
- * Connects to `url`: the relay's HTTP address (`http://127.0.0.1:8101`), or the address of its `/ws`. `workspace` chooses a workspace if the relay asks for no
- * key.
+ * Connects to `url`: the relay's HTTP address (`http://127.0.0.1:8101`), or the address of its `/ws`. `workspace` chooses a workspace at a relay that accepts
+ * connections without a key.
  */
 export function websocketConnector(
   url: string,
@@ -36,7 +36,7 @@ export function websocketConnector(
   const address = addressOf(url, workspace)
   return async (hello) => {
     const made = open(address)
-    // A socket that fails at once reports the failure in the next microtask, so the listeners are added before anything is awaited.
+    // Nothing is awaited before the listeners are added: a socket that fails at once reports the failure in the next microtask.
     const socket = await opened(made instanceof Promise ? await made : made, address)
     return overWebSocket(socket).introduce(hello)
   }
@@ -50,7 +50,7 @@ function addressOf(url: string, workspace: string | undefined): string {
   return address.href
 }
 
-/** Opens the platform's own WebSocket. Not used in Node: see websocket-node.ts. */
+/** Opens the platform's own WebSocket. Node uses the package `ws` instead: see websocket-node.ts. */
 function openPlatforms(url: string): WebSocketLike {
   const { WebSocket: Socket } = globalThis as { WebSocket?: new (url: string) => WebSocketLike }
   if (!Socket) throw new ConnectionError('this platform has no WebSocket: give `open`', { retry: false })
@@ -60,7 +60,7 @@ function openPlatforms(url: string): WebSocketLike {
 function opened(socket: WebSocketLike, address: string): Promise<WebSocketLike> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const opening = new Promise<WebSocketLike>((resolve, reject) => {
-    // A program listens but does not answer: a stopped daemon, or another program.
+    // A program listens at the address but does not answer: a suspended daemon, or another program.
     timer = setTimeout(() => {
       reject(new ConnectionError(`${address} did not answer within ${welcomeTimeoutMs} ms`))
       socket.close()
@@ -93,11 +93,11 @@ function overWebSocket(socket: WebSocketLike): EnvelopeLink {
       for (let envelope = parser.read(); envelope; envelope = parser.read()) link.receive(envelope)
     } catch (error) {
       if (!(error instanceof FrameError)) throw error
-      // Another attempt would get the same answer again, so the calls in flight fail with this refusal.
+      // The link is refused and not lost: the next connection would bring the same answer again, so the calls in flight must fail.
       link.refuse(frameRefusal('frame.invalid', { why: `the daemon's answer: ${error.message}` }))
     }
   }
-  // Nothing to do here: the 'close' event that follows an error ends the link.
+  // Errors need no handling: the event 'close' follows, and ends the link.
   socket.onerror = () => {}
   socket.onclose = () => {
     isGone()

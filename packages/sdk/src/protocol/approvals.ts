@@ -1,11 +1,12 @@
-// Approvals (questions of an agent that only a person, or an agent with a delegation, may answer) and delegations, as schemas and types. No behaviour.
+// Approvals and delegations, as schemas and types without behaviour. An approval is an agent's question that only a person may answer, or an agent to which
+// that right was delegated.
 
 import { z } from 'zod'
 import { AgentName } from './words.ts'
 
 /**
- * One choice of an approval. allow: allowed this once. always: allowed for this session of the agent. deny: not allowed. other: only the label says what it
- * means.
+ * One choice of an approval. allow: allowed this once. always: allowed for this session of the agent. deny: not allowed. other: only `label` says what choosing
+ * it does.
  */
 export const ApprovalChoice = z.object({
   id: z.string().min(1).max(100),
@@ -14,7 +15,7 @@ export const ApprovalChoice = z.object({
 })
 export type ApprovalChoice = z.infer<typeof ApprovalChoice>
 
-/** A question with its options. An answer chooses one option, or several if `isMany` is set, or is in free words. */
+/** A question of an agent with its options. An answer chooses one option (or several, if `isMany` is set), or is a text of its own. */
 export const Question = z.object({
   text: z.string().min(1).max(2_000),
   options: z
@@ -24,12 +25,12 @@ export const Question = z.object({
   isMany: z.boolean().optional(),
 })
 export type Question = z.infer<typeof Question>
-/** The most questions that one approval may ask. */
+/** Maximum number of questions in one approval. */
 export const questionsMax = 10
 
 /**
- * How an approval was closed. answered: from the list of approvals. terminal: at the agent's own terminal. timeout and cancelled: the agent's CLI gave it up.
- * gone: the program that asked has ended. restart: the daemon ended while the approval was open.
+ * How an approval was closed. answered: somebody chose an answer on the page or with the command line. terminal: somebody answered at the agent's own terminal.
+ * timeout and cancelled: the agent's CLI gave up asking. gone: the program that asked has ended. restart: the daemon ended while the approval was open.
  */
 export const approvalHows = ['answered', 'terminal', 'timeout', 'cancelled', 'gone', 'restart'] as const
 export type ApprovalHow = (typeof approvalHows)[number]
@@ -41,24 +42,27 @@ export const Approval = z.object({
   /** The CLI that asks: `claude`, `codex`, … */
   vendor: z.string(),
   tool: z.string(),
-  /** What the agent is about to do, as cleaned text; a long text is cut. */
+  /** What the agent is about to do, as text without hidden characters. A long text is cut. */
   input: z.string(),
-  /** What `input` leaves out of the request: the numbers of characters and lines that are not shown. If `chars` is 0, some characters cannot be displayed. */
+  /**
+   * What `input` leaves out of the request: the number of characters and of lines that are not shown. If `chars` is 0, `input` is complete, but contains
+   * characters that cannot be displayed.
+   */
   hidden: z
     .object({ chars: z.number().int().nonnegative(), lines: z.number().int().nonnegative().optional() })
     .optional(),
   directory: z.string().optional(),
   /**
-   * The machine on which the agent waits, in a workspace that several machines share: `directory` is a path on that machine, and only that machine can let the
-   * agent go on.
+   * The machine on which the agent waits, in a workspace that several machines share. `directory` is a path on that machine, and an answer takes effect only
+   * once that machine has it.
    */
   machine: z.string().optional(),
   /** The possible answers; empty if the approval can only be answered at the agent's terminal. */
   choices: z.array(ApprovalChoice),
-  /** The questions, if the agent asks for answers and not for a yes. */
+  /** The questions, if the agent asks for answers instead of a yes or no. */
   questions: z.array(Question).optional(),
   since: z.string(),
-  /** The digest of what the person was shown. An answer repeats the digest, so that it counts for that text and nothing else. */
+  /** The digest of the request that the person was shown. An answer repeats the digest, so that it holds for this request only. */
   digest: z.string(),
 })
 export type Approval = z.infer<typeof Approval>
@@ -70,9 +74,9 @@ export const Delegation = z.object({
   for: z.union([z.literal('*'), AgentName]),
   /** The names of the tools that the agent may approve; `*` stands for all. */
   tools: z.array(z.string().min(1).max(200)).min(1).max(100),
-  /** A pattern for the whole input, in which `*` stands for anything without characters that are special to a shell. Unset: any input. */
+  /** A pattern for the tool's whole input, in which `*` stands for any text without characters that are special to a shell. Unset: any input. */
   pattern: z.string().min(1).max(1_000).optional(),
-  /** When the delegation ends, in ms since 1970. */
+  /** The time at which the delegation ends, in ms since 1970. */
   until: z.number().int().positive(),
 })
 export type Delegation = z.infer<typeof Delegation>

@@ -1,5 +1,6 @@
-// Facts: the things that can happen, one type each. The rules in packages/relay/src/core decide them; they are written once to the journal and shown to
-// watchers as events. A fact never contains a message's body, which is stored with the message, and never changes its meaning: a new meaning is a new type.
+// Facts: everything that can happen in a workspace, with one TypeScript type each. The rules in packages/relay/src/core decide facts; they are written once to
+// the journal, and watchers see them as events. A fact never contains a message's body, which is stored with the message, and never changes its meaning: a new
+// meaning gets a new type.
 
 import type { ApprovalFact } from './facts/approvals.ts'
 import type { ClaimFact } from './facts/claims.ts'
@@ -19,19 +20,19 @@ export interface WorkspaceBegan {
   type: 'workspace.began'
   id: string
 }
-/** A new workspace key was issued, which ends the key before it; only the hash of a key is ever written. */
+/** A new workspace key was issued, and the key before it is invalid from here on. The journal contains only hashes of keys. */
 export interface WorkspaceKeyIssued {
   type: 'workspace.key-issued'
   hash: string
 }
 /**
- * The workspace was restored from a backup. Workers and runs in earlier entries belonged to another disk: this daemon does not start, remove or write anything
- * of theirs.
+ * The workspace was restored from a backup. Workers and runs in earlier entries belong to the installation that was backed up: this daemon starts, removes and
+ * writes nothing of theirs.
  */
 export interface WorkspaceRestored {
   type: 'workspace.restored'
 }
-/** The workspace's policy was set; `policy` is the whole policy that holds from here on. */
+/** The workspace's policy was set. `policy` is the whole policy that is valid from here on. */
 export interface WorkspacePolicySet {
   type: 'workspace.policy-set'
   policy: Policy
@@ -45,25 +46,30 @@ export interface AgentUpdated {
   type: 'agent.updated'
   agent: Omit<AgentProfile, 'channels'>
 }
-/** A token was issued to an agent; only the token's hash is ever written. `until` is when the token ends, in ms since 1970. Unset: it never ends. */
+/**
+ * A token was issued to an agent. The journal contains only the token's hash. `until`: the time at which the token expires, in ms since 1970; unset if it never
+ * does.
+ */
 export interface AgentTokenIssued {
   type: 'agent.token-issued'
   agent: string
   hash: string
   until?: number
 }
-/** All tokens that the agent had so far are invalid. */
+/** All tokens that were issued to the agent before are invalid from here on. */
 export interface AgentTokensRevoked {
   type: 'agent.tokens-revoked'
   agent: string
 }
-/** The agent was removed from all lists. `isFree` says that nothing stored names the agent, so another agent may take the name; otherwise nobody may. */
+/** The agent was removed from all lists. `isFree`: nothing that is stored names the agent, so another agent may take its name. Otherwise nobody may. */
 export interface AgentRetired {
   type: 'agent.retired'
   agent: string
   isFree: boolean
 }
-/** The agent was told its own situation, because its model's memory was cut. `text` is all that it was told. */
+/**
+ * The agent was given a summary of its own situation (a brief), because its model's memory was cut. `text` is the whole brief. `after`: how the memory was cut.
+ */
 export interface AgentBriefed {
   type: 'agent.briefed'
   agent: string
@@ -74,7 +80,7 @@ export interface ChannelCreated {
   type: 'channel.created'
   channel: string
 }
-/** An agent joined a channel, or the broadcast `*`. It gets the messages after number `n`: a newcomer starts without older messages. */
+/** An agent joined a channel, or the broadcast `*`. It gets messages with a number above `n`, so that a newcomer is not given older messages. */
 export interface ChannelJoined {
   type: 'channel.joined'
   channel: string
@@ -92,7 +98,7 @@ export interface ChannelRemoved {
   type: 'channel.removed'
   channel: string
 }
-/** A pair, a group or the broadcast came into being. The members of a pair or group belong to it from its first message on. */
+/** A pair, a group or the broadcast now exists. The members of a pair or group belong to it from its first message on. */
 export interface ConversationOpened {
   type: 'conversation.opened'
   conversation: string
@@ -109,8 +115,8 @@ export interface MessageCreated {
   replyTo?: string
 }
 /**
- * A message was put before the agent by `route`. If the route holds messages, `session` keeps this one from the agent's other sessions until `until` (ms since
- * 1970).
+ * A message was shown to the agent by `route`. For some routes, the session `session` then holds the message until the time `until` (in ms since 1970): the
+ * agent's other sessions do not get it.
  */
 export interface DeliveryOffered {
   type: 'delivery.offered'
@@ -120,7 +126,10 @@ export interface DeliveryOffered {
   session?: string
   until?: number
 }
-/** A message was taken for the agent, but not yet put before it: `session` keeps the message from others until `until` (ms since 1970). */
+/**
+ * A message was taken for the agent, but not shown to it yet. The session `session` holds it until the time `until` (in ms since 1970): the agent's other
+ * sessions do not get it.
+ */
 export interface DeliveryHeld {
   type: 'delivery.held'
   message: string
@@ -128,7 +137,10 @@ export interface DeliveryHeld {
   session?: string
   until: number
 }
-/** The answer that carried a message never arrived: no session holds the message, and the next session that takes messages gets it. */
+/**
+ * The message's reader did not receive the answer that contained the message. No session holds the message any more, and the next session of the agent that
+ * takes messages gets it.
+ */
 export interface DeliveryReleased {
   type: 'delivery.released'
   message: string
@@ -152,7 +164,7 @@ export interface ReactionRemoved {
   emoji: string
 }
 
-/** A session of the agent `provider` offers an action (a typed function); a new registration of the name replaces the one before. */
+/** A session of the agent `provider` offers an action (a typed function that agents can call). It replaces a former action of the same name. */
 export interface ActionRegistered {
   type: 'action.registered'
   name: string
@@ -163,9 +175,9 @@ export interface ActionRegistered {
   outputSchema?: Record<string, unknown>
   availableTo?: string[]
   timeoutMs: number
-  /** What the provider's session has proved itself with: the owner's socket, the workspace key, a token, or nothing. */
+  /** The credential of the provider's session: the owner's socket, the workspace key, an agent's token, or none. */
   authority?: 'owner' | 'key' | 'token' | 'nobody'
-  /** The machine on which the provider's session lives. Unset in a workspace of a single machine. */
+  /** The machine to which the provider's session is connected. Unset if the workspace is not shared by several machines. */
   machine?: string
 }
 export interface ActionWithdrawn {
@@ -173,7 +185,7 @@ export interface ActionWithdrawn {
   name: string
   provider: string
 }
-/** An action was called. The input is stored as the entry's body and not in the fact, because not every watcher may see what an agent passed. */
+/** An action was called. The input is stored as the entry's body and not in the fact, because not every watcher may see it. */
 export interface ActionInvoked {
   type: 'action.invoked'
   id: string
@@ -183,7 +195,7 @@ export interface ActionInvoked {
   session?: string
   inputBytes: number
   until: number
-  /** The machine on which the action's provider answers. Unset in a workspace of a single machine. */
+  /** The machine to which the action's provider is connected. Unset if the workspace is not shared by several machines. */
   machine?: string
 }
 /** A call of an action ended. The output is stored as the entry's body. */
@@ -199,21 +211,21 @@ export interface ActionCompleted {
   durationMs: number
 }
 /**
- * The request for a worker exactly as it was made, so that the same worker can be requested again; the other fields of `WorkerWished` say what became of the
- * request.
+ * The request for a worker as its parent made it, kept so that it can be repeated. The other fields of `WorkerWished` say what the daemon made of it, such as
+ * the actual directory.
  */
 export interface WorkerAsked {
   cli: string
   command?: string[]
   args?: string[]
   control?: ControlName
-  /** The directory that the parent asked for; if the worker gets a worktree, it is made from this directory. */
+  /** The directory that the parent asked for. If the worker gets a git worktree, the worktree is made from the repository of this directory. */
   cwd: string
   worktree?: boolean
-  /** The id of the earlier worker whose conversation this worker's program goes on with. Unset: it began a conversation of its own. */
+  /** The id of the earlier worker whose conversation with the model this worker continues. Unset: it begins a new conversation. */
   continues?: string
 }
-/** An agent wants a worker's program to run. The worker's task is stored as the entry's body. */
+/** An agent asked for a worker (a program that the daemon runs for an agent). The worker's task is stored as the entry's body. */
 export interface WorkerWished {
   type: 'worker.wished'
   id: string
@@ -224,20 +236,20 @@ export interface WorkerWished {
   args?: string[]
   model?: string
   cwd: string
-  /** Whether the worker gets the relay's MCP server; false if its arguments contain an MCP configuration of their own. */
+  /** Whether the daemon gives the worker's program the relay's MCP server. False if the worker's arguments contain an MCP configuration of their own. */
   isInjected: boolean
-  /** The protocol in which the daemon speaks to the program. Unset: the daemon types into the program's terminal. */
+  /** The protocol that the daemon uses to talk to the program. Unset: the daemon types into the program's terminal. */
   control?: 'acp'
   /** The worker's own git worktree, which is made before its program starts. */
   worktree?: Worktree
-  /** The machine on which the worker runs. Unset in a workspace of a single machine. */
+  /** The machine on which the worker runs. Unset if the workspace is not shared by several machines. */
   machine?: string
-  /** The request for this worker as it was made. Unset in facts of versions that could not request a worker again. */
+  /** The request as the parent made it. Unset in facts of older versions, which could not repeat a request. */
   asked?: WorkerAsked
-  /** The id of the earlier worker whose task this worker was given again. */
+  /** The id of the earlier worker whose task this worker was given again. Unset: it has a task of its own. */
   again?: string
 }
-/** Somebody wants a running worker to go on, pause or end. */
+/** Somebody asked for a running worker to resume (`run`), to pause (`paused`) or to end (`gone`). */
 export interface WorkerWishChanged {
   type: 'worker.wish-changed'
   id: string
@@ -245,7 +257,7 @@ export interface WorkerWishChanged {
   wish: 'run' | 'paused' | 'gone'
   reason?: string
 }
-/** Somebody interrupts the turn that a worker is in. */
+/** Somebody interrupted the current turn of a worker's model. */
 export interface WorkerInterrupted {
   type: 'worker.interrupted'
   id: string
@@ -261,12 +273,12 @@ export interface WorkerChanged {
   pid?: number
   code?: number
   reason?: string
-  /** Set if the daemon speaks to the worker through its terminal from here on, because the requested protocol did not work. */
+  /** Set if the daemon types into the worker's terminal from here on, because the requested protocol did not work. */
   control?: 'pty'
-  /** The id that the program gave to the conversation that it is in, with which a later program can go on. */
+  /** The program's own id of its conversation with the model, by which another program can continue the conversation later. */
   conversation?: string
 }
-/** A worker's git worktree was removed: its content also exists elsewhere, or somebody said that it may go. */
+/** A worker's git worktree was removed, either because it held no work that is not stored elsewhere, or because somebody agreed to lose that work. */
 export interface WorkerWorktreeRemoved {
   type: 'worker.worktree-removed'
   id: string

@@ -1,4 +1,4 @@
-// Envelopes, the JSON objects of the wire protocol, and the parser that turns bytes into them. The parser takes bytes from any source and needs no socket.
+// Envelopes, the JSON objects of the wire protocol, and the parser that turns bytes into envelopes. The parser takes bytes from any source and needs no socket.
 
 import { JsonDepthError, parseJson } from './json.ts'
 import { limits } from './limits.ts'
@@ -16,8 +16,8 @@ export const frameTypes = [
   'BYE',
 ] as const
 /**
- * The frame types of the first version of the protocol, each with the operation it stands for. Their answers are worded in
- * packages/relay/src/wires/first-protocol.ts.
+ * Frame types of the first version of the protocol, each with the operation that it calls. packages/relay/src/wires/first-protocol.ts makes the answers to
+ * them.
  */
 export const callSpellings = {
   SEND: 'message.send',
@@ -39,7 +39,7 @@ export interface Envelope<P = unknown> {
 
 export class FrameError extends Error {
   readonly code: 'frame.invalid' | 'frame.too-large'
-  /** The most bytes that a line may have, if the error is that a line was longer. */
+  /** The limit for a line in bytes. Set if the line was longer. */
   readonly bytesMax?: number
   constructor(code: FrameError['code'], why: string, bytesMax?: number) {
     super(why)
@@ -61,8 +61,8 @@ const newline = 10
 const nothing = new Uint8Array(0)
 
 /**
- * Turns bytes into envelopes: `push` bytes as they come, then `read` until it returns undefined. After a bad line `read` throws a FrameError; the lines after
- * it can still be read. A line over the limit is skipped.
+ * Turns bytes into envelopes: call `push` with bytes as they arrive, then `read` until it returns undefined. For a bad line `read` throws a FrameError; calling
+ * it again reads the lines after. A line over the limit is skipped.
  */
 export class FrameParser {
   readonly #bytesMax: number
@@ -99,7 +99,10 @@ export class FrameParser {
     return undefined
   }
 
-  /** Decodes several lines together, because a call of the decoder costs more than a line's bytes; decodes them one by one if together is impossible. */
+  /**
+   * Decodes several lines in one call, because each call of the decoder costs more than the bytes of a line. Decodes line by line if one of them is not UTF-8
+   * or may be too long.
+   */
   #takeLines(lines: Uint8Array): void {
     let start = 0
     if (this.#partialBytes > 0) {
@@ -119,8 +122,8 @@ export class FrameParser {
   }
 
   /**
-   * Keeps the beginning of an unfinished line. It is copied, because it may wait long and the chunk belongs to the socket, into one growing buffer, because
-   * pieces may be single bytes.
+   * Keeps the beginning of an unfinished line in a growing buffer. The bytes are copied, because the chunk belongs to the socket and the rest may come late;
+   * the buffer doubles, because the pieces may be single bytes.
    */
   #keep(bytes: Uint8Array): void {
     const before = this.#partialBytes
@@ -159,16 +162,19 @@ export class FrameParser {
   }
 }
 
-// Placeholders for lines that cannot be read. A decoded line never contains a newline, so these two texts cannot be confused with one.
+// Placeholders for lines that cannot be read. No decoded line is equal to one of them, because a decoded line never contains a newline.
 const tooLong = '\ntoo long'
 const notUtf8 = '\nnot utf-8'
 
-/** How many characters of an unknown frame type a refusal quotes. */
+/** Maximum number of characters of an unknown frame type that a refusal quotes. */
 const shownTypeChars = 40
 
 const knownTypes = new Set<string>([...frameTypes, ...Object.keys(callSpellings)])
 
-/** The depth limit for JSON in the daemon's answers: what one client has sent reaches other clients a few levels deeper, in a list or an event. */
+/**
+ * Maximum depth of JSON in the daemon's answers. It is greater than for clients: what one client has sent reaches other clients a few levels deeper, inside a
+ * list or an event.
+ */
 const answerDepthMax = limits.jsonDepthMax + 16
 
 function toEnvelope(line: string, depthMax: number): Envelope {
@@ -189,7 +195,7 @@ function toEnvelope(line: string, depthMax: number): Envelope {
   return { v, type, id, ts: typeof ts === 'number' ? ts : 0, payload }
 }
 
-/** The content of HELLO, the first frame of a connection. Without `name`, the session may ask, but acts as no agent. */
+/** The content of HELLO, the first frame of a connection. Without `name`, the session may read, but acts as no agent. */
 export interface Hello {
   name?: string
   type?: 'agent' | 'human'
@@ -200,38 +206,44 @@ export interface Hello {
   role?: 'lead'
   channels?: string[]
   strict?: boolean
-  /** A credential that proves what the session is: `token` is the agent's own token, `key` is the key of the workspace. */
+  /** A credential. `token`: the agent's own token. `key`: the key of the workspace. */
   token?: string
   key?: string
-  /** The secret from the WELCOME of an earlier session of the same agent, which this session continues; or a secret that the client made up itself. */
+  /**
+   * The secret from the WELCOME of an earlier session of the same agent, which this session continues; or a secret that the client has made up for later
+   * sessions.
+   */
   session?: string
-  /** The id of the process that started the client, on this machine. */
+  /** The process id of the program that started the client, on this machine. */
   host?: number
-  /** The id of the client's own process, on this machine. The client proves that by its process title: see packages/relay/src/machine/process-tree.ts. */
+  /** The client's own process id, on this machine. The client proves it by its process title: see packages/relay/src/machine/process-tree.ts. */
   process?: number
-  /** The working directory of the client's process: a worker that the agent starts without naming a directory works in it, if nothing better is known. */
+  /** The working directory of the client's process. A worker that this agent starts runs there, if no better directory is known. */
   cwd?: string
-  /** The ancestor processes of a CLI's hook, the nearest first. A hook has no token: it speaks for the agent that one of these processes started. */
+  /**
+   * The ids of the ancestor processes of a CLI's hook, the nearest first. A hook has no token: it speaks for the agent whose client one of these processes has
+   * started.
+   */
   hosts?: number[]
-  /** The conversation of the CLI to which a hook belongs: several conversations may run in one CLI process. */
+  /** The id of the conversation, inside the CLI, to which a hook belongs: one CLI process may run several conversations. */
   thread?: string
-  /** With `mcp`, the client speaks the first version of the protocol: messages are sent to it as DELIVER frames as they come, without being asked for. */
+  /** With `mcp`, the client speaks the first version of the protocol: the daemon sends it messages as DELIVER frames as they come, without a watch. */
   capabilities?: string[]
-  /** The ids of the earlier session's calls whose answers have not arrived: messages in those answers were not received. */
+  /** The ids of calls of the earlier session whose answers did not arrive. The daemon hands out the messages in those answers again. */
   calls?: string[]
 }
 
 export interface Welcome {
-  /** A secret that continues this session if a later HELLO contains it. Others know the session by another id. */
+  /** A secret by which a later HELLO can continue this session. Others see another, public id of the session. */
   session: string
   workspace: string
   workspaceId: string
   version: string
   agent?: string
   token?: string
-  /** Why the agent got another name than it asked for, if a person on this machine uses a second name. */
+  /** Why a person at this machine's command line got another name than the requested one. Unset for agents. */
   because?: string
-  /** The tool with which the model of a hook's agent answers. Unset for `relay_send`. */
+  /** The tool with which the model answers, for the hook of an agent. Unset: `relay_send`. */
   sendTool?: string
   seq: number
 }

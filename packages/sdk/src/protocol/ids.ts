@@ -1,4 +1,4 @@
-// Makes ids that sort by the time they were made. Random ids would cost 40 % of the store's throughput, because every index insert would be at another place.
+// Makes ids that sort by time. Random ids would cost the store 40 % of its throughput, because each insert would change another page of the index.
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz' // Crockford's base 32: no i, l, o, u
 const timeChars = 10
@@ -7,8 +7,8 @@ const randomChars = 16
 export type Ids = (prefix: string) => string
 
 /**
- * Makes ids. Within one millisecond the random part counts upward, so that the ids of one maker never run backward. A run's id is drawn at random each time:
- * where nothing else is required, knowing the id is the right to the run, so other ids must not give it away.
+ * Returns a function that makes ids. Within one millisecond it counts the random part up, so that each id sorts after the one before. Only the ids of runs are
+ * random each time: where no credential is needed, knowing a run's id gives the right to the run, so no other id may help to guess it.
  */
 export function makeIds(now: () => number = Date.now, random: (bytes: Uint8Array) => void = fillRandom): Ids {
   const counted = new Uint8Array(randomChars)
@@ -27,7 +27,7 @@ export function makeIds(now: () => number = Date.now, random: (bytes: Uint8Array
   }
 }
 
-/** Returns the time at which an id was made; undefined for any other text. */
+/** Returns the time at which an id was made, in ms since 1970; undefined for any other text. */
 export function timeOfId(id: string): number | undefined {
   const [, digits] = /^[a-z]+_([0-9a-hjkmnp-tv-z]{10})[0-9a-hjkmnp-tv-z]{16}$/.exec(id) ?? []
   return digits === undefined ? undefined : [...digits].reduce((time, digit) => time * 32 + alphabet.indexOf(digit), 0)
@@ -38,7 +38,7 @@ function draw(digits: Uint8Array, random: (bytes: Uint8Array) => void): void {
   for (let i = 0; i < randomChars; i++) digits[i] = (digits[i] as number) & 31
 }
 
-/** Random bytes for the next ids, each used once: one call for 64 ids takes hardly longer than a call for one. */
+/** Random bytes for the next ids, each used once: filling bytes for 64 ids takes hardly longer than for one. */
 const drawn = new Uint8Array(64 * randomChars)
 let used = drawn.length
 

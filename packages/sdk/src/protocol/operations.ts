@@ -1,5 +1,5 @@
-// The table of everything that clients can ask of the relay, with kind, least rights, input, output and a sentence for each. Contracts only, never handlers.
-// Socket, WebSocket, HTTP and the SDK's types are derived from the table; MCP tools and CLI commands are written by hand and reuse its schemas.
+// The table of all operations that clients can call, each with its kind, the least rights that it needs, input, output and a sentence about it. It contains no
+// handlers. Socket, WebSocket, HTTP and the SDK's types are derived from the table; MCP tools and CLI commands are written by hand and reuse its schemas.
 
 import type { z } from 'zod'
 import { actionOperations } from './operations/actions.ts'
@@ -47,9 +47,12 @@ export type OperationName = keyof Operations
 export type CommandName = { [O in OperationName]: Operations[O]['kind'] extends 'command' ? O : never }[OperationName]
 export type WatchName = { [O in OperationName]: Operations[O]['kind'] extends 'watch' ? O : never }[OperationName]
 export type CallName = Exclude<OperationName, WatchName>
-/** The names of the calls on the control socket, which the daemon itself answers. */
+/** The names of the operations on the control socket, which are about the daemon and not about one workspace. */
 export type OwnerCallName = { [O in CallName]: Operations[O]['who'] extends 'owner' ? O : never }[CallName]
-/** `InputOf` is an operation's input as a caller passes it; `ParsedInputOf` is the input as a handler gets it, with the schema's defaults filled in. */
+/**
+ * `InputOf`: the input of an operation as a caller writes it. `ParsedInputOf`: the input as the daemon's handler gets it, with the defaults of the schema
+ * filled in.
+ */
 export type InputOf<O extends OperationName> = z.input<Operations[O]['input']>
 export type ParsedInputOf<O extends OperationName> = z.output<Operations[O]['input']>
 export type OutputOf<O extends OperationName> = z.output<Operations[O]['output']>

@@ -1,5 +1,5 @@
-// The closed list of refusals, the expected "no"s. For each code it states once: the text with the fix, whether trying again can help, the HTTP status and the
-// exit code. Fixes that differ between agents, people and programs are in refusals/fixes.ts.
+// The complete list of refusals (expected errors), with four things for each code: the text that says how to fix the problem, whether trying again can help,
+// the HTTP status and the exit code. Fixes that differ between agents, people and programs are in refusals/fixes.ts.
 
 import { approvalRefusals } from './refusals/approvals.ts'
 import { claimRefusals } from './refusals/claims.ts'
@@ -17,7 +17,7 @@ export { noticeFixes, type RefusalDetails, type RefusalReader } from './refusals
 
 interface RefusalRule {
   text: (details: RefusalDetails) => string
-  /** Whether the same call may succeed later unchanged. */
+  /** Whether the same call, unchanged, may succeed later. */
   retry: boolean
   http: number
   exit: number
@@ -184,7 +184,8 @@ export const refusals = {
       'fix it with chown or chmod, or choose another place with RELAY_DATA_DIR.',
   },
   'auth.denied': { ...deniedKind, text: (d) => `Not allowed: ${d.why}` },
-  // The text deliberately does not tell a missing credential, an unknown credential and an unknown workspace apart.
+  // The text deliberately is the same for a missing credential, an unknown credential and an unknown workspace, so that callers without a credential learn
+  // nothing.
   'auth.required': {
     ...unprovenKind,
     text: () => 'Send a valid workspace key or agent token: "Authorization: Bearer …".',
@@ -274,12 +275,12 @@ export interface Refusal {
   details: RefusalDetails
 }
 
-/** Makes a refusal with the message for programs; `messageFor` returns the message for other readers. */
+/** Makes a refusal with the message for programs. `messageFor` returns the message for other readers. */
 export function refusal(code: RefusalCode, details: RefusalDetails = {}): Refusal {
   return { code, message: wholeText(code, details, 'program'), retry: refusals[code].retry, details }
 }
 
-/** Returns the message of a refusal for this kind of reader. A message that does not come from this table, such as one of a newer daemon, stays as it is. */
+/** Returns the message of a refusal for this kind of reader. A message that is not from this table (for instance from a newer daemon) is returned unchanged. */
 export function messageFor(
   reader: RefusalReader,
   { code, message, details = {} }: { code?: unknown; message: string; details?: RefusalDetails },

@@ -1,4 +1,4 @@
-// Runs, as schemas and types: the kinds of agents that carry them out, and a run as others see it. No behaviour.
+// Runs, as schemas and types without behaviour: what can carry out a run, and a run as its readers see it.
 
 import { z } from 'zod'
 import { runHarnesses } from '../internal/clis.ts'
@@ -28,15 +28,15 @@ export const Run = z.object({
   /** The size of the payload in bytes, uncompressed. */
   payloadSize: z.number().optional(),
   payloadUrl: z.string().optional(),
-  /** Why the run waits for a person: a dialog that its worker has open. Unset if it does not wait. */
+  /** Why the run waits for a person: the dialog that is open in its worker's terminal. Unset if the run does not wait. */
   blocked: z.string().optional(),
-  /** The end of the run's output while it runs. For a stopped run that is asked for by its id: the last screen of its worker. */
+  /** The end of the run's output, while it runs. For a stopped run that is asked for by its id: the last screen of its worker's terminal. */
   preview: z.string().optional(),
-  /** The id of the earlier run whose contract this run was given again. */
+  /** The id of the earlier run whose contract this run was given again. Unset: it has a contract of its own. */
   again: z.string().optional(),
-  /** The whole contract. Set only if it was asked for, by a caller that may see it. */
+  /** The whole contract. Set only if the caller asked for it and may see it. */
   contract: z.string().optional(),
-  /** The tokens and cost of the run's model. Unset if they are not known. */
+  /** The tokens and cost of the run's model. Unset if they are unknown. */
   spend: Spend.optional(),
 })
 export type Run = z.infer<typeof Run>

@@ -1,10 +1,13 @@
-// Limits repetitions when a worker's output is drawn: a terminal carries out some escape sequences as often as a program asks for in one go, and two thousand
-// million times take hours. A repetition beyond the width or height of the screen is dropped; no program needs more.
+// Limits repetitions when a worker's terminal output is drawn: some escape sequences contain a number of repetitions, and carrying out two thousand million of
+// them would take hours. A sequence that repeats more often than the screen has rows or columns is dropped; no program needs it.
 
-/** The escape sequences that insert, delete and scroll lines, repeat a character, and tab forward and back, by their last character. */
+/**
+ * Escape sequences with a repetition count, by their last character: insert, delete and scroll lines, repeat a character, tab forward and back. The value is
+ * the side of the screen that limits the count.
+ */
 const repeated = { L: 'rows', M: 'rows', S: 'rows', T: 'rows', b: 'cols', I: 'cols', Z: 'cols' } as const
 
-/** The part of xterm's terminal that this file uses; both the terminal in the browser and the headless one have it. */
+/** The part of xterm's terminal that this file uses, in the browser and in the daemon. */
 interface CountingTerminal {
   readonly rows: number
   readonly cols: number
@@ -14,7 +17,7 @@ interface CountingTerminal {
 }
 
 export function boundRepeats(terminal: CountingTerminal): void {
-  // A handler that returns true has handled the sequence, so the terminal ignores it.
+  // If a handler returns true, the terminal counts the sequence as done and does nothing.
   for (const [final, side] of Object.entries(repeated))
     terminal.parser.registerCsiHandler({ final }, ([count]) => Number(count) > terminal[side])
 }

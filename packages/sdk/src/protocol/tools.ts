@@ -1,6 +1,6 @@
-// The names of MCP tools: the relay's own tools, and the tool name of an action.
+// The names of MCP tools: the relay's own tools, and the tool names of actions.
 
-/** The names of the tools in all toolsets, existing and announced: an action with one of these names would hide the relay's own tool. */
+/** The names of all tools of the relay, including planned ones: no action may have one of these names, or it would hide the relay's tool. */
 export const ownTools: ReadonlySet<string> = new Set([
   ...['relay_send', 'relay_inbox', 'relay_who', 'relay_status', 'relay_spawn', 'relay_release'],
   ...[
@@ -19,15 +19,15 @@ export const ownTools: ReadonlySet<string> = new Set([
   ...['post_message', 'read_messages', 'list_pending'],
 ])
 
-/** The longest name of a tool. CLIs put `mcp__<server>__` before it and allow 64 characters in all. */
+/** Maximum length of a tool's name: CLIs put `mcp__<server>__` before it and allow 64 characters in all. */
 export const toolCharsMax = 32
 
-/** Returns an action's name as a tool. The dots in an action's name become underscores, because some CLIs cannot take dots in a list of tools. */
+/** Returns the tool name of an action. Dots become underscores, because some CLIs cannot handle dots in a list of tools. */
 export function toolNameOf(action: string): string {
   return action.replaceAll('.', '_')
 }
 
-/** The names of the tools with which a model reads its messages and answers them. */
+/** The names of the two tools with which a model reads its messages and answers them. */
 export interface MailTools {
   readonly inbox: string
   readonly send: string

@@ -6,13 +6,13 @@ import { reaches, routes } from './routes.ts'
 import { Spend } from './spend.ts'
 import { Worktree } from './worktrees.ts'
 
-/** A text without U+0000: one of the two SQLite drivers cuts such a text when it reads it back, and no agent means to send one. */
+/** A text without the character U+0000, which one of the two SQLite drivers would cut the text at when it reads it. */
 const plainText = z.string().refine((text) => !text.includes('\0'), 'must not contain the character U+0000')
-/** Matches a text that can be printed inside a line: nothing in it can begin another line, control a terminal or reverse the writing direction. */
+/** Matches a text that can be printed inside a line: it contains no line break, no control character, and no character that reverses the writing direction. */
 export const oneLinePattern = /^[^\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u
 const oneLine = z.string().regex(oneLinePattern, 'must be one line without control characters')
 export const Label = oneLine.max(200)
-/** The name of a model. It becomes an argument of a program, which would take a leading dash for an option. */
+/** The name of a model. It becomes an argument of a CLI, and the CLI would take a leading dash for an option. */
 export const ModelName = Label.min(1).regex(/^[^-]/, 'the name of a model does not start with "-"')
 
 export const agentNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
@@ -34,7 +34,10 @@ export const MessageKind = z.enum(messageKinds)
 export const AgentType = z.enum(['agent', 'human'])
 export const AgentRole = z.enum(['lead'])
 
-/** An address is an agent, `#channel`, `*`, or one of these after `workspace:`; `workspace:lead`, `workspace:*` and `*:*` have meanings of their own. */
+/**
+ * An address is an agent, `#channel`, `*`, or one of these after `workspace:`. The addresses `workspace:lead`, `workspace:*` and `*:*` have meanings of their
+ * own.
+ */
 const addressRule = 'an address is the name of an agent, "#channel", or "*" for everybody'
 export const Address = z.string().min(1, addressRule).max(limits.addressCharsMax, addressRule)
 export const Body = plainText
@@ -59,15 +62,15 @@ export const Message = z.object({
 })
 export type Message = z.infer<typeof Message>
 
-/** A message as its recipient sees it, with the state of its delivery to this recipient. */
+/** A message as its recipient sees it, with its receipt for this recipient. */
 export const InboxMessage = Message.extend({ receipt: ReceiptState, route: z.enum(routes).optional() })
 export type InboxMessage = z.infer<typeof InboxMessage>
 
-/** A message as its conversation's history shows it, with its number in the conversation and what became of it. */
+/** A message in the history of its conversation, with its number there, its reactions, and its receipts. */
 export const HistoryMessage = Message.extend({
   n: z.number(),
   reactions: z.array(z.object({ emoji: z.string(), agents: z.array(z.string()) })).optional(),
-  /** `offered`: how many recipients the message was put before. `read`: how many have read it. */
+  /** `offered`: the number of recipients that were shown the message. `read`: the number of recipients that have read it. */
   offered: z.number(),
   read: z.number(),
   /** The caller's own receipt. Unset if the message was not addressed to the caller. */
@@ -75,13 +78,13 @@ export const HistoryMessage = Message.extend({
 })
 export type HistoryMessage = z.infer<typeof HistoryMessage>
 
-/** A conversation in a list. `last` is the last message, with `preview`, the beginning of its body, in place of the body. */
+/** A conversation in a list. `last`: its last message, with `preview` (the beginning of the body) instead of the body. */
 export const Conversation = z.object({
   name: z.string(),
-  /** The names of the members of a pair or group; for a channel, the number of members. */
+  /** For a pair or group, the names of its members. For a channel, the number of members. */
   members: z.union([z.number(), z.array(z.string())]),
   messages: z.number(),
-  /** `joined`: whether the caller is a member. `unread`: how many messages of the conversation the caller has not read. */
+  /** `joined`: whether the caller is a member. `unread`: the number of messages in the conversation that the caller has not read. */
   joined: z.boolean(),
   unread: z.number(),
   last: Message.omit({ body: true }).extend({ preview: z.string() }).optional(),
@@ -94,7 +97,9 @@ export const Receipt = z.object({
   storedAt: z.string(),
   offeredAt: z.string().optional(),
   route: z.enum(routes).optional(),
-  /** Set if a hook has taken the message and not shown it yet: the message is kept from other sessions until this time, or until the hook is gone. */
+  /**
+   * Set if a hook has taken the message and not shown it yet. The agent's other sessions do not get the message until this time, or until the hook has ended.
+   */
   heldUntil: z.string().optional(),
   readAt: z.string().optional(),
   machine: z.string().optional(),
@@ -102,17 +107,15 @@ export const Receipt = z.object({
 export type Receipt = z.infer<typeof Receipt>
 
 /**
- * The states of a worker. wished: requested, but not started. starting: its process lives, but its MCP session does not yet. ready, then busy or idle in turn.
- * blocked: a dialog is open. paused: stopped on request. exited: ended for good.
+ * The states of a worker. wished: requested, but not started. starting: its program runs, but has not connected to the relay yet. ready: connected; then busy
+ * or idle. blocked: a dialog in its terminal waits for a person. paused: stopped on request. exited: ended.
  */
 export const workerStates = ['wished', 'starting', 'ready', 'busy', 'idle', 'blocked', 'paused', 'exited'] as const
 export type WorkerState = (typeof workerStates)[number]
-/** The states of a worker that are stored; busy and idle come and go within seconds and are only shown. */
+/** The states of a worker that are stored. busy and idle change within seconds and are not stored. */
 export type WorkerStatus = Exclude<WorkerState, 'busy' | 'idle'>
 
-/**
- * How the daemon speaks with a worker's program. `pty`: it types into the program's terminal and reads its screen. `acp`: it uses this protocol of the program.
- */
+/** How the daemon talks to a worker's program. pty: it types into the program's terminal and reads the screen. acp: by the Agent Client Protocol. */
 export const controls = ['pty', 'acp'] as const
 export type ControlName = (typeof controls)[number]
 
@@ -121,17 +124,17 @@ export const Worker = z.object({
   name: z.string(),
   cli: z.string(),
   model: z.string().optional(),
-  /** The agent that asked for the worker, and that is told what becomes of it. */
+  /** The agent that asked for the worker. It is told what becomes of the worker. */
   parent: z.string(),
   cwd: z.string(),
-  /** The worker's own git worktree. Unset if it has none, or once it was removed. */
+  /** The worker's own git worktree. Unset if it has none, or if the worktree was removed. */
   worktree: Worktree.optional(),
   control: z.enum(controls),
-  /** The worker's state. unreachable: the worker runs on another machine, which cannot be asked at the moment. */
+  /** The worker's state. unreachable: the worker runs on another machine, which does not answer at the moment. */
   status: z.enum([...workerStates, 'unreachable']),
-  /** The machine on which the worker runs, if it is another one. */
+  /** The machine on which the worker runs. Unset if it is this one. */
   machine: z.string().optional(),
-  /** When the machine of an unreachable worker was last heard of. Unset if it never was. */
+  /** For an unreachable worker: the time of the last sign of life from its machine. Unset if there was none. */
   machineSeenAt: z.string().optional(),
   /** Why the worker is blocked, or how it ended. */
   reason: z.string().optional(),
@@ -139,16 +142,16 @@ export const Worker = z.object({
   code: z.number().optional(),
   startedAt: z.string(),
   changedAt: z.string(),
-  /** The id of the earlier worker whose task this worker was given again. */
+  /** The id of the earlier worker whose task this worker was given again. Unset: it has a task of its own. */
   again: z.string().optional(),
-  /** The tokens and cost of the worker's model. Unset if they are not known. */
+  /** The tokens and cost of the worker's model. Unset if they are unknown. */
   spend: Spend.optional(),
 })
 export type Worker = z.infer<typeof Worker>
 
-/** The states of an agent. unreachable: its machine cannot be asked, so this machine does not know its state. */
+/** The states of an agent. unreachable: its machine does not answer, so the agent's state is unknown. */
 export const agentStates = ['active', 'idle', 'offline', 'unreachable'] as const
-/** An agent on a machine that cannot be reached. `since`: when that machine was last heard of; unset if it never was. */
+/** An agent on a machine that cannot be reached. `since`: the time of the last sign of life from that machine; unset if there was none. */
 export const Unreachable = z.object({ name: z.string(), machine: z.string(), since: z.string().optional() })
 export type Unreachable = z.infer<typeof Unreachable>
 /** An agent that is connected, but whose program accepts no messages at the moment. */
@@ -166,41 +169,39 @@ export const Agent = z.object({
   handle: z.string().optional(),
   role: AgentRole.optional(),
   status: z.enum(agentStates),
-  /** The agent that this one waits for, and since when. */
+  /** The agent from which this agent awaits an answer, and since when. */
   waitingFor: z.object({ agent: z.string(), since: z.string() }).optional(),
   unread: z.number(),
   lastCallAt: z.string().optional(),
-  /** How soon a message reaches the agent. Unset while the agent is offline. */
+  /** How soon the agent sees a message. Unset while the agent is offline. */
   reached: z.enum(reaches).optional(),
-  /** Set if the agent may not go on until somebody answers an approval. What it wants to do is shown only to those who may know. */
+  /** Set if the agent cannot go on until somebody answers an approval. Only callers that may see the approval see what the agent wants to do. */
   blocked: z
     .object({
       since: z.string(),
       tool: z.string().optional(),
       input: z.string().optional(),
-      /** What the agent wants to do, in words: `wants to run "npm test"`. */
+      /** What the agent wants to do, as a phrase: `wants to run "npm test"`. */
       wants: z.string().optional(),
     })
     .optional(),
   /** What the agent is doing. Unset if its program does not report it. */
   doing: Doing.optional(),
-  /** Why the agent cannot be reached through its program's own interface at the moment. Unset if it can. */
+  /** Why the agent's program accepts no messages at the moment. Unset if it does. */
   notReached: z.string().optional(),
-  /** The state of the agent's program. Unset if the daemon does not run it. */
+  /** The state of the worker, if the daemon runs the agent's program. Otherwise unset. */
   worker: Worker.pick({ status: true, reason: true }).optional(),
-  /**
-   * The agent's contract, or else the task for which it was hired: the first line, or the whole text if that was asked for. Shown only to those who may see it.
-   */
+  /** The agent's contract, or else its task as a worker: the first line, or the whole text if the caller asked for it. Set only for callers that may see it. */
   task: z.string().optional(),
   /**
-   * Why the agent's worker ended although nobody had asked it to. Unset once the caller has dismissed that; for a caller without a name, once anybody has.
-   * Shown only to those who may see the worker.
+   * Why the agent's worker ended without being asked to. Unset once the caller has dismissed this (for a caller without a name, once anybody has). Set only for
+   * callers that may see the worker.
    */
   failed: z.string().optional(),
   machine: z.string().optional(),
-  /** When the machine of an unreachable agent was last heard of. Unset if it never was. */
+  /** For an unreachable agent: the time of the last sign of life from its machine. Unset if there was none. */
   machineSeenAt: z.string().optional(),
-  /** The tokens and cost of the agent's models, if they are known; shown only to those who may know. */
+  /** The tokens and cost of the agent's models. Unset if they are unknown, or if the caller may not see them. */
   spend: Spend.optional(),
 })
 export type Agent = z.infer<typeof Agent>
@@ -247,7 +248,7 @@ export type ActionErrorCode =
 
 export const ActionInfo = z.object({
   name: z.string(),
-  /** The action's name as an MCP tool, with underscores in place of dots. */
+  /** The name of the MCP tool for the action: the action's name with underscores for dots. */
   tool: z.string(),
   description: z.string(),
   inputSchema: JsonSchema,
@@ -268,18 +269,18 @@ export const ActionEnvelope = z.discriminatedUnion('ok', [
   }),
 ])
 type EnvelopeFields = z.infer<typeof ActionEnvelope>
-/** The result of an action call, as a type whose `output` and `error` may be read before `ok` is checked: the field that does not apply is undefined. */
+/** The result of an action call, as a type that lets code read `output` and `error` before it checks `ok`: the one that does not apply is undefined. */
 export type ActionEnvelope =
   | (Extract<EnvelopeFields, { ok: true }> & { error?: undefined })
   | (Extract<EnvelopeFields, { ok: false }> & { output?: undefined })
 
-/** The agent or person that calls an action. The daemon takes this from the session's credential, never from an argument. */
+/** The agent or person that calls an action. The daemon knows the caller from the session's credential; the call's input cannot change it. */
 export const Caller = z.object({
   type: z.enum(['agent', 'human']),
   id: z.string(),
   name: z.string(),
   handle: z.string().optional(),
-  /** The public id of one of the caller's sessions; it cannot be used to continue the session. */
+  /** The public id of the caller's session, or of one of its sessions. Unlike the session's secret it gives no rights. */
   sessionId: z.string().optional(),
 })
 export type Caller = z.infer<typeof Caller>
@@ -293,7 +294,7 @@ export const Invocation = z.object({
 })
 export type Invocation = z.infer<typeof Invocation>
 
-/** The texts of a run: its contract, the summary at its end, and the payload that it hands over. */
+/** The texts of a run: its contract, the summary at its end, and the payload (the result that it hands over). */
 export const Contract = plainText
   .min(1, 'a run needs a contract')
   .refine((text) => isWithinBytes(text, limits.contractBytesMax), {

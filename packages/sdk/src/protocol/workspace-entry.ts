@@ -1,4 +1,4 @@
-// A workspace as its owner sees it from outside, in lists and in the answers of commands about workspaces.
+// A workspace as its owner sees it in lists, and in the answers of commands about workspaces.
 
 import { z } from 'zod'
 
@@ -9,7 +9,7 @@ export const WorkspaceEntry = z.object({
   name: z.string(),
   id: z.string().optional(),
   open: z.boolean(),
-  /** Whether the workspace is open but unused, so that its database is closed until somebody uses the workspace. */
+  /** Whether the workspace is at rest: open but unused, so that its database is closed until somebody uses the workspace. */
   atRest: z.boolean().optional(),
   fault: z.string().optional().describe('Why it cannot be opened, and what helps.'),
   /** Whether several machines share the workspace. */
@@ -47,11 +47,11 @@ export const WorkspaceEntry = z.object({
     .optional()
     .describe('The newest entries of other machines that count for nothing, and why.'),
   isUnjudged: z.boolean().optional().describe('An older version has shared it, so no entry of a machine is judged.'),
-  /** The directory that the workspace was named after. */
+  /** The directory that gave the workspace its name. */
   directory: z.string().optional(),
-  /** The agents that are connected, and the agents whose programs run. */
+  /** The agents that are connected or whose programs the daemon runs. */
   users: z.array(z.string()).optional(),
-  /** The agents whose programs the daemon runs: these programs end with the daemon. */
+  /** The agents whose programs the daemon runs. These programs end when the daemon ends. */
   workers: z.array(z.string()).optional(),
   seq: z.number().optional().describe('The number of its last entry, as long as it is open.'),
   socketPath: z.string(),

@@ -8,26 +8,26 @@ export const Worktree = z.object({
   repository: z.string(),
   path: z.string(),
   branch: z.string(),
-  /** `base` is the commit at which the worktree's branch began; `onto` is the branch that was checked out there. */
+  /** `base`: the commit from which the worktree was made. `onto`: the branch that was checked out there at that time. */
   base: z.string(),
   onto: z.string().optional(),
 })
 export type Worktree = z.infer<typeof Worktree>
 
 export const WorktreeChanges = z.object({
-  /** `ahead`: commits on the worktree's branch that the branch from which it began does not have. `behind`: the other way round. */
+  /** `ahead`: the number of commits on the worktree's branch that the branch `onto` does not have. `behind`: the number of commits the other way round. */
   ahead: z.number(),
   behind: z.number(),
   /**
-   * The files that differ from the commit at which the branch forked off, committed or not. `files` has as many names as are shown; `filesCount` counts all
-   * files.
+   * The files that differ from the commit where the worktree's branch began, committed or not. `files` contains only as many names as are shown; `filesCount`
+   * is the number of all.
    */
   files: z.array(z.string()),
   filesCount: z.number(),
   uncommittedCount: z.number(),
-  /** The number of commits that are on no other branch. */
+  /** The number of commits in the worktree that are on no other branch. */
   unmerged: z.number(),
-  /** A git operation that is unfinished, such as a rebase or a merge. */
+  /** The unfinished git operation in the worktree, such as a rebase or a merge. */
   operation: z.string().optional(),
 })
 export type WorktreeChanges = z.infer<typeof WorktreeChanges>

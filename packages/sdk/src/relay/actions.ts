@@ -6,20 +6,20 @@ import { issuesText, type SchemaIssue } from '../protocol/json.ts'
 import { actionErrorCodePattern } from '../protocol/limits.ts'
 import type { ActionEnvelope, ActionErrorCode, ActionInfo, Caller, Invocation } from '../protocol/words.ts'
 
-/** The part of a zod schema that this file uses. Any version of zod 4 has it, so a program can use its own copy of zod. */
+/** The part of a zod schema that this file uses. Every version of zod 4 has it, so a program can bring its own copy of zod. */
 export interface ActionSchema<T> {
   safeParse(value: unknown): { success: true; data: T } | { success: false; error: { issues: readonly SchemaIssue[] } }
   toJSONSchema(options?: { io?: 'input' | 'output' }): Record<string, unknown>
 }
 
 export interface ActionContext {
-  /** The agent or person that calls the action. The daemon takes this from the session's credential, never from an argument. */
+  /** The agent or person that calls the action. The daemon knows the caller from the session's credential; the call's input cannot change it. */
   caller: Caller
   invocationId: string
 }
 
 export interface ActionDefinition<I, O> {
-  /** A name such as `review.submit_vote`; agents see it as the tool `review_submit_vote`. */
+  /** A name such as `review.submit_vote`. Agents see the action as the tool `review_submit_vote`. */
   name: string
   description: string
   inputSchema: ActionSchema<I>
@@ -41,7 +41,7 @@ export interface Registration {
 export class ActionError extends RelayError {
   declare readonly code: ActionErrorCode
 
-  /** `code` is one of the relay's own codes, or one that the program chooses, such as `quota_exceeded`. */
+  /** `code`: one of the relay's own codes, or one of the program's own, such as `quota_exceeded`. */
   constructor(code: ActionErrorCode, message: string) {
     if (!actionErrorCodePattern.test(code))
       throw new TypeError(`"${code}" is not an error code: up to 64 small letters, digits and "_", a letter first.`)
@@ -63,7 +63,10 @@ export class Actions {
     client.on('ready', () => void this.#offerAgain())
   }
 
-  /** Offers an action; resolves when agents can call it. The action is offered again after a lost connection, until `withdraw` or the end of the program. */
+  /**
+   * Offers an action; resolves when agents can call it. After a lost connection the client offers the action again, until `withdraw` is called or the program
+   * ends.
+   */
   async register<I, O>(definition: ActionDefinition<I, O>): Promise<Registration> {
     const known = definition as unknown as AnyDefinition
     checkSchema('inputSchema', known.inputSchema)
@@ -72,7 +75,7 @@ export class Actions {
     // The watch for calls is set up first, because the action may be called as soon as it is offered.
     this.#stopFollowing ??= this.#client.follow('action.follow', (invocation) => void this.#serve(invocation))
     const former = this.#offered.get(definition.name)
-    // The handler is stored before the action is offered, because a call may come together with the daemon's answer.
+    // The definition is stored before the action is offered, because a first call may arrive together with the daemon's answer.
     this.#offered.set(definition.name, known)
     const { name, tool } = await this.#offer(known).catch((error) => {
       if (former) this.#offered.set(definition.name, former)
@@ -85,7 +88,7 @@ export class Actions {
     return { name, tool, withdraw }
   }
 
-  /** Forgets an action. The watch for calls ends with the last action. */
+  /** Removes an action from the list of offered ones. Ends the watch for calls with the last action. */
   #drop(name: string): boolean {
     const was = this.#offered.delete(name)
     if (this.#offered.size > 0) return was
@@ -98,7 +101,7 @@ export class Actions {
     return (await this.#client.call('action.list', {})).actions
   }
 
-  /** Calls an action. Does not reject if the action fails: check `ok`, then read `output` or `error`. */
+  /** Calls an action. Resolves even if the action fails: check `ok`, then read `output` or `error`. */
   invoke(
     name: string,
     input: unknown,
@@ -136,13 +139,16 @@ export class Actions {
       ? await outcomeOf(definition, input, { caller, invocationId: invocation })
       : { error: { code: 'provider_offline' as const, message: `${action} is not offered any more.` } }
     await this.#client.call('action.answer', { invocation, ...answer }).catch((error: RelayError) => {
-      // If the connection was lost, the daemon has already ended the call.
+      // If the connection was lost, the daemon has ended the call already, so nobody waits for this answer.
       if (error.code !== 'connection.lost') this.#client.emit('error', error)
     })
   }
 }
 
-/** Throws unless a schema is of zod 4: a JSON Schema cannot check an input by itself, and a schema of zod 3 cannot be shown to agents. */
+/**
+ * Throws unless the schema is one of zod 4: a JSON Schema cannot check an input by itself, and a schema of zod 3 cannot be turned into a JSON Schema for
+ * agents.
+ */
 function checkSchema(field: string, schema: unknown): void {
   const { safeParse, toJSONSchema } = (schema ?? {}) as Partial<ActionSchema<unknown>>
   if (typeof safeParse === 'function' && typeof toJSONSchema === 'function') return
@@ -153,7 +159,7 @@ function checkSchema(field: string, schema: unknown): void {
 
 type Answer = { output: unknown } | { error: { code: ActionErrorCode; message: string } }
 
-/** Runs an action's handler, and checks its input and output. A stack trace never reaches the caller. */
+/** Runs an action's handler, and checks its input and output. The caller never gets a stack trace. */
 async function outcomeOf(definition: AnyDefinition, given: unknown, context: ActionContext): Promise<Answer> {
   const input = definition.inputSchema.safeParse(given)
   if (!input.success) return { error: { code: 'invalid_input', message: issuesText(input.error.issues) } }

@@ -1,5 +1,4 @@
-// The options of connectRelay on every platform, and the function that makes a Relay from a client. The kinds of connections are chosen in node.ts and
-// browser.ts.
+// The options of `connectRelay` on every platform, and the function that makes a Relay from a client. node.ts and browser.ts choose the kind of connection.
 
 import type { WorkspaceClient } from '../client/client.ts'
 import type { ClientOptions } from '../client/shapes.ts'
@@ -15,7 +14,7 @@ export function toClientOptions<T extends ConnectOptions>({ name, type, ...rest 
   return { ...rest, agentName: name, agentType: type, autoConnect: false }
 }
 
-/** Connects a client and returns it as a Relay; rejects if no daemon listens, or if the daemon refuses. Afterwards the relay reconnects by itself. */
+/** Connects a client and returns it as a Relay; rejects if no daemon listens, or if the daemon refuses. Afterwards the Relay reconnects by itself. */
 export async function connectRelayClient(client: WorkspaceClient): Promise<Relay> {
   const relay = new Relay(client)
   try {

@@ -1,4 +1,4 @@
-// `relay.events`: the events of the workspace as a loop, from a number on, each once and in order, also across lost connections.
+// `relay.events`: a loop over the workspace's events, from a given number on, each event once and in order, also across lost connections.
 
 import type { WorkspaceClient } from '../client/client.ts'
 import { type EventFilter, EventFollower } from '../client/events.ts'
@@ -13,14 +13,14 @@ export interface EventLoopOptions<P extends EventPattern = EventPattern> extends
 }
 
 export interface EventListOptions<P extends EventPattern = EventPattern> extends Omit<EventFilter<P>, 'newest'> {
-  /** Only events with a lower number. */
+  /** Only events whose number (`seq`) is lower. */
   before?: number
   limit?: number
 }
 
 export type EventPage<P extends EventPattern = '*'> = Omit<OutputOf<'event.list'>, 'events'> & { events: EventOf<P>[] }
 
-/** When this many events wait for a slow loop, the watch pauses; later it resumes where it stopped. */
+/** Maximum number of events that wait for a slow loop. Then the watch pauses, and resumes where it stopped once the loop has caught up. */
 const waitingMax = 1_000
 
 export class RelayEvents implements AsyncIterable<RelayEvent> {
@@ -38,16 +38,14 @@ export class RelayEvents implements AsyncIterable<RelayEvent> {
   }
 
   /**
-   * Loops over the events after the entry `since`, or from this moment on. All events of one command share one number, so resume only from a number whose
-   * events you have all seen.
+   * Loops over the events after the journal entry `since`, or from this moment on. All events of one command have the same number, so resume only from a number
+   * whose events you have all seen.
    */
   follow<const P extends EventPattern = '*'>(options: EventLoopOptions<P> = {}): AsyncIterableIterator<EventOf<P>> {
     return new EventLoop(this.#client, this.#streams, options) as AsyncIterableIterator<EventOf<P>>
   }
 
-  /**
-   * Lists the newest page of events, or the page after `since`. While `more` is true, continue with `since: next`: no event is left out, and none comes twice.
-   */
+  /** Lists the newest page of events, or the page after `since`. While `more` is true, pass `next` as `since` to continue without a gap or a repeat. */
   async list<const P extends EventPattern = '*'>(options: EventListOptions<P> = {}): Promise<EventPage<P>> {
     const { types, ...rest } = options
     return (await listEvents(this.#client, { ...rest, types: types && [...types] })) as EventPage<P>
@@ -92,7 +90,7 @@ class EventLoop implements AsyncIterableIterator<RelayEvent>, EndableLoop {
     return { done: true, value: undefined }
   }
 
-  /** Ends the loop before the error is thrown, because a `for await` does not call `return` after `next` has thrown. */
+  /** Ends the loop here, because a `for await` does not call `return` if `next` throws. */
   async #giveUp(error: RelayError): Promise<never> {
     await this.return()
     throw error

@@ -1,4 +1,5 @@
-// `relay.inbox`: unread messages as a loop that marks each message as read once it is handled; and looking, taking and marking without a loop.
+// `relay.inbox`: a loop over unread messages that marks each message as read once the program has handled it. Also methods to look at, take and mark messages
+// without a loop.
 
 import type { WorkspaceClient } from '../client/client.ts'
 import { type InboxOptions, type InboxPage, type ReceivedMessage, withContent } from '../client/shapes.ts'
@@ -9,15 +10,15 @@ import type { InboxMessage } from '../protocol/words.ts'
 import { type EndableLoop, ItemQueue, onAbort, type RunningLoops } from './item-queue.ts'
 
 export interface InboxLoopOptions {
-  /** Aborting this signal ends the loop normally: the last message counts as read. */
+  /** Aborting this signal ends the loop normally: the last message that the loop has returned counts as read. */
   signal?: AbortSignal
 }
 
 /**
  *     for await (const message of relay.inbox) await handle(message)
  *
- * A message is marked as read when the loop asks for the next one, or ends because its signal says so. A loop that is left by an error or
- * by `break`, which an iterator cannot tell apart, leaves its last message unread, and that message comes again. Before a `break`, mark it by hand.
+ * A message is marked as read when the loop asks for the next one, or when it ends because its signal was aborted. If a `break` or an error ends the loop (an
+ * iterator cannot tell these apart), the last message stays unread and comes again: to avoid that, call `markRead` before the `break`.
  */
 export class RelayInbox implements AsyncIterable<ReceivedMessage> {
   readonly #client: WorkspaceClient
@@ -36,12 +37,12 @@ export class RelayInbox implements AsyncIterable<ReceivedMessage> {
     return new InboxLoop(this.#client, this.#streams, options)
   }
 
-  /** Looks at messages without taking them: no message is handed out, and none will count as read. */
+  /** Looks at messages: they stay unread and are not handed out. */
   list(options: Omit<InboxOptions, 'peek'> = {}): Promise<InboxPage> {
     return this.#client.getInbox({ ...options, peek: true })
   }
 
-  /** Takes the unread messages, which count as read at the next call. */
+  /** Takes the unread messages. They count as read at the program's next call. */
   take(options: Omit<InboxOptions, 'peek'> = {}): Promise<InboxPage> {
     return this.#client.getInbox(options)
   }
@@ -60,7 +61,10 @@ class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, EndableLoop {
   readonly #client: WorkspaceClient
   readonly #streams: RunningLoops
   readonly #feed = new ItemQueue<InboxMessage>()
-  /** The messages that were shown: after a lost connection the daemon hands out those again that were not marked. The oldest is forgotten first. */
+  /**
+   * The messages that have arrived, by id (`here`), and those that the loop has marked as read (`read`), to recognise repeats: after a lost connection, the
+   * daemon hands out unmarked messages again. The oldest ids are dropped first.
+   */
   readonly #known = new Map<string, 'here' | 'read'>()
   readonly #marks = new Set<Promise<void>>()
   readonly #unfollow: () => void
@@ -94,13 +98,13 @@ class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, EndableLoop {
     return { done: true, value: undefined }
   }
 
-  /** Ends the loop before the error is thrown, because a `for await` does not call `return` after `next` has thrown. */
+  /** Ends the loop here, because a `for await` does not call `return` if `next` throws. */
   async #giveUp(error: RelayError): Promise<never> {
     await this.#leave()
     throw error
   }
 
-  /** Ends the loop. JavaScript calls this after a `break`, or after an error in the body of the `for await`. */
+  /** Ends the loop. JavaScript calls this after a `break` or an error in the body of a `for await`. */
   async return(): Promise<IteratorResult<ReceivedMessage, undefined>> {
     await this.#leave()
     return { done: true, value: undefined }
@@ -119,20 +123,20 @@ class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, EndableLoop {
     this.#streams.drop(this)
     this.#removeAbortListener()
     await this.finish()
-    // The watch ends after the last read mark: messages that the watch still holds when it ends are handed out again.
+    // The watch ends only after the last read mark is stored, because the daemon hands out again what the watch still holds when it ends.
     this.#unfollow()
   }
 
   #arrived(message: InboxMessage): void {
     const known = this.#known.get(message.id)
-    // The daemon hands out a message again although the loop has marked it: the read mark was lost with the connection.
+    // The loop has handled this message, but the read mark was lost with the connection: it is sent again.
     if (known === 'read') this.#mark(message.id)
     if (known !== undefined) return
     this.#note(message.id, 'here')
     this.#feed.push(message)
   }
 
-  /** Marks a message as read without waiting for the daemon's answer: meanwhile the loop goes on with the next message. */
+  /** Marks a message as read, without waiting for the daemon: meanwhile the loop goes on with the next message. */
   #mark(id: string): void {
     this.#note(id, 'read')
     const mark = this.#client
@@ -140,7 +144,7 @@ class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, EndableLoop {
       .then(
         () => {},
         (error: RelayError) => {
-          // The daemon is away for long: the message will come again, and will be recognised.
+          // A ConnectionError is no failure of the loop: when the daemon is back, it hands out the message again, and the loop marks it then.
           if (!(error instanceof ConnectionError)) this.fail(error)
         },
       )

@@ -1,4 +1,4 @@
-// The queue between a watch, which brings items at any time, and an async iterator, which asks for one item at a time.
+// A queue between a watch, whose items arrive at any time, and an async iterator, which asks for one item at a time.
 
 import type { RelayError } from '../errors.ts'
 
@@ -37,28 +37,28 @@ export class ItemQueue<T> {
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }))
   }
 
-  /** Ends the queue; items that nobody has asked for are dropped. */
+  /** Ends the queue; items in it are dropped. */
   finish(): void {
     this.#isOver = true
     this.#items.length = 0
     for (const { resolve } of this.#waiting.splice(0)) resolve(undefined)
   }
 
-  /** Ends the queue with an error. Items in the queue are still handed out before the error. */
+  /** Ends the queue with an error. Items that are in the queue are still handed out before the error. */
   fail(error: RelayError): void {
     this.#failure ??= error
     for (const { reject } of this.#waiting.splice(0)) reject(error)
   }
 }
 
-/** A `for await` loop of the program that the relay can end. */
+/** A `for await` loop in the program that the relay can end from outside. */
 export interface EndableLoop {
-  /** Ends the loop; resolves when the read marks that the loop has not sent yet are stored by the daemon. */
+  /** Ends the loop; resolves when the daemon has stored the loop's last read marks. */
   finish(): Promise<void>
   fail(error: RelayError): void
 }
 
-/** The running loops of a relay, which end when the relay closes or is refused. */
+/** The running loops of a relay. They end when the program closes the relay or the daemon refuses it. */
 export class RunningLoops {
   readonly #open = new Set<EndableLoop>()
 

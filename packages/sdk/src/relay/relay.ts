@@ -1,5 +1,5 @@
 // The relay as a program uses it: agents, channels, messages, inbox, events and actions of one workspace, over any kind of connection. It has no `node:`
-// import. Each method is one operation of the protocol, and one tool that agents have.
+// import. Each method corresponds to an operation of the protocol, and to a tool that agents have.
 
 import type { WorkspaceClient } from '../client/client.ts'
 import type { ListedAgent, ListOptions, SendOptions, WithContent } from '../client/shapes.ts'
@@ -18,7 +18,7 @@ import { RelayInbox } from './inbox.ts'
 import { RunningLoops } from './item-queue.ts'
 
 export class Relay {
-  /** The underlying client: calls any operation by its name, and emits the events of the connection itself. */
+  /** The underlying client, which calls any operation by its name and emits the events of the connection (`ready`, `disconnect`, `error`). */
   readonly client: WorkspaceClient
   readonly agents: RelayAgents
   readonly channels: RelayChannels
@@ -46,7 +46,7 @@ export class Relay {
     this.needs = new RelayNeeds(client)
     this.spend = new RelaySpend(client)
     this.workspace = new RelayWorkspace(client)
-    // The daemon has refused the relay for good, for instance because its key was replaced: without this, the loops would wait forever.
+    // Ends the loops if the daemon refuses the relay for good, for instance because its key was replaced: they would wait forever.
     client.on('error', (error) => {
       if (!error.retry && !client.connected) this.#streams.fail(error)
     })
@@ -62,7 +62,7 @@ export class Relay {
     return this.client.token
   }
 
-  /** Closes the relay for good. Its loops end; a message that is still being handled stays unread. */
+  /** Closes the relay for good. Its loops end; a message that the program is still handling stays unread. */
   async close(): Promise<void> {
     await this.#streams.finish()
     await this.client.disconnect()
@@ -76,7 +76,7 @@ class RelayAgents {
     this.#client = client
   }
 
-  /** Takes an agent name: from then on the relay acts as this agent. */
+  /** Takes an agent's name: from then on, the relay acts as this agent. */
   register(profile: InputOf<'agent.register'>): Promise<OutputOf<'agent.register'>> {
     return this.#client.call('agent.register', profile)
   }
@@ -86,8 +86,8 @@ class RelayAgents {
   }
 
   /**
-   * Asks to be told once, by a message, when another agent is idle, has ended or has answered. `already` in the answer means that this is so now, and that no
-   * message comes.
+   * Asks for a notice: to be told once, by a message, when another agent is idle, has ended or has answered. `already` in the answer says that this is the case
+   * now; then no message comes.
    */
   notifyWhen(
     agent: string,
@@ -103,7 +103,7 @@ class RelayAgents {
     return (await this.#client.call('notice.list', {})).notices
   }
 
-  /** Takes back your requests for notices about an agent: for one occasion, or for all. */
+  /** Takes back your requests for notices about an agent: for one event (`idle`, `ended` or `answered`), or for all three. */
   async dropNotices(agent: string, when?: NoticeOccasion): Promise<void> {
     await this.#client.call('notice.drop', { agent, when })
   }
@@ -160,7 +160,7 @@ class RelayMessages {
     return this.#client.send(to, body, options)
   }
 
-  /** Sends a message and resolves with the reply of a recipient. */
+  /** Sends a message, waits for a recipient's reply and returns the reply. */
   ask(
     to: string | string[],
     body: string,
@@ -169,7 +169,7 @@ class RelayMessages {
     return this.#client.sendAndWait(to, body, options)
   }
 
-  /** Answers a message in the conversation it came from: in its channel, in its group, or to its sender. */
+  /** Replies to a message in its conversation: in the message's channel or group, or to its sender. */
   reply(message: MessageOrId, body: string, options: Pick<SendOptions, 'kind' | 'id' | 'signal'> = {}) {
     const { kind, id, signal } = options
     return this.#client.call('message.send', { replyTo: idOf(message), body, kind }, { id, signal })
@@ -184,7 +184,7 @@ class RelayMessages {
     return threadMessages(this.#client, { thread, ...options })
   }
 
-  /** Searches messages, newest first. To continue, pass `next` as `before`; an answer without `next` is the last page. */
+  /** Searches messages, newest first. For the next page, pass `next` as `before`; if the answer has no `next`, nothing is left. */
   search(text: string, options: Omit<InputOf<'message.search'>, 'text'> = {}): Promise<OutputOf<'message.search'>> {
     return searchMessages(this.#client, { text, ...options })
   }
@@ -196,7 +196,7 @@ class RelayMessages {
 }
 
 /**
- * Claims on the files that agents are editing. Paths are those of the daemon's machine; relative paths start at `cwd`. Over the network, claims need the
+ * Claims on the files that agents are editing. Paths are paths on the daemon's machine; relative paths start at `cwd`. Over the network, claims need the
  * workspace key.
  */
 class RelayClaims {
@@ -210,7 +210,7 @@ class RelayClaims {
     return (await this.#client.call('claim.list', {})).claims
   }
 
-  /** Claims files before an edit; if the edit is denied, the answer says because of whose claims. */
+  /** Claims files before an edit. The answer says whether the edit is denied, and names the claims of other agents in the way. */
   edit(cwd: string, files: string[]): Promise<OutputOf<'claim.edit'>> {
     return this.#client.call('claim.edit', { cwd, files })
   }
@@ -225,7 +225,7 @@ class RelayClaims {
   }
 }
 
-/** The approvals that agents wait for before they may go on. The events `approval.opened` and `approval.closed` tell when one comes and goes. */
+/** The approvals that agents wait for. The events `approval.opened` and `approval.closed` tell when one begins and ends. */
 class RelayApprovals {
   readonly #client: WorkspaceClient
 
@@ -233,7 +233,7 @@ class RelayApprovals {
     this.#client = client
   }
 
-  /** The open approvals, oldest first. */
+  /** Lists the open approvals, oldest first. */
   async list(): Promise<Approval[]> {
     return (await this.#client.call('approval.list', {})).approvals
   }
@@ -252,7 +252,7 @@ class RelayApprovals {
   }
 }
 
-/** The needs (things that wait for a person) of the person as whom this program acts: the same list in every session. */
+/** The needs (things that wait for a person) of the person that this program acts as. All sessions of the person have the same list. */
 class RelayNeeds {
   readonly #client: WorkspaceClient
 
@@ -265,13 +265,13 @@ class RelayNeeds {
     return (await this.#client.call('need.list', {})).needs
   }
 
-  /** Dismisses a need as it was listed: messages that have come since then still need an answer. */
+  /** Dismisses a need in the state in which it was listed: messages that have arrived since then remain a need. */
   async dismiss({ key, message }: Pick<Need, 'key' | 'message'>): Promise<void> {
     await this.#client.call('need.dismiss', { key, through: message?.seq })
   }
 }
 
-/** The tokens and cost of the agents' models. Each turn of a model comes as the event `spend.noted`. */
+/** The tokens and cost of the agents' models. Each turn of a model is reported by the event `spend.noted`. */
 class RelaySpend {
   readonly #client: WorkspaceClient
 

@@ -8,7 +8,7 @@ import { inConfigurableHome, inHome, inProject, joinPath } from '../paths.ts'
 
 export const claude: HookedEditor = {
   keyPath: ['mcpServers'],
-  // settings.json holds no servers, so this is .claude.json.
+  // Claude Code reads MCP servers from .claude.json, and not from settings.json.
   userFile: (context) => joinPath(context, setting(context.env, 'CLAUDE_CONFIG_DIR') ?? context.home, '.claude.json'),
   projectFile: inProject('.mcp.json'),
   detectionPaths: [inConfigurableHome('CLAUDE_CONFIG_DIR', '.claude'), inHome('.claude.json')],

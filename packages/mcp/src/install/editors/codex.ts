@@ -6,7 +6,7 @@ import type { HookedEditor, InstalledHook } from '../editor-rule.ts'
 import { httpEntry } from '../entries.ts'
 import { inConfigurableHome, inProject } from '../paths.ts'
 
-/** A settings file that is larger is not read. */
+/** Maximum size of Codex's settings file; a larger file is not read. */
 const settingsBytesMax = 4 * 1024 * 1024
 
 /** Codex starts servers with an empty environment, so the entry must name the variables for agent and workspace. */

@@ -4,7 +4,7 @@ import type { EditorRule } from '../editor-rule.ts'
 import { sseEntry } from '../entries.ts'
 import { inHome, inProject } from '../paths.ts'
 
-// The row for droid is written from its documentation alone: no copy could be run.
+// Written from Droid's documentation alone: the program itself could not be run.
 export const droid: EditorRule = {
   keyPath: ['mcpServers'],
   userFile: inHome('.factory', 'mcp.json'),

@@ -7,7 +7,7 @@ import type { HookedEditor } from '../editor-rule.ts'
 import { sseEntry } from '../entries.ts'
 import { inProject, joinPath, type PathResolver } from '../paths.ts'
 
-/** The path of a file of Gemini CLI: GEMINI_CLI_HOME replaces the home itself. */
+/** The path of a file of Gemini CLI. GEMINI_CLI_HOME stands for the home directory, and not for `.gemini` in it. */
 const inFolder =
   (...parts: string[]): PathResolver =>
   (context) =>

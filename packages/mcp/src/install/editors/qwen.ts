@@ -11,6 +11,6 @@ export const qwen: EditorRule = {
   projectFile: inProject('.qwen', 'settings.json'),
   detectionPaths: [inHome('.qwen')],
   entry: plainEntry,
-  // Without a type, `url` means SSE here.
+  // Without `type`, Qwen Code takes a `url` for SSE.
   liftEntry: (url) => ({ url: `${url}/sse` }),
 }

@@ -33,7 +33,10 @@ function checkEventTypes(types: readonly string[] | undefined): void {
   if (strange !== undefined) throw new RelayError(strange, { code: 'input.invalid' })
 }
 
-/** The part of a page that fits, cut at the end that is asked for next, and between entries: events of one entry belong together. */
+/**
+ * Returns the part of a page that fits into an answer. Cuts between journal entries, since events of one entry belong together, and at the end where
+ * the next call continues.
+ */
 function fitPage(page: OutputOf<'event.list'>, isUpward: boolean): OutputOf<'event.list'> {
   const entries = new Map<number, RelayEvent[]>()
   for (const event of page.events) entries.set(event.seq, [...(entries.get(event.seq) ?? []), event])
@@ -51,7 +54,7 @@ function fitPage(page: OutputOf<'event.list'>, isUpward: boolean): OutputOf<'eve
   return isUpward ? { ...page, events, next: last, more: true } : { ...page, events, earlier: last }
 }
 
-/** The types that concern an agent. Other types, such as the creation of channels, must be named. */
+/** The default types of subscribe_events: those that concern an agent. Other types, such as the creation of channels, must be requested by name. */
 const eventTypesDefault = ['message.created', 'delivery.*', 'action.*', 'session.event']
 
 export const subscribeEventsTool = defineEnvelopeTool({

@@ -1,4 +1,4 @@
-// Toolset `workspace`: all its tools, and workspace_status itself. The others are in files by noun.
+// Toolset `workspace`: the list of its tools, and the tool workspace_status. The other tools are in this folder's files, by noun.
 
 import { z } from 'zod'
 import { actionTools } from '../actions.ts'
@@ -24,7 +24,7 @@ const workspaceStatusTool = defineEnvelopeTool({
   },
 })
 
-/** The tools in the order of the list. */
+/** The tools in the order in which tools/list shows them. */
 export const workspaceTools: readonly Tool[] = [
   registerAgentTool,
   listAgentsTool,

@@ -1,5 +1,5 @@
-// The input of an approval (a question that only a person may answer) as it is stored and shown: cleaned, cut if long, with a digest of the whole; and the
-// approval's end as its asker is told it.
+// Converts approvals (questions of agents that only a person may answer): the input as it is stored and listed (cleaned, cut if long, with a digest of the
+// whole), and the end as the program that asked is told it.
 
 import { createHash } from 'node:crypto'
 import { clean, cleanLine } from '@agent-relay/sdk/internal/clean'
@@ -55,7 +55,7 @@ function cleanLabel(text: string): string {
   return cleanLine(copyBeginning(text, 2 * labelCharsMax)).slice(0, labelCharsMax)
 }
 
-/** Makes the form of an approval that lists show. */
+/** Converts an approval's row to the object that lists contain. */
 export function listedApproval({ isExact, hiddenChars = 0, hiddenLines, ...row }: ApprovalRow): Approval {
   const { id, agent, vendor, tool, input, directory, machine, choices, questions, at, digest } = row
   const hidden = isExact ? {} : { hidden: { chars: hiddenChars, ...(hiddenLines ? { lines: hiddenLines } : {}) } }
@@ -75,7 +75,7 @@ export function listedApproval({ isExact, hiddenChars = 0, hiddenLines, ...row }
   }
 }
 
-/** Makes the form of an approval with its whole stored input. `whole` is undefined if the row itself has all of the input. */
+/** Converts an approval's row to an object with the whole stored input. `whole` is undefined if the row itself has all of the input. */
 export function wholeApproval(row: ApprovalRow, whole: string | undefined): Approval {
   if (whole === undefined) return listedApproval(row)
   const all = limits.approvalInputCharsMax + (row.hiddenChars ?? 0)
@@ -84,7 +84,7 @@ export function wholeApproval(row: ApprovalRow, whole: string | undefined): Appr
   return listedApproval({ ...row, input: whole, isExact, hiddenChars, hiddenLines: undefined })
 }
 
-/** Makes the form of an approval's end that its asker is told. */
+/** Converts the fact that an approval was closed to what the program that asked is told. */
 export function approvalEndOf({
   how,
   choice,
@@ -96,7 +96,7 @@ export function approvalEndOf({
   return { how, choice, kind, ...(words === undefined ? {} : { words }), ...(answers ? { answers } : {}) }
 }
 
-/** Makes the source of an approval, which identifies its asker. It includes the session, so that no session closes the approvals of another. */
+/** Makes the map key of an open approval from the asking session and that session's own key. No session can close the approvals of another by it. */
 export function approvalSource({ id }: { id: string }, key: string): string {
   return `${id}/${key}`
 }

@@ -1,4 +1,4 @@
-// Messages about approvals: to the agent that hired an agent which is blocked, and to an agent whose CLI does not pass on why it was denied.
+// Messages about approvals: to the hirer of an agent that waits for an approval, and to an agent whose CLI does not tell its model why the approval was denied.
 
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
@@ -6,7 +6,7 @@ import { daemonName, limits } from '@agent-relay/sdk/protocol'
 import { type AnswerInput, delegationText, isDelegationInForce } from '../../core/approvals.ts'
 import type { ApprovalRow, View } from '../../core/view.ts'
 
-/** Maximum length of an approval's input in messages and in lists of agents. */
+/** Maximum length, in characters, of an approval's input in messages and in lists of agents. */
 const shortCharsMax = 80
 
 type BlockingApproval = Pick<ApprovalRow, 'id' | 'agent' | 'tool' | 'input'>
@@ -28,7 +28,10 @@ export function approvalNotice(view: View, { id, agent, tool, input }: BlockingA
   return { input: { to: hirer.name, body, kind: 'status' as const }, cause: `approval/${id}` }
 }
 
-/** Makes a message with the words of a denial, from the person or the daemon, for CLIs that cannot pass them to their model. */
+/**
+ * Makes the message that tells an agent why its approval was denied, for CLIs that cannot pass the reason to their model. A person or the daemon gives the
+ * reason.
+ */
 export function denialMessage(view: View, { id, words, asker }: AnswerInput, person: string) {
   const row = view.approvals.byId(id)
   if (words === undefined || !row) return undefined

@@ -35,9 +35,9 @@ interface OpenApproval {
   closeArguments?: CloseArguments
 }
 
-/** Time in which hooks that asked an earlier daemon may come back: they try again every few seconds. */
+/** Time in which a hook that asked an earlier daemon may reconnect; hooks try again every few seconds. */
 const hookReturnMs = 60_000
-/** Maximum number of remembered approvals that were answered while a daemon ended. */
+/** Maximum number of answered approvals from before the daemon's start that are remembered, for hooks that have missed the answer. */
 const rememberedAnswersMax = 100
 /** Time after an approval's end in which a program may still show its question: a key press takes a moment to arrive. */
 const justEndedMs = 2_000
@@ -46,10 +46,10 @@ export class Approvals implements ApprovalQueue {
   readonly #parts: ApprovalParts
   readonly #requests: MachineRequests
   readonly #bySource = new Map<string, OpenApproval>()
-  /** The time of the end of each agent's last approval, by the monotonic clock. */
+  /** The time at which each agent's last approval ended, in milliseconds of the monotonic clock. */
   readonly #endedAt = new Map<string, number>()
   readonly #byId = new Map<string, OpenApproval>()
-  /** Approvals that an earlier daemon left and whose hooks may come back, by id; each with its agent while the approval is open. */
+  /** Approvals whose hooks may still reconnect, by approval id. The value is the agent of an open approval, and undefined for an answered one. */
   readonly #leftovers = new Map<string, string | undefined>()
   #leftoversAlarm: Alarm | undefined
   #isStopping = false
@@ -63,7 +63,10 @@ export class Approvals implements ApprovalQueue {
     })
   }
 
-  /** Closes the approvals that an earlier daemon left, except those of hooks, which may come back. Such a hook may also have missed an answer. */
+  /**
+   * Closes the approvals that an earlier daemon left open. Those of hooks stay open for a minute, since a hook may reconnect; the latest answered ones are
+   * remembered, for hooks that have missed the answer.
+   */
   async endLeftovers(): Promise<void> {
     const { store, sessions, clock } = this.#parts
     const rows = store.view.approvals.open().filter(({ machine }) => machine === sessions.machine)
@@ -80,7 +83,7 @@ export class Approvals implements ApprovalQueue {
     if (ids.length > 0) await this.#submitClose({ ids, how: 'restart' }).catch(() => undefined)
   }
 
-  /** Opens an approval. Nothing is awaited before the input is cut: the input may have megabytes, which must not be kept while a person thinks about it. */
+  /** Opens an approval. Cuts the input before the first `await`: the input may have megabytes, which must not stay in memory while a person decides. */
   open(asked: NewApproval): Promise<ApprovalEnd> {
     const input = approvalOpenInput(asked)
     return this.#open({ ...asked, tool: input.tool, input: input.input, choices: input.choices }, input)
@@ -97,7 +100,7 @@ export class Approvals implements ApprovalQueue {
     this.#bySource.set(source, live)
     try {
       const before = this.#findEarlier(input)
-      // The approval was answered while its hook was away.
+      // Somebody answered the approval while its hook was disconnected.
       if (before?.closed) return approvalEndOf(before.closed)
       const id = before?.id ?? (await this.#submitOpen(input))
       if (id === undefined) return { how: 'cancelled' }
@@ -107,7 +110,7 @@ export class Approvals implements ApprovalQueue {
       else if (isFirst && !before && !asked.isHirerTold) this.#tellHirer(id, asked)
       return await over
     } catch {
-      // The workspace is being closed, or its disk is full.
+      // The approval was not stored: the workspace is being closed, or its disk is full.
       return { how: 'gone' }
     } finally {
       this.#bySource.delete(source)
@@ -116,7 +119,7 @@ export class Approvals implements ApprovalQueue {
     }
   }
 
-  /** Finds the approval of a hook that comes back, open or answered meanwhile. The approval of a hook that is still connected is not found. */
+  /** Finds the approval of a hook that has reconnected, open or answered meanwhile. An approval that another connection waits for is not found. */
   #findEarlier({ mark, digest }: OpenInput): ApprovalRow | undefined {
     const row = mark === undefined ? undefined : this.#parts.store.view.approvals.byMark(mark)
     return row?.digest === digest && this.#leftovers.delete(row.id) ? row : undefined
@@ -191,11 +194,11 @@ export class Approvals implements ApprovalQueue {
     return { approval: wholeApproval(row, view.approvals.wholeInput(id)) }
   }
 
-  /** Returns the agent's open approval as lists of agents show it: its time to everybody, and its subject to readers who may know it. */
+  /** Returns the agent's open approval for lists of agents: every reader sees since when it is open, only some see what the agent wants to do. */
   blockedOf(reader: Reader, agent: string): Agent['blocked'] {
     const { store, sessions } = this.#parts
     const { view } = store
-    // An approval of this machine that this daemon has not opened is left from an earlier daemon, and does not count.
+    // Leaves out approvals of this machine if this daemon has opened none for the agent: an earlier daemon left them.
     const isLeft = !this.hasOpen(agent)
     const row = view.approvals.of(agent).find(({ machine }) => !(isLeft && machine === sessions.machine))
     if (!row) return undefined
@@ -223,7 +226,7 @@ export class Approvals implements ApprovalQueue {
     return { agent, tool, kind, how: 'answered', wordsReach, wordsAs }
   }
 
-  /** Gives the answer of a person on another machine, which this machine's owner allows. */
+  /** Answers an approval for a person on another machine, as this machine's owner has permitted. */
   async answerForMachine(
     { asker, standing, surface, cause, digest }: ReceivedRequest,
     input: ParsedInputOf<'approval.answer'>,
@@ -239,7 +242,7 @@ export class Approvals implements ApprovalQueue {
     who: { by: string; cause: string; digest?: () => string },
   ): Promise<{ reply: CommandReply; told: WordsDelivery }> {
     const asked = this.#byId.get(input.id)?.asked
-    // A hook that is disconnected gets the answer, with the reason of a denial, once it has reconnected.
+    // If the hook is disconnected, it gets the answer, with the reason of a denial, once it has reconnected.
     const passesWords = asked ? asked.passesWords : this.#leftovers.has(input.id)
     await asked?.closeIfGone?.()
     const reply = await this.#parts.engine.submit({ rule: 'approval.answer', input, ...who })
@@ -256,7 +259,7 @@ export class Approvals implements ApprovalQueue {
     return !reply || 'refusal' in reply ? undefined : 'message'
   }
 
-  /** Finds out who answers: a person with their place, or an agent proven by its processes or its token. */
+  /** Finds out who answers: a person and where they sit (web page or terminal), or an agent, proven by its processes or its token. */
   async #identifyAnswerer(
     asking: CallContext,
     id: string,
@@ -273,7 +276,7 @@ export class Approvals implements ApprovalQueue {
       return { by: agent, why: `${whyNoPerson(speaker)}, which has no delegation for it` }
     }
     if (isAgent) {
-      // A session without a token is not proven to be the agent: with the key a session may take every name, and on the owner's socket an agent's name needs no
+      // Refuses a session that has not shown the agent's own token. The workspace key gives every name, and on the owner's socket an agent's name needs no
       // proof while the agent is away.
       if (session.shownCredentials.tokenHashes.size === 0 || session.standing.hasKey)
         throw deny(`you act as the agent ${named}`)

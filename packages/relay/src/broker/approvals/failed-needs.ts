@@ -1,4 +1,5 @@
-// Lists the workers and runs that ended although nobody had asked them to, as needs of a person, until they are given their work again or dismissed.
+// Lists workers and runs that failed or ended without anybody asking for it, for the list of things that need a person. Each stays listed until its work is
+// started again or a person dismisses it.
 
 import type { Need } from '@agent-relay/sdk/protocol'
 import { firstLine } from '../../core/first-line.ts'
@@ -35,7 +36,7 @@ export function* failedNeeds(workspace: FailedNeedsWorkspace, { session, by }: A
   const failedWorkers = view.workers.latest(failedAmongMax).filter((row) => {
     const isLast = view.workers.byName(row.name)?.id === row.id
     if (!isLast || failureOf(view, row, clock.now()) === undefined || !sees(view, session, 'worker', row)) return false
-    // A run that has failed is listed itself, and one that was started again needs nobody.
+    // Leaves out the worker of a failed run, since the run is listed itself, and the worker of a run that was started again.
     const run = runOf(workspace, row)
     return run === undefined || !(isFailedRun(run) || repeated.has(run.id))
   })

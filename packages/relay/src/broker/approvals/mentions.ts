@@ -1,5 +1,5 @@
-// Finds the messages to a reader since the reader last wrote in each conversation. Texts of channels are many and never change, so each is read once for a
-// reader while the workspace is open. core/needs.ts decides which messages count.
+// Finds messages that need a reader's attention, sent since the reader last wrote in the conversation. Messages in channels are many and never change, so each
+// is read once per reader while the workspace is open. core/needs.ts decides which messages count.
 
 import type { Need } from '@agent-relay/sdk/protocol'
 import { directMembers } from '../../core/conversations.ts'
@@ -15,8 +15,8 @@ export interface MessageNeed {
 }
 
 /**
- * The part of a channel that was looked through for one reader: its messages above `above` and up to `through`, with the needs (things that wait for a person)
- * that they make.
+ * The messages of a channel that were already searched for one reader: those with numbers above `above` and up to `through`. `needsByNumber` has those that
+ * need the reader.
  */
 interface SearchedPart {
   above: number
@@ -24,14 +24,14 @@ interface SearchedPart {
   readonly needsByNumber: Map<number, Need['kind']>
 }
 
-/** Number of a channel's messages that are read in one step. */
+/** Number of a channel's messages that are read in one step, before other work gets its turn. */
 const channelMessagesPerStep = 64
-/** Maximum number of readers whose progress is remembered, the latest; for other readers everything is read again. */
+/** Maximum number of readers for whom the searched messages are remembered, the latest readers. For others every message is read again. */
 const readersMax = 100
 
 export class Mentions {
   readonly #store: Pick<Store, 'needs' | 'queries'>
-  /** The parts of channels that were looked through, by reader and the channel's key. */
+  /** The searched part of each channel, by the reader's name and then by the channel's database key. */
   readonly #searchedParts = new Map<string, Map<number, SearchedPart>>()
 
   constructor(store: Pick<Store, 'needs' | 'queries'>) {
@@ -56,7 +56,7 @@ export class Mentions {
   *#inChannel(place: ConversationToSearch, reader: string): Steps<MessageNeed[]> {
     const looked = this.#searchedPart(place, reader)
     const { afterNumber, lastN } = place
-    // Each step stores its progress before another session of the reader may go on.
+    // Each step stores its progress before it yields, since another session of the same reader may go on with the search.
     while (looked.through < lastN) {
       const high = Math.min(lastN, looked.through + channelMessagesPerStep)
       this.#searchPart(place, reader, looked, looked.through, high)

@@ -29,7 +29,7 @@ type NeedsWorkspace = FailedNeedsWorkspace & {
   workers: { list(reader: Reader, input: object): Worker[] }
 }
 
-/** A need (one thing that waits for a person) before its message is read. */
+/** A need (one thing that waits for a person) before its message's body is read. */
 type FoundNeed = Omit<Need, 'message'> & { head?: MessageHead }
 
 export function* listNeeds(
@@ -50,15 +50,15 @@ export function* listNeeds(
   return { needs: shown, more: found.length - shown.length }
 }
 
-/** Counts what waits for a person, as the person's own session on the page would list it. */
+/** Counts what waits for a person, with the rights that the person has on the web page. */
 export function* countNeeds(workspace: NeedsWorkspace, person: string): Steps<number> {
   const session = { agent: person, standing: daemonStanding }
   return (yield* findNeeds(workspace, { session, by: person })).length
 }
 
 /**
- * Dismisses needs (things that wait for a person). Accepts only keys of the list, so that the table of dismissed keys does not grow by names that mean nothing.
- * Idempotent.
+ * Dismisses a need (one thing that waits for a person). Refuses keys that are not in the person's list, since anybody could fill the table of dismissed keys
+ * with them. Idempotent.
  */
 export async function dismissNeed(
   { workspace }: { workspace: NeedsWorkspace },
@@ -96,7 +96,10 @@ function approvalNeeds({ store: { view } }: NeedsWorkspace, { session }: Asker):
   }))
 }
 
-/** Lists blocked workers. An agent that waits for an approval is listed with the approvals already, also in the moment after the answer. */
+/**
+ * Lists workers that wait for somebody. Leaves out a worker with an open approval, since the approval is listed, and one whose approval ended just now, since
+ * its screen may still show the question.
+ */
 function blockedNeeds({ store: { view }, workers, approvals }: NeedsWorkspace, { session }: Asker): FoundNeed[] {
   const isAsking = (name: string) => view.approvals.of(name).length > 0 || approvals.hasJustEnded(name)
   const blocked = workers.list(session, {}).filter(({ name, status }) => status === 'blocked' && !isAsking(name))
@@ -108,14 +111,14 @@ function blockedNeeds({ store: { view }, workers, approvals }: NeedsWorkspace, {
   })
 }
 
-/** Lists messages to the person that are neither answered nor dismissed, read or not. */
+/** Lists messages to the person, read or unread, that are neither answered nor dismissed. */
 function* messageNeeds({ store, waits, mentions }: NeedsWorkspace, { session, by }: Asker): Steps<FoundNeed[]> {
   const { view, needs: rows } = store
   const done = rows.dismissed(by)
   const open = yield* findOpenQuestions(view, by, waits.awaitedMessageIds(by))
   const questions = new Map(open.filter(({ from }) => from !== by).map((head) => [head.id, head]))
   const told = new Map<string, MessageHead[]>()
-  // On the page and at the command line a person sees every channel, and may be named in any.
+  // On the page and at the command line a person sees every channel, so all channels are searched for messages that name the person.
   const isEverywhere = seesAll(session) && view.agent(by)?.type === 'human'
   for (const { head, kind } of yield* mentions.messagesNeeding(by, isEverywhere)) {
     const { conversation, id, seq } = head

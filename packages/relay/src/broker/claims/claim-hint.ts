@@ -1,5 +1,5 @@
-// The file `claims.WORKSPACE` in the folder of the daemon's hints for hooks of CLIs: it exists while edits must be checked against claims. Without the file the
-// hook of an edit ends in the shell (mcp/src/launcher/hook-guard.ts), and costs nothing.
+// The file `claims.WORKSPACE`, by which hooks of agent CLIs know that edits must be checked against claims (files that an agent is editing). While it is
+// missing, an edit's hook ends in its shell script and does not ask the daemon (mcp/src/launcher/hook-guard.ts).
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -43,7 +43,10 @@ export class ClaimHintFile {
     if (isNeeded !== this.#isThere || isFirst) this.#write(isNeeded)
   }
 
-  /** Whether two agents are connected, or one agent is and a claim exists. Sessions come and go by the thousand, so the search stops at the second agent. */
+  /**
+   * Whether an edit may meet another agent's claim: two agents are connected, or one is and a claim exists. There may be thousands of sessions, so the search
+   * stops at the second agent.
+   */
   #mayConflict(now: number): boolean {
     const { store, sessions } = this.#parts
     const found = new Set<string>()

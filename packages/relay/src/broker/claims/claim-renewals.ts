@@ -1,5 +1,5 @@
-// Renews claims by further edits of their holders. An agent edits a file many times a minute: the journal is told once a minute for each claim, with the time
-// of the last edit, so that the claim ends when it should. A daemon that is killed in between forgets up to that minute.
+// Extends claims (files that an agent is editing) when their holders edit again. An agent may edit a file many times a minute, so the edits are kept in memory
+// and written to the journal once a minute, with the time of the last edit. A daemon that is killed loses up to a minute of them.
 
 import { daemonName, limits } from '@agent-relay/sdk/protocol'
 import type { ClaimRow } from '../../core/view.ts'
@@ -27,7 +27,7 @@ export class ClaimRenewals {
     this.#alarm ??= this.#parts.clock.after(limits.claimRenewMs, () => this.#submit())
   }
 
-  /** Returns the claim with its renewal, if that is not stored yet. */
+  /** Returns the claim as its holder's latest edit extends it, even if that edit is not in the journal yet. */
   current(claim: ClaimRow): ClaimRow {
     const edit = this.#edits.get(claim.path)
     if (edit?.agent !== claim.agent || edit.at <= claim.editedAt) return claim

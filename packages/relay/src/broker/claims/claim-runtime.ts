@@ -1,4 +1,5 @@
-// Interfaces about claimed files: the git reader that the broker needs, and the checks of edits that the interface of a worker needs.
+// Interfaces about claims (files that an agent is editing): finding claimed files that were committed with git, and checking edits that a worker's protocol
+// reports.
 
 import type { ClaimRow } from '../../core/view.ts'
 
@@ -18,10 +19,10 @@ export interface EditedFiles {
 
 /** Checks the edits of a worker that are reported by the worker's protocol and not by a hook. Implemented in worker-edits.ts. */
 export interface EditChecker {
-  /** Returns the files that a call of this tool would write; tools have the names that the CLIs use. */
+  /** Returns the files that a call of this tool would write. `tool`: its name in the agent's CLI. */
   editsOf(tool: string, input: Readonly<Record<string, unknown>>, cwd: string): Omit<EditedFiles, 'cwd'>
   /** Claims the files for the agent. Returns why the edit is denied, which the agent is told as well; undefined if the edit may go ahead. */
   check(agent: string, edit: EditedFiles): Promise<string | undefined>
-  /** Records an edit that has happened, whether or not anybody asked about it before. */
+  /** Records an edit that has happened, whether or not it was checked before. */
   recordEdit(agent: string, edit: EditedFiles): Promise<void>
 }

@@ -1,5 +1,5 @@
-// Texts for agents about claimed files: why an edit was denied, and who is editing the file. An agent's CLI puts these texts before the model in its own voice,
-// and anybody may have chosen names of files and commands: these are cleaned, cut, and quoted unless they are plain.
+// Texts for agents about claimed files: why an edit was denied, and who is editing the file. An agent's CLI shows these texts to the model as its own, but
+// strangers may have chosen the names of files and commands: these are cleaned, cut, and quoted unless they are plain.
 
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { limits, type Policy } from '@agent-relay/sdk/protocol'
@@ -15,13 +15,16 @@ export interface MetClaims {
   isDenied: boolean
   /** The git command that would change the files; unset if the edit is no git command. */
   git?: string
-  /** Whether the claims are on the same files in other checkouts. */
+  /** Whether the claims are on the same files in another checkout of the repository, not in the checkout of the edit. */
   isElsewhere?: boolean
   isLate?: boolean
   policy: Policy['claims']
 }
 
-/** Returns the text for the agent whose edit met claims: in place of its tool's answer if the edit was denied, otherwise beside it. */
+/**
+ * Returns the text for an agent whose edit touches files that others have claimed. It replaces the tool's answer if the edit was denied, and goes beside it
+ * otherwise.
+ */
 export function editAnswerText(by: string, claims: readonly ClaimRow[], how: MetClaims): string {
   if (!how.isDenied) return claimNoticeText(by, claims, 'agent', how)
   const ask = askText(claims)
@@ -32,13 +35,13 @@ export function editAnswerText(by: string, claims: readonly ClaimRow[], how: Met
   return `${quotedCommand(how.git)} would touch files that others are editing in this checkout: ${claimsText(claims)}. It was not run. Name your own files instead. ${next}`
 }
 
-/** Returns the text for an edit that was denied without a claim to name: the path is unclear, or the holder has let the file go since. */
+/** Returns the text for a denied edit that has no claim to show: nobody can say which file the path means, or the other agent has released the file since. */
 export function deniedWithoutClaimText(unclear: string | undefined): string {
   if (unclear === undefined) return 'Another agent was editing it a moment ago. Try again.'
   return `${quotedFile(unclear)} names another file for each process that opens it, so nobody can say whether that file is claimed. Your edit was not made. Name the file by its plain path.`
 }
 
-/** Returns the message to the holder of the claims, or to the agent whose edit met the claims. */
+/** Returns the message about an edit of claimed files, for the claims' holder or for the agent that edits (`to`). */
 export function claimNoticeText(
   by: string,
   claims: readonly ClaimRow[],

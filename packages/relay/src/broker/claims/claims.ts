@@ -1,5 +1,5 @@
-// Claims (files that an agent is editing) for hooks and agents: checks an edit that is about to happen, takes claims by hand, and lists claims. Finds the meant
-// files, the committed files, and the holders that are gone; core/claims.ts decides, and claim-texts.ts has the words for agents.
+// Claims (files that an agent is editing) for hooks and agents: checks an edit that is about to happen, takes claims by hand, and lists claims. Finds out which
+// files a path means, which files were committed, and which holders are gone; core/claims.ts decides, and claim-texts.ts has the texts for agents.
 
 import { createHash } from 'node:crypto'
 import {
@@ -27,7 +27,7 @@ import { claimNoticeText, claimsShownMax, deniedWithoutClaimText, editAnswerText
 
 /** Time without a session after which a claim's holder counts as gone. After a daemon's restart an agent's CLI connects again within a second or two. */
 const holderGoneMs = 15_000
-/** Time for git to say whether a claimed file was committed: a hook waits for the answer, at most 200 ms. */
+/** Time that git gets to say whether a claimed file was committed. The hook of an edit waits for it, and gives up after 200 ms. */
 const commitsMs = 120
 const listMs = 3_000
 /** Maximum number of remembered warnings about git commands. */
@@ -46,7 +46,7 @@ export class Claims {
   readonly #hint: ClaimHintFile
   readonly #renewals: ClaimRenewals
   readonly #leavingAlarms = new Map<string, Alarm>()
-  /** The git commands that an agent was warned of, with the time when the warning lapses. */
+  /** Git commands that an agent was warned of, each with the time (milliseconds since 1970) until which the agent counts as warned. */
   readonly #warned = new Map<string, number>()
   readonly #startedAt: number
   readonly #commits: CommitReader | undefined
@@ -60,7 +60,7 @@ export class Claims {
     this.#renewals = new ClaimRenewals(parts)
     if (hooksPath !== undefined) sweepLateEdits(hooksPath)
     parts.sessions.onChange((agent) => this.#onSession(agent))
-    // Holders of claims from before the daemon's start have `holderGoneMs` to come back.
+    // Gives the holders of claims from before the daemon's start `holderGoneMs` to reconnect.
     for (const agent of parts.store.view.claims.holders(parts.clock.now())) this.#onSession(agent)
   }
 
@@ -86,7 +86,7 @@ export class Claims {
     const { outcome, seq: decidedAt } = await this.#submit('claim.edit', asking, asked)
     const { isDenied } = outcome
     if (!isDenied) this.#renew(command)
-    // Other agents may have claimed files while this edit waited for its turn.
+    // Other commands were decided before this edit and may have claimed its files: find the conflicts again.
     const isOther = isDenied && decidedAt !== seq + 1
     const { named, swept, elsewhere } = isOther
       ? findClaimConflicts(store.view, { ...command, at: clock.now() })
@@ -137,14 +137,14 @@ export class Claims {
   }
 
   #warn(warning: string): void {
-    // Forgetting all warnings is harmless: each costs a second warning.
+    // With too many warnings, forgets them all: agents are then warned once more, which is harmless.
     if (this.#warned.size >= warningsMax) this.#warned.clear()
     this.#warned.set(warning, this.#parts.clock.now() + limits.claimMs)
   }
 
   /**
-   * Makes the input on which the rule for edits decides. Undefined if no file of a checkout is meant, or the file system does not answer: then the edit goes
-   * ahead.
+   * Makes the input on which the rule for edits decides. Undefined, so that the edit goes ahead, if it touches no file in a git checkout or the file system
+   * does not answer.
    */
   async #editOf(by: string, input: ParsedInputOf<'claim.edit'>): Promise<EditInput | undefined> {
     const { clock } = this.#parts
@@ -159,13 +159,13 @@ export class Claims {
       places: withoutDuplicates(places.filter((place) => place !== null)),
       trees,
       sweeps,
-      // Right after a restart other agents may not have come back yet.
+      // Just after the daemon's start other agents may not have reconnected yet, so the edit is decided as if there were some.
       hasOthers: clock.steady() - this.#startedAt < holderGoneMs || liveAgents(this.#parts).some((name) => name !== by),
       isWarned: git !== undefined && (this.#warned.get(warningKey(by, git)) ?? 0) > clock.now(),
     }
   }
 
-  /** Takes in edits that went ahead because the daemon did not answer in time, before the next decision. */
+  /** Records edits that hooks let through because the daemon did not answer in time. Called before the next decision or list. */
   async #recordLateEdits(socketPath: string): Promise<void> {
     if (this.#hooksPath === undefined) return
     for (const late of takeLateEdits(this.#hooksPath, socketPath, this.#parts.clock.now()))
@@ -174,11 +174,11 @@ export class Claims {
 
   async #recordLateEdit({ proof, hosts = [], thread, ...edited }: LateEdit): Promise<void> {
     const by = proof === undefined ? this.#parts.sessions.agentOfHost(hosts, thread) : this.#agentOf(proof)
-    // The agent of a late edit may have gone since.
+    // Skips the edit if its agent does not exist any more.
     if (by !== undefined && this.#parts.store.view.agent(by)) await this.recordEdit(by, edited, true)
   }
 
-  /** Records that an edit has happened, and tells the agents concerned. */
+  /** Records that an edit has happened, and tells the agent and the holders of claims on the edited files. */
   async recordEdit(by: string, edited: ParsedInputOf<'claim.edit'>, hasOthers?: true): Promise<void> {
     const { store, sessions, engine, clock, ids } = this.#parts
     const asked = store.view.policy().claims === 'off' ? undefined : await this.#editOf(by, edited)
@@ -200,7 +200,7 @@ export class Claims {
     return until === undefined || isAhead(until, clock.now(), dayTokenMs) ? agent : undefined
   }
 
-  /** Renews the editing agent's own claims on these files. */
+  /** Extends the editing agent's own claims on these files. */
   #renew({ by, at, input: { places } }: { by: string; at: number; input: EditInput }): void {
     const { store, sessions } = this.#parts
     const paths = places.map(({ path }) => path)
@@ -209,8 +209,8 @@ export class Claims {
   }
 
   /**
-   * Tells the holders of the claims that an edit met, once for each claim and editing agent, and the editing agent itself if the edit went ahead. A hook does
-   * not wait for this.
+   * Tells the holders of claims on files that an edit touches, once for each claim and editing agent. Tells the editing agent too if the edit went ahead. The
+   * hook does not wait for these messages.
    */
   #notifyAgents(by: string, crossed: readonly ClaimRow[], how: Parameters<typeof claimNoticeText>[3]): void {
     for (const holder of new Set(crossed.map(({ agent }) => agent))) {
@@ -229,7 +229,7 @@ export class Claims {
     void this.#parts.engine.submit({ rule: 'message.send', input, by: daemonName, cause })
   }
 
-  /** Ends the claims on files that were committed since their holders last edited them. If git does not say so in time, the claims stand. */
+  /** Ends the claims on files that were committed since their holders last edited them. If git does not answer in time, the claims stay. */
   async #endCommitted(claims: readonly ClaimRow[], ms: number): Promise<void> {
     const { engine, ids, sessions, clock } = this.#parts
     const here = claims.filter(({ machine }) => machine === sessions.machine)

@@ -1,5 +1,5 @@
-// Checks edits of workers that the supervisor runs over a protocol, against the same claims as edits that a hook reports. Such a protocol denies without words,
-// so the reason is sent as a message.
+// Checks edits of workers that a protocol such as ACP reports, against the same claims (files that an agent is editing) as edits that a hook reports. Such a
+// protocol can deny an edit but not say why, so the reason is sent as a message.
 
 import { createHash } from 'node:crypto'
 import { daemonName } from '@agent-relay/sdk/protocol'
@@ -7,7 +7,7 @@ import type { WorkspaceCore } from '../call.ts'
 import type { EditChecker, EditedFiles } from './claim-runtime.ts'
 import type { Claims } from './claims.ts'
 
-/** Time after which a worker's edit goes ahead without a verdict. It may be long, because the agent waits for a person anyway. */
+/** Time after which a worker's edit goes ahead if its claims are still not checked. It may be long, because the agent waits for a person anyway. */
 const verdictMs = 10_000
 
 type EditWorkspace = Pick<WorkspaceCore, 'engine' | 'clock' | 'ids'> & { claims: Claims }
@@ -39,7 +39,7 @@ export class WorkerEdits implements EditChecker {
       })
       void decided.finally(() => alarm.cancel()).catch(() => {})
     })
-    // A workspace that cannot decide, such as one that is being closed, denies nothing.
+    // Lets the edit go ahead if the workspace cannot decide, for example while it is being closed.
     return Promise.race([decided, late]).catch(() => undefined)
   }
 
@@ -47,7 +47,7 @@ export class WorkerEdits implements EditChecker {
     return this.#workspace.claims.recordEdit(agent, edit)
   }
 
-  /** Tells the agent why its edit was denied; the same text is sent once. */
+  /** Sends the agent the reason why its edit was denied. The same text is stored only once. */
   #tell(agent: string, body: string): void {
     const cause = `claim/${agent}/denied/${createHash('sha256').update(body).digest('hex')}`
     const input = { to: agent, body, kind: 'status' as const }

@@ -1,4 +1,4 @@
-// Addresses that name another workspace of this daemon: `frontend:Designer`, `frontend:lead`, `frontend:*`, `*:*`.
+// Sends messages to addresses in other workspaces of this daemon: `frontend:Designer`, `frontend:lead`, `frontend:*`, `*:*`.
 
 import {
   type NotReached,
@@ -18,7 +18,7 @@ import { mayWriteToOtherWorkspaces, type Neighbours } from '../presence/other-wo
 import { storeProvisionalNameOf } from '../presence/provisional-names.ts'
 import type { Session } from '../sessions/session.ts'
 
-/** Refuses a sender that may not write to the workspace over the network, in the same words as for an unknown workspace. */
+/** Refuses a sender that may not write to the other workspace over the network. The text does not tell whether such a workspace exists. */
 export async function assertMayWriteTo(
   session: Session,
   home: WorkspaceCore,
@@ -61,7 +61,8 @@ export function workspaceAddress(to: string | string[]): { workspace: string; re
 }
 
 /**
- * Returns the address without the sender's own workspace in front, and with names in place of `lead` and handles, so that a wait for the reply knows its agent.
+ * Returns the address without the sender's own workspace in front, and with the agent's name in place of `lead` or a handle: a sender that waits for the reply
+ * needs the name.
  */
 export function resolveAddress(
   to: string | string[],
@@ -75,7 +76,7 @@ export function resolveAddress(
     rest === 'lead'
       ? (findLead(other.store.view, (name) => isConnected(other, name))?.name ?? rest)
       : nameForHandle(other, rest)
-  // For the sender's own workspace the answer comes without a promise: the sender's next message must not overtake this one.
+  // For the sender's own workspace no promise is returned: during an `await` the sender's next message could overtake this one.
   if (workspace === home.name) return named(home)
   const isPlain = rest !== 'lead' && !rest.startsWith('@')
   return isPlain ? to : neighbours.visit(workspace, named).then((name = rest) => `${workspace}:${name}`)
@@ -103,7 +104,7 @@ export async function sendToWorkspaces(
   const to = input.to as string
   const { workspace, rest } = workspaceAddress(to) as { workspace: string; rest: string }
   if (workspace === '*' && rest !== '*') throw new RefusalError('workspace.unknown', { workspace })
-  // The sender's own workspace comes first: it knows the id that an earlier attempt of this send used.
+  // The sender's own workspace comes first: if an earlier attempt of this send reached it, it has the message's id.
   const others = workspace === '*' ? neighbours.names().filter((name) => name !== home.name) : [workspace]
   const targets = workspace === '*' ? [home.name, ...others] : others
   const outcome: SendToWorkspacesOutcome = { id: '', seq: home.store.journal.lastSeq, to, away: [] }
@@ -112,7 +113,7 @@ export async function sendToWorkspaces(
   for (const name of targets) {
     const stored = neighbours.visit(name, (target) => sendToWorkspace(target, home, asking, input, rest, outcome))
     const reached = await stored.catch(refusalReply)
-    // A workspace that cannot be reached is left out if the sender did not name it: it is gone, or closed to the sender.
+    // With `*:`, leaves out a workspace that cannot be reached: it was removed, or takes no messages from the sender.
     if (!reached && workspace === '*') continue
     tried++
     const reply = reached ?? { refusal: refusal('workspace.unknown', { workspace: name }) }
@@ -135,13 +136,13 @@ async function sendToWorkspace(
   rest: string,
   outcome: SendToWorkspacesOutcome,
 ) {
-  // `resolveAddress` has replaced `lead` by a name, if there is a lead.
+  // Only a workspace without a lead still gets `lead` here: otherwise `resolveAddress` has replaced it by a name.
   if (rest === 'lead' && !target.store.view.agent(rest))
     return { refusal: refusal('agent.unknown', { name: `${target.name}:lead` }) }
   await storeProvisionalNameOf(target, rest)
   outcome.id ||= messageIdFor(target, home, asking)
   const isHome = target === home
-  // A message is known only in the workspace where it is stored, so a reply to another workspace travels as a thread with that message's id.
+  // A message is known only in the workspace where it is stored. A reply from another workspace is therefore sent into a thread with that message's id.
   const thread = input.replyTo ?? input.thread
   const { body, kind } = input
   const reply = await target.engine.submit({
@@ -161,7 +162,7 @@ async function sendToWorkspace(
   return reply
 }
 
-/** Rewrites a refusal so that names of agents have the form in which the sender would write them. */
+/** Puts the workspace in front of the agents' names in a refusal, as the sender would have to write them: `frontend:Designer`. */
 function withWorkspaceNames({ name: workspace }: WorkspaceCore, refused: Refusal): Refusal {
   const { name, nearest } = refused.details ?? {}
   if (refused.code !== 'agent.unknown') return refused
@@ -173,7 +174,7 @@ function withWorkspaceNames({ name: workspace }: WorkspaceCore, refused: Refusal
 function messageIdFor(target: WorkspaceCore, home: WorkspaceCore, { by, id, digest }: CallContext): string {
   const before = target.store.journal.recordedAnswer(target === home ? by : `${home.name}:${by}`, id)
   if (!before) return home.ids('m')
-  // A reused call id is refused for the whole send: a target that has not seen the first message would store this one with the first one's id.
+  // Refuses the whole send if its call id was used for another message: a workspace that lacks that message would store this one under that message's id.
   const reused = reuseRefusal(before, { rule: 'message.send', cause: id, digest })
   if (reused) throw new ReusedIdError(reused)
   return before.outcome.id as string
@@ -182,18 +183,21 @@ function messageIdFor(target: WorkspaceCore, home: WorkspaceCore, { by, id, dige
 /** A refusal that ends a whole send to several workspaces; any other refusal concerns one of them. */
 class ReusedIdError extends RefusalError {}
 
-/** Returns the refusal's text without its fix, which names tools of the sender's own workspace. */
+/** Returns the refusal's text without its fix: the fix names tools, which would look in the sender's own workspace. */
 function failureText(refused: Refusal): string {
   return refused.code === 'workspace.unknown' ? refused.message : refusalTextWithoutFix(refused)
 }
 
-/** Turns a refusal of one workspace, such as one that cannot be opened, into its reply, so that the send to other workspaces goes on. */
+/** Returns the refusal of one workspace, such as one that cannot be opened, instead of throwing it, so that the send to other workspaces goes on. */
 function refusalReply(error: unknown): { refusal: Refusal } {
   if (!(error instanceof RefusalError) || error instanceof ReusedIdError) throw error
   return { refusal: error.refusal }
 }
 
-/** Returns where to look for the awaited answer: answers from another workspace arrive in the sender's own, from the address that the message was sent to. */
+/**
+ * Returns where to look for the awaited answer: an answer from another workspace is stored in the sender's own, in the conversation with the address that the
+ * message was sent to.
+ */
 export function awaitedReplyFrom(home: WorkspaceCore, by: string, to: string) {
   const conversation = directKey([by, to])
   const { view, journal } = home.store

@@ -1,4 +1,5 @@
-// Sends each message as it comes to sessions that follow their inbox. A hint of the hub wakes these followers; they take from the inbox like any other session.
+// Pushes each new message to the sessions that follow their inbox (`inbox.follow`). The hub's hint of a commit wakes such a session, which then takes messages
+// from the inbox like any other.
 
 import { type Entry, limits, type Refusal } from '@agent-relay/sdk/protocol'
 import { directMembers } from '../../core/conversations.ts'
@@ -26,7 +27,7 @@ export class Deliveries {
     this.#clock = options.clock
     this.#sessions = options.sessions
     options.hub.listen((entries) => this.#wakeFor(entries))
-    // When a session ends, the messages that it held are free again.
+    // When a session ends, the messages that were reserved for it can be taken by others, so these look again.
     options.sessions.onChange((agent) => this.#wake(this.#byAgent.get(agent)))
   }
 
@@ -91,7 +92,7 @@ export class Deliveries {
 interface FollowedInbox {
   agent: string
   hold: string
-  /** The number of the journal entry after which messages count; earlier messages are left out. Unset if all unread messages count. */
+  /** The number of a journal entry: only messages of later entries are sent. Unset if all unread messages are. */
   since: number | undefined
 }
 
@@ -131,7 +132,7 @@ class InboxFollower {
       const input = { route: 'deliver', limit: deliveryBatchMax, uncounted: true, after: since } as const
       const submission = { rule: 'inbox.take', input, by: agent, cause: ids('d'), session: this.#inbox.hold } as const
       const reply = await submitTake(this.#parts, submission, this.#stopped.signal)
-      // On a full disk the messages wait, and the next attempt tries again. A damaged file stays damaged, so the follower is ended with the reason.
+      // On a full disk the messages wait for the next attempt. An error that no retry can fix, such as a damaged file, ends this watch.
       if ('refusal' in reply && !reply.refusal.retry) throw new RefusalError(reply.refusal)
       if ('refusal' in reply || !this.#isRunning) break
       const { messages, more } = reply.outcome as { messages: string[]; more: number }

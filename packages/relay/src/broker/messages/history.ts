@@ -38,7 +38,7 @@ export function* listConversations(
   for (const { name, seq } of seen.slice(0, limit)) {
     const members = directMembers(name)
     const joined = own.has(name)
-    // A reader that was never in the conversation sees none of its messages.
+    // Leaves out the last message for a reader that was never in the conversation, and so sees none of its messages.
     const head = seq === 0 || !(ever.has(name) || seesAll(session)) ? undefined : queries.headAt(seq)
     const last = head && sees(view, session, 'message', head) ? head : undefined
     shown.push({
@@ -94,7 +94,7 @@ export function* listMail(
     throw new RefusalError('auth.denied', { why: `the mail of ${agent} is for ${agent} and the key's holder.` })
   if (!store.view.agent(agent)) throw new RefusalError('agent.unknown', { name: agent, nearest: [] })
   if (box === 'inbox') return yield* store.queries.peek(agent, { limit })
-  // An agent has sent nothing before it first joined a conversation.
+  // Searches for the agent's messages only from when it first joined a conversation: it cannot have sent any before.
   const { lastSeq } = store.journal
   let first = lastSeq + 1
   for (const span of store.visible.spans(agent)) {
@@ -115,7 +115,7 @@ export function* listMail(
   return { messages: sent, more }
 }
 
-/** Lists the open questions of others to this agent, as the agent's brief (its summary after a loss of memory) counts them. */
+/** Lists the questions that others have asked this agent and that are still open, as the agent's brief (its summary after a loss of memory) counts them. */
 export function* listOwedAnswers(
   { workspace: { store, waits } }: CallScope<WorkspaceCore & { waits: Waits }>,
   { by }: CallContext,
@@ -139,7 +139,7 @@ export function* listOwedAnswers(
   return { messages, more: asked.length - messages.length }
 }
 
-/** Lists the messages of a thread. Stops when the reader's time is spent: a thread may be long and hold little that the reader sees. */
+/** Lists the messages of a thread that the reader may see. Stops when its time is used up: a thread may be long, and the reader may see little of it. */
 export function* listThread(
   { workspace: { store } }: CallScope,
   { session, by }: CallContext,
@@ -197,7 +197,7 @@ function receiptsIn({ store, sessions, clock }: WorkspaceCore, head: MessageHead
   )
 }
 
-/** Returns the receipts of a message that went to other workspaces and is stored in them; its sender may know these receipts, and nothing else. */
+/** Returns the receipts of a message that was sent to other workspaces and is stored there. Only the message's sender gets them. */
 async function receiptsElsewhere(
   { workspace: home, neighbours }: CallScope,
   { session, by, abandoned }: CallContext,

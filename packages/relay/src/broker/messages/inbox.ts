@@ -1,6 +1,6 @@
 // Takes messages from an agent's inbox and marks them as read. The rule in core/ picks and marks messages; this file adds the bodies and wakes a waiting take.
-// If the rule would look through more rows than a commit can wait for, the messages are found first, in steps and in turn with all other reads, and the rule
-// decides again on those.
+// If the rule would read more rows than a commit can wait for, this file finds the messages first, in steps and in turn with all other reads, and submits the
+// command again with them.
 
 import { type Fact, type InboxMessage, limits, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { includesReadMessages, markReadMax, pickMessages, type TakeInput, unreadInThread } from '../../core/inbox.ts'
@@ -18,7 +18,7 @@ const noMessages: TakeAnswer = { messages: [], more: 0 }
 export class Inboxes {
   readonly #parts: WorkspaceParts
   readonly #waits: Waits
-  /** The newest `inbox.take` of each agent that waits for a message. */
+  /** The newest waiting call `inbox.take` of each agent. */
   readonly #waiting = new Map<string, AbortController>()
 
   constructor(parts: WorkspaceParts, waits: Waits) {
@@ -30,7 +30,7 @@ export class Inboxes {
     return wait === undefined ? this.#take(asking, input, asking.abandoned) : this.#wait(asking, input, wait)
   }
 
-  /** Whether an `inbox.take` of the agent waits, so that a message is handed to the agent at once. */
+  /** Whether a call `inbox.take` of the agent waits, which gets the next message at once. */
   isWaiting(agent: string): boolean {
     return this.#waiting.has(agent)
   }
@@ -39,7 +39,8 @@ export class Inboxes {
     const { session, by } = asking
     if (asked.route === 'hook' && this.#parts.isBlocked(by)) return noMessages
     const { queries } = this.#parts.store
-    // The model's session has just begun (`again`): its next call does not show that it received earlier messages.
+    // With `again` the model's session has just begun, and does not know the messages of earlier answers: forgets them, so that the next call does not mark
+    // them as read.
     if (asked.route === 'hook' && asked.again) this.#parts.sessions.takeReceived(session)
     const input: TakeInput = session.standing.kind === 'model' ? { ...asked, route: asked.route ?? 'tool' } : asked
     const submission = { rule: 'inbox.take', input, by, ...causeOf({ ...asking, id }), session: session.id } as const
@@ -50,18 +51,20 @@ export class Inboxes {
     const found: InboxMessage[] = reply.found
       ? queries.offeredMessages(reply.found, isHook ? undefined : (input.route ?? 'take'))
       : queries.inboxMessages(by, ids)
-    // The answer to a question goes to the call that waits for it, and is not shown to the model a second time.
+    // Leaves out a reply that a waiting call of the agent will get, so that the model is not shown it twice.
     const isWaiters = (message: InboxMessage) => this.#waits.isAwaited(by, message, isHook)
     const isForModel = (isHook || input.route === 'tool') && !includesReadMessages(input)
     const messages = isForModel ? found.filter((message) => !isWaiters(message)) : found
-    // A hook reports the messages that it has shown by `inbox.offer`: it may end before it could show them.
+    // A hook may end before it could show the messages. They do not count as handed out until it reports by `inbox.offer` which it has shown.
     if (isHook) return { messages, more }
     const isHanded = ({ id, receipt }: InboxMessage) => receipt !== 'read' && !shown.includes(id)
     asking.handedMessages = messages.filter(isHanded).map(({ id }) => id)
     return { messages, more }
   }
 
-  /** Waits for a message. CLIs start one waiter per event and do not say when they give one up, so only the agent's newest wait is answered. */
+  /**
+   * Waits for a message. CLIs start one waiter per event and do not say when they give one up, so a new wait of an agent ends its earlier one without messages.
+   */
   async #wait(asking: CallContext, input: Input, waitMs: number): Promise<TakeAnswer> {
     const { by, id, abandoned } = asking
     const { clock } = this.#parts
@@ -82,7 +85,7 @@ export class Inboxes {
       }
       return noMessages
     } catch (error) {
-      // The take was given up while the inbox was being searched.
+      // The wait was given up while the inbox was being searched.
       if (over.aborted) return noMessages
       throw error
     } finally {
@@ -91,7 +94,7 @@ export class Inboxes {
   }
 }
 
-/** `came` resolves when a message may have come for the agent, after `ms`, or when nobody waits any more. */
+/** Returns the promise `came`, which resolves when a message may have come for the agent, after `ms`, or when nobody waits any more. */
 function watchForMessage(
   { hub, sessions, store, clock }: WorkspaceParts,
   agent: string,
@@ -112,7 +115,7 @@ function watchForMessage(
         : (fact.type === 'delivery.released' || fact.type === 'approval.closed') && fact.agent === agent
     const listening = [
       hub.listen((entries) => entries.some(({ facts }) => facts.some(isForIt)) && done()),
-      // When a session ends, the messages that it held are free again.
+      // When a session ends, the messages that were reserved for it can be taken by others.
       sessions.onChange((changed) => changed === agent && done()),
     ]
     const alarm = clock.after(ms, done)
@@ -134,14 +137,15 @@ export async function submitTake(
     const now = { input, by, at: clock.now(), world: sessions }
     const found = await reads.run(pickMessages(store.view, now), new ReadTimeBudget(), abandoned)
     reply = await engine.submit({ ...submission, input: { ...input, found } })
-    // Other sessions took all of the found messages meanwhile, so later messages are looked for.
+    // Other sessions have taken all of the found messages meanwhile: finds later ones.
     if (found.waiting.length > 0 && isNothingNew(reply)) reply = unfinishedReply
   }
   return reply
 }
 
 /**
- * Marks messages as read. A long thread takes several commands; the last command has the call's id and counts all messages, so a repeat gets the same answer.
+ * Marks messages as read. A long thread takes several commands. The last one has the call's id, and its answer counts all messages, so that a repeated call
+ * gets the same count.
  */
 export async function submitRead(
   {

@@ -1,5 +1,5 @@
-// The outbox: messages that their senders wanted kept on this machine while the shared workspace cannot be reached. Once it can be reached, each is sent once,
-// in order. If a message cannot be sent even then, its sender is told.
+// The outbox keeps messages on this machine while the shared workspace cannot be reached, if their senders asked for that. Later each message is sent once, in
+// order. If a message cannot be sent even then, its sender is told.
 
 import { oneLine } from '@agent-relay/sdk/internal/clean'
 import {
@@ -21,7 +21,7 @@ const outboxRetryMs = 1_000
 /** Maximum time that a message waits in the outbox; older messages are no longer sent. */
 const waitMsMax = 24 * 60 * 60_000
 
-/** Codes of refusals that do not depend on the message itself: the same send may be stored later. */
+/** Codes of refusals that concern the connection to the shared workspace, not the message: the same send may be accepted later. */
 const passingCodes: readonly RefusalCode[] = [
   ...(['cluster.unreachable', 'cluster.unknown', 'cluster.unusable', 'cluster.diverged'] as const),
   ...(['cluster.newer', 'cluster.older', 'cluster.forged'] as const),
@@ -50,12 +50,12 @@ export class Outbox {
     return this.#rows.countQueued().messages
   }
 
-  /** Whether a message whose send got this refusal may wait in the outbox. */
+  /** Whether a message that was refused for this reason may wait in the outbox. */
   mayWait({ code }: Refusal): boolean {
     return passingCodes.includes(code)
   }
 
-  /** Whether messages of this sender wait in the outbox; later ones must not overtake them. */
+  /** Whether messages of this sender wait in the outbox. The sender's next messages must not overtake them. */
   hasWaiting(by: string): boolean {
     return this.#rows.countQueued(by).messages > 0
   }
@@ -100,7 +100,7 @@ export class Outbox {
   drop({ session, by }: CallContext, { id }: ParsedInputOf<'outbox.drop'>): OutputOf<'outbox.drop'> {
     const { store } = this.#parts
     const row = this.#rows.byId(id)
-    // A message that is just being sent cannot be called back.
+    // A message that is being sent at this moment cannot be taken out of the outbox.
     if (!row || row.n === this.#sending || !(row.by === by || seesAll(session)))
       throw new RefusalError('outbox.unknown', { id })
     store.transact(() => this.#rows.drop(row.n))
@@ -116,7 +116,7 @@ export class Outbox {
     if (this.#alarm || this.#isClosed) return
     this.#alarm = this.#parts.clock.after(outboxRetryMs, () => {
       this.#alarm = undefined
-      // After a failure, as on a full disk, the messages are sent again later.
+      // After a failure, such as a full disk, the messages are sent again later.
       void this.#send()
         .catch(() => {})
         .finally(() => this.#isClosed || this.count === 0 || this.#scheduleSend())
@@ -136,8 +136,8 @@ export class Outbox {
   }
 
   /**
-   * Sends a message of the outbox. Returns false if the message has to wait on. If the daemon crashes before the row is removed, the message is sent again, and
-   * found stored.
+   * Sends a message of the outbox. Returns false if the message has to wait longer. If the daemon crashes before it removes the row, the message goes out again
+   * under the same call id, and is stored only once.
    */
   async #sendQueued(row: QueuedSend): Promise<boolean> {
     const { engine, clock } = this.#parts
@@ -158,7 +158,7 @@ export class Outbox {
       : this.#reportUnsent(row, refusalTextWithoutFix(reply.refusal))
   }
 
-  /** Tells the sender that a message was not sent, since the sender believes that it will be. */
+  /** Tells the sender that its message was given up, because the sender was told before that it would be sent. */
   async #reportUnsent({ by, at, cause, input }: QueuedSend, why: string): Promise<boolean> {
     const { to } = JSON.parse(input) as QueuedInput
     const names = oneLine(typeof to === 'string' ? to : to.join(', '))

@@ -1,5 +1,5 @@
-// Searches messages by an index in parts: searches the parts that may hold something for the reader, newest first, as far as the search's time allows. The
-// index is filled after replies have left and while nothing waits; a part is filled to its end before it is searched.
+// Searches messages by a full-text index, which is divided into parts by journal number. Searches the parts that may hold something for the reader, newest
+// first, until the time limit. The index is filled while the daemon is idle; a part that is not full yet is filled before it is searched.
 
 import { statSync } from 'node:fs'
 import { limits, type Message, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
@@ -18,8 +18,8 @@ const fillRestMs = 500
 /** Pause before the next attempt to fill the search index while the daemon is busy. */
 const busyRestMs = 50
 /**
- * Maximum number of conversations by whose marks (terms in the index) a search is narrowed. A reader who sees more conversations in a part of the index sees
- * much of that part.
+ * Maximum number of conversations to which the search in one part of the index is narrowed, by a term for each. A reader who sees more conversations there sees
+ * much of that part, which is then searched as a whole.
  */
 const marksMax = 32
 
@@ -97,7 +97,7 @@ export class MessageSearch {
     return page.end()
   }
 
-  /** Returns the ranges of entries to search: everything for the key's holder, for anybody else the times in which it was in each conversation. */
+  /** Returns the ranges of entries to search: all entries for the key's holder, for anybody else the times that they spent in each conversation. */
   *#ranges(reader: Reader, channel: string | undefined, top: number): Steps<SearchRange[]> {
     const { visible, view } = this.#store
     const isAll = seesAll(reader)
@@ -124,7 +124,7 @@ export class MessageSearch {
     let found: number[] | undefined
     for (const question of searchQueriesOf(text)) {
       let rows: number[] | undefined
-      // The search is repeated if the index was found damaged and has been deleted.
+      // Undefined means that the index was damaged and has been deleted: it is filled and searched again.
       while (rows === undefined) {
         while (index.fillPart(part)) yield
         rows = index.findInPart(part, queryWithMarks(question, every, some))
@@ -147,7 +147,9 @@ export class MessageSearch {
     return queries.messageWithBody(head)
   }
 
-  /** Drops pruned messages up to this entry from the index, a part at a time, and gives the space back, in slices that end with `isEnough()`. */
+  /**
+   * Removes pruned messages up to this entry from the index, a part at a time. Gives the space back to the file system in slices that end with `isEnough()`.
+   */
   async *forgetPruned(through: number, isEnough: () => () => boolean): AsyncGenerator<undefined> {
     if (this.#isClosed || (!this.#opened && this.bytes === 0)) return
     for (const part of this.#index().partsBelow(through)) {
@@ -177,19 +179,19 @@ export class MessageSearch {
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       if (this.#isClosed) return
-      // Waiting work goes first, and a busy daemon has no time for filling: a search fills the parts that it needs by itself.
+      // Commands and reads go first, and a busy daemon has no time for filling: a search fills the parts that it needs by itself.
       const isBusy = !this.#engine.isIdle || this.#reads.size > 0 || this.#load.isHigh(performance.now())
       if (isBusy) return this.#scheduleFill(busyRestMs)
       try {
         if (this.#fillSome()) this.#scheduleFill(0)
       } catch {
-        // A full disk, for example, loses no message. The next message or search tries again, and a search reports the error.
+        // An error here, such as a full disk, loses no message. The next message or search tries again, and a search reports the error.
       }
     }, ms)
     this.#timer.unref()
   }
 
-  /** Fills the index with the next messages; when it has all, it notes which words its parts have. Returns whether it did anything. */
+  /** Adds the next messages to the index, or, once it has all, stores which words a part has. Returns whether it did anything. */
   #fillSome(): boolean {
     const index = this.#index()
     const unfilled = index.newestUnfilledPart

@@ -1,4 +1,5 @@
-// Sends a message, with everything around the rule: other workspaces, recipients who are away, and waiting for the reply.
+// Sends a message: finds the recipients, also in other workspaces, tells the sender who is away, and waits for the reply if asked to. The rule in
+// core/messages.ts decides.
 
 import {
   limits,
@@ -31,7 +32,7 @@ type Output = OutputOf<'message.send'>
 type SendingWorkspace = WorkspaceCore & ReachableWorkspace & { waits: Waits; outbox: Outbox }
 type SendScope = CallScope<SendingWorkspace>
 
-/** Maximum number of messages between two models in a minute: two that answer each other immediately reach it. People and programs have no such limit. */
+/** Maximum number of messages between two models in a minute, to stop two that answer each other without end. People and programs have no such limit. */
 export const pairPerMinuteMax = 40
 
 export async function sendMessage(
@@ -73,7 +74,7 @@ function addressOf(scope: SendScope, { session, by }: CallContext, input: Parsed
   )
 }
 
-/** Sends a message, or keeps it on this machine (in the outbox) until it can be sent. A message to another workspace is never kept. */
+/** Sends a message, or keeps it on this machine (in the outbox) until it can be sent. A message to another workspace of this daemon is never kept. */
 export async function sendOrQueue(
   scope: SendScope,
   asking: CallContext,
@@ -92,7 +93,7 @@ export async function sendOrQueue(
   return { queued: outbox.put(asking, { ...input, to }) }
 }
 
-/** Returns a function that tells the absence of the awaited agent. An agent in another workspace is looked at once, here, and not followed. */
+/** Returns a function that says whether the awaited agent is absent, and for how long. An agent in another workspace is looked at only once, now. */
 async function watchAbsence(
   workspace: SendingWorkspace,
   neighbours: SendScope['neighbours'],
@@ -110,8 +111,8 @@ async function watchAbsence(
 }
 
 /**
- * Finds the address of a reply that names none. The address may be in another workspace, so it is found before the rule decides; the rows that it is read from
- * never change.
+ * Finds the address of a reply that names no recipient. It may be in another workspace, so it must be known before the rule decides. The rows that it is read
+ * from never change.
  */
 function addressForReply(
   { store }: SendingWorkspace,
@@ -123,7 +124,7 @@ function addressForReply(
   return address.to
 }
 
-/** A message with its full address. */
+/** The input of a send, in which the recipient is always set. */
 type AddressedInput = ParsedInputOf<'message.send'> & { to: string | string[] }
 
 async function storeMessage(
@@ -135,7 +136,8 @@ async function storeMessage(
   const { session, by } = asking
   const { thread } = input
   if (workspaceAddress(input.to)) {
-    // On the owner's socket nothing is awaited before the send: the sender's next message must not overtake this one.
+    // On the owner's socket the right to write need not be checked, and nothing is awaited: during an `await` the sender's next message could overtake this
+    // one.
     if (session.standing.door !== 'owner') await assertMayWriteTo(session, workspace, neighbours, input.to as string)
     const awaited = awaitedReplyFrom(workspace, by, input.to as string)
     const output = await sendToWorkspaces(workspace, neighbours, asking, input)
@@ -156,7 +158,7 @@ async function storeMessage(
   return { output, awaited: { id: sent, conversation, afterSeq, afterN, thread } }
 }
 
-/** Lists the absent direct recipients. Members of a channel are left out: each would cost a look, and the sender did not name them. */
+/** Lists the absent recipients of a message to agents. Members of a channel are left out: each would cost a look-up, and the sender did not name them. */
 function absentRecipients(
   workspace: SendingWorkspace,
   to: string | string[],
@@ -172,14 +174,16 @@ function absentRecipients(
   return { away, ...(lost.length > 0 && { unreachable: lost }), ...(shut.length > 0 && { notReached: shut }) }
 }
 
-/** Lists the absent recipients at the end of a wait; a channel or another workspace counts if nobody in it could answer. */
+/**
+ * Lists the recipients that are absent at the end of a wait for a reply. Those of a channel or another workspace are listed only if nobody there could answer.
+ */
 function awayNow(workspace: SendingWorkspace, to: string | string[], absence: WaitLimits['absence']): string[] {
   if (workspaceAddress(to)) return absence() ? [to as string] : []
   const named = absentRecipients(workspace, to).away
   return named.length > 0 ? named : (absence()?.names ?? [])
 }
 
-/** Hands out a reply that ended a wait, like any other message: it counts as offered now, and as read at the next call. */
+/** Records that the sender was handed the reply that it waited for: the reply counts as offered now, and as read at the sender's next call. */
 async function offerReply(
   { engine }: SendingWorkspace,
   { session, by, id }: CallContext,

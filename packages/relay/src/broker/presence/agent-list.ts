@@ -42,7 +42,7 @@ export function listAgents(
   })
 }
 
-/** Lists the agents of this workspace; an asker that is alone in it is also told of agents in other workspaces. */
+/** Lists the agents of this workspace. An agent that is alone in it is also told of agents in other workspaces. */
 function* agentsHere(
   scope: CallScope<AgentListWorkspace>,
   session: Session,
@@ -65,8 +65,8 @@ function* agentsOf(
 ): Steps<{ agents: Agent[] }> {
   const { store, sessions, otherMachines, clock } = workspace
   /**
-   * Whether the filter wants an agent of this status. An agent on an unreachable machine is wanted if it was connected when that machine was last heard of,
-   * since it may still be.
+   * Whether the filter of the list wants an agent of this status. An agent on an unreachable machine is wanted if it was connected when that machine last
+   * reported, since it may still be.
    */
   const isWanted = (status: Agent['status'], wasThere: boolean) =>
     status === 'active' || (status === 'idle' ? includeIdle : includeOffline || (status === 'unreachable' && wasThere))
@@ -148,7 +148,7 @@ function failureShownTo(workspace: AgentListWorkspace, reader: Reader, name: str
   const worker = sessions.isLive(name) ? undefined : view.workers.byName(name)
   if (!worker || !sees(view, reader, 'worker', worker)) return undefined
   const key = needKeys.failed(worker.id)
-  // `who` at the command line asks as nobody: what any person has dismissed is then dismissed.
+  // The command `agent-relay who` asks without an agent's name: it leaves out the failures that any person has dismissed.
   const isDismissed = reader.agent === undefined ? needs.isDismissedByAny(key) : needs.isDismissed(reader.agent, key)
   return isDismissed ? undefined : failureOf(view, worker, clock.now())
 }

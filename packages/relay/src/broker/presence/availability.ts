@@ -9,13 +9,13 @@ import type { WorkspaceCore } from '../call.ts'
 import type { Moment } from '../sessions/session.ts'
 import type { ReportedAgent, ReportedWait, UnreachableMachine } from '../sharing.ts'
 
-/** Length of an absence after which an agent is taken not to answer soon. */
+/** Length of an absence after which an agent is not expected to answer soon. */
 export const longAbsenceMs = 60_000
-/** Time in which a lost connection may come back, so that its agent does not count as away yet. */
+/** Time in which a lost connection may come back; until then its agent does not count as away. */
 const lostConnectionMs = 5_000
-/** Precision of the times that other machines are told: with a finer one every call of every agent would be news. */
+/** Precision of the times that other machines are told: a finer time would change with every call, and be sent each time. */
 const reportedTimeMs = 10_000
-/** Maximum number of recipients that are checked for absence: in a larger channel a sender waits. */
+/** Maximum number of recipients that are checked for absence. Recipients of a message to more agents never count as absent, so its sender goes on waiting. */
 const membersMax = 256
 
 type PresenceParts = Pick<WorkspaceCore, 'store' | 'sessions' | 'otherMachines'>
@@ -48,8 +48,8 @@ export function statusOf(workspace: PresenceParts, name: string): Agent['status'
 }
 
 /**
- * Returns an agent's state for notices about it. `idle`: the agent neither works nor waits for anybody. `away`: the agent has left and is not just coming back,
- * as it might after a restart of the daemon. Undefined otherwise.
+ * Returns an agent's state for notices about it. `idle`: the agent neither works nor waits for anybody. `away`: the agent has been gone for longer than a
+ * reconnect after a restart takes. Undefined otherwise.
  */
 export function stateForNotices(workspace: WatchedWorkspace, name: string): ObservedState {
   const { store, sessions, waits, workers } = workspace
@@ -65,7 +65,10 @@ export function stateForNotices(workspace: WatchedWorkspace, name: string): Obse
   return state === 'idle' ? 'idle' : undefined
 }
 
-/** Lists the agents on this machine, as far as other machines may be told. A name that is not stored yet means nothing to other machines. */
+/**
+ * Lists the agents on this machine, with what other machines may know of them. Leaves out names that are not stored yet, since other machines cannot know
+ * these.
+ */
 export function agentsToReport(workspace: WatchedWorkspace): ReportedAgent[] {
   const { sessions, reach, waits } = workspace
   const named = sessions.all().flatMap(({ agent, provisional }) => (agent === undefined || provisional ? [] : [agent]))
@@ -95,7 +98,7 @@ export function describeUnreachable(name: string, { machine, since }: Unreachabl
   return { name, machine, ...(since === undefined ? {} : { since: new Date(since).toISOString() }) }
 }
 
-/** Tells why the agent's program takes no messages now. An agent that has the relay's tools finds the messages at its next call, and is left out. */
+/** Returns why the agent's program takes no messages now. Empty for an agent that has the relay's tools, since it finds the messages at its next call. */
 export function findNotReached({ sessions }: Pick<PresenceParts, 'sessions'>, name: string): NotReached[] {
   const { note, isOnlyWay } = sessions.programState(name) ?? {}
   return note === undefined || !isOnlyWay ? [] : [{ name, why: note }]
@@ -110,8 +113,8 @@ export interface Absence {
 }
 
 /**
- * Returns the agent's absence. Undefined if the agent can be reached or is expected at once, if it is not of this workspace, and for people: they come back
- * when they like.
+ * Returns how long the agent has been absent. Undefined if the agent can be reached, is expected at once or is not of this workspace, and for people, who come
+ * back when they like.
  */
 export function absenceOf(workspace: ReachableWorkspace, agent: string): Absence | undefined {
   const { store, sessions, reach, otherMachines } = workspace
@@ -119,15 +122,15 @@ export function absenceOf(workspace: ReachableWorkspace, agent: string): Absence
   const type = view.agent(agent)?.type
   if (type === undefined || type === 'human' || reach.of(agent) !== undefined || otherMachines.connectedAgent(agent))
     return undefined
-  // The agent may be connected on an unreachable machine, of which nothing is known.
+  // An agent whose machine is unreachable does not count as absent: it may be connected there.
   if (unreachableMachineOf(workspace, agent)) return undefined
-  // An agent whose program still starts, or whose run goes on, is expected at once.
+  // An agent does not count as absent while its program still starts or its run goes on.
   const run = view.runs.byAgent(agent)
   if (isNameInUse(view, sessions, agent) || (run !== undefined && run.endedAt === undefined)) return undefined
   return { names: [agent], ...sessions.timeSinceSeen(agent) }
 }
 
-/** Returns the absence of all recipients together. Undefined as soon as one of them is not away, and if there are none. */
+/** Returns the absence of all recipients together; undefined unless every one of them is away. */
 export function absenceOfAll(
   workspace: ReachableWorkspace,
   recipients: Iterable<string | undefined>,
@@ -149,7 +152,7 @@ const dayMs = 24 * hourMs
 
 const namesShown = 8
 
-/** Words an absence for the sender that waits: a time such as `12 min`, `3 h` or `2 d`, with the names if there are several. */
+/** Returns an absence as text for the sender that waits: a time such as `12 min`, `3 h` or `2 d`, with the names if there are several. */
 export function absenceText({ names, ms, isAtLeast }: Absence): { away: string; all?: string; several?: true } {
   const [unitMs, unit] = ms < 2 * hourMs ? [minuteMs, 'min'] : ms < 2 * dayMs ? [hourMs, 'h'] : [dayMs, 'd']
   const time = `${Math.floor(ms / unitMs)} ${unit}`

@@ -14,12 +14,14 @@ export function connectedNames(sessions: Sessions): string[] {
   return [...names]
 }
 
-/** Whether a watch asks for session events. It must name their type: a watch of all types is a watch of the journal only. */
+/**
+ * Whether a watch asks for events of sessions (agents that connect and leave). It must name their type: a watch of all types gets only events of the journal.
+ */
 export function wantsSessionEvents(types: readonly string[] | undefined): boolean {
   return types?.some((type) => type === sessionEvent || type === 'session.*') ?? false
 }
 
-/** Adds session events to a watch of the journal, which `follow` begins with the sink that it is given. Both watches end together. */
+/** Adds events of sessions to a watch of the journal, which `follow` starts with the sink that it is given. Both watches end together. */
 export function withSessionEvents(
   sessions: Sessions,
   now: () => number,
@@ -59,7 +61,7 @@ function followSessions(sessions: Sessions, now: () => number, sink: Sink): Pick
   }
   const unlisten = sessions.onChange((agent) => {
     if (agent === daemonName) return
-    // The event is sent later, because the caller is still binding or ending the session.
+    // Sends the event after the current call, which is still binding or ending the session.
     if (changed.size === 0) queueMicrotask(tell)
     changed.add(agent)
   })

@@ -63,7 +63,7 @@ function describe(
   }
 }
 
-/** Returns the state of a machine. `since`: when its last sign of life arrived on this machine. */
+/** Returns the state of a machine. `since`: the time at which its last sign of life arrived on this machine. */
 function stateOf(
   { sharing, otherMachines, engine, store }: SharedWorkspaceCore,
   name: string,
@@ -75,7 +75,8 @@ function stateOf(
   if (isRemoved) return { state: 'removed' }
   if (otherMachines.isReached(name)) return { state: 'reached' }
   const lost = otherMachines.unreachable(name)
-  // A machine that never came into this workspace is not missed. While the cluster's database does not answer, a machine may have come meanwhile.
+  // A machine that never opened this workspace counts as closed, not as unreachable. While the cluster's database does not answer, a machine may have opened it
+  // unnoticed.
   const mayHaveCome = engine.trouble !== undefined && (known === undefined || known.version !== undefined)
   const isMissed = isHome || lost?.since !== undefined || mayHaveCome
   return lost && isMissed ? { state: 'unreachable', since: lost.since } : { state: 'closed' }

@@ -29,7 +29,8 @@ export function mayWriteToOtherWorkspaces({ standing: { door, hasKey } }: Sessio
 }
 
 /**
- * Returns only those workspaces that the sender may reach. Over the network a workspace's policy must list the sender's; other workspaces seem not to exist.
+ * Returns only those workspaces that the sender may reach. Over the network, the policy of a workspace must list the sender's workspace; all others are
+ * answered as if they did not exist.
  */
 export function reachableWorkspaces<W extends WorkspaceCore>(
   { workspace: home, neighbours }: CallScope<W>,
@@ -48,7 +49,7 @@ export function reachableWorkspaces<W extends WorkspaceCore>(
   }
 }
 
-/** Maximum number of workspaces at rest that one question opens, the last used first: an unknown id or name must not open hundreds. */
+/** Maximum number of workspaces at rest (closed until needed) that one search opens, the last used first: an unknown id or name must not open hundreds. */
 const wokenMax = 16
 
 export function workspacesToSearch(neighbours: Neighbours): string[] {
@@ -56,7 +57,7 @@ export function workspacesToSearch(neighbours: Neighbours): string[] {
   return neighbours.names().filter((name) => !skipped.has(name))
 }
 
-/** Maximum number of other workspaces that a sender is told of because they have an agent of the name that it sought. */
+/** Maximum number of other workspaces that a refusal suggests because they have an agent of the unknown name. */
 const suggestedMax = 3
 
 /** Adds to the refusal of an unknown agent's name the other workspaces that have an agent of that name, for senders who may write to them. */
@@ -79,10 +80,12 @@ export async function suggestWorkspaces(
   return elsewhere.length === 0 ? refused : refusal(code, { ...refused.details, elsewhere })
 }
 
-/** Maximum number of agents in other workspaces of which an agent is told if it is alone in its own. */
+/** Maximum number of agents of other workspaces that are shown to an agent which is alone in its own. */
 const companyMax = 10
 
-/** Returns the addresses of agents in other workspaces, for sessions that may write to these. Nobody is connected to a workspace at rest. */
+/**
+ * Returns the addresses of agents in other workspaces, for sessions that may write to these. Leaves out closed workspaces, since nobody is connected to them.
+ */
 export function agentsInOtherWorkspaces(scope: CallScope, session: Session): string[] {
   if (!mayWriteToOtherWorkspaces(session)) return []
   const others = reachableWorkspaces(scope, session)

@@ -35,7 +35,7 @@ export function giveProvisionalName(
   return free
 }
 
-/** Returns the number of messages to everybody since the session came. */
+/** Returns the number of messages sent to everybody since the session opened. */
 export function messagesToEverybodySince(workspace: WorkspaceCore, { heardFrom }: ProvisionalName): number {
   return (
     lastMessageNumber(workspace, generalChannel) -
@@ -45,7 +45,7 @@ export function messagesToEverybodySince(workspace: WorkspaceCore, { heardFrom }
 }
 
 /**
- * Before a call, stores the provisional names in the call's input, and the caller's own unless the call only looks. Returns undefined if no name has to be
+ * Before a call, stores the provisional names that its input contains, and the caller's own unless the call only reads. Returns undefined if no name has to be
  * stored.
  */
 export function storeProvisionalNamesFor(
@@ -56,10 +56,10 @@ export function storeProvisionalNamesFor(
 ): Promise<unknown> | undefined {
   const { sessions } = workspace
   if (sessions.provisionalCount === 0) return undefined
-  // A hook of the same CLI has a session of its own, which acts under the same name.
+  // A hook of the same CLI has a session of its own under the same name; the provisional name belongs to the CLI's session.
   const own = session.provisional ? session : sessions.provisional(session.agent ?? '')
   const named = new Set<Session | undefined>(namesIn(input).map((name) => sessions.provisional(name)))
-  // `agent.register` gives up its session's own name for another, or stores that name itself.
+  // `agent.register` itself replaces or stores its session's name.
   if (operation === 'agent.register') named.delete(session)
   else if (own?.provisional && !onlyLooks(workspace, own.provisional, operation, input)) named.add(own)
   const settling = [...named].flatMap((each) => (each ? [storeProvisionalName(workspace, each)] : []))
@@ -96,7 +96,7 @@ function onlyLooks(
 ): boolean {
   const { looks } = operations[operation] as OperationRule
   if (looks === 'always') return true
-  // Messages to everybody are in the agent's inbox too, for which the agent must be stored; so must an agent that waits for messages or enters a channel.
+  // To look into an empty inbox, an agent need not be stored. It must be stored to get messages sent to everybody, to wait for messages, or to enter a channel.
   const isPlain = !('wait' in input) && !('channel' in input)
   return looks === 'at inbox' && isPlain && messagesToEverybodySince(workspace, provisional) === 0
 }

@@ -1,4 +1,5 @@
-// Senders that wait for a reply, as edges of a graph of agents: a wait that would close a circle is refused, and the refusal names the circle.
+// Keeps the senders that wait for a reply, as edges of a graph of agents. Refuses a wait that would close a circle of agents that wait for each other; the
+// refusal names them.
 
 import { setMaxListeners } from 'node:events'
 import type { Message } from '@agent-relay/sdk/protocol'
@@ -20,7 +21,7 @@ export interface Wait {
   since: Moment
   /** The sent message whose answer is awaited; unset until it is stored. */
   awaited?: AwaitedReply
-  /** Ends the wait because it is part of this circle of waits. */
+  /** Ends the wait with a refusal: it is part of this circle of agents that wait for each other. */
   end?(circle: string): void
 }
 
@@ -30,14 +31,14 @@ export interface AwaitedReply {
   conversation: string
   afterSeq: number
   afterN: number
-  /** The thread that the sender named for the answer; a reply's place in an older thread does not count. */
+  /** The thread that the sender named for the answer. Unset if the message is in a thread only because it is a reply. */
   thread?: string
 }
 
 /** The limits of one wait for a reply. */
 export interface WaitLimits {
   timeoutMs: number
-  /** Whether the sender gave a time limit, and so waits even for an agent that is away. */
+  /** Whether the sender gave a time limit itself: it then waits even for an agent that is away. */
   waitsForReturn: boolean
   /** Returns the absence of the awaited agent, or of all recipients together; undefined if they can be reached. */
   absence(): Absence | undefined
@@ -86,7 +87,7 @@ export class Waits {
     this.#changed.add(listener)
   }
 
-  /** Returns the open waits of an agent of this machine, as far as other machines may be told. */
+  /** Returns the open waits of an agent of this machine, in the form that other machines are told. */
   waitsToReport(agent: string): ReportedWait[] | undefined {
     const own = [...this.#open].filter(({ by }) => by === agent)
     const told = own.flatMap(({ on, since, awaited }): ReportedWait[] => {
@@ -125,7 +126,7 @@ export class Waits {
     return [...this.#all()].flatMap(({ awaited }) => (awaited === undefined ? [] : [awaited.id]))
   }
 
-  /** Whether a call of the agent waits for this message as its answer. `maybe`: also if a call could, because its question is just being stored. */
+  /** Whether a waiting call of the agent gets this message as its answer. `maybe`: also true if one might, because its question is not stored yet. */
   isAwaited(agent: string, { id, from }: Pick<Message, 'id' | 'from'>, maybe = false): boolean {
     const own = [...this.#open].filter(({ by }) => by === agent)
     return own.some((wait) =>
@@ -133,7 +134,7 @@ export class Waits {
     )
   }
 
-  /** Waits for the reply. Rejects at the deadline, if the awaited agent is gone, or if the caller is. */
+  /** Waits for the reply. Rejects at the deadline, if the awaited agent has been away too long, or if the caller gives up. */
   waitForReply(wait: Wait, awaited: AwaitedReply, limits: WaitLimits, ended: AbortSignal): Promise<Message> {
     wait.awaited = awaited
     this.#tell()
@@ -174,10 +175,10 @@ export class Waits {
       let gone = this.#clock.after(longAbsenceMs, checkGone)
       ended.addEventListener('abort', abandon)
       this.#stop.signal.addEventListener('abort', stop)
-      // The caller may have given up while the message was being written; no further signal would come.
+      // The caller may have given up while the message was being written: its signal has fired already, and will not fire again.
       if (ended.aborted) abandon()
       else if (this.#stop.signal.aborted) stop()
-      // The reply may have come already: in the same commit as the question, or before the daemon was restarted.
+      // The reply may be stored already: in the same commit as the question, or before the daemon was restarted.
       else if (!look()) {
         gone.cancel()
         checkGone()
@@ -186,14 +187,17 @@ export class Waits {
     })
   }
 
-  /** Returns the absence that ends a wait. A sender that expects the agent back waits until the agent has been connected once. */
+  /**
+   * Returns the absence that ends the wait, if any. For a sender that gave its own time limit, only an agent that has left since the wait began counts as
+   * absent.
+   */
   #absence({ since }: Wait, { waitsForReturn, absence }: WaitLimits): Absence | undefined {
     const found = absence()
     const isSince = found !== undefined && !found.isAtLeast && found.ms <= this.#clock.steady() - since.steady
     return waitsForReturn && !isSince ? undefined : found
   }
 
-  /** Finds the awaited answer as core/answers.ts defines it. The next direct message counts only if one agent alone was asked. */
+  /** Finds the awaited answer as core/answers.ts defines it. A direct message that replies to nothing counts only if one agent alone was asked. */
   #findReply({ by, on }: Wait, { id, conversation, afterSeq, afterN, thread }: AwaitedReply): Message | undefined {
     const { queries, view } = this.#store
     const asked = { id, conversation, thread: thread ?? view.message(id)?.thread }
@@ -215,7 +219,7 @@ export class Waits {
     }
   }
 
-  /** Converts a wait on another machine. Undefined if its answer has come and that machine has not said so yet, or if that machine is not the sender's home. */
+  /** Converts a wait that another machine has reported. Undefined if its answer is stored here already, or if that machine is not the sender's home. */
   #waitFromElsewhere({ by, machine, on, since, message, thread }: RemoteWait): Wait | undefined {
     const { view } = this.#store
     if (view.home(by)?.machine !== machine) return undefined
@@ -228,8 +232,8 @@ export class Waits {
   }
 
   /**
-   * Ends circles of waits: agents on two machines may each have begun to wait before the machines heard of each other's wait. Every machine finds the same
-   * circle, and the wait for its youngest message ends, on that wait's own machine.
+   * Ends circles of agents that wait for each other. `open` refuses them, but two agents on two machines may both begin to wait before the machines hear of it.
+   * Every machine finds the same circle; the wait for its youngest message ends, on the machine where it was opened.
    */
   #endCircles(): void {
     // Without waits on other machines there can be no circle: `open` refuses every circle on this machine.
@@ -248,7 +252,7 @@ export class Waits {
     for (const listener of this.#changed) listener()
   }
 
-  /** Finds the path of waits from one agent to another; undefined if there is none. */
+  /** Finds a chain of waits from one agent to another; undefined if there is none. */
   #path(from: string, target: string, seen = new Set<string>()): Wait[] | undefined {
     if (from === target) return []
     if (seen.has(from)) return undefined

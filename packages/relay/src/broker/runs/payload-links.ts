@@ -1,5 +1,5 @@
-// Makes addresses of run payloads that carry a right: to read this one payload, for ten minutes, without any other credential. A reader of the payload is
-// handed such an address (runs.ts); its route is in wires/api.ts.
+// Makes links to payloads (results of completed runs). A link gives the right to read this one payload, for ten minutes, without any other credential. runs.ts
+// hands links to readers; wires/api.ts serves them.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Clock, isAhead } from '../../machine/clock.ts'
@@ -14,10 +14,7 @@ export function payloadAddress(url: string, run: string): string {
 
 export class PayloadLinks {
   readonly #clock: Clock
-  /**
-   * The secret that signs links, in memory alone: every link ends with the daemon, and when the workspace is put to rest, which happens when nobody is
-   * connected.
-   */
+  /** The secret that signs links. It is only in memory, so every link ends with the daemon, or when the workspace is closed because nobody is connected. */
   #secret = randomBytes(32)
 
   constructor(clock: Clock, hub: Hub) {
@@ -33,7 +30,7 @@ export class PayloadLinks {
     return `${payloadAddress(url, run)}?right=${workspaceId}.${until}.${this.#sign(run, String(until))}`
   }
 
-  /** Whether `right`, the part of a link that carries the right, opens the payload of this run now. */
+  /** Whether `right`, the signed part of a link, opens the payload of this run now. */
   isValidRight(right: string, run: string): boolean {
     const [, until = '', signature = ''] = right.split('.')
     const [shown, expected] = [Buffer.from(signature), Buffer.from(this.#sign(run, until))]
@@ -48,7 +45,7 @@ export class PayloadLinks {
 
 const endsLinks: ReadonlySet<string> = new Set(['workspace.key-issued', 'agent.tokens-revoked'])
 
-/** Returns the id of the workspace that the right in a payload link names. */
+/** Returns the id of the workspace that is named in a link's signed part. */
 export function workspaceOfRight(right: string): string {
   return right.split('.', 1)[0] as string
 }

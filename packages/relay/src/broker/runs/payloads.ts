@@ -1,4 +1,4 @@
-// Payloads of completed runs: kept as gzip, read by callers who may see the run, or by an address with a right of its own (payload-links.ts).
+// Payloads (results) of completed runs: stored as gzip, and read by callers who may see the run or who have a signed link (payload-links.ts).
 
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -9,7 +9,7 @@ import type { Engine } from '../engine.ts'
 import { PayloadLinks } from './payload-links.ts'
 
 const compress = promisify(gzip)
-/** Settings of gzip: level 3 takes a third of the time of the default 6, and makes a report a twentieth larger. */
+/** Level 3 of gzip takes a third of the time of the default, 6, and makes a report five percent larger. */
 const compression = { level: 3, chunkSize: 256 * 1024 }
 
 export class Payloads {
@@ -37,13 +37,13 @@ export class Payloads {
     return this.payloadOf(run)
   }
 
-  /** Returns the payload's address with a right to read it, for callers who may see the run. */
+  /** Returns a signed link to the payload, for callers who may see the run. */
   addressWithRight(url: string, run: string): string {
     return this.#links.addressWithRight(url, this.#store.meta('id') as string, run)
   }
 }
 
-/** Compresses a payload in another thread and before the command, so that no commit waits for it. */
+/** Compresses a payload in another thread, before its command is submitted, so that no commit waits for it. */
 export async function packPayload(payload: string): Promise<{ payload: Uint8Array; payloadBytes: number }> {
   const bytes = Buffer.from(payload)
   return { payload: await compress(bytes, compression), payloadBytes: bytes.length }

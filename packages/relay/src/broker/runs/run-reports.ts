@@ -1,5 +1,5 @@
-// The runner's view of runs: the runner (runs/runner.ts) reads runs and reports on them here, and facts about running runs are kept in memory. runs.ts answers
-// agents.
+// The interface of runs for the runner (runs/runner.ts), which reads runs and reports on them. Keeps in memory what is needed only while a run goes on. runs.ts
+// answers agents.
 
 import { daemonName, limits, type SpendNoted } from '@agent-relay/sdk/protocol'
 import { daemonEndReasons } from '../../core/needs.ts'
@@ -12,13 +12,13 @@ import type { WorkerTerminal } from '../workers/worker-runtime.ts'
 import type { Workers } from '../workers/workers.ts'
 import type { RunLedger, RunListener } from './run-runtime.ts'
 
-/** What this daemon keeps in memory about a running run. Only external runs outlive their daemon. */
+/** What this daemon keeps in memory while a run goes on. Only external runs (by a connected agent) outlive their daemon. */
 interface RunningRun {
-  /** The standing (rights) of whoever asked for the run, which limits the run's. */
+  /** The rights of the session that asked for the run; the run has no more. */
   readonly asker: Standing
   /** The token of the run's agent, kept in memory until the agent loop fetches it; the database has only the token's hash. */
   token?: string
-  /** The tail of the run's output. */
+  /** The end of the run's output. */
   output?: string
 }
 
@@ -39,7 +39,7 @@ export class RunReports implements RunLedger {
     await Promise.all(left.map(({ id }) => this.end(id, daemonEndReasons.duringRun)))
   }
 
-  /** Prepares for a run before its start is committed: a follower of the facts may take the token before the start is answered. */
+  /** Keeps the run's token and rights before its start is committed: the runner hears of the commit, and takes the token, before the start is answered. */
   prepare(run: string, running: Omit<RunningRun, 'output'>): void {
     this.#running.set(run, { ...running })
   }
@@ -48,7 +48,7 @@ export class RunReports implements RunLedger {
     this.#running.delete(run)
   }
 
-  /** Returns the token of the run's loop and the rights of the run's asker; hands them out once. */
+  /** Returns the token for the run's loop and the rights of the run's asker; only the first call gets them. */
   takeLogin(run: string): { token: string; asker: Standing } | undefined {
     const running = this.#running.get(run)
     if (running?.token === undefined) return undefined

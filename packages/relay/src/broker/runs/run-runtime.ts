@@ -6,7 +6,7 @@ import type { WorkerTerminal } from '../workers/worker-runtime.ts'
 
 /** The settings of the built-in agent loop, which may differ between directories. */
 export interface LoopSettings {
-  /** Whether the loop would be given MCP servers in this directory; these are programs, which not everybody may start. */
+  /** Whether the settings of this directory give the loop MCP servers: programs, which not every asker may start. */
   startsServers(cwd: string | undefined): boolean
   /** Whether the settings of this directory name a model for the loop. */
   namesModel(cwd: string | undefined): boolean
@@ -22,17 +22,17 @@ export interface RunLedger {
   recordOutput(run: string, text: string): void
   /** Records the screen of the run's worker, which replaces the output shown before. */
   recordScreen(run: string, screen: string): void
-  /** Completes a run whose agent has said in its own words that the run is done, for harnesses (ways to run an agent) that cannot call a tool. */
+  /** Completes a run whose agent says only in its output that it is done, for harnesses (ways to run an agent) that cannot call a tool. */
   complete(run: string, summary: string): Promise<void>
   /** Records the tokens and cost of answer number `n` of the run's model. */
   recordSpend(run: string, n: number, spend: Pick<SpendNoted, 'model' | 'tokens'>): Promise<void>
-  /** Ends a run that stopped by itself, with the reason that the runner gives. */
+  /** Ends a run whose loop or worker has stopped without completing it. `reason`: why, as the runner says. */
   end(run: string, reason: string): Promise<void>
-  /** Starts a worker that carries out the run, under the name of the run's agent; resolves when the worker's program lives. */
+  /** Starts a worker that carries out the run, under the name of the run's agent. Resolves when the worker's program has started. */
   hireWorker(run: RunRow, task: string, abandoned: AbortSignal): Promise<void>
   /** Returns the run's worker; undefined once the worker has exited. */
   workerOf(run: RunRow): { terminal?: WorkerTerminal } | undefined
-  /** Ends the run's worker; resolves when nothing of it is left. */
+  /** Ends the run's worker. Resolves when none of its processes is left. */
   dismissWorker(run: RunRow): Promise<void>
   listen(listener: Partial<RunListener>): () => void
 }

@@ -26,7 +26,7 @@ import type { LoopSettings } from './run-runtime.ts'
 const listDefault = 100
 const runClis = clisWith('run').map(({ name }) => name)
 
-/** The wanted start of a run, with all defaults. `again`: the run that is repeated. `parent`: the author of a repeated contract. */
+/** The requested start of a run, with all defaults. `again`: the earlier run whose contract is repeated. `parent`: the agent that asked for that run. */
 type WantedRun = Omit<ParsedInputOf<'run.start'>, 'contract'> & { contract: string; parent?: string }
 
 export class Runs {
@@ -68,7 +68,8 @@ export class Runs {
     const mint = this.#ids('run')
     const token = newSecret('at')
     const loopToken = harness === 'loop' ? token : undefined
-    // A repeated contract has the rights of its author, not of the agent that repeats it.
+    // A contract keeps its author's rights if another agent repeats it. The author's session is not known any more, so the built-in loop gets the rights of a
+    // token.
     const asker = harness === 'loop' && hirer !== by ? tokenStanding : asking.session.standing
     this.reports.prepare(mint, { asker, token: loopToken })
     const tokenHash = harness === 'loop' ? hashSecret(token) : undefined
@@ -82,7 +83,7 @@ export class Runs {
     const started = 'refusal' in reply ? undefined : (reply.outcome.run as string)
     if (started !== mint) this.reports.forget(mint)
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    // The answer shows the run as it was at its start: a repeated call gets the answer that was lost.
+    // Answers with the run as it was at its start, so that a repeated call gets the same answer as the first.
     const { id, agent: name, parent, harness: chosen, startedAt } = this.#row(started as string) as RunRow
     if (chosen === 'external' && name !== by) await this.#sendContract(id, name, by, contract)
     const begun: RunRow = { id, agent: name, parent, harness: chosen, model, status: 'running', startedAt, again }
@@ -92,7 +93,7 @@ export class Runs {
 
   /** Returns the contract and the harness (the way to carry it out), given in the call or taken from a former run. */
   #wanted(asking: CallContext, { again, contract, ...asked }: ParsedInputOf<'run.start'>): WantedRun {
-    // The schema makes sure that `again` or `contract` is given.
+    // Without `again`, the schema makes sure that a contract is given.
     if (again === undefined) return { ...asked, contract: contract as string }
     const former = findFormerRun(this.#store.view, readerOf(asking), { run: again, machine: this.#machine })
     if ('refusal' in former) throw new RefusalError(former.refusal)
@@ -101,7 +102,7 @@ export class Runs {
     return { contract: former.contract, harness, model, cwd, worktree, again: id, parent, ...told }
   }
 
-  /** Finds the built-in loop's directory before the loop is chosen: the settings in that directory may name a model. */
+  /** Resolves the directory of a run that the built-in loop may carry out, before that is decided: the settings in the directory may name a model. */
   #withDirectory(asking: CallContext, wanted: WantedRun): WantedRun {
     const { harness = 'loop', agent, cwd, parent = actorOf(asking) } = wanted
     if (harness !== 'loop' || agent !== undefined || cwd === undefined) return wanted
@@ -109,8 +110,8 @@ export class Runs {
   }
 
   /**
-   * Chooses the way to carry out the run by default: the built-in loop if a model is configured, otherwise the first CLI on PATH that the asker may start. A
-   * model named in the call is for the loop.
+   * Chooses the default way to carry out a run: the built-in loop if the call or the settings name a model, otherwise the first CLI on PATH that the asker may
+   * start.
    */
   #harnessFor(asking: CallContext, by: string, { cwd, model }: WantedRun): HarnessName {
     if (model !== undefined || !this.#loop || this.#loop.namesModel(cwd)) return 'loop'
@@ -129,8 +130,8 @@ export class Runs {
   }
 
   /**
-   * Returns a note if no model is configured, so that a worker carries the run out or the run is bound to stop. The status of a new run is always `running` and
-   * does not tell.
+   * Returns a note for the answer if no model is configured: then a worker carries the run out, or the run stops at once. Its status does not tell, since a new
+   * run is always `running`.
    */
   #noteOn(run: RunRow, asking: CallContext, { harness, cwd }: WantedRun): string | undefined {
     const lack = 'No model is configured here, so'
@@ -206,7 +207,7 @@ export class Runs {
     const by = actorOf(asking)
     const { standing } = asking.session
     const row = this.#row(run)
-    // The payload is compressed only if it will be stored; the rule itself decides at the commit.
+    // Compresses the payload only if the run is likely to take it; the rule itself decides at the commit.
     const isWanted = row?.status === 'running' && mayEnd(row, readerOf(asking))
     const packed = isWanted && input.payload !== undefined ? await packPayload(input.payload) : {}
     const submitted = { run, summary, standing, ...packed }
@@ -234,7 +235,7 @@ export class Runs {
     return { contract: this.reports.contractOf(this.#visibleRun(asking, run, sees).id) }
   }
 
-  /** Returns a run; one that the asker may not see counts as unknown. */
+  /** Returns a run. Refuses one that the asker may not see as unknown. */
   #visibleRun(asking: CallContext, run: string, rule: typeof seesById = seesById): RunRow {
     const row = this.#row(run)
     if (row && rule(this.#store.view, readerOf(asking), 'run', row)) return row
@@ -250,7 +251,7 @@ export class Runs {
     return this.#store.view.runs.currentRunOf(agent) !== undefined
   }
 
-  /** Sends the run's contract to the agent that was named for the run, as a message from the asker; once, even if the start is repeated. */
+  /** Sends the run's contract to the agent that was named for the run, as a message from the asker. A repeated start does not send it again. */
   async #sendContract(id: string, agent: string, parent: string, contract: string): Promise<void> {
     const how = `Contract ${id} is yours. When it is done: agent_complete(agent_id="${id}", summary, payload).`
     const input = { to: agent, body: `${how}\n\n${contract}`, kind: 'directive' as const }

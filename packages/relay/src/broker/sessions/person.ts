@@ -1,6 +1,6 @@
 // Tells people from agents: a person is somebody on the web page, or at a terminal outside the processes of agents. A key or a name proves nothing, since an
-// agent's shell can read the one and say the other. A caller whose process runs inside the processes of a connected agent is that agent. docs/SECURITY.md lists
-// the cases that this cannot tell apart.
+// agent's shell can read any key and give any name. A caller whose process runs inside the processes of a connected agent is that agent. docs/SECURITY.md lists
+// the cases that cannot be told apart.
 
 import { RefusalError } from '../../core/refusal-error.ts'
 import { placeOfProcess } from '../../machine/process-tree.ts'
@@ -15,7 +15,10 @@ export interface AgentProcess {
 /** Returns the processes of agents by process id, in all workspaces of the daemon. */
 export type AgentProcesses = () => ReadonlyMap<number, AgentProcess>
 
-/** The kind of caller, as far as it can be known: a person, an agent, or unknown. `isOutside`: whether its process is known and runs outside every agent's. */
+/**
+ * The kind of caller, as far as it can be known: a person, an agent, or unknown. `isOutside`: the caller's process is known, and runs outside the processes of
+ * every agent.
+ */
 export type CallerIdentity =
   | { surface: 'page' | 'terminal' }
   | { inside: AgentProcess }
@@ -45,8 +48,8 @@ export async function identifyCaller(session: Session, agents: AgentProcesses): 
 }
 
 /**
- * Refuses a caller that is not a person. While no agent has a process on this machine a script counts as a person, too: the entry point of a container has no
- * terminal. `isStrict`: no exception. `takesScript`: a script is enough at any time, unless it runs inside an agent.
+ * Refuses a caller that is not a person. While no agent has a process on this machine, a script counts as a person too, since the entry point of a container
+ * has no terminal; with `isStrict` it does not. `takesScript`: accepts a script at any time, unless it runs inside an agent.
  */
 export async function assertPerson(
   speaker: Promise<CallerIdentity>,

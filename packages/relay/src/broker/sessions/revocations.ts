@@ -1,4 +1,4 @@
-// Ends sessions whose credentials were revoked: when the workspace key or an agent's tokens change, sessions that have shown the former ones end.
+// Ends sessions whose credentials were revoked, because the workspace key was replaced or an agent's tokens were.
 
 import type { Entry } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
@@ -8,8 +8,8 @@ import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'
 
 /**
- * Ends sessions at each revocation. Listens to the hub instead of being called by the operation, since a change by another daemon of the workspace is only seen
- * in facts.
+ * Ends sessions at each revocation. Listens for committed facts instead of being called by the operation, since a revocation on another machine arrives only as
+ * facts.
  */
 export function endRevokedSessions(store: Store, sessions: Sessions, hub: Hub): void {
   hub.listen((entries) => {
@@ -28,7 +28,7 @@ function isRevocation({ facts }: Entry): boolean {
 function whyRevoked(store: Store, { shownCredentials }: Session): string | undefined {
   if (shownCredentials.keyHash !== undefined && shownCredentials.keyHash !== store.meta('key'))
     return 'the workspace key was replaced.'
-  // Whether a token has expired is not checked here: the next call that shows the token finds out.
+  // A token that has expired is not noticed here, but by the next call that shows it.
   const isKnown = (hash: string) => store.queries.tokenOwner(hash) !== undefined
   return [...shownCredentials.tokenHashes].every(isKnown) ? undefined : "the agent's tokens were revoked."
 }

@@ -8,21 +8,21 @@ import type { Standing } from './standing.ts'
 export interface Session {
   /** The session's id, a hash of its ticket: others may see the id in facts, and cannot continue the session with it. */
   readonly id: string
-  /** The secret that continues the session when a client shows it in HELLO. Only the session's own client is told. */
+  /** The secret by which a client that reconnects continues the session (shown in HELLO). Only the session's own client is told. */
   readonly ticket: string
   /** The session's rights, fixed when it opened. */
   readonly standing: Standing
-  /** The agent that the session acts as; set by registration, never by a claim in an input. Unset if it acts as none. */
+  /** The agent that the session acts as; set by registration, never taken from a call's input. Unset if it acts as none. */
   readonly agent?: string
-  /** Whether the daemon gave the session its name, so that the session may take another instead. */
+  /** Whether the daemon gave the session its name. The session may replace such a name by its own choice. */
   readonly isNameGiven: boolean
   /** The session's provisional name; set while that name is not stored yet. */
   readonly provisional?: ProvisionalName
   /** The credentials that the session has shown: when one is revoked, the session ends. */
   readonly shownCredentials: ShownCredentials
-  /** Whether the session continues an earlier one, under whose id messages may be held. */
+  /** Whether the session continues an earlier one, for whose id messages may still be reserved in the database. */
   readonly isResumed: boolean
-  /** The ids of calls of the continued session whose answers were lost. */
+  /** The ids of the earlier session's calls whose answers its client never got. */
   readonly unanswered: readonly string[]
   /** The id of the process that started the client, as the client says; believed on the owner's own socket only. */
   readonly host?: number
@@ -30,17 +30,17 @@ export interface Session {
   readonly process?: number
   /** The working directory of `process`; believed on the owner's own socket only. */
   readonly directory?: string
-  /** Whether the session's MCP client has said that it is initialized. */
+  /** Whether the session's MCP client has finished its initialization. */
   readonly isInitialized: boolean
   /** The CLI of the session's MCP client, as the client calls itself. */
   readonly cli?: string
   /** The tools by which the session's model reads and answers messages; unset if it has none. */
   readonly mailTools?: MailTools
-  /** The conversation that the session's tool calls say they come from, for a CLI of which one process has many conversations. */
+  /** The conversation that the session's tool calls name as theirs, for a CLI of which one process has many conversations. */
   readonly calledThread?: string
-  /** The conversation that the session most likely belongs to, before its first call tells. */
+  /** The conversation that the session most likely belongs to, for the time before its first tool call names one. */
   readonly likelyThread?: string
-  /** The ids of messages in answers that have left: they count as read at the session's next call. */
+  /** The ids of messages in answers that were sent: they count as read at the session's next call. */
   readonly handedMessages: Set<string>
   readonly lastCall: Moment
   /** Aborted when the session ends: its waits and watches stop. The reason is a RefusalError if the daemon ended the session. */
@@ -54,7 +54,10 @@ export function hostedSessions(sessions: Session[]): HostedSession[] {
   return sessions.filter((each): each is HostedSession => each.agent !== undefined && each.host !== undefined)
 }
 
-/** Returns the tools for messages of an agent with these sessions: the tools of toolset `relay` if one session has them, or if nothing is known. */
+/**
+ * Returns the names of the tools by which the agent of these sessions reads and answers messages: the tools of toolset `relay` if one session has them, or if
+ * none says what it has.
+ */
 export function mailToolsOf(sessions: Iterable<Session>): MailTools {
   const known = [...sessions].flatMap(({ mailTools }) => mailTools ?? [])
   return known.find(({ inbox }) => inbox === relayMailTools.inbox) ?? known[0] ?? relayMailTools
@@ -66,8 +69,8 @@ export const clisWithManyConversations: ReadonlySet<string | undefined> = new Se
 )
 
 /**
- * Finds the agent whose client one of these processes started, the nearest process first; of several agents the last that came. If one process has many
- * conversations, the conversation has to fit as well, or there is no such agent.
+ * Finds the agent whose client one of these processes has started, the nearest process first; of several agents, the last to connect. If one process has many
+ * conversations, the conversation must match too.
  */
 export function agentOfProcesses(sessions: Session[], hosts: readonly number[], thread?: string): string | undefined {
   const hosted = hostedSessions(sessions)
@@ -99,15 +102,15 @@ export interface Moment {
   steady: number
 }
 
-/** A session's name that no agent in the database has yet; see presence/provisional-names.ts. */
+/** A name that the daemon gave a session and that no agent in the database has yet; see presence/provisional-names.ts. */
 export interface ProvisionalName {
   id: string
   profile: { name: string; cli?: string }
-  /** The numbers of the last messages to everybody when the session came: later messages are in its inbox. */
+  /** The numbers of the last messages in #general and in the broadcast when the session opened: later messages are in its inbox. */
   heardFrom: { general: number; broadcast: number }
   /** Set while the provisional name is being stored. */
   storing?: Promise<StoredName>
-  /** Called when the name is stored, with the data by which the client comes back as the same agent. */
+  /** Called when the name is stored, with the agent's name and the token by which the client can reconnect as the same agent. */
   onStored?(stored: StoredName): void
 }
 

@@ -1,4 +1,4 @@
-// Keeps the live sessions of this machine and the agents that they act as, in memory, because they are worthless after a restart.
+// Keeps the live sessions of this machine and the agents that they act as. Only in memory, because no session outlives the daemon.
 
 import { setMaxListeners } from 'node:events'
 import type { Agent, Ids, MailTools } from '@agent-relay/sdk/protocol'
@@ -29,7 +29,7 @@ export class Sessions implements World {
   readonly #byCli = new Map<string, Set<Session>>()
   readonly #startedAt: Moment
   readonly #lastSeen = new Map<string, Moment>()
-  /** Whether all sessions of an agent since the daemon's start were the owner's: over the owner's own socket, or a logged-in person's page. */
+  /** For each agent, whether all its sessions since the daemon's start came over the owner's socket or from a logged-in person's page. */
   readonly #onOwnersAccount = new Map<string, boolean>()
   readonly #provisional = new Map<string, Session>()
   readonly #holds = new Map<string, Session>()
@@ -50,7 +50,7 @@ export class Sessions implements World {
     this.#startedAt = this.#now()
   }
 
-  /** Opens a session. With the ticket of a former session it continues that one, if nobody else has done so. */
+  /** Opens a session. With the ticket of a former session it continues that one, unless it is still connected. */
   open(
     standing: Standing,
     { keyHash, resume, unanswered = [], host, process, directory }: SessionTraits = {},
@@ -90,14 +90,14 @@ export class Sessions implements World {
 
   /** Lets the session act as this agent. `provisional`: set if the daemon gave the name and has not stored it yet. */
   bind(session: Session, agent: string, provisional?: ProvisionalName): void {
-    // Either the session's provisional name has been stored, or the session took another name.
+    // The session's provisional name ends here: it has been stored, or the session took another name.
     if (session.provisional) this.#provisional.delete(session.provisional.profile.name)
     writable(session).provisional = undefined
     writable(session).isNameGiven = provisional !== undefined
-    // A session that ended during its registration stays ended.
+    // Does nothing for a session that ended during its registration.
     if (session.agent === agent || this.#live.get(session.id)?.session !== session) return
     this.#unbind(session)
-    // The messages in earlier answers belonged to the former agent.
+    // Forgets the messages in earlier answers: they were for the former agent.
     session.handedMessages.clear()
     writable(session).agent = agent
     writable(session).provisional = provisional
@@ -128,7 +128,7 @@ export class Sessions implements World {
     if (session.agent !== undefined) this.#tell(session.agent)
   }
 
-  /** Records the conversation inside Codex that fits a session which has made no call yet. */
+  /** Records which conversation of Codex a session most likely belongs to, before its first call names one. */
   setLikelyThread(session: Session, thread: string): void {
     writable(session).likelyThread = thread
   }
@@ -156,7 +156,7 @@ export class Sessions implements World {
     return this.#hooked.has(agent)
   }
 
-  /** Sets the state of the agent's program that lists show until the agent leaves. */
+  /** Sets the state of the agent's program for lists of agents. It is forgotten when the agent's last session ends. */
   setProgramState(agent: string, word: ProgramState): void {
     if (this.isLive(agent)) this.#programStates.set(agent, word)
   }
@@ -166,8 +166,8 @@ export class Sessions implements World {
   }
 
   /**
-   * Finds the session that the daemon itself has opened for the program which started this session's client. A server that runs many programs is found by the
-   * directory, if exactly one session fits.
+   * Finds the session that the daemon itself has opened for the program which started the given session's client. If a server runs many programs, their
+   * directory must be the same. Undefined unless exactly one session fits.
    */
   sessionOpenedFor({ host, directory }: Session): Session | undefined {
     const isOnlyWay = ({ agent }: Session) => agent !== undefined && this.#programStates.get(agent)?.isOnlyWay
@@ -183,7 +183,7 @@ export class Sessions implements World {
     this.#pasted.set(agent, pasted)
   }
 
-  /** Returns and forgets the messages that the session has received, as its next call shows. */
+  /** Returns the messages in the session's earlier answers, and forgets them. That the session makes a call now shows that it has received them. */
   takeReceived(session: Session): string[] {
     const { agent, handedMessages } = session
     const pasted = agent === undefined ? undefined : this.#pasted.get(agent)
@@ -236,15 +236,15 @@ export class Sessions implements World {
     return this.#onOwnersAccount.get(agent) === true
   }
 
-  /** Returns the live session that a hold belongs to; undefined once that session is over, or if it does not act as `agent`. */
+  /** Returns the live session that a hold (a reservation of messages) belongs to. Undefined once that session is over, or if it does not act as `agent`. */
   liveSession(hold: string, agent?: string): string | undefined {
     const session = this.#live.get(hold)?.session ?? this.#holds.get(hold)
     return agent === undefined || session?.agent === agent ? session?.id : undefined
   }
 
   /**
-   * Opens a hold for a part of a session, such as one watch, which hides the messages that it is handed from the agent's other sessions. The messages are free
-   * again when the part ends.
+   * Opens a hold (a reservation of messages) for a part of a session, such as one watch. Messages that this part is handed are hidden from the agent's other
+   * sessions until it ends.
    */
   openHold(session: Session): HoldHandle {
     const id = this.#ids('h')
@@ -335,7 +335,7 @@ export class Sessions implements World {
   }
 }
 
-/** The state of a session as its CLI reports it. */
+/** The state of an agent's program, as its CLI reports it. */
 export interface ProgramState {
   doing?: Agent['doing']
   /** The reason why the CLI's own interface takes no messages now; unset if it takes them. */
@@ -346,9 +346,9 @@ export interface ProgramState {
 
 export interface HoldHandle {
   readonly id: string
-  /** Frees the held messages and tells other sessions to look for them. */
+  /** Ends the hold, and tells the agent's other sessions that its messages can be taken. */
   release(): void
-  /** Ends a hold that has no messages: no other session has to look. */
+  /** Ends the hold without telling other sessions, because it has no messages that they could take. */
   forget(): void
 }
 

@@ -10,7 +10,7 @@ export type Door = 'owner' | 'network' | 'open' | 'lift'
 
 /**
  * The rank of a session. `owner`: it came by the owner's own socket. `holder`: it uses all the rights of the workspace key. `agent`: it has shown a credential,
- * and acts for one agent. `nobody`: it has shown nothing, and its name is only its word.
+ * and acts for one agent. `nobody`: it has shown nothing, and nothing proves its name.
  */
 export type Rank = 'owner' | 'holder' | 'agent' | 'nobody'
 
@@ -27,15 +27,15 @@ export interface Standing {
   readonly machine?: string
 }
 
-/** The facts about a new session that its connection knows; the credentials tell the rest. */
+/** What the connection knows about a new session. The session's rights follow from this and from the credentials that it shows. */
 export interface SessionOrigin {
   readonly door: Door
   readonly kind: Standing['kind']
-  /** Whether each call stands alone, and no session remembers the call before. */
+  /** Whether each call is independent, and nothing is remembered from one call to the next. */
   readonly isStateless?: boolean
   /** Whether the connection is the web page of a person who has logged in. */
   readonly isPage?: boolean
-  /** The standing of whoever asked for the run, if the session is that of a run. */
+  /** The rights of the session that asked for a run, if the new session is that run's. */
   readonly asker?: Standing
 }
 
@@ -48,13 +48,14 @@ export function standingOf(
   if (asker) return standingOfRun(asker)
   // The port of `agent-relay lift` serves the lift's roles and takes no key.
   const hasKey = shown.hasKey && door !== 'lift'
-  // For a model the key only proves which name it may take: a model with a holder's rights would hear everyone's messages, and could take a live agent's name.
+  // A model never gets a holder's rights, with which it would hear everyone's messages and could take a live agent's name: its key only proves which name it
+  // may take.
   const isOneAgent = isStateless ? shown.name !== undefined : kind === 'model'
   const page = isPage ? { isPage } : {}
   return frozen({ door, rank: rankOf(door, hasKey && !isOneAgent, hasKey), kind, hasKey, ...page, machine })
 }
 
-/** Returns the standing of a run: the rights of its asker, as one agent alone. */
+/** Returns the standing (rights) of a run's session: the rights of the run's asker, limited to one agent. */
 function standingOfRun({ door, hasKey, machine }: Standing): Standing {
   return frozen({ door, rank: rankOf(door, false, hasKey), kind: 'model', hasKey, machine })
 }
@@ -73,13 +74,13 @@ export function daemonSessionStanding(machine?: string): Standing {
 /** The standing of commands that the daemon gives by itself. */
 export const daemonStanding = frozen({ door: 'owner', rank: 'holder', kind: 'program', hasKey: true })
 
-/** The standing of a run's asker that is not known any more: no rights. */
+/** The rights of a run whose asker is not known any more: none. */
 export const standingWithoutRights = frozen({ door: 'lift', rank: 'nobody', kind: 'model', hasKey: false })
 
-/** The standing of an agent whose own standing is not known any more: that of a token without the key. */
+/** The rights of an agent whose own rights are not known any more: those of a token without the key. */
 export const tokenStanding = frozen({ door: 'network', rank: 'agent', kind: 'model', hasKey: false })
 
-/** Freezes a standing: the compiler forbids writing to a standing, and freezing forbids going around the compiler. */
+/** Freezes a standing, so that not even code that gets around its readonly type can change it. */
 function frozen(standing: Standing): Standing {
   return Object.freeze(standing)
 }
@@ -98,7 +99,7 @@ export function hasRankFor({ rank }: Standing, who: Who): boolean {
   return who !== 'holder' || rank === 'holder'
 }
 
-/** Names the credential that a session has shown, as facts about its actions may tell. */
+/** Returns the kind of credential that a session has shown, as it is stored with the actions that the session offers. */
 export function authorityOf({ door, hasKey }: Standing): NonNullable<ActionRegistered['authority']> {
   if (door === 'owner') return 'owner'
   if (hasKey) return 'key'

@@ -1,5 +1,5 @@
-// Briefs: a model whose memory was cut is told its agent's own situation. Most CLIs then run a hook, which asks for the brief; if a CLI only reports the cut,
-// the brief goes with the agent's next messages. core/brief.ts writes the text.
+// Briefs: texts that tell a model whose memory was cut the situation of its agent. Most CLIs run a hook after the cut, which asks for the brief; if a CLI only
+// reports the cut, the brief goes with the agent's next messages. core/brief.ts writes the text.
 
 import type { AgentBriefed, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { composeBrief } from '../../core/brief.ts'
@@ -46,7 +46,7 @@ export class Briefs {
     this.#briefedAt.set(by, now)
     const { inbox: inboxTool } = mailToolsOf(sessions.ofAgent(by))
     const told = { by, at: clock.now(), session: session.id, world: sessions, after, inboxTool }
-    // A repeated call gets the first answer, whatever a new brief would say.
+    // A repeated call composes no new brief, since the engine answers it with the first one.
     const telling = composeBrief(store.view, told, this.#waits.awaitedMessageIds(by))
     const text = isRepeat ? '' : await reads.run(telling, new ReadTimeBudget(), abandoned)
     const reply = await engine.submit({ rule: 'agent.brief', input: { after, text }, by, ...causeOf(asking) })

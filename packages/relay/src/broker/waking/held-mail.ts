@@ -1,5 +1,5 @@
-// Messages that are held for one route to a model: an interface of its CLI, or its keyboard. A message is held before it is shown, by the rule that decides all
-// takes, so that two routes that look at the same moment never both show it. A route that fails gives the message back.
+// Messages that are held (reserved) for one route to a model: an interface of its CLI, or text typed into its terminal. A message is held before it is shown,
+// by the rule that decides all takes, so that two routes that look at the same moment never both show it. A route that fails gives the message back.
 
 import type { InboxMessage, Route } from '@agent-relay/sdk/protocol'
 import { offerMs, pickMessages } from '../../core/inbox.ts'
@@ -11,11 +11,12 @@ import type { Session } from '../sessions/session.ts'
 import type { HoldHandle } from '../sessions/sessions.ts'
 import type { HeldMail, MailLimits } from './user-session-runtime.ts'
 
-/** Interval at which a hold on messages is renewed. It would end after `offerMs`, and a dialog that comes in between may take longer. */
+/** Interval at which a hold on messages is renewed. A hold ends after `offerMs`, but a dialog on the screen may delay the messages for longer. */
 const renewalMs = offerMs / 2
 
 /**
- * Holds the agent's waiting messages. Undefined: no message waits that the agent was not shown already. `young`: a hook may still take the waiting messages.
+ * Holds (reserves) the agent's waiting messages. Undefined if it was shown all of them already. `young`: the waiting messages are so new that a hook may still
+ * take them.
  */
 export async function holdMail(
   parts: WorkspaceParts,
@@ -44,7 +45,7 @@ export async function holdMail(
     return waiting.length > found.length ? 'young' : undefined
   } catch (error) {
     hold.forget()
-    // The messages stay in the inbox: the disk is full, or the session has ended.
+    // The disk is full, or the session has ended: the messages stay in the inbox.
     if (error instanceof RefusalError || session.ended.aborted) return undefined
     throw error
   }
@@ -82,7 +83,7 @@ class HeldMessages implements HeldMail {
     const [input, session] = [{ messages, route }, this.#session.id]
     const reply = await engine.submit({ rule: 'inbox.offer', input, by, cause: ids('d'), session })
     if (isFirst) sessions.recordPasted(by, messages)
-    // If the offer was not recorded, for example on a full disk, the hold stays, so that the agent is not shown the messages twice.
+    // If the offer was not stored, for example on a full disk, the messages stay held, so that the agent is not shown them twice.
     if (!('refusal' in reply)) this.#end()
   }
 

@@ -1,7 +1,7 @@
 // Wakes idle sessions by their waiters: a hook, or opencode's plugin, leaves a small shell beside the session (mcp/src/launcher/hook-guard.ts), which reads
 // from a fifo in the data directory. This file writes to the fifo that a message has come; the hook then takes the message like any other. A waiter needs no
-// connection, so it outlives the daemon, and a lost line is written again at the next look. Hooks also learn which sessions have no messages, and start no Node
-// for these.
+// connection, so it outlives the daemon, and a lost line is written again at the next look. Also tells hooks which sessions have no messages, so that these
+// need not start Node.
 
 import { setMaxListeners } from 'node:events'
 import { closeSync, constants, fstatSync, openSync, readdirSync, statSync, writeSync } from 'node:fs'
@@ -32,13 +32,13 @@ export class HookWaiters {
   #soonAlarm: Alarm | undefined
   #laterAlarm: Alarm | undefined
   /**
-   * Reasons to look at inboxes. `#addressed`: agents that may have a message now. `#changed`: agents whose sessions have changed. `#spoken`: conversations of
-   * many agents in which something was said.
+   * Reasons to look at inboxes. `#addressed`: agents that may have a message now. `#changed`: agents whose sessions have changed. `#spoken`: channels, or the
+   * broadcast, with a new message.
    */
   readonly #addressed = new Set<string>()
   readonly #changed = new Set<string>()
   readonly #spoken = new Set<string>()
-  /** The agents that hooks believe to have no messages. */
+  /** The agents for which hooks were told that no messages wait. */
   readonly #quiet = new Set<string>()
   /** The agents whose inboxes are being searched, each with whether another search was asked for meanwhile. */
   readonly #looking = new Map<string, boolean>()
@@ -89,7 +89,7 @@ export class HookWaiters {
     if (hosts.length === 0) return void this.#hostsOf.delete(agent)
     this.#hostsOf.set(agent, hosts)
     for (const host of hosts) this.#agentsAt.set(host, (this.#agentsAt.get(host) ?? new Set()).add(agent))
-    // Messages that a session held when it ended wait again.
+    // The session that ended may have held messages, which can be taken again now.
     this.#recordQuiet(agent, false)
     this.#changed.add(agent)
     this.#wakeSoon()
@@ -97,7 +97,7 @@ export class HookWaiters {
 
   #lookSoon(agent: string): void {
     if (!this.#hostsOf.has(agent)) return
-    // Recorded at once, since the agent's turn may end at this moment.
+    // Tells hooks at once that messages may wait, since the agent's turn may end at this moment.
     if (this.#quiet.has(agent)) this.#recordQuiet(agent, false)
     this.#addressed.add(agent)
     this.#wakeSoon()
@@ -110,7 +110,7 @@ export class HookWaiters {
     })
   }
 
-  /** Searches the inboxes of agents that may have messages; `all`: of every agent, since a line to a waiter may have been lost. */
+  /** Searches the inboxes of agents that may have messages; `all`: of every agent, because an earlier line to a waiter may have been lost. */
   #searchInboxes(all = false): void {
     const { clock, store } = this.#parts
     const [addressed, changed, spoken] = [this.#addressed, this.#changed, this.#spoken].map((set) => [...set])
@@ -122,7 +122,7 @@ export class HookWaiters {
     })
     const { path } = this.#hooks
     const isSpokenTo = (agent: string) => spoken?.some((name) => store.view.isMember(agent, name)) ?? false
-    // The change is recorded before the waiters are listed: a new waiter is either in the list, or finds that messages may wait.
+    // Tells hooks that messages may wait before the waiters are listed: a new waiter is either in the list, or is told so.
     for (const agent of [...this.#quiet].filter(isSpokenTo)) this.#recordQuiet(agent, false)
     const names = this.#waiterFiles()
     const waiting = [...names.keys()].flatMap((host) => [...(this.#agentsAt.get(host) ?? [])])
@@ -149,21 +149,24 @@ export class HookWaiters {
       const isOld = this.#looking.get(agent) || this.#addressed.has(agent) || this.#spoken.size > 0
       if (!isOld) this.#recordQuiet(agent, !hasMail)
     } catch {
-      // Either the workspace is closed, or the next look finds the messages.
+      // The search failed: either the workspace is closed, or the next search finds the messages.
     }
     const isWanted = this.#looking.get(agent) && !this.#closed.signal.aborted
     this.#looking.delete(agent)
     if (isWanted) void this.#searchInbox(agent, fifos)
   }
 
-  /** Tells hooks whether the agent has no messages; undefined: the agent has left these programs. */
+  /** Tells the hooks of these programs whether the agent has no messages. Undefined: the agent has left the programs. */
   #recordQuiet(agent: string, isQuiet: boolean | undefined, hosts = this.#hostsOf.get(agent) ?? []): void {
     if (isQuiet && hosts.length > 0) this.#quiet.add(agent)
     else this.#quiet.delete(agent)
     for (const host of hosts) this.#hooks?.recordQuiet(host, `${this.#parts.name} ${agent}`, isQuiet)
   }
 
-  /** Whether a hook would be handed messages of the agent. Many messages may be shown but unread, so the search takes turns with all other reads. */
+  /**
+   * Whether a hook would be handed messages of the agent. There may be many messages that were shown but not read, so the search takes turns with all other
+   * reads.
+   */
   async #hasMail(by: string): Promise<boolean> {
     const { store, sessions, clock, reads } = this.#parts
     const asked = { input: { route: 'hook', limit: 1, uncounted: true }, by, at: clock.now(), world: sessions } as const

@@ -1,5 +1,5 @@
-// Notices that agents ask for, such as that another agent is idle: looks whether the awaited thing has happened, and has the asker told. core/notices.ts
-// decides about both. Each machine serves the askers that live on it.
+// Notices that agents ask for, such as that another agent is idle: checks whether the awaited thing has happened, and submits the command that tells the asker.
+// core/notices.ts decides about both. Each machine serves the askers that live on it.
 
 import { daemonName, type Entry, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { homeElsewhere } from '../../core/homes.ts'

@@ -1,5 +1,5 @@
 // Reach: how soon a message gets to a connected agent, and whether the message wakes it. One function decides this for lists of agents and for senders that
-// wait. The code that puts messages before agents is in a file for each route.
+// wait. Other files show the messages to agents, one file for each route.
 
 import type { ReachName } from '@agent-relay/sdk/protocol'
 import type { Deliveries } from '../messages/deliveries.ts'
@@ -18,7 +18,7 @@ export interface ReachParts {
 
 export class Reach {
   readonly #parts: ReachParts
-  /** The agents whose CLI lets the daemon wake them, with the number of sessions that do. */
+  /** The agents whose CLI lets the daemon wake them, with the number of their sessions for which it does. */
   readonly #woken = new Map<string, number>()
 
   constructor(parts: ReachParts) {
@@ -33,7 +33,7 @@ export class Reach {
     if (waiters.hasWaiterFor(agent)) return 'wakes'
     if (sessions.programState(agent)?.isOnlyWay) return 'not now'
     const worker = workers.stateOf(agent)
-    // The supervisor types to a worker whenever its prompt is free, except while its program is stopped.
+    // The supervisor types messages to a worker whenever its prompt is free, except while its program is paused.
     if (worker) return worker.status === 'paused' ? 'at next turn' : 'wakes'
     return sessions.hasHooks(agent) ? 'at next turn' : 'at next call'
   }

@@ -1,4 +1,4 @@
-// The interfaces for waking sessions that people started: such a session, and the messages that are held for it.
+// Interfaces for waking CLI sessions that people started themselves: such a session, and the messages that are held (reserved) for it.
 
 import type { InboxMessage, Route } from '@agent-relay/sdk/protocol'
 
@@ -20,16 +20,16 @@ export interface MailLimits {
   /** Maximum number of bytes of all message bodies together. */
   bytesMax?: number
   limit?: number
-  /** Age that a message must have: younger messages are left for now, since a hook may still take them. */
+  /** Minimum age of a message, in milliseconds. Younger messages are left for now, since a hook may still take them. */
   graceMs?: number
 }
 
-/** Messages that are held while they are put before a model, so that no other route shows them too. Exactly one of the two methods is called. */
+/** Messages that are held (reserved) while they are shown to a model, so that no other route shows them too. Exactly one of the two methods is called. */
 export interface HeldMail {
   readonly messages: readonly InboxMessage[]
   /** Reports that the program has taken the messages: they are offered by this route now, and read at the agent's next call. */
   markOffered(route: Route): Promise<void>
-  /** Reports that the program has not taken the messages: they go by another route. */
+  /** Reports that the program has not taken the messages, so that another route may show them. */
   release(): void
 }
 

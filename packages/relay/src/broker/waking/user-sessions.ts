@@ -1,5 +1,5 @@
-// The CLI sessions that people started themselves: lists them for the code that wakes them, tells when messages come, and holds messages for them. The ways to
-// wake a session of each CLI are in supervisor/.
+// The CLI sessions that people started themselves: lists them for the code that wakes them, tells that code when messages come, and holds (reserves) messages
+// for them. The ways to wake a session of each CLI are in supervisor/.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import type { WorkspaceParts } from '../call.ts'
@@ -47,7 +47,7 @@ export class UserSessions {
     return hub.listen((entries) => entries.forEach(({ facts }) => void facts.forEach(tell)))
   }
 
-  /** Holds the messages that wait for the session's agent. Undefined: no message waits that the agent was not shown already. */
+  /** Holds (reserves) the messages that wait for the session's agent. Undefined if the agent was shown all of them already. */
   async holdMail({ id, agent }: UserSession, limit = batchMax): Promise<MailWithBrief | undefined> {
     const session = this.#parts.sessions.liveById(id)
     const held = session?.agent === agent ? await holdMail(this.#parts, session, { limit }) : undefined

@@ -1,6 +1,6 @@
-// Tells agents of this machine about workers that they hired and that run on another machine, for example after the hirer has moved here. A daemon speaks only
-// to agents of its own machine, since agents believe it, so this daemon tells what the other machine has written into the journal. If this daemon is killed in
-// between, lists show the worker's end and no message does.
+// Tells agents of this machine about workers that they hired and that run on another machine, for example after the hirer has moved here. Agents believe a
+// daemon's messages, so a daemon writes only to agents of its own machine: this one tells what the other machine has written into the journal. If this daemon
+// is killed in between, lists show the worker's end and no message does.
 
 import { oneLine } from '@agent-relay/sdk/internal/clean'
 import { lastScreenText } from '@agent-relay/sdk/internal/printed'
@@ -11,7 +11,7 @@ import type { WorkerRow } from '../../core/view.ts'
 import { approvalNotice } from '../approvals/approval-notice.ts'
 import type { WorkspaceParts } from '../call.ts'
 
-/** Maximum length of a reason that comes from another machine. */
+/** Maximum length, in characters, of a reason that comes from another machine. */
 const reasonCharsMax = 200
 
 interface HirerMessage {
@@ -20,7 +20,7 @@ interface HirerMessage {
 }
 
 type HirerParts = Pick<WorkspaceParts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock'> & {
-  /** Whether the hirer waits for this worker's end in a call, and needs no message about it. */
+  /** Whether a call of the hirer waits for this worker's end, so that the hirer needs no message about it. */
   isAwaited(id: string): boolean
 }
 
@@ -45,7 +45,7 @@ function noticeOf(parts: HirerParts, { seq }: Entry, fact: Fact): HirerMessage |
   }
   if (fact.type !== 'worker.changed') return undefined
   const row = view.workers.byId(fact.id)
-  // Facts that came while this machine was disconnected may be outdated.
+  // Facts that arrive after a disconnection may be outdated, so they are compared with the worker's row.
   if (!row || row.status !== fact.status || !isHiredFromHere(parts, row.parent, row)) return undefined
   const isKnown =
     parts.isAwaited(row.id) || carriesOutRun(view, row) || (row.wish === 'gone' && row.wishedBy === row.parent)
@@ -59,8 +59,8 @@ function noticeOf(parts: HirerParts, { seq }: Entry, fact: Fact): HirerMessage |
 }
 
 /**
- * Whether the hirer lives on this machine now, and once lived on the worker's machine: nobody else can have hired there, whatever that machine says. In an
- * older format of the journal the other daemon tells.
+ * Whether the hirer lives on this machine now, and once lived on the worker's machine: otherwise it cannot have hired there, whatever that machine says. In an
+ * older format of the journal this is false, and the other daemon tells the hirer.
  */
 function isHiredFromHere(
   { store, sessions }: HirerParts,
@@ -87,7 +87,7 @@ function exitText({ store }: HirerParts, row: WorkerRow): string {
   return `exited${reasonText(row)}.${work}${lastScreenText(store.view.workers.lastScreenOf(row.id))}`
 }
 
-/** Puts the reason in quotes on one line: it comes from another machine, and must not pass for words of this daemon. */
+/** Puts the reason in quotes on one line: it comes from another machine, and must not look like text of this daemon. */
 function reasonText({ reason = '' }: WorkerRow): string {
   const chars = [...oneLine(reason).replaceAll('"', "'")]
   const short = chars.length <= reasonCharsMax ? chars : [...chars.slice(0, reasonCharsMax), '…']

@@ -1,5 +1,5 @@
-// Interrupting the turn that a worker is in. A rule decides and records who has interrupted whom; then the supervisor stops the turn. A worker on
-// another machine is interrupted there, by a request.
+// Interrupts the turn that a worker is in (its work on one prompt). A rule decides and records who has interrupted whom; then the supervisor stops the turn.
+// For a worker on another machine, that machine is asked to do so.
 
 import { daemonName, type OutputOf, type ParsedInputOf, type Worker } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
@@ -46,7 +46,7 @@ export class WorkerInterrupts {
     return this.#answer(store.view.workers.byId(reply.outcome.id as string) as WorkerRow, isOver)
   }
 
-  /** Interrupts a worker's turn on behalf of another machine, which this machine's owner allows. Returns whether the turn is over. */
+  /** Interrupts a worker's turn for another machine, as this machine's owner has permitted. Returns whether the turn is over. */
   async submitForMachine({ asker, standing, cause, digest }: ReceivedRequest, { name }: Input): Promise<boolean> {
     const input = { name, standing, asker, turn: this.#turnOf(name) }
     const reply = await this.#parts.engine.submit({ rule: 'worker.interrupt', input, by: daemonName, cause, digest })
@@ -56,12 +56,12 @@ export class WorkerInterrupts {
 
   #answer(row: WorkerRow, isOver: boolean): OutputOf<'worker.interrupt'> {
     const { name, status, reason } = row
-    // The program may have ended meanwhile, as it does with a daemon that is restarted during the call.
+    // The program may have exited during the call, for example because the daemon was restarted.
     if (status === 'exited') throw new RefusalError('worker.exited', { name, reason })
     return { worker: this.#parts.describe(row), ...(isOver ? {} : { note: goesOn }) }
   }
 
-  /** Returns whether the turn is over. A repeated call changes nothing: the worker may be in another turn by now. */
+  /** Interrupts the turn and returns whether it is over. A repeated call does not interrupt again: the worker may be in another turn by now. */
   async #carryOut(reply: Exclude<CommandReply, { refusal: unknown }>): Promise<boolean> {
     const terminal = reply.repeat ? undefined : this.#parts.runtime?.terminalOf(reply.outcome.id as string)
     return terminal === undefined || terminal.interrupt()

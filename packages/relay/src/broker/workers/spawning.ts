@@ -25,7 +25,7 @@ export interface SpawnWish {
   role?: 'lead'
 }
 
-/** Refuses a start that is not allowed, as far as that can be told without a look at the disk. Returns the session's right. */
+/** Refuses a start that is not allowed, by all checks that need no access to the disk. Returns the session's right. */
 export function assertMaySpawn(standing: Standing, policy: Pick<Policy, 'spawn'>, wish: SpawnWish = {}): SpawnRight {
   const right = spawnRight(standing, policy)
   if (right === 'none') throw new RefusalError('spawn.denied', { why: whyNoProgram(standing) })
@@ -59,7 +59,7 @@ export function checkWorkingDirectory(
 /** Returns the runtime and the directory for the program; refuses a session that may not start it. */
 export function assertMayStart(runtime: WorkerRuntime | undefined, { standing, view, parent, wish }: WantedStart) {
   const right = assertMaySpawn(standing, view.policy(), wish)
-  // Somebody with only a token must not make a worker the lead, who gets the messages to `project:lead`.
+  // Refuses to make a worker the lead, who gets the messages to `project:lead`, if the caller has only a token and its agent is not the lead.
   const mayGiveRole = right === 'any' || view.agent(parent)?.role === 'lead'
   if (wish.role === 'lead' && !mayGiveRole) throw refusalBeyondClis('Leave `role` out: only the lead gives it.')
   if (!runtime) throw new RefusalError('worker.unavailable')

@@ -20,7 +20,7 @@ export async function recordSpend(
 ): Promise<void> {
   const note = { rule: 'spend.note', input, by: agent } as const
   const reply = await engine.submit({ ...note, cause })
-  // The agent may have used this cause for a command of its own, which must not hide the spend.
+  // The agent may have used this cause (command id) for a command of its own: then the spend is stored under a new one.
   if ('refusal' in reply && reply.refusal.code === 'call.reused') await engine.submit({ ...note, cause: ids('d') })
 }
 
@@ -51,7 +51,7 @@ export function* listSpend(
   return { by, spend: listed.sort(isFirst).slice(0, linesMax), total: total.line }
 }
 
-/** Returns the names in a line of the list: a run belongs to one agent; other groups may have several agents. */
+/** Returns the names that a line of the list shows: a run belongs to one agent; a model or a day may have several agents. */
 function namesOf({ agent, run, model, day }: SpendRow, by: SpendGroup): Partial<SpendLine> {
   if (by === 'run') return run === undefined ? {} : { run, agent }
   if (by === 'model') return model === undefined ? {} : { model }

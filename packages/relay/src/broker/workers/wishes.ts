@@ -1,5 +1,5 @@
-// Wishes for a running worker: that it ends, pauses or goes on. The supervisor of the worker's machine compares wishes with the programs that run, and acts. A
-// wish for a worker on another machine is sent to that machine as a request.
+// Wishes for a running worker: that it ends, pauses or goes on. The supervisor of the worker's machine compares wishes with the programs that run, and acts.
+// For a worker on another machine, that machine is asked to store the wish.
 
 import {
   daemonName,
@@ -39,7 +39,7 @@ export class WorkerWishes {
     this.#parts = parts
   }
 
-  /** Stores a wish for a worker and resolves when it is fulfilled. */
+  /** Stores a wish for a worker (that it ends, pauses or goes on), and resolves when the supervisor has fulfilled it. */
   submit(rule: WorkerWishName, asking: CallContext, input: Input): Promise<OutputOf<'worker.release'>> {
     return this.#submit(rule, { ...asking, standing: asking.session.standing }, input)
   }
@@ -51,7 +51,7 @@ export class WorkerWishes {
     await this.#submit('worker.release', daemon, { name })
   }
 
-  /** Stores a wish on behalf of another machine, which this machine's owner allows. That machine sees the result in the journal. */
+  /** Stores a wish for a worker for another machine, as this machine's owner has permitted. That machine sees the result in the journal. */
   async submitForMachine(
     rule: WorkerWishName,
     { asker, standing, cause, digest }: ReceivedRequest,
@@ -86,7 +86,7 @@ export class WorkerWishes {
     const { store, requests, reports } = this.#parts
     const worker = store.view.workers.byName(input.name)
     if (refused.code !== 'worker.runs-elsewhere' || !worker) throw new RefusalError(refused)
-    // The worker is watched before its machine is asked, since its end may arrive before the answer.
+    // Records first that this call waits for the worker's end, so that no message tells of it: the end may arrive before the answer.
     const awaited = worker.parent === by ? reports.expectReport(worker.id) : undefined
     try {
       await requests.ask(refused, { op: rule, id, ...askerFields(by, standing), input }, again)
@@ -146,7 +146,7 @@ const wishOfRule: Record<WorkerWishName, WorkerRow['wish']> = {
   'worker.resume': 'run',
 }
 
-/** Whether the row has this wish, or the wish is void: a released worker does not come back, whatever is wished later. */
+/** Whether the row has this wish, or can never have it: a released worker does not come back, whatever is wished later. */
 function isWished(rule: WorkerWishName, { wish, status }: WorkerRow): boolean {
   return status === 'exited' || wish === 'gone' || wish === wishOfRule[rule]
 }

@@ -1,4 +1,5 @@
-// Shows a worker as `agent_status` does: its status in the words for runs, and its screen, also the last one, for readers who may see it.
+// Converts a worker to the form in which `agent_status` shows runs: its status in the words for runs, and its present or last screen for readers who may see
+// it.
 
 import type { Run, RunState, WorkerStatus } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/protocol'
@@ -54,7 +55,7 @@ export function blockedNote(workers: Workers, name: string): Pick<Run, 'blocked'
   return worker?.status === 'blocked' ? { blocked: worker.reason ?? 'it waits for somebody' } : {}
 }
 
-/** Returns the last screen of the worker that carried out a run, for readers who may see the run's output. */
+/** Returns the last screen of the worker that carried out a run. Does not check whether the reader may see it. */
 export function lastScreenOfRun(view: View, workers: Workers, agent: string): string | undefined {
   const worker = view.workers.byName(agent)
   const screen = worker && carriesOutRun(view, worker) ? workers.lastScreenOf(worker) : undefined

@@ -1,5 +1,5 @@
-// The supervisor's view of workers: the supervisor reads the wished workers and reports on them here, and their parents (the agents that hired them) are told.
-// workers.ts answers agents.
+// The interface of workers for the supervisor, which reads the wished workers and reports on them. Tells their parents (the agents that hired them). workers.ts
+// answers agents.
 
 import { lastScreenText, splitReason } from '@agent-relay/sdk/internal/printed'
 import { daemonName, type Entry, noticeFixes } from '@agent-relay/sdk/protocol'
@@ -17,7 +17,7 @@ import type { HeldMail, MailLimits } from '../waking/user-session-runtime.ts'
 import { recordSpend } from './spend.ts'
 import type { WorkerLedger, WorkerListener } from './worker-runtime.ts'
 
-/** Put before the task of a worker whose program goes on with its conversation. */
+/** The text in front of the task of a worker whose new program goes on with the former conversation. */
 const continuedText =
   'Your program ended before you were done, and goes on with this conversation. See what is done already, then finish your task:\n\n'
 
@@ -68,7 +68,7 @@ export class WorkerReports implements WorkerLedger {
     const { store, sessions } = this.#parts
     const worker = this.wishedWorkers().find(({ name }) => name === agent)
     const run = store.view.runs.byAgent(agent)
-    // A run's path on another machine means nothing on this one.
+    // Leaves out the directory of a run on another machine, whose path means nothing on this one.
     const ofRun = run?.machine === sessions.machine ? run?.cwd : undefined
     return { own: worker?.cwd ?? ofRun, host: sessions.directoryOf(agent) }
   }
@@ -90,7 +90,8 @@ export class WorkerReports implements WorkerLedger {
     const awaited = this.#awaited.get(row.id)
     if (awaited) awaited.screen = report.screen
     const text = reportText(row, report, this.#reader(row))
-    // A parent that waits, hears of the run or released the worker itself needs no message, unless the worker left work behind.
+    // A parent needs no message if it waits for this report, is told of the worker's run instead, or has released the worker itself and the worker left no work
+    // behind.
     const isReleasedByParent = row.wish === 'gone' && row.wishedBy === row.parent && report.kept === undefined
     const isKnown = carriesOutRun(store.view, row) || isReleasedByParent
     // The parent was already told of questions that came by the CLI's own interface, when their approval opened.
@@ -196,20 +197,23 @@ function notifyListener(entries: readonly Entry[], { onWish, onMessage }: Worker
     for (const fact of facts) {
       if (fact.type === 'worker.wish-changed') onWish(fact.id, fact.wish, fact.reason)
       if (fact.type === 'message.created') onMessage(directMembers(fact.conversation))
-      // Messages that came during the approval were held back.
+      // Messages that came during the approval were not shown, so the listener looks for them now.
       if (fact.type === 'approval.closed') onMessage([fact.agent])
     }
   }
 }
 
-/** Returns the key by which a report is sent to the parent once: a worker is ready once and exits once, but may be blocked again and again. */
+/**
+ * Returns the cause (command id) by which a report is sent to the parent only once. Undefined if it may happen again: a worker is ready once and exits once,
+ * but may be blocked often.
+ */
 function reportKey({ id, status }: WorkerReport): string | undefined {
   return status === 'ready' || status === 'exited' ? `${id}/${status}` : undefined
 }
 
 type NoticeReader = keyof typeof noticeFixes.blocked
 
-/** Words the daemon's message to a worker's parent about a report; undefined if the parent is not told. */
+/** Returns the text of the daemon's message to a worker's parent about a report; undefined if the parent is not told. */
 function reportText(
   { name, worktree }: WorkerRow,
   { status, reason, screen, kept }: WorkerReport,

@@ -11,7 +11,7 @@ export type { Sink, Watch, WorkerReport }
 /** The supervisor's side: runs the programs of workers for the broker. */
 export interface WorkerRuntime {
   /**
-   * Ends the programs that an earlier daemon left, and from then on starts the programs that are wished. When this resolves, no program of an earlier daemon
+   * Ends the programs that an earlier daemon left, and from then on starts the programs of wished workers. When this resolves, no program of an earlier daemon
    * runs any more.
    */
   start(): Promise<void>
@@ -24,9 +24,9 @@ export interface WorkerRuntime {
   findPlace(request: PlaceRequest): SpawnPlace
   /** Refuses a worker that cannot be started, such as one of a CLI that is not installed, before anything is written. */
   check(request: WorkerRequest): Promise<CheckedWorker>
-  /** Returns those of these CLIs whose program is on PATH, in their order. */
+  /** Returns those of the given CLIs whose program is on PATH, in the given order. */
   installed<C extends string>(clis: readonly C[]): C[]
-  /** Returns why no program can go on with the conversation that a worker had; undefined if one can. */
+  /** Returns why the conversation of an exited worker cannot be continued; undefined if it can. */
   whyNotContinue(worker: WorkerRow): string | undefined
   /** Hints that rows of workers have changed: the supervisor compares wishes with the programs that run. A lost hint is made up for by the next one. */
   wake(): void
@@ -50,8 +50,8 @@ export interface WorkerLedger {
   report(report: WorkerReport): Promise<void>
   reportNotReady(worker: WorkerRow, ms: number, screen: string): Promise<void>
   /**
-   * Reports that the worker could not be spoken to over ACP (Agent Client Protocol), and is typed into instead; if it has a task, it gets the task there from
-   * the beginning.
+   * Reports that the daemon could not speak with the worker's program over ACP (Agent Client Protocol), and types into its terminal instead. If the worker has
+   * a task, it is given there from the beginning.
    */
   reportFallback(worker: WorkerRow, why: string, hasTask: boolean): Promise<void>
   /** Reports the conversation that the worker's program is in, by the id that the program gave it. */
@@ -65,7 +65,8 @@ export interface WorkerLedger {
   /** Whether one of the agent's MCP sessions is initialized, so that the agent has the relay's tools. */
   isInitialized(agent: string): boolean
   /**
-   * Holds messages to put before the worker outside a call: unread and not yet shown, the oldest first. `young`: a hook may still take the waiting messages.
+   * Holds (reserves) messages to show the worker outside a call: unread and not yet shown, the oldest first. `young`: the waiting messages are so new that a
+   * hook may still take them.
    */
   holdMail(worker: WorkerRow, room: MailLimits): Promise<HeldMail | 'young' | undefined>
   listen(listener: WorkerListener): () => void
@@ -137,7 +138,7 @@ export interface WorktreeKeeper {
   discard(worktree: Worktree, by: EndedWorker): Promise<EndedWorktree>
 }
 
-/** The worker that has left a worktree. */
+/** An exited worker whose worktree is still there. */
 export interface EndedWorker {
   /** The worker's id. */
   worker: string
@@ -167,7 +168,7 @@ export interface WorktreeOptions {
   onSetup(what: string): Promise<void>
 }
 
-/** The end of a worktree. `kept`: the work that it holds, or why it is not removed; unset if it was removed. */
+/** The result of removing a worktree. `kept`: the work that it holds, or why it was not removed; unset if it was removed. */
 export interface EndedWorktree {
   kept?: string
   changes?: WorktreeChanges
@@ -181,7 +182,7 @@ export interface WorkerTerminal {
   turn(): WorkerTurn
   /** Interrupts the turn. Resolves to whether the turn is over: at once, or after a short wait for a program that goes on. */
   interrupt(): Promise<boolean>
-  /** Sends the terminal's kept output ({data, isPast: true}), then new output ({data}); ends with `worker.exited` when the program exits. */
+  /** Sends the output that the terminal has kept ({data, isPast: true}), then new output ({data}). Ends with `worker.exited` when the program exits. */
   follow(sink: Sink): Pick<Watch, 'drained' | 'stop'>
   /** Whether a dialog is on the screen at this moment, so that a typed key would answer it. */
   isBlocked(): Promise<boolean>

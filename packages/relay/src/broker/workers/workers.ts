@@ -126,7 +126,7 @@ export class Workers {
     { name, continue: goesOn = false }: ParsedInputOf<'worker.retry'>,
   ): Promise<OutputOf<'worker.retry'>> {
     const { standing } = asking.session
-    // A session that may start nothing must not learn what ran in this workspace.
+    // Refuses a session that may start nothing first: it must not learn what ran in this workspace.
     assertMaySpawn(standing, this.#store.view.policy())
     const former = findFormerWorker(this.#store.view, asking.session, { name, machine: this.#machine })
     if ('refusal' in former) throw new RefusalError(former.refusal)
@@ -137,13 +137,13 @@ export class Workers {
     if (!goesOn) return this.hire({ ...asking, standing }, input, repeated)
     const why = this.whyNotContinue(former.worker)
     if (why !== undefined) throw new RefusalError('worker.no-conversation', { name, why })
-    // It goes on in the worktree that it has left. A worktree that was removed is made again, at the same place.
+    // The new program goes on in the worker's former worktree. If that was removed, it is made again at the same place.
     const left = this.#store.view.workers.byId(continues)
     const place = left?.worktree ? { cwd: left.cwd, worktree: false } : {}
     return this.hire({ ...asking, standing }, { ...input, ...place }, { ...repeated, asked: { ...asked, continues } })
   }
 
-  /** Returns why no program can go on with the conversation of a worker that has exited; undefined if one can. */
+  /** Returns why the conversation of an exited worker cannot be continued; undefined if it can. */
   whyNotContinue(worker: WorkerRow): string | undefined {
     return this.#runtime ? this.#runtime.whyNotContinue(worker) : 'no programs are started here'
   }
@@ -158,7 +158,7 @@ export class Workers {
     try {
       return await this.#keeper.plan({ name, directory: cwd })
     } catch (error) {
-      // Outside a repository a worktree that only the policy wants is left out; one that the caller wants is refused.
+      // Outside a git repository, starts the worker without a worktree if only the policy asks for one, and refuses if the caller does.
       if (worktree || !isNoWorktreeHere(error)) throw error
       return { cwd, note: (error as Error).message }
     }
@@ -169,7 +169,7 @@ export class Workers {
     return assertMayStart(this.#runtime, { standing, view: this.#store.view, parent, wish })
   }
 
-  /** Returns what a form for a new worker of this parent offers: the CLIs that are installed, and the directory in which it would start. */
+  /** Returns the choices in the page's form for a new worker of this parent: the CLIs that are installed, and the directory in which it would start. */
   choicesFor(parent: string): { clis: string[]; directory?: string } {
     const clis = this.#runtime?.installed(clisWith('worker').map(({ name }) => name)) ?? []
     try {
@@ -272,7 +272,7 @@ export class Workers {
     const row = view.workers.byName(name)
     if (!row) throw new RefusalError(refuseUnknownWorker(view, session, name).refusal)
     if (purpose === 'look' ? sees(view, session, 'terminal', row) : isInCharge(view, session, row)) return row
-    // The session already knows from lists of agents that this is a worker, and whose, so the refusal may say so.
+    // The session knows from lists of agents that this is a worker, and whose, so the refusal may tell it that much.
     if (purpose === 'look' && hasCredential(session))
       throw new RefusalError('worker.screen-hidden', { name, parent: row.parent, agent: session.agent })
     throw new RefusalError(refuseNotYours(view, session, row, purposes[purpose]).refusal)

@@ -1,5 +1,5 @@
-// The broker's operations on worktrees of workers: shows their changes and the diff of one, and removes those that ended workers have left. The code that knows
-// git is in work/.
+// The broker's operations on worktrees of workers: shows the changes in them and the diff of one, and removes those of exited workers. The code that knows git
+// is in work/.
 
 import type { OutputOf, ParsedInputOf, Worker, Worktree } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
@@ -26,7 +26,7 @@ export class WorkerWorktrees {
     this.#keeper = keeper
   }
 
-  /** Returns the changes in the worktrees of running workers, and in those that ended workers have left. */
+  /** Returns the changes in the worktrees of running workers, and in those that are left of exited workers. */
   async changes(reader: Reader, { name }: ParsedInputOf<'worker.changes'>): Promise<OutputOf<'worker.changes'>> {
     const rows = name === undefined ? this.#visibleRows(reader) : [this.#rowNamed(reader, name)]
     const workers = await Promise.all(
@@ -48,7 +48,7 @@ export class WorkerWorktrees {
     return { worker: this.#parts.describe(row), ...(await this.#keeperOf(row).diff(row.worktree)) }
   }
 
-  /** Removes worktrees that ended workers have left and that hold no work; with `discard` the named worktree, whatever it holds. */
+  /** Removes worktrees of exited workers that hold no work; with `discard` the named worktree, whatever it holds. */
   async sweep(
     asking: CallContext,
     { name, discard }: ParsedInputOf<'worker.sweep'>,

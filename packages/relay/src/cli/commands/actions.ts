@@ -59,7 +59,7 @@ async function runInvoke(context: CommandContext<InvokeOptions>): Promise<void> 
   })
 }
 
-/** The failure as one line. An unknown action gets a text of its own, because the relay's names a tool that only agents have. */
+/** Returns the failure as one line. The relay's text for an unknown action names a tool that only agents have, so it is replaced. */
 function failureText({ action, error, invocationId }: Extract<ActionEnvelope, { ok: false }>): string {
   const isUnknown = error.code === 'unknown_action'
   const why = isUnknown ? 'There is no such action. All actions: agent-relay actions' : error.message

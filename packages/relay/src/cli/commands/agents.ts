@@ -1,4 +1,5 @@
-// `who` and `agents`: the agents of a workspace, with what each is doing; also `agents revoke` and `agents retire`, for the holder of the workspace key.
+// `who` and `agents`: list the agents of a workspace and what each is doing. `agents revoke` makes an agent's tokens invalid; `agents retire` removes an agent
+// that is away from all lists. Both need the workspace's key.
 
 import type { RelayClient } from '@agent-relay/sdk'
 import { agentState } from '@agent-relay/sdk/internal/agent-state'
@@ -53,7 +54,7 @@ async function run(context: CommandContext<WhoOptions>): Promise<void> {
     sayFailed(print, shown)
     const place = abroadLists.length > 0 ? ` in ${welcome.workspace}` : ''
     const nobody = shown.length === 0 ? `Nobody is connected${place}. ` : ''
-    // Agents that are away are not counted in workspaces at rest, so no number is given.
+    // Workspaces that are closed for lack of use are not asked which agents are away, so the text gives no number.
     if (options.everywhere && !options.all) print.say(`${nobody}Those who are away: agent-relay who --everywhere --all`)
     else if (agents.length === 0)
       print.say(`Nobody has registered${place} yet. An agent does so by its first call: agent-relay inbox --as Bob`)
@@ -65,27 +66,27 @@ async function run(context: CommandContext<WhoOptions>): Promise<void> {
   })
 }
 
-/** Says how many agents' workers ended although nobody had asked them to, and where to go on with them. */
+/** Prints how many agents have workers that ended unasked, and the command that lists what to do about them. */
 export function sayFailed(print: Printer, agents: readonly Agent[]): void {
   const failed = agents.filter((agent) => agentState(agent).kind === 'failed').length
   if (failed > 0) print.say(`${failed} ended without being asked to, with how to go on: agent-relay needs`)
 }
 
 /**
- * Whether the agent is shown without `--all`: it is connected, or unreachable and was there when its machine was last heard of. One whose worker failed is
- * shown until its person has dealt with that, apart from those that are done.
+ * Whether the agent is shown without `--all`: it is connected, or its machine cannot be reached and it was connected when that machine was last heard of. An
+ * agent whose worker failed is shown until the person has dealt with that.
  */
 function isThere({ status, lastCallAt, failed }: Agent): boolean {
   return failed !== undefined || (status !== 'offline' && (status !== 'unreachable' || lastCallAt !== undefined))
 }
 
-/** Agents of one workspace. The workspace is named only where agents of several are shown. */
+/** Agents of one workspace. `workspace` is set only if agents of several workspaces are shown. */
 interface AgentGroup {
   workspace?: string
   agents: readonly Agent[]
 }
 
-/** The connected agents of other workspaces, as far as somebody is connected there. */
+/** Returns the connected agents of those other workspaces that have any. */
 async function connectedIn(
   context: CommandContext<WhoOptions>,
   client: RelayClient,
@@ -104,7 +105,7 @@ async function printAgents(print: Printer, groups: readonly AgentGroup[]): Promi
   const hasTasks = agents.some(({ task }) => task !== undefined)
   const isSpent = agents.some(({ spend }) => spend)
   const isGrouped = groups.some(({ workspace }) => workspace !== undefined)
-  // The name of a workspace stands once, before its first agent.
+  // Only the first agent of each workspace has the workspace's name in its row.
   const placeOf = ({ workspace }: AgentGroup, at: number) =>
     isGrouped ? [at === 0 ? oneLine(workspace ?? '') : ''] : []
   await print.table(
@@ -131,7 +132,7 @@ async function printAgents(print: Printer, groups: readonly AgentGroup[]): Promi
   )
 }
 
-/** Prints the HTTP address if the daemon had to take another port than the usual one. */
+/** Prints the HTTP address, unless the daemon has the usual port. */
 async function sayPort({ env, print }: CommandContext, client: RelayClient): Promise<void> {
   if (usualPort(dataDir(env)) === httpPortDefault) return
   const { url } = await client.call('workspace.status', {})
@@ -143,8 +144,8 @@ function agentsOf({ print }: CommandContext, client: RelayClient, project?: stri
 }
 
 /**
- * The agents of all open workspaces, named by their addresses. A workspace at rest has nobody connected, so it is woken only if `--all` asks for
- * agents that are away.
+ * Returns the agents of all open workspaces, named by their addresses. Nobody is connected to a workspace that is closed for lack of use, so it is opened only
+ * if `--all` asks for agents that are away.
  */
 async function everywhere(context: CommandContext<WhoOptions>, client: RelayClient): Promise<OutputOf<'agent.list'>> {
   const { env, options } = context
@@ -159,7 +160,7 @@ async function everywhere(context: CommandContext<WhoOptions>, client: RelayClie
   return { agents: (await Promise.all(lists)).flat() }
 }
 
-/** The number at which the daemon stops counting unread messages. */
+/** Maximum count of unread messages that the daemon gives: 1000 means "1000 or more". */
 const countedMax = 1_000
 
 function row(agent: Agent, isSpent: boolean): string[] {

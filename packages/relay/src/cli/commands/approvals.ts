@@ -32,7 +32,7 @@ async function runList(context: CommandContext<ListOptions>): Promise<void> {
     if (!ending) return
     announceDisconnects(client, print, ending)
     const types = ['approval.*']
-    // A program gets the whole list again after each change.
+    // With --json, the whole list is printed again after each change.
     const again = async () => printApprovals(context, await client.call('approval.list', {}))
     await followEvents(
       client,
@@ -92,7 +92,7 @@ async function printApprovals(
   print.say(approvals.length === 0 ? 'Nobody waits for an approval.' : howTo(approvals))
 }
 
-/** The approval without its digest, which is not for people. */
+/** Returns the approval without its digest, which only the daemon uses. */
 function fieldsOf({ digest: _, ...fields }: Approval) {
   return fields
 }
@@ -152,7 +152,7 @@ async function runAnswer(
   const id = args[0] as string
   await withClientAsPerson(context, async ({ client }) => {
     const listed = await findListed(client, id)
-    // A person who allows something is shown all of it that was kept.
+    // A person who allows a request that was cut for the list is shown all of it that the daemon has kept.
     const asked = listed?.hidden && kind !== 'deny' ? await fetchApproval(client, id) : listed
     const answers = asked?.questions && kind !== 'deny' ? answersOf(asked.questions, choice, own) : undefined
     const wanted = answers ? 'other' : kind
@@ -160,7 +160,7 @@ async function runAnswer(
     const isLacking = asked?.questions && kind !== 'deny' ? !answers : chosen === undefined
     if (asked && isLacking) throw new CommandError(print.typed(lackingText(asked, kind)), exitCodes.refused)
     if (asked && kind !== 'deny') await showAndConfirm(context, asked)
-    // An approval that is not open is answered too: the reply tells what became of it.
+    // If the approval is not open any more, the call is sent all the same: its answer tells how the approval ended.
     const input = { id, choice: chosen ?? kind, digest: asked?.digest ?? '', words, answers }
     const answer = await client.call('approval.answer', input)
     if (print.isJson) return void (await print.json(answer))
@@ -169,8 +169,8 @@ async function runAnswer(
 }
 
 /**
- * Shows what is to be allowed, and has the person confirm where that is not all of it. Tags are shown as they are: a person decides on exactly this
- * text, and no agent comes here.
+ * Prints the request that the person is about to allow. If parts of it cannot be shown, the person must confirm. Tags that hosts of models use are not removed
+ * here: a person must see the exact text, and no agent can run this code.
  */
 async function showAndConfirm({ print }: CommandContext, { id, agent, hidden, ...asked }: Approval): Promise<void> {
   if (!print.isJson) await print.line(requestText({ agent, ...asked }))
@@ -185,7 +185,7 @@ async function showAndConfirm({ print }: CommandContext, { id, agent, hidden, ..
     throw new CommandError(`Nothing was answered. To say no: agent-relay deny ${id}`, exitCodes.refused)
 }
 
-/** `Ann wants to run:`, and the whole input below it. */
+/** Returns the request as text: a line such as `Ann wants to run:`, then the whole input, indented. */
 function requestText({ agent, tool, input }: Pick<Approval, 'agent' | 'tool' | 'input'>): string {
   const { wants, rest } = permissionPhrase({ tool, input: clean(input) })
   return [oneLine(`${agent} ${wants}:`), ...rest.split('\n').map((line) => `  ${line}`)].join('\n')
@@ -199,7 +199,7 @@ async function findListed(client: RelayClient, id: string): Promise<Approval | u
   return (await client.call('approval.list', {})).approvals.find((each) => each.id === id)
 }
 
-/** The answers, one for each question; undefined if the choice or the words do not fit the questions and their options. */
+/** Returns an answer for each of the agent's questions, from the chosen numbers or the text; undefined if these do not fit the questions. */
 function answersOf(questions: readonly Question[], choice?: string, words?: string[]): string[] | undefined {
   if (words) return words.length === questions.length ? words : undefined
   const [only, ...more] = questions

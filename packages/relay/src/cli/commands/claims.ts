@@ -37,7 +37,7 @@ async function runList(context: CommandContext): Promise<void> {
   })
 }
 
-/** The file's path as a person in `cwd` would name it: relative if it lies below, else absolute. */
+/** Returns the path of a claimed file: relative to `cwd` if it lies below, else absolute. */
 function shown({ root, file }: Claim, cwd: string | undefined): string {
   const way = cwd === undefined ? '..' : relative(cwd, `${root}/${file}`)
   return way.startsWith('..') ? `${root}/${file}` : way

@@ -1,13 +1,13 @@
-// `completion`: prints a script for bash, zsh or fish that completes commands, options, names and ids, made from the catalog of commands. Such a
-// script runs `complete`, which complete.ts answers.
+// `completion`: prints a script for bash, zsh or fish that completes commands, options, names and ids. It is made from the list of commands. For names and ids
+// the script runs `agent-relay complete` (complete.ts).
 
 import { type CliCommand, type CliOption, CommandError, exitCodes, type NamedCommand } from '../command.ts'
 import { type CompletionKind, complete, completionKinds } from '../complete.ts'
 import { allOptions } from '../options.ts'
 
-/** One place in the tree of commands, with the words that may follow it. */
+/** A command or group, with the words and options that may follow it on the command line. */
 interface CompletionPoint {
-  /** The words of the command, such as `daemon start`; empty at the top. */
+  /** The command's words, such as `daemon start`; empty for `agent-relay` alone. */
   path: string
   words: { name: string; text: string }[]
   options: { names: string[]; text: string; values?: readonly string[]; takes?: CompletionKind; takesValue: boolean }[]
@@ -16,7 +16,7 @@ interface CompletionPoint {
 
 const shells: Record<string, (places: CompletionPoint[]) => string> = { bash, zsh, fish }
 
-/** Loads every command, to complete them all. The launcher prints the script that the build has made instead, if it can. */
+/** The command `completion`. It loads every command, which is slow, so the launcher prints a script from the build instead if there is one. */
 export const completionCommand = (allCommands: () => Promise<NamedCommand[]>): CliCommand => ({
   words: Object.keys(shells),
   examples: [
@@ -34,13 +34,13 @@ export const completionCommand = (allCommands: () => Promise<NamedCommand[]>): C
   },
 })
 
-/** The completion scripts, by shell. */
+/** Returns the completion scripts by shell. */
 export async function completionScripts(allCommands: () => Promise<NamedCommand[]>): Promise<Record<string, string>> {
   const places = placesOf({ name: '', text: '', isGroup: true, commands: await allCommands() }, '')
   return Object.fromEntries(Object.entries(shells).map(([shell, scriptOf]) => [shell, scriptOf(places).trimEnd()]))
 }
 
-/** `complete`, loaded for its help alone: the launcher answers it otherwise. */
+/** The command `complete`, only for its help: when it is run, the launcher handles it without loading this file. */
 export const completeCommand: CliCommand = {
   words: completionKinds,
   actsForNoAgent: true,
@@ -70,7 +70,7 @@ function optionOf({ flags, text, choices, words }: CliOption): CompletionPoint['
   return { names, text, values: choices ?? words, takes, takesValue }
 }
 
-/** The kinds of values that options take, by the option's name in any command. */
+/** What the value of an option names, by the option's name: the same in every command. */
 const valuesOf: Record<string, CompletionKind> = {
   '--as': 'agents',
   '--from': 'agents',
@@ -83,12 +83,15 @@ function longOf(flags: string): string {
   return flags.split(/[ ,]+/).find((part) => part.startsWith('--')) ?? ''
 }
 
-/** Shell code that asks for names and ids, with the program that the line begins with; `words` are the line's, which may name a workspace. */
+/**
+ * Returns shell code that asks for names and ids by running the program of the command line. `words`: shell code for the words of that line, which may name a
+ * workspace.
+ */
 function askingCode(what: CompletionKind, words: string): string {
   return `$("\${command}" complete ${what} ${words} 2>/dev/null)`
 }
 
-/** A `case` pattern of all commands. */
+/** Returns a `case` pattern that matches every command. */
 function knownPattern(places: CompletionPoint[]): string {
   return places
     .filter(({ path }) => path !== '')
@@ -100,7 +103,7 @@ function caseArms(places: CompletionPoint[], body: (place: CompletionPoint) => s
   return places.map((place) => `    '${place.path}') ${body(place)} ;;`).join('\n')
 }
 
-/** The `case` arms that complete an option's value. Options with the same values share an arm; most have values that cannot be completed. */
+/** Returns the `case` arms that complete the value of an option. Options with the same values share an arm. */
 function valueArms(places: CompletionPoint[], line: string): string {
   const patterns = new Map<string, string[]>()
   for (const { path, options } of places) {
@@ -113,7 +116,7 @@ function valueArms(places: CompletionPoint[], line: string): string {
   return [...patterns].map(([words, all]) => `    ${all.join('|')}) words="${words}"; isValue=1 ;;`).join('\n')
 }
 
-/** The part of the scripts that bash and zsh share; they differ in where the command line comes from and where the words go. */
+/** Returns the code that the bash and zsh scripts share. `line`: shell code for the words of the command line. */
 function finder(places: CompletionPoint[], line: string): string {
   const wordsOf = ({ words, options, takes }: CompletionPoint) => {
     const all = [...words.map(({ name }) => name), ...options.flatMap(({ names }) => names)].join(' ')

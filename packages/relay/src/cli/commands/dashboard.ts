@@ -1,4 +1,4 @@
-// `dashboard`: a link to the page for people, opened in the browser where there is one.
+// `dashboard`: creates a link to the page for people, and opens it in a browser if there is one.
 
 import { spawn } from 'node:child_process'
 import type { Env } from '@agent-relay/sdk/internal/discover'
@@ -42,7 +42,7 @@ async function logout({ print, env }: CommandContext): Promise<void> {
   else await print.line(`Logged out: every link and login of the page has ended (${ended} open).`)
 }
 
-/** Starts the browser without a shell. Without a desktop there is only the printed link. */
+/** Opens the link in a browser, without a shell. Does nothing if there is no desktop: the link was printed. */
 function open(url: string, env: Env): void {
   const isDesktop = process.platform !== 'linux' || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY)
   if (!isDesktop || !process.stdout.isTTY) return

@@ -1,4 +1,4 @@
-// `demo`: shows three scripted agents at work, from the journal of a workspace that is made for it. daemon/demo-script.ts has their lines.
+// `demo`: plays three scripted agents at work, and prints what happens from the workspace's journal. daemon/demo-script.ts has their script.
 
 import { connectRelay, type Message, type Relay, type RelayEvent } from '@agent-relay/sdk'
 import { listText } from '@agent-relay/sdk/internal/clis'
@@ -24,17 +24,17 @@ const shown = [
   ...(['worker.wished', 'approval.opened', 'approval.closed'] as const),
 ]
 
-/** The workspace in which the demo runs. */
+/** The workspace in which the demo is played. */
 interface Stage {
   name: string
   key: string
   socketPath: string
-  /** Undefined if the workspace is in memory and goes with the demo. */
+  /** The path of the workspace. Undefined if it is in memory. */
   path?: string
   cast: DemoCast
-  /** A link to the workspace's page, if there is one. */
+  /** A link to the workspace's page; undefined if there is none. */
   page?: string
-  /** Settings that another terminal needs for this workspace, as a shell reads them before a command. */
+  /** Variables in a shell's syntax that must precede a command about this workspace in another terminal, such as `RELAY_DATA_DIR=… `. */
   settings?: string
   close(): Promise<void>
 }
@@ -63,7 +63,7 @@ async function run(context: CommandContext<DemoOptions>): Promise<void> {
   const stage = await print.during('starting a relay for it', opening)
   const { name, key, socketPath, path } = stage
   const ending = endingSignal()
-  // Only a person who watches can answer.
+  // If nobody watches, nobody can answer the approval, so the time for that is short.
   const answerMs = print.isForPerson ? demoAnswerMs : paceMs
   // Imported here because it loads zod, which completion does not need.
   const { runDemoScript } = await import('../../daemon/demo-script.ts')
@@ -97,13 +97,13 @@ async function run(context: CommandContext<DemoOptions>): Promise<void> {
   }
 }
 
-/** Whether one of the demo's agents did it, or asked for it. */
+/** Whether one of the demo's agents has caused the event, or has asked for the approval that it is about. */
 function isOfCast({ cast }: Stage, { type, by, fact }: RelayEvent): boolean {
   const agent = type === 'approval.opened' || type === 'approval.closed' ? fact.agent : by
   return [cast.lead, cast.tester, cast.reviewer].includes(agent)
 }
 
-/** The workspace of this directory, which must be open. */
+/** Uses the workspace of this directory, which must be open. */
 async function inOwn(context: CommandContext): Promise<Stage> {
   const { env, print } = context
   const name = meantWorkspace(context, env)
@@ -121,12 +121,12 @@ async function inOwn(context: CommandContext): Promise<Stage> {
   }
 }
 
-/** A link to the workspace's page; undefined where the daemon has no HTTP port. */
+/** Returns a link to the workspace's page; undefined if the daemon has no HTTP port. */
 async function pageOf(link: Link, workspace: string): Promise<string | undefined> {
   return (await link.call('page.link', { workspace }, nextCommandId('c')).catch(() => undefined))?.url
 }
 
-/** A new workspace in the running daemon; undefined if no daemon runs. */
+/** Creates a workspace in the running daemon; undefined if no daemon runs. */
 async function inRunning({ env, print }: CommandContext): Promise<Stage | undefined> {
   const link = await tryConnectControl(env)
   if (!link) return undefined
@@ -140,7 +140,7 @@ async function inRunning({ env, print }: CommandContext): Promise<Stage | undefi
   }
 }
 
-/** Removes the workspace of an earlier demo, unless somebody is connected to it. */
+/** Removes the workspaces of earlier demos, except those that somebody is connected to. */
 async function removeFormer(link: Link): Promise<void> {
   const { workspaces } = await link.call('workspace.list', {}, nextCommandId('c'))
   for (const { name } of workspaces.filter((workspace) => isDemoName(workspace.name)))
@@ -173,13 +173,13 @@ async function inMemory({ env: given, print }: CommandContext): Promise<Stage> {
 }
 
 interface Shows {
-  /** The number of the last entry before the demo. */
+  /** The number of the last journal entry before the demo. */
   since: number
   stage: Stage
   ending: AbortSignal
 }
 
-/** Prints the demo from the journal, not from the agents: the same lines as `events`. */
+/** Prints the demo's events from the journal, in the same lines as the command `events`. */
 async function showAll(watcher: Relay, print: Printer, playing: Promise<number>, shows: Shows): Promise<void> {
   const { since, stage, ending } = shows
   let last = Number.POSITIVE_INFINITY
@@ -193,7 +193,7 @@ async function showAll(watcher: Relay, print: Printer, playing: Promise<number>,
       if (!ending.aborted) throw error
     },
   )
-  // `played` is awaited below, unless showing the events fails first.
+  // The promise is awaited at the end. This keeps an earlier rejection from ending the process.
   played.catch(() => {})
   const messages = new Map<string, Message>()
   for await (const event of watcher.events.follow({ since, types: shown, signal: stopped.signal })) {
@@ -204,14 +204,14 @@ async function showAll(watcher: Relay, print: Printer, playing: Promise<number>,
       await print.line(
         `${eventLine(print, event)}${await moreOf(watcher, event, messages)}${print.typed(howToJoin(stage, event))}`,
       )
-    // This loop may see the last entry before the agent that wrote it knows its number.
+    // The last message may arrive here before the agent that has sent it knows its number, so wait for that.
     if (event.message?.kind === 'status' && event.message.from !== daemonName) await played
     if (event.seq >= last) break
   }
   await played
 }
 
-/** The time that an answer took, or the output of an action: neither is part of the event's own line. */
+/** Returns what the event's own line does not have: the time that an answer took, or the output of an action. */
 async function moreOf(watcher: Relay, { type, fact, message }: RelayEvent, messages: Map<string, Message>) {
   const asked = message?.replyTo === undefined ? undefined : messages.get(message.replyTo)
   if (message && asked) return `   answered in ${Date.parse(message.ts) - Date.parse(asked.ts)} ms`
@@ -220,7 +220,7 @@ async function moreOf(watcher: Relay, { type, fact, message }: RelayEvent, messa
   return result?.ok ? `   → ${JSON.stringify(result.output)}` : ''
 }
 
-/** The command with which a person watches the worker, or answers what an agent asks. */
+/** Returns the hint with which a person watches the worker, or answers the approval. */
 function howToJoin({ name, page, settings = '' }: Stage, { type, fact }: RelayEvent): string {
   const typed = (command: string) => `${settings}agent-relay ${command} --project ${name}`
   if (type === 'worker.wished') return `\n  → to watch it: ${typed(`attach ${fact.worker}`)}`

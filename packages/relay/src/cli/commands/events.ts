@@ -1,4 +1,4 @@
-// `tail` and `events`: follow and list what happens in a workspace. With the workspace key all events, otherwise those that the agent may see.
+// `tail` and `events`: follow and list the events of a workspace. With the workspace's key these are all events, otherwise those that the agent may see.
 
 import type { RelayClient, RelayEvent } from '@agent-relay/sdk'
 import { listEvents } from '@agent-relay/sdk/internal/client'
@@ -37,7 +37,7 @@ interface TailOptions extends ShownOptions {
   here?: boolean
 }
 
-/** The types to ask for. A person at a terminal gets what was done, and not how the machinery did it. */
+/** Returns the event types to ask for. By default a person at a terminal gets only the main events, without internal ones such as deliveries. */
 function typesFor({ type, all }: ShownOptions, print: Printer): string[] | undefined {
   return type ?? (all || !print.isForPerson ? undefined : mainEventTypes())
 }
@@ -66,11 +66,11 @@ async function runTail(context: CommandContext<TailOptions>): Promise<void> {
     const { workspace } = welcome
     const types = typesFor(options, print)
     const since = options.since === undefined ? undefined : await numberSince(client, options.since)
-    // Numbers and times of the past are looked up in one workspace.
+    // With --since, one workspace is followed: numbers and times are looked up in its journal.
     const isAll = since === undefined && (await followsEverything(context))
     if (!print.isJson) print.say(`Following ${isAll ? 'all workspaces' : workspace}; Ctrl-C ends.`)
     if (isAll) void followOtherWorkspaces(context, workspace, types, ending)
-    // A person reads a terminal; piped output goes to a program, which gets every event.
+    // A person at a terminal gets as many events as they can read; piped output goes to a program, which gets all.
     if (print.isForPerson && since === undefined)
       return followForPerson(client, { types }, print, ending, isAll ? workspace : undefined)
     await followEvents(client, { since, types }, (event) => show(print, event, false), ending)
@@ -144,7 +144,7 @@ async function runEvents(context: CommandContext<EventsOptions>): Promise<void> 
   })
 }
 
-/** Warns of event types that this version does not know. They are not refused, because the daemon may know them. */
+/** Warns of event types that this version does not know. They are sent all the same: a newer daemon may know them. */
 function warnOfUnknownTypes(print: Printer, types: readonly string[] | undefined): void {
   const strange = unknownTypesText(types)
   if (strange !== undefined) print.say(strange)
@@ -172,12 +172,12 @@ async function showArchived(context: CommandContext<EventsOptions>): Promise<voi
   })
 }
 
-/** Whether a type fits a pattern: `action.*` is a family of types, `*` all of them. */
+/** Whether an event type matches a pattern: `action.*` stands for all types that begin so, `*` for all types. */
 function matchesType(pattern: string, type: string): boolean {
   return pattern.endsWith('*') ? type.startsWith(pattern.slice(0, -1)) : pattern === type
 }
 
-/** The number of the last event before `when`: a time, an age such as 10m, or the number itself. */
+/** Returns the number of the last journal entry before `when`: a time, an age such as 10m, or the number itself. */
 async function numberSince(client: RelayClient, when: string): Promise<number> {
   if (/^\d{1,15}$/.test(when)) return Number(when)
   const ms = parseDurationMs(when)
@@ -187,7 +187,7 @@ async function numberSince(client: RelayClient, when: string): Promise<number> {
       `--since is "${when}": it must be the number of an event, 10m, 2h or 1d, or a time as in 2026-01-31T09:00`,
       exitCodes.usage,
     )
-  // Times grow with the numbers, so the place is found by halving.
+  // The times of entries rise with their numbers, so a binary search finds the entry.
   let [low, high] = [0, (await listEvents(client, { limit: 1 })).next]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
@@ -198,19 +198,19 @@ async function numberSince(client: RelayClient, when: string): Promise<number> {
   return low
 }
 
-/** Prints the newest events, and returns the number to go on from. */
+/** Prints the newest events. Returns the number of the entry from which to continue. */
 async function showNewest(client: RelayClient, asked: InputOf<'event.list'>, print: Printer): Promise<number> {
   const page = await listEvents(client, asked)
   for (const event of cutPage(asked.limit as number, page, false).events) await show(print, event, true)
   return page.next
 }
 
-/** `cut`: a single entry has more events than were asked for, and this many were left out. */
+/** `cut`: number of events left out because a single entry has more events than `limit`. */
 type ExactPage = OutputOf<'event.list'> & { cut?: number }
 
 /**
- * Cuts a page of the daemon to `limit` events. The daemon's page ends between entries, and an entry may hold several events: the entry that is cut
- * begins the next page, unless it fills this one.
+ * Cuts the daemon's page to `limit` events. An entry may hold several events, and the daemon never divides an entry. If the limit lies within an entry, that
+ * entry begins the next page, unless it alone fills this one.
  */
 function cutPage(limit: number, page: OutputOf<'event.list'>, isUpward: boolean): ExactPage {
   const cut = page.events.length - limit
@@ -224,7 +224,7 @@ function cutPage(limit: number, page: OutputOf<'event.list'>, isUpward: boolean)
   return { ...page, events, ...cursor, ...(isFilled ? { cut } : {}) }
 }
 
-/** The filter as options of the command for the next page. Quoted, because a shell would expand `*`. */
+/** Returns the options that repeat the present filter in the command for the next page. Types are quoted, since a shell would expand `*`. */
 function filterWords({ type, limit, all }: EventsOptions): string {
   const types = `${(type ?? []).map((each) => ` --type "${each}"`).join('')}${all ? ' --all' : ''}`
   return limit === undefined ? types : `${types} --limit ${limit}`

@@ -1,4 +1,4 @@
-// `needs`: lists what waits for the person who types, as on the page, and dismisses some of it.
+// `needs`: lists the things that wait for the person who types, as the page does, and dismisses some of them.
 
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import type { Need } from '@agent-relay/sdk/protocol'
@@ -50,13 +50,13 @@ function whatOf({ kind, approval, message, count = 1 }: Need): string {
   return `${approval === undefined ? saying[kind] : approval}${where}${many}`
 }
 
-/** What a need is about: of failed work, what it was, then why it ended, and what is lost with it. */
+/** Returns what a need is about. For failed work: its task, why it ended, and why it cannot be continued. */
 function textOf({ task, text, noContinue }: Need): string {
   const lost = noContinue === undefined ? [] : [`its conversation is lost: ${noContinue}`]
   return [...(task === undefined ? [] : [task]), text, ...lost].join(' · ')
 }
 
-/** The commands that help with the first need. */
+/** Returns the commands with which the person can deal with the first need. */
 function howTo([first]: Need[]): string {
   const { kind, who, key, approval, message, run, worker, canRetry, canContinue } = first as Need
   if (approval !== undefined) return `agent-relay approvals show ${approval}`

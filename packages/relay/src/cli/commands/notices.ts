@@ -1,4 +1,4 @@
-// `notices`: asks to be told once that an agent is idle, has ended or has answered; lists what was asked, and drops it.
+// `notices`: asks the daemon to tell you once that an agent is idle, has ended or has answered; lists such requests, and drops them.
 
 import { noticeText, occasionTexts } from '@agent-relay/sdk/internal/notice-text'
 import { type NoticeOccasion, noticeOccasions } from '@agent-relay/sdk/protocol'

@@ -1,4 +1,4 @@
-// `prove`: tries our promises on the user's own machine. The promises are in the package @agent-relay/prove, which this command alone loads.
+// `prove`: tests on the user's own machine that the relay keeps its promises. The tests are in the package @agent-relay/prove, which only this command loads.
 
 import type { Proof } from '@agent-relay/prove'
 import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../command.ts'

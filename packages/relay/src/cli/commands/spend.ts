@@ -1,4 +1,4 @@
-// `spend`: the tokens that agents have used, and their cost where the vendor says it.
+// `spend`: the tokens that agents have used, and their cost if the vendor reports it.
 
 import { countText, usdText } from '@agent-relay/sdk/internal/spend-text'
 import type { OutputOf, SpendGroup, SpendLine } from '@agent-relay/sdk/protocol'
@@ -36,7 +36,7 @@ async function run(context: CommandContext<SpendOptions>): Promise<void> {
 
 type Listed = OutputOf<'spend.list'>
 
-/** The columns of the table, with the cost where any is known: most vendors do not tell it. */
+/** Returns the columns of the table. Most vendors report no cost, so its column is shown only if a cost is known. */
 function columnsOf({ by, total }: Listed) {
   const counts = ['IN', 'CACHED', 'OUT', 'TURNS', ...(total.usd === undefined ? [] : ['COST'])]
   return [{ head: by.toUpperCase(), mayShrink: true }, ...counts.map((head) => ({ head, alignsRight: true }))]
@@ -47,7 +47,7 @@ function row(name: string, { tokens, usd, turns }: Listed['total'], { total }: L
   return [name, countText(tokens.input), countText(tokens.cached), countText(tokens.output), String(turns), ...cost]
 }
 
-/** The name of a line. All spend of no run, or of a model that nobody named, is in one line. */
+/** Returns the name of a row. All spend without a run is in one row, and so is all spend of unnamed models. */
 function nameOf({ agent, run, model, day }: SpendLine, by: SpendGroup): string {
   if (by === 'run') return run === undefined ? 'no run' : oneLine(`${run} (${agent})`)
   return oneLine((by === 'model' ? model : by === 'day' ? day : agent) ?? 'not known')

@@ -1,5 +1,6 @@
-// Entries that the administrator of the database writes into the journals of shared workspaces: removed and admitted machines, a workspace's format and
-// its owner machine. Machines recognize these entries by their mark and do not judge them. No machine can make one.
+// Entries that the administrator of the database writes into the journals of shared workspaces: about removed and readmitted machines, and about a
+// workspace's format and owner machine. Machines recognize these entries by their mark and trust them without a check: only the database can write that
+// mark.
 
 import type { MachineAdmitted, MachineRevoked } from '@agent-relay/sdk/protocol'
 import { conflictKeys } from '../../core/conflict-keys.ts'
@@ -7,7 +8,10 @@ import { administratorMark } from '../../core/journal.ts'
 import { newestSharedFormat, sharingBeginFacts } from '../../core/workspaces.ts'
 import type { Client } from './connection.ts'
 
-/** Appends one entry. Only the owner of the schema may execute this SQL function and the others in this file. */
+/**
+ * Appends an entry of the database's administrator to a workspace's journal. Only the owner of the schema may execute this SQL function and the others in
+ * this file.
+ */
 const proclaim = `CREATE FUNCTION relay.proclaim_1(p_ws int, p_machine int, p_facts json) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE w relay.workspaces; v_mark text := '${administratorMark}' || left(replace(gen_random_uuid()::text, '-', ''), 16); v_at bigint;
 BEGIN
@@ -20,7 +24,7 @@ BEGIN
   PERFORM pg_notify('relay_' || w.ws, (w.head + 1) || ' 0');
 END $$`
 
-/** Appends an entry with these facts to every workspace whose format knows them. */
+/** Appends an entry with these facts to the journal of every workspace whose format has such facts. */
 const tell = `CREATE FUNCTION relay.tell_1(p_machine text, p_facts json) RETURNS void LANGUAGE sql AS $$
   SELECT relay.proclaim_1(w.ws, (SELECT id FROM relay.machines WHERE name = p_machine), p_facts) FROM relay.workspaces w WHERE format > 1 ORDER BY ws
 $$`
@@ -39,12 +43,12 @@ END $$`
 
 export const administratorFunctions = [proclaim, tell, raise]
 
-/** Tells every workspace that a machine was removed or admitted. `client` acts as the owner of the schema, inside a transaction. */
+/** Writes into every workspace's journal that a machine was removed or admitted again. `client` acts as the owner of the schema, inside a transaction. */
 export async function tellMachines(client: Client, fact: MachineRevoked | MachineAdmitted): Promise<void> {
   await client.query('SELECT relay.tell_1($1, $2)', [fact.machine, JSON.stringify([fact])])
 }
 
-/** Gives the workspace the newest format and the named machine as its owner. Returns the former format. `client` acts as the owner of the schema. */
+/** Gives the workspace the newest format, and makes the named machine its owner. Returns the former format. `client` acts as the owner of the schema. */
 export async function raiseFormat(client: Client, workspace: string, machine: string): Promise<number | undefined> {
   const values = [workspace, machine, newestSharedFormat, JSON.stringify(sharingBeginFacts(machine))]
   const { rows } = await client.query('SELECT relay.raise_1($1, $2, $3, $4) AS format', values)

@@ -1,18 +1,21 @@
-// Bounded versions of the SQL functions of presence-functions.ts and pruning.ts, which limit how much one machine may ask of the others. Text beyond the
-// bounds is left out, so that no other machine waits for it or reads it.
+// Later versions of SQL functions in presence-functions.ts and pruning.ts, which limit how much one machine may ask of the others. Text beyond the limits is
+// left out, so that no other machine waits for it or reads it.
 
 import { pageEntriesMax } from '../cluster-journal.ts'
 import { machineFunctionAttributes } from './functions.ts'
 import { lateStampsMax } from './presence-functions.ts'
 
-/** Limits on questions: open ones of one asking machine, those of each asker shown to a machine at once, and all that are shown to a machine at once. */
+/**
+ * Limits on questions between machines: number of open questions of one asking machine, number of an asking machine's questions that one call returns, and
+ * number of all questions that one call returns.
+ */
 const [openAsksMax, shownAsksOfOneMax, shownAsksMax] = [100, 20, 100]
-/** Maximum text of an answer about presence. The longest parts are left out, as if these parts had not changed. */
+/** Maximum number of characters in an answer about presence. The longest lists of agents are left out: their machines appear unchanged. */
 const presenceCharsMax = 4_000_000
 
 /**
- * Stores a question to another machine. Returns false if there is no such machine, if it is the asking machine itself, or if that machine has too many
- * open questions. The asking machine's row is locked, so that all its connections are counted together.
+ * Stores a question to another machine. Returns false if there is no such machine, if it is the asking machine itself, or if the asking machine has too many
+ * open questions. The asking machine's row is locked, so that questions over several of its connections are counted correctly.
  */
 const ask = `CREATE OR REPLACE FUNCTION relay.ask_1(p_boot int, p_workspace text, p_id text, p_machine text, p_input text, p_ms int) RETURNS boolean
 LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
@@ -29,7 +32,7 @@ BEGIN
   RETURN FOUND;
 END $$`
 
-/** Returns open questions to this machine: the oldest of each asking machine first, and no more than this machine can take at once. */
+/** Returns open questions to this machine, the oldest of each asking machine first. Leaves out what exceeds the limits above. */
 const asked = `CREATE OR REPLACE FUNCTION relay.asked_1(p_boot int) RETURNS TABLE (id text, workspace text, machine text, input text)
 LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1();
@@ -64,7 +67,9 @@ BEGIN
     FROM json_to_recordset(p_rows) AS r(workspace text), relay.machines o WHERE o.revoked_at IS NOT NULL;
 END $$`
 
-/** Deletes old conflict keys, under the lock of the workspace: an append that holds the lock then waits for no other transaction. */
+/**
+ * Deletes old conflict keys while the workspace's row is locked: appends have to wait for that lock first, so that an append never waits for single keys.
+ */
 const prune = `CREATE OR REPLACE FUNCTION relay.prune_1(p_boot int, p_workspace text) RETURNS bigint LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE v_count bigint;
 BEGIN

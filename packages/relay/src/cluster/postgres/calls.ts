@@ -1,28 +1,29 @@
-// Messages between the daemons of a cluster in PostgreSQL, besides the journal: presence (which agents are connected), and small questions with an answer.
+// The calls by which the daemons of a cluster exchange data through PostgreSQL besides the journal: presence (which agents are connected), and small
+// questions with an answer.
 
 import type { PostgresCluster } from './postgres-cluster.ts'
 
-/** The presence of one machine in one workspace, as that machine's daemon last told it. */
+/** The presence of one machine in one workspace, as that machine's daemon last reported it. */
 export interface MachinePresence {
   workspace: string
   machine: string
-  /** How long ago the machine's daemon was last heard of, in ms. */
+  /** Time since the last sign of life from the machine's daemon, in ms. */
   seenMs: number
-  /** The agents as JSON; '' if they are unchanged. */
+  /** The connected agents as JSON; '' if they are unchanged. */
   agents: string
   /** Whether the machine no longer belongs to the cluster. */
   removed: boolean
 }
 
-/** The presence of this machine: the agents as JSON. `agents` is '' if nothing has changed. */
+/** The presence of this machine in one workspace. `agents`: the connected agents as JSON; '' if they are unchanged. */
 export interface OwnPresence {
   workspace: string
   agents: string
 }
 
 /**
- * Tells this machine's presence, and returns the machines that have news since `stamp`, are late, or were removed. `stamp`: from the previous answer, or
- * 0 to hear of everybody.
+ * Reports this machine's presence. Returns the machines whose presence has changed since `stamp`, that have fallen silent, or that were removed. `stamp`:
+ * from the previous answer, or 0 to get all machines.
  */
 export function tellPresence(
   cluster: PostgresCluster,
@@ -32,7 +33,7 @@ export function tellPresence(
   return cluster.asReader(async (client, boot) => {
     const text = 'SELECT * FROM relay.present_2($1, $2, $3)'
     const { rows } = await client.query(text, [boot, stamp, JSON.stringify(here)])
-    // No row at all means that this machine was removed, or that a later daemon uses its identity; its next write fails with the reason.
+    // An empty answer means that this machine was removed, or that a daemon that started later has its identity: its next append then fails with the reason.
     const [head, ...told] = rows
     return {
       stamp: Number(head?.stamp ?? 0),
@@ -43,7 +44,7 @@ export function tellPresence(
   })
 }
 
-/** A question from another machine, or to another machine (`machine`). */
+/** A question between two machines. `machine`: the other machine, which asks or is asked. */
 export interface Question {
   id: string
   workspace: string
@@ -52,7 +53,7 @@ export interface Question {
   input: string
 }
 
-/** Puts a question to another machine. Returns false if it was not accepted: no such machine, or too many open questions. */
+/** Stores a question to another machine. Returns false if there is no such machine, or if this machine has too many open questions. */
 export function putQuestion(
   cluster: PostgresCluster,
   { id, workspace, machine, input }: Question,
@@ -64,7 +65,7 @@ export function putQuestion(
   })
 }
 
-/** Returns the questions that this machine has not answered yet. */
+/** Returns the questions to this machine that it has not answered yet. */
 export function unansweredQuestions(cluster: PostgresCluster): Promise<Question[]> {
   return cluster.asReader(async (client, boot) => (await client.query('SELECT * FROM relay.asked_1($1)', [boot])).rows)
 }
@@ -75,7 +76,7 @@ export function putAnswer(cluster: PostgresCluster, id: string, text: string): P
   )
 }
 
-/** Returns the answer of another machine to a question that stands in the database; undefined if there is none yet. */
+/** Returns another machine's answer to a question of this machine; undefined if there is none yet. */
 export function readAnswer(cluster: PostgresCluster, id: string): Promise<string | undefined> {
   return cluster.asReader(async (client) => {
     return (await client.query('SELECT relay.answered_1($1) AS answer', [id])).rows[0].answer ?? undefined

@@ -4,13 +4,16 @@ import type { EntryDraft } from '../../core/journal.ts'
 import type { SharedDraft } from '../cluster-journal.ts'
 import { unstorableCharacters } from '../keys.ts'
 
-/** Makes the last three arguments of an SQL function that stores drafts: the fields that the function reads, the rest of each draft, and the payloads. */
+/**
+ * Returns the last three arguments of an SQL function that stores drafts, as JSON: the fields that the function reads, the other fields of each draft, and
+ * the payloads.
+ */
 export function draftTexts(drafts: readonly (EntryDraft | SharedDraft)[]): [string, string, string] {
   const payloads = drafts.some(({ payload }) => payload) ? drafts.map(payloadOf) : []
   return [JSON.stringify(drafts.map(headOf)), JSON.stringify(drafts.map(entryText)), JSON.stringify(payloads)]
 }
 
-/** COMPAT(0.1): lists the homes that the drafts give or move, which the database keeps in format 1. */
+/** COMPAT(0.1): lists the home machines that the drafts set for agents. In format 1 the database keeps these. */
 export function homesText(drafts: readonly EntryDraft[]): string {
   const homed = drafts.flatMap(({ facts }) => facts.flatMap((fact) => (fact.type === 'agent.homed' ? [fact] : [])))
   return JSON.stringify(homed.map(({ agent, machine, epoch }) => ({ agent: toStorableText(agent), machine, epoch })))
@@ -35,7 +38,7 @@ function payloadOf({ payload }: EntryDraft): string | null {
   return payload ? Buffer.from(payload).toString('base64') : null
 }
 
-/** Encodes any text as one that the server can keep; different texts stay different. */
+/** Encodes a text so that the server can store it. Different texts get different codes. */
 export function toStorableText(text: string): string {
   return unstorableCharacters.test(text) || text.startsWith('\\') ? `\\${JSON.stringify(text)}` : text
 }

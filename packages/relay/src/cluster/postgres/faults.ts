@@ -1,12 +1,12 @@
-// Translates the errors of the PostgreSQL server, the system, TLS and the driver into words for people. Only this file reads them. Each text says what
-// to do next.
+// Translates errors of the PostgreSQL server, the operating system, TLS and the driver into texts for people. No other file interprets these errors. Each
+// text says what to do next.
 
 import type { X509Certificate } from 'node:crypto'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import type { ServerFault } from '../cluster-journal.ts'
 import { machineOfRole } from './roles.ts'
 
-/** The server, and the role that logs in, for the text of a fault. */
+/** The server and the role that logs in, as the text of a fault names them. */
 interface ServerLogin {
   host: string
   database: string
@@ -15,7 +15,7 @@ interface ServerLogin {
 }
 type KnownFault = Omit<ServerFault, 'text'> & { text: string | ((at: ServerLogin) => string) }
 
-/** An error of the driver, with the server's certificate if that was the cause. */
+/** An error of the driver, with the server's certificate if the certificate was the cause. */
 interface Thrown {
   code?: string
   message: string
@@ -27,11 +27,11 @@ interface Thrown {
 /** Thrown if the server answers, but not in PostgreSQL's protocol. */
 export class NotPostgres extends Error {}
 
-/** Makes a fault that lasts until somebody acts on the server; asking again is useless. */
+/** Makes a fault that trying again does not heal: somebody has to change something at the server. */
 const lasting = (kind: ServerFault['kind'], text: KnownFault['text']): KnownFault => ({ kind, isLasting: true, text })
 const passing = (kind: ServerFault['kind'], text: KnownFault['text']): KnownFault => ({ kind, isLasting: false, text })
 
-/** Returns the machine to which the role belongs; undefined for a person's role, such as the administrator's. */
+/** Returns the machine to which the role belongs; undefined for the role of a person, such as the administrator. */
 const machineOf = ({ user }: ServerLogin) => machineOfRole(user)
 
 const invitedAgain = (name: string | undefined) =>
@@ -97,7 +97,10 @@ const byCode: Record<string, KnownFault> = {
   ),
 }
 
-/** The fault of a role that may not log in any more. The name of the server's function tells it, because the server's messages come in many languages. */
+/**
+ * The fault of a role that may no longer log in. It is recognized by the name of a function in the server's source, because the server's messages come in
+ * many languages.
+ */
 const removed = lasting('removed', (at) => {
   const name = machineOf(at)
   if (name === undefined) return `${at.user} may not log in there: the role was locked, or there is none of this name.`
@@ -124,7 +127,7 @@ const withoutTls = lasting(
     'ssl_key_file); where machines would not trust it, name it here: --ca FILE',
 )
 
-/** Faults by the driver's error messages, since the driver has no codes of its own. */
+/** Faults by the driver's error messages: the driver has no error codes. */
 const byWords: [RegExp, KnownFault][] = [
   [/does not support SSL/, withoutTls],
   [/error establishing an SSL connection|^received invalid response/, notPostgres],
@@ -132,7 +135,7 @@ const byWords: [RegExp, KnownFault][] = [
   [/timeout/i, byCode.ETIMEDOUT as KnownFault],
 ]
 
-/** Whether the server refused the login: the role may not log in any more, or has another password since the machine was invited again. */
+/** Whether the server refused the login: the role may no longer log in, or its password has changed because the machine was invited again. */
 export function isLoginFault({ kind }: ServerFault): boolean {
   return kind === 'removed' || kind === 'password'
 }
@@ -146,7 +149,7 @@ function knownFor(error: Thrown): KnownFault | undefined {
   return code === '' ? byWords.find(([pattern]) => pattern.test(message))?.[1] : undefined
 }
 
-/** Returns the fault for an error thrown by a question to this server. An unknown error counts as passing, in the error's own words. */
+/** Returns the fault for an error of a call to this server. An unknown error is treated as temporary, and its own message is the text. */
 export function faultOf(thrown: unknown, at: ServerLogin): ServerFault {
   const error = thrown as Thrown
   if (error.fault) return error.fault
@@ -159,7 +162,7 @@ export function faultOf(thrown: unknown, at: ServerLogin): ServerFault {
 
 const factCharsMax = 200
 
-/** Describes the certificate by its contents. Whoever answers at the address may have forged them, so each part is cleaned and shortened. */
+/** Describes a certificate by its contents. An attacker may have made it, so each part is cleaned and shortened. */
 function factsOf(certificate: X509Certificate | undefined): string {
   const unsent = ' Nothing was sent.'
   if (!certificate) return unsent

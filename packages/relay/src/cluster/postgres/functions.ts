@@ -1,29 +1,29 @@
-// The SQL functions that a machine may call; it may do nothing else in the database. They run with the owner's rights, so each one has a search path
-// that no caller can change, names every table with its schema, and takes the machine from the role that has logged in, never from an argument. A
-// released function is never changed: the next form of `append_1` is called `append_2`, so daemons of both versions go on while the schema is migrated.
-// STRICT: a call with a NULL does nothing.
+// The SQL functions that machines may call; they may do nothing else in the database. The functions run with the owner's rights. So each one has a search
+// path that callers cannot change, names every table with its schema, and takes the calling machine from the role that has logged in, never from an
+// argument. A released function is never changed: the next form of `append_1` is called `append_2`, so that daemons of both versions work while the schema
+// is migrated. STRICT: a call with a NULL does nothing.
 //
-// The functions rely on READ COMMITTED: each statement sees what was committed before it began, so data read after the lock is new. At a stricter level
-// the lock itself fails with 40001 if another machine has appended meanwhile.
+// The functions rely on READ COMMITTED: each statement sees what was committed before it began, so that data read after the lock is current. At a stricter
+// isolation level, taking the lock fails with 40001 if another machine has appended meanwhile.
 
 import { entryAheadMsMax, pageEntriesMax } from '../cluster-journal.ts'
 
-/** Maximum text of entries in one answer, so that a replica need not hold all that it has missed at once. */
+/** Maximum total size of the entries in one answer, so that a replica need not hold everything that it lacks in memory at once. */
 export const pageBytesMax = 8 * 1024 * 1024
 
-/** Maximum number of drafts in an append. A daemon sends at most 256; this limit is for calls made by hand. */
+/** Maximum number of drafts in an append. A daemon sends at most 256; this limit is for calls that a person makes by hand. */
 export const draftsMax = 1_000
 
 /**
- * Settings that force the use of indexes. Every query in this file has one. A plan made while a table was small would scan the whole table, and is kept as
- * long as the connection lasts: an append to a journal of 10,000 entries took four times as long as the first.
+ * Settings that force the use of indexes; every query in this file has an index. Otherwise a plan made while a table was small would scan the whole table,
+ * and the connection would keep that plan: an append to a journal of 10,000 entries took four times as long as the first.
  */
 const byIndex = ['seqscan', 'bitmapscan', 'sort'].map((way) => `SET enable_${way} = off`)
 
 /** Attributes of every function that machines may execute. */
 export const machineFunctionAttributes = `SECURITY DEFINER SET search_path = pg_catalog, pg_temp ${byIndex.join(' ')}`
 
-/** The one row type of all answers: the first row gives the result, and later rows carry entries. */
+/** The row type of all answers: the first row has the result, and the others have entries. */
 const rowType = `CREATE TYPE relay.row_1 AS
   (kind text, seq bigint, at bigint, by text, cause text, machine text, mark text, entry text)`
 
@@ -32,7 +32,7 @@ const self = `CREATE FUNCTION relay.self_1() RETURNS relay.machines LANGUAGE sql
   SELECT m FROM relay.machines m WHERE m.role = session_user AND m.joined_at IS NOT NULL AND m.revoked_at IS NULL
 $$`
 
-/** Says why this machine can follow the workspace no further; NULL if it can. */
+/** Returns the reason if this machine cannot follow the workspace any further; NULL if it can. */
 const stopped = `CREATE FUNCTION relay.stopped_1(p_machine relay.machines, p_ws int, p_boot int, p_seq bigint, p_mark text)
 RETURNS text LANGUAGE sql STABLE AS $$
   SELECT CASE
@@ -42,7 +42,7 @@ RETURNS text LANGUAGE sql STABLE AS $$
   END
 $$`
 
-/** Returns entries after a number, up to a limit on their number and on their text together. */
+/** Returns the entries after a number, up to a limit on their number and a limit on their total size. */
 const page = `CREATE FUNCTION relay.page_1(p_ws int, p_seq bigint, p_limit int) RETURNS SETOF relay.row_1 LANGUAGE sql STABLE AS $$
   SELECT 'entry', j.seq, j.at, j.by, j.cause, m.name, j.mark, j.entry
   FROM (
@@ -52,7 +52,7 @@ const page = `CREATE FUNCTION relay.page_1(p_ws int, p_seq bigint, p_limit int) 
   WHERE j.before < ${pageBytesMax} ORDER BY j.seq
 $$`
 
-/** Registers the start of a daemon: an earlier daemon with the same identity is fenced off from here on. */
+/** Registers the start of a daemon. An earlier daemon with the same machine identity is shut out from here on (fenced). */
 const hello = `CREATE FUNCTION relay.hello_1(p_version text) RETURNS TABLE (id int, name text, boot int)
 LANGUAGE sql STRICT ${machineFunctionAttributes} AS $$
   UPDATE relay.machines m SET boot = m.boot + 1, booted_at = now(), version = left(p_version, 40)
@@ -60,20 +60,20 @@ LANGUAGE sql STRICT ${machineFunctionAttributes} AS $$
 $$`
 
 /**
- * Registers a new connection of a daemon. The function writes, so that its commit waits for a synchronous standby: whatever this machine finds stored
- * after that, such as an entry whose answer was lost, is on the standby as well.
+ * Registers a new connection of a daemon. It writes something, so that its commit waits for a synchronous standby: everything that this machine finds stored
+ * afterwards, such as an entry whose answer was lost, is then on the standby too.
  */
 const back = `CREATE FUNCTION relay.back_1() RETURNS void LANGUAGE sql ${machineFunctionAttributes} AS $$
   UPDATE relay.machines SET back_at = now() WHERE id = (SELECT id FROM relay.self_1())
 $$`
 
-/** Lets an invited machine take its place: once, and in time. A removed machine may have been invited again. */
+/** Makes an invited machine a member of the cluster, if the invitation is unused and has not expired. Removed machines may be invited again. */
 const join = `CREATE FUNCTION relay.join_1() RETURNS text LANGUAGE sql ${machineFunctionAttributes} AS $$
   UPDATE relay.machines SET joined_at = now(), invited_until = NULL, revoked_at = NULL
   WHERE role = session_user AND invited_until > now() RETURNING name
 $$`
 
-/** Begins to share a workspace. A repeated call returns the same number; NULL means that the name belongs to another workspace. */
+/** Creates the row of a workspace that is to be shared, unless it exists, and returns the row's number; NULL if another workspace has the name. */
 const create = `CREATE FUNCTION relay.create_1(p_id text, p_name text) RETURNS int LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 BEGIN
   IF (relay.self_1()).id IS NULL THEN RETURN NULL; END IF;
@@ -98,7 +98,7 @@ BEGIN
   END IF;
 END $$`
 
-/** Returns entries like `follow_1`, and no other machine can append before this transaction ends. */
+/** Returns entries like `follow_1`, and locks the workspace's row, so that no other machine can append before this transaction ends. */
 const turn = `CREATE FUNCTION relay.turn_1(p_workspace text, p_boot int, p_seq bigint, p_mark text)
 RETURNS SETOF relay.row_1 LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 BEGIN
@@ -111,7 +111,10 @@ const payload = `CREATE FUNCTION relay.payload_1(p_workspace text, p_seq bigint)
   WHERE w.id = p_workspace AND j.seq = p_seq AND (relay.self_1()).id IS NOT NULL
 $$`
 
-/** Says why an append may not be stored, apart from the machine's own state: NULL, 'behind', or 'denied' with the agent whose home is on another machine. */
+/**
+ * Says why an append must not be stored, apart from the machine's own state: NULL, 'behind' (the replica lacks entries), or 'denied' with an agent whose
+ * home is another machine.
+ */
 const objection = `CREATE FUNCTION relay.objection_1(w relay.workspaces, p_machine int, p_seq bigint, p_reads json, p_homes json, p_drafts json,
   OUT kind text, OUT agent text) LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -143,7 +146,7 @@ BEGIN
   IF agent IS NOT NULL THEN kind := 'denied'; END IF;
 END $$`
 
-/** Stores drafts after the last entry; the caller has locked the workspace's row. Returns the times of the new entries, in order. */
+/** Stores drafts after the last entry. The caller has locked the workspace's row. Returns the times of the new entries, in order. */
 const store = `CREATE FUNCTION relay.store_1(w relay.workspaces, p_machine int, p_stem text, p_note boolean, p_writes json, p_homes json,
   p_drafts json, p_entries json, p_payloads json) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE v_ats text; v_at bigint; v_head bigint;
@@ -167,10 +170,10 @@ BEGIN
   RETURN v_ats;
 END $$`
 
-/** Stores all drafts or none, in one statement. The lock is held until the commit, so numbers follow the order of commits and have no gaps. */
+/** Stores all drafts or none, in one statement. It holds the lock until the commit, so that numbers follow the order of commits and have no gaps. */
 const append = makeAppendSql('')
 
-/** Makes the SQL of `append_1`. `refusal`: a statement that runs once the workspace is known and locked. */
+/** Makes the SQL of `append_1`. `refusal`: an SQL statement that runs after the workspace was found and locked, and may raise an error. */
 export function makeAppendSql(refusal: string): string {
   return `CREATE OR REPLACE FUNCTION relay.append_1(p_workspace text, p_boot int, p_seq bigint, p_mark text, p_reads json, p_writes json, p_homes json,
   p_drafts json, p_entries json, p_payloads json) RETURNS SETOF relay.row_1 LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
@@ -196,12 +199,12 @@ BEGIN
 END $$`
 }
 
-/** Functions that the other functions call; only the owner may execute them. */
+/** Functions that only the other functions call: machines may not execute them. */
 const inner = [self, stopped, page, objection, store]
 
 const forMachines = [hello, back, join, create, list, follow, turn, payload, append]
 
-/** The first form of all functions, in the order in which the database must make them. */
+/** The first form of all types and functions, in the order in which they have to be created. */
 export const functionsOfStep1 = [rowType, ...inner, ...forMachines]
 
 /** Names of the functions that the role of machines may execute. */

@@ -1,34 +1,38 @@
-// Ends connections that hold up others. Every append waits for the lock on its workspace's row, and a transaction keeps a lock until it ends: a machine
-// that begins one and falls silent would stop all others. PostgreSQL itself says which connection waits for which, whatever kind of lock it is.
+// Ends connections of machines that block others. Every append waits for a lock on its workspace's row, and a transaction keeps its locks until it ends: a
+// machine that begins a transaction and falls silent would stop all others. PostgreSQL itself knows which connection waits for which, whatever kind of lock
+// it is.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Client, withSecondClient } from './connection.ts'
 import { machineFunctionAttributes } from './functions.ts'
 import { machineRole, ownerRole } from './roles.ts'
 
-/** Maximum time that others wait for a machine. An honest turn lasts one round trip, and the server ends it after a second of silence. */
+/**
+ * How long another connection must have waited before the machine that blocks it is ended. An honest turn to append takes one round trip, and the server
+ * ends it after a second of silence.
+ */
 const holdMsMax = 2_000
-/** The administrator of the database waits for less time. An honest turn that is ended for the administrator is repeated. */
+/** The same for waits of the database's administrator, and the interval between looks. It is shorter: an honest turn that it ends is repeated. */
 const [administratorMs, lookMs] = [150, 50]
 
-/** The roles of the cluster's machines and invitations. */
+/** SQL for the roles of the cluster's machines and invitations. */
 const ours =
   '(SELECT role FROM relay.machines UNION SELECT invitation FROM relay.machines WHERE invitation IS NOT NULL)'
 
 /**
- * Whether the schema's owner may end a connection: the owner must be a member of the connection's role. In PostgreSQL 15 a role can take that membership
- * away, and there the owner may end anybody's connections.
+ * SQL for whether the schema's owner may end a connection: the owner must be a member of the connection's role. In PostgreSQL 15 a role can revoke that
+ * membership, so there the owner has the right to end anybody's connections.
  */
 const mayEnd = "(pg_has_role(a.usesysid, 'USAGE') OR pg_has_role('pg_signal_backend', 'USAGE'))"
 
 /**
- * Ends all connections of each machine for which another connection has waited too long, and returns how many. All of them, because a machine may wait in
- * line with every connection that it has, and one of them may keep a lock that another waits for.
+ * Ends all connections of each machine for which another connection has waited too long, and returns how many were ended. It ends all of them, because a
+ * machine may wait for locks with every connection that it has, and one of these may hold a lock that others wait for.
  *
- * Three kinds of connections are never ended: one that waits for a lock itself, because another connection is the cause and is ended first; one that waits
- * for a synchronous standby, because its commit would be seen without being on the standby; one that waits for the disk, as commits do. A wait for a
- * transaction begins when that transaction has the lock, so a machine that waited for long is not ended when its turn comes. A wait for a place in line
- * ("tuple") gives no such certainty, so it does not count.
+ * Three kinds of connections are never taken for the cause: one that waits for a lock itself, because the connection it waits for is the cause and is ended
+ * first; one that waits for the disk, as commits do; one that waits for a synchronous standby. The last kind is never ended at all, because its commit would
+ * become visible before the standby has it. A wait for a transaction begins only when that transaction has the lock, so a machine that has waited long
+ * itself is not ended when it gets the lock. A wait for a place in the queue ("tuple") does not show that, so it does not count.
  */
 const endHolders = `CREATE FUNCTION relay.end_holders_1(p_waiter int, p_ms int) RETURNS bigint LANGUAGE sql VOLATILE AS $$
   WITH RECURSIVE waits AS MATERIALIZED (
@@ -48,7 +52,10 @@ const endHolders = `CREATE FUNCTION relay.end_holders_1(p_waiter int, p_ms int) 
   WHERE a.wait_event IS DISTINCT FROM 'SyncRep' AND a.pid <> pg_backend_pid() AND ${mayEnd}
 $$`
 
-/** Ends machines that hold up others, called by a waiting machine. However often it is called, only machines that others waited for that long are ended. */
+/**
+ * Ends the connections of machines that block others; a waiting machine calls it. It may be called any number of times: it ends only machines for which
+ * others have waited for `holdMsMax`.
+ */
 const free = `CREATE FUNCTION relay.free_1() RETURNS bigint LANGUAGE sql VOLATILE ${machineFunctionAttributes} AS $$
   SELECT relay.end_holders_1(NULL, ${holdMsMax}) WHERE (relay.self_1()).id IS NOT NULL
 $$`
@@ -56,25 +63,25 @@ $$`
 /** `inner`: functions for the owner alone. `forMachines`: functions that machines may execute. */
 export const holdingFunctions = { inner: [endHolders], forMachines: [free] }
 
-/** Asks the database to end machines that hold up this one. Does nothing if the database has an older schema. */
+/** Asks the database to end the connections of machines that block this one. Does nothing if the database has an older schema. */
 export async function endBlockingMachines(client: Client): Promise<void> {
   await client.query(
     `DO $$ BEGIN IF to_regproc('relay.free_1') IS NOT NULL THEN PERFORM relay.free_1(); END IF; END $$`,
   )
 }
 
-/** The number of an advisory lock, which no other program is likely to use. */
+/** The number of an advisory lock, chosen so that no other program is likely to use it. */
 const administratorLock = 7_365_111
 
 /**
- * Runs work that waits for locks, and ends the connections of each machine that blocks it. `client` belongs to the administrator of the database. One
- * administrator works at a time, because two who drop the same role would meet half of each other's work.
+ * Runs work that waits for locks, and meanwhile ends the connections of machines that block it. `client` is the connection of the database's administrator.
+ * Only one administrator works at a time, because two who drop the same role would disturb each other.
  */
 export async function withBlockersEnded<T>(client: Client, work: () => Promise<T>): Promise<T> {
   const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
   const done = new AbortController()
   const cleared = withSecondClient(client, (helper) => clear(helper, rows[0].pid, done.signal))
-  // If ending the blockers fails, the work itself reports the error and waits as long as it must.
+  // If ending connections fails, the work goes on: it waits for its locks, and reports errors itself.
   cleared.catch(() => {})
   try {
     await client.query('SELECT pg_advisory_lock($1)', [administratorLock])
@@ -95,7 +102,10 @@ async function clear(helper: Client, waiter: number, isDone: AbortSignal): Promi
   }
 }
 
-/** Rolls back prepared transactions, which no daemon makes. If the server keeps them, a machine can leave one that holds its locks without a connection. */
+/**
+ * Rolls back prepared transactions. Daemons never make any; on a server that allows them, a hostile machine could leave one behind that holds locks without
+ * a connection.
+ */
 async function rollBackPrepared(helper: Client): Promise<void> {
   const { rows } = await helper.query(
     `SELECT gid, owner FROM pg_prepared_xacts WHERE database = current_database()

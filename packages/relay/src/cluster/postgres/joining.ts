@@ -1,5 +1,5 @@
-// How an invited machine joins the cluster. An invitation has a database role of its own, which the server lets in for ten minutes; a role cannot extend
-// that time itself. The machine's own role has no password until its machine sets one.
+// How an invited machine joins the cluster. Each invitation has a database role, with which the server accepts a login for ten minutes; a role cannot extend
+// that time itself. The role of the machine has no password until the machine sets one.
 
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,12 +10,13 @@ import { type Parcel, takeParcel } from './parcel.ts'
 
 export { machineOfRole } from './roles.ts'
 
-/** Adds a column for the role of a machine's invitation, which is set while there is an invitation. */
+/** Adds a column for the role of a machine's invitation. It is NULL if the machine has no open invitation. */
 export const joiningTables = ['ALTER TABLE relay.machines ADD COLUMN invitation name UNIQUE']
 
 /**
- * Lets an invited machine take its place: once, and in time. A removed machine may have been invited again. From here on the invitation may act as the
- * machine's role, to set its password. The clock is asked for the time, since a transaction may be old.
+ * Makes an invited machine a member of the cluster, if the invitation is unused and has not expired. Removed machines may be invited again. From here on,
+ * the invitation's role may act as the machine's role, to set the machine's password. Uses `clock_timestamp()`, because `now()` is the time at which the
+ * transaction began, which may be long ago.
  */
 const join = `CREATE FUNCTION relay.join_2() RETURNS TABLE (machine text, role name) LANGUAGE plpgsql ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines;
@@ -27,7 +28,7 @@ BEGIN
   RETURN QUERY SELECT m.name, m.role;
 END $$`
 
-/** Ends the invitation's right to act as the machine's role. Called once the machine has a password. */
+/** Ends the right of the invitation's role to act as the machine's role. Called once the machine has a password. */
 const joined = `CREATE FUNCTION relay.joined_2() RETURNS void LANGUAGE plpgsql ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines;
 BEGIN
@@ -37,12 +38,12 @@ END $$`
 
 export const joiningFunctions = [join, joined]
 
-/** Thrown if the answer to the last statement was lost and the server cannot be asked: the machine may have joined with a password that nobody knows now. */
+/** Thrown if the answer to the last statement was lost and the server cannot be reached: the machine may have joined, with a password that is lost now. */
 export class JoinOutcomeUnknown extends Error {}
 
 const [triesMax, tryMs] = [5, 1_000]
 
-/** Joins this machine to the cluster, with a password that nobody else has seen. */
+/** Joins this machine to the cluster, with a new random password that never leaves this machine. */
 export async function joinCluster(
   invitation: ServerAddress,
 ): Promise<Credentials & { machine: string; parcel?: Parcel }> {
@@ -74,7 +75,7 @@ async function takePlace(client: Client, password: string): Promise<{ machine: s
   return rows[0]
 }
 
-/** Whether the server knows the new password, which is asked after the answer to the join was lost. */
+/** Whether the server accepts the new password. Asked if the answer to the join was lost. */
 async function hasJoined(address: ServerAddress): Promise<boolean> {
   for (let tries = 1; ; tries++) {
     try {

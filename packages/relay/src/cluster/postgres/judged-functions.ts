@@ -1,22 +1,25 @@
-// The second form of the SQL functions that follow and append: for workspaces whose entries every machine judges (format 2 and later). The database
-// believes nothing but the role that has logged in. The conflict keys that an entry changes are kept beside it, so that machines can check them. No homes
-// of agents are kept here, because a machine could lie about them. An entry too long for a machine to read is not handed out.
+// The second form of the SQL functions that fetch and append entries, for workspaces of format 2 and later, whose entries every machine checks. The database
+// trusts only the role that has logged in. It stores the conflict keys of an entry with the entry, so that machines can check them. It does not store the
+// homes of agents, because a machine could lie about them. It does not hand out entries that are too long for machines to read.
 
 import { entryAheadMsMax, entryBytesMax, pageEntriesMax } from '../cluster-journal.ts'
 import { draftsMax, machineFunctionAttributes, makeAppendSql, pageBytesMax } from './functions.ts'
 
-/** Maximum size of a payload in the database; a run's payload is at most half of it. */
+/** Maximum size of a payload in the database. A run's payload is at most half as large. */
 const payloadBytesMax = 16 * 1024 * 1024
-/** Maximum size of one entry's conflict keys. The longest list comes from some hundred files claimed at once. */
+/** Maximum size of one entry's list of conflict keys. The longest lists come from claims of some hundred files at once. */
 const writesBytesMax = 256 * 1024
-/** Maximum size of an append besides the text of its entries: authors, times and keys. */
+/** Maximum size of the fields of an append that the database reads: authors, times and keys, without the text of its entries. */
 const headsBytesMax = 8 * 1024 * 1024
 
 const column = `ALTER TABLE relay.journal ADD COLUMN writes text CHECK (octet_length(writes) <= ${writesBytesMax}),
   ADD CONSTRAINT journal_entry_bytes CHECK (octet_length(entry) <= ${entryBytesMax}) NOT VALID,
   ADD CONSTRAINT journal_payload_bytes CHECK (octet_length(payload) <= ${payloadBytesMax}) NOT VALID`
 
-/** Machines judge which entry of a command counts, so the index is not unique. It finds entries of a command that the appender has not seen. */
+/**
+ * The index finds entries of a command that the appending machine has not seen. It is not unique, because several machines may write an entry under one
+ * command id, and machines decide which one counts.
+ */
 const causes = ['DROP INDEX relay.journal_cause', 'CREATE INDEX journal_cause ON relay.journal (ws, cause, by)']
 
 const rowType = `CREATE TYPE relay.row_2 AS
@@ -44,7 +47,7 @@ BEGIN
   END IF;
 END $$`
 
-/** Returns entries like `follow_2`, and no other machine can append before this transaction ends. */
+/** Returns entries like `follow_2`, and locks the workspace's row, so that no other machine can append before this transaction ends. */
 const turn = `CREATE FUNCTION relay.turn_2(p_workspace text, p_boot int, p_seq bigint, p_mark text)
 RETURNS SETOF relay.row_2 LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 BEGIN
@@ -52,7 +55,7 @@ BEGIN
   RETURN QUERY SELECT * FROM relay.follow_2(p_workspace, p_boot, p_seq, p_mark, ${pageEntriesMax});
 END $$`
 
-/** Whether the machine that appends has to see more entries first. Entries that it has seen, it has judged. */
+/** Whether the machine that appends has to fetch more entries first. The database does not look at entries that the machine has already seen and checked. */
 const isBehind = `CREATE FUNCTION relay.is_behind_2(w relay.workspaces, p_seq bigint, p_reads json, p_drafts json) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -66,7 +69,7 @@ BEGIN
     WHERE j.ws = w.ws AND j.cause = d.cause AND j.by = d.by AND j.seq > p_seq LIMIT 1) found);
 END $$`
 
-/** Stores drafts after the last entry; the caller has locked the workspace's row. Returns the times of the new entries, in order. */
+/** Stores drafts after the last entry. The caller has locked the workspace's row. Returns the times of the new entries, in order. */
 const store = `CREATE FUNCTION relay.store_2(w relay.workspaces, p_machine int, p_stem text, p_drafts json, p_entries json, p_payloads json)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE v_ats text; v_at bigint; v_head bigint; v_decides boolean;
@@ -89,14 +92,16 @@ BEGIN
   RETURN v_ats;
 END $$`
 
-/** Calls `append_1` for format 1, where the database keeps the homes of agents and is told which append only reports deliveries. */
+/**
+ * SQL that calls `append_1` for workspaces of format 1. There the database keeps the homes of agents, and must be told which append only reports deliveries.
+ */
 const former = `SELECT a.kind, a.seq, a.at, a.by, a.cause, a.machine, a.mark, a.entry, NULL FROM relay.append_1(p_workspace, p_boot, p_seq, p_mark,
     CASE WHEN (SELECT bool_and(d.writes #>> '{}' = 'note') FROM json_to_recordset(p_drafts) AS d(writes json)) THEN '"none"' ELSE p_reads END,
     (SELECT coalesce(json_agg(k), '[]') FROM json_to_recordset(p_drafts) AS d(writes json),
       json_array_elements_text(CASE WHEN json_typeof(d.writes) = 'array' THEN d.writes ELSE '[]' END) k),
     p_homes, p_drafts, p_entries, p_payloads) a`
 
-/** Stores all drafts or none, in one statement. The lock is held until the commit, so numbers follow the order of commits and have no gaps. */
+/** Stores all drafts or none, in one statement. It holds the lock until the commit, so that numbers follow the order of commits and have no gaps. */
 const append = `CREATE FUNCTION relay.append_2(p_workspace text, p_boot int, p_seq bigint, p_mark text, p_reads json, p_homes json,
   p_drafts json, p_entries json, p_payloads json) RETURNS SETOF relay.row_2 LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE w relay.workspaces; m relay.machines := relay.self_1(); v_kind text; v_ats text;
@@ -120,7 +125,7 @@ BEGIN
   END IF;
 END $$`
 
-/** Makes `append_1` refuse newer formats: machines could not judge an entry without its conflict keys. */
+/** SQL with which `append_1` refuses workspaces of newer formats: it stores no conflict keys with an entry, so machines could not check the entry. */
 const guard =
   "IF w.format > 1 THEN RAISE 'this workspace needs a newer Agent Relay' USING ERRCODE = 'feature_not_supported'; END IF;"
 

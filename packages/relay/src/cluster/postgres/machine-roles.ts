@@ -1,20 +1,20 @@
-// The database roles of machines and of invitations: making, limiting and dropping them, and ending their connections. All of it needs the right to make
-// roles.
+// The database roles of machines and invitations: making, limiting and dropping them, and ending their connections. All of this needs the right to make
+// roles (CREATEROLE).
 
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import type { Client, ServerAddress } from './connection.ts'
 import { invitedRole, machineRole, ownerRole } from './roles.ts'
 
-/** Iterations of the password hash, as many as PostgreSQL's own clients use. */
+/** Iterations of the password hash: the number that PostgreSQL's own clients use. */
 const iterations = 4_096
-/** How long the end of one connection is awaited, and how many times a search for further connections is made. */
+/** How long to wait, in ms, for the end of a connection, and how often to look for further connections. */
 const [endMs, looksMax] = [1_000, 5]
-/** How long one try waits for the lock on a role, and the maximum number of tries. */
+/** How long one try waits, in ms, for the lock on a role, and the maximum number of tries. */
 const [lockMs, triesMax] = [100, 20]
 
 /**
- * A daemon has two connections, a third while it is held up, and one more for each command of a person. After a cut the server takes some time to
- * notice, so the two old connections still count beside the new ones.
+ * Maximum number of connections of a machine's role. A daemon has two, a third while it is blocked, and one more for each command of a person. When a
+ * connection was cut, the server takes some time to notice, so that the two old connections still count besides the new ones.
  */
 const connectionsMax = 10
 const invitationConnectionsMax = 2
@@ -22,7 +22,7 @@ const invitationConnectionsMax = 2
 /** A machine's login: its role and password. */
 export type Credentials = Pick<ServerAddress, 'user' | 'password'>
 
-/** The role of a machine, as which nobody can log in yet, and the role of the machine's invitation. */
+/** A new role for a machine, with which nobody can log in yet, and the role of the machine's invitation. */
 export interface NewRoles {
   role: string
   invitation: string
@@ -31,11 +31,11 @@ export interface NewRoles {
 }
 
 /**
- * Makes both roles, inside a transaction. The owner of the schema can end their connections, and lets the invitation act as the machine when the machine
- * joins.
+ * Makes both roles, inside a transaction. The owner of the schema becomes a member of both, to end their connections, and to let the invitation's role act
+ * as the machine's role while the machine joins.
  */
 export async function makeRoles(client: Client, name: string, until: Date): Promise<NewRoles> {
-  // Roles are common to all databases of a server, but names of machines are not: a random part makes the role's name unique.
+  // Roles are shared by all databases of a server, but names of machines are not: a random part makes the role's name unique.
   const role = `relay_${name}_${randomBytes(4).toString('hex')}`
   const invitation = `${role}_invited`
   const password = randomBytes(18).toString('base64url')
@@ -51,8 +51,8 @@ export async function makeRoles(client: Client, name: string, until: Date): Prom
 }
 
 /**
- * Applies today's limits to roles that a former version has made. Returns the machines whose role another administrator has made: those roles stay as
- * they are.
+ * Applies the present limits to roles that an older version has made. Returns the machines whose role another administrator has made: those roles stay
+ * unchanged.
  */
 export async function limitRoles(client: Client): Promise<string[]> {
   const { rows } = await actAsOwner(client, () =>
@@ -85,7 +85,10 @@ async function unlessForbidden(work: () => Promise<void>, ...others: string[]): 
   }
 }
 
-/** Drops a role with all that it has made, such as large objects. A role that owns something in another database remains, and nobody can log in as it. */
+/**
+ * Drops a role with everything that it has made, such as large objects. If the role owns something in another database it remains, but nobody can log in
+ * with it.
+ */
 export async function dropRole(client: Client, role: string): Promise<void> {
   const name = client.escapeIdentifier(role)
   await unlessForbidden(async () => {
@@ -96,8 +99,8 @@ export async function dropRole(client: Client, role: string): Promise<void> {
 }
 
 /**
- * Makes the caller a member of the role during the work. Ending a role's sessions and dropping its objects needs membership, which the right to make roles
- * does not include.
+ * Makes the caller a member of the role while the work runs. Ending a role's sessions and dropping its objects needs membership; the right to make roles
+ * does not include that.
  */
 async function asMember<T>(client: Client, role: string, work: () => Promise<T>): Promise<T> {
   const { rows } = await client.query("SELECT pg_has_role(current_user, $1, 'USAGE') AS may", [role])
@@ -111,7 +114,7 @@ async function asMember<T>(client: Client, role: string, work: () => Promise<T>)
   }
 }
 
-/** Forbids the role to log in and ends the role's connections. Returns how many were ended. */
+/** Forbids logins of the role, and closes its connections. Returns how many were closed. */
 export function forbidLogin(client: Client, role: string): Promise<number> {
   return asMember(client, role, async () => {
     let ended = 0
@@ -125,7 +128,7 @@ export function forbidLogin(client: Client, role: string): Promise<number> {
       } finally {
         await client.query('RESET lock_timeout')
       }
-      // The role may be changing itself, in a transaction that holds its row.
+      // A transaction of the role itself may hold the lock on the role's row, so its sessions are ended.
       ended += await endSessions(client, role)
     }
     return ended + (await endSessions(client, role))
@@ -135,7 +138,7 @@ export function forbidLogin(client: Client, role: string): Promise<number> {
 async function endSessions(client: Client, role: string): Promise<number> {
   const text = 'SELECT pg_terminate_backend(pid, $2) FROM pg_stat_activity WHERE usename = $1'
   let ended = 0
-  // A connection that was just being let in is found by the next look.
+  // Looks again, for connections that were logging in during the first look.
   for (let looks = 0; looks < looksMax; looks++) {
     const found = (await client.query(text, [role, endMs])).rowCount ?? 0
     if (found === 0 && looks > 0) break
@@ -164,7 +167,7 @@ export async function inTransaction<T>(client: Client, work: () => Promise<T>): 
   }
 }
 
-/** Makes the SCRAM verifier that the server keeps instead of a password (RFC 5803). */
+/** Makes a SCRAM verifier (RFC 5803), which the server stores instead of a password. */
 export function scramVerifierOf(password: string): string {
   const salt = randomBytes(16)
   const salted = pbkdf2Sync(password, salt, iterations, 32, 'sha256')

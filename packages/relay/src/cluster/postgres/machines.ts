@@ -1,5 +1,5 @@
-// The machines of a cluster in PostgreSQL. Each machine has a role of its own, made and removed by the administrator of the database. No secret of a
-// machine ever leaves it: the machine gives the server a verifier, from which the password cannot be computed.
+// The machines of a cluster in PostgreSQL: inviting and removing them. The database's administrator makes and removes a database role for each machine. A
+// machine's password never leaves it: the server gets a verifier, from which the password cannot be computed.
 
 import { raiseFormat, tellMachines } from './administrator.ts'
 import type { Client } from './connection.ts'
@@ -12,11 +12,11 @@ const inviteMs = 10 * 60_000
 
 export interface InvitationOptions {
   now?: number
-  /** Data that goes with the invitation, sealed so that only the invitation's secret opens it. */
+  /** Data for the invited machine, encrypted so that only the invitation's secret opens it. */
   parcel?: Parcel
 }
 
-/** Invites a machine: it may join within ten minutes. `client` belongs to somebody who may make roles, as in every function of this file. */
+/** Invites a machine, which may join within ten minutes. `client`, as in every function of this file, is the connection of somebody who may make roles. */
 export function inviteMachine(
   client: Client,
   name: string,
@@ -37,8 +37,8 @@ export function inviteMachine(
 }
 
 /**
- * Writes the machine's row. A new invitation for the same name replaces an unused one. A removed machine keeps its row, because its entries name the row.
- * Returns the roles that nobody needs any more.
+ * Writes the row of an invited machine. A new invitation for a name replaces an unused one. A removed machine keeps its row, because its entries refer to
+ * it. Returns the roles that are no longer needed.
  */
 async function writeMachineRow(
   client: Client,
@@ -60,10 +60,10 @@ async function writeMachineRow(
 }
 
 const isInvited = '(invitation IS NOT NULL OR invited_until IS NOT NULL)'
-/** The SQL condition that an invitation is over: it was used, has expired, or was made by a former version. */
+/** SQL for whether an invitation is over: it was used, it has expired, or an older version has made it. */
 const isOver = '(invited_until IS NULL OR invited_until < clock_timestamp() OR invitation IS NULL)'
 
-/** Drops the roles of invitations that are over, which needs the right to make roles, and the rows of machines that never joined. */
+/** Drops the roles of invitations that are over, and deletes the rows of machines that never joined. Needs the right to make roles. */
 export async function dropInvitations(client: Client): Promise<void> {
   const { rows } = await actAsOwner(client, () =>
     client.query(`SELECT id, role, invitation FROM relay.machines WHERE ${isInvited} AND ${isOver}`),
@@ -81,7 +81,10 @@ export async function dropInvitations(client: Client): Promise<void> {
   }
 }
 
-/** Gives the workspace the newest format and the named machine as its owner. Returns the former format; undefined if there is no such workspace or machine. */
+/**
+ * Gives the workspace the newest format, and makes the named machine its owner. Returns the former format; undefined if there is no such workspace or
+ * machine.
+ */
 export function giveWorkspace(client: Client, workspace: string, machine: string): Promise<number | undefined> {
   return withBlockersEnded(client, async () => {
     await dropInvitations(client)
@@ -89,7 +92,10 @@ export function giveWorkspace(client: Client, workspace: string, machine: string
   })
 }
 
-/** ok: the machine can neither log in nor go on. withdrawn: the machine had not joined yet, and no longer can. last: no machine would be left. */
+/**
+ * The result of removing a machine. ok: the machine is disconnected and can no longer log in. withdrawn: the machine had not joined yet, and its invitation
+ * is void. last: nothing was done, because no machine would be left.
+ */
 export type RevokeResult =
   | { kind: 'ok'; ended: number }
   | { kind: 'withdrawn' }
@@ -97,8 +103,8 @@ export type RevokeResult =
   | { kind: 'unknown' }
 
 /**
- * Removes a machine. It is thrown out before its rows are changed: while it is connected it may hold locks on them, also on its own row and role. Any
- * other machine that holds such locks is ended meanwhile. A repeated call ends the connections that the machine has by then.
+ * Removes a machine. Ends its logins and connections before changing its rows, because a connected machine may hold locks on its own row and role.
+ * Meanwhile, other machines that hold such locks are disconnected too. A repeated call ends connections that the machine has made since.
  */
 export function revokeMachine(client: Client, name: string): Promise<RevokeResult> {
   return withBlockersEnded(client, () => revoke(client, name))
@@ -123,7 +129,7 @@ async function revoke(client: Client, name: string): Promise<RevokeResult> {
 /** Marks the machine as removed, or deletes its row if it never joined. Returns false if no machine would be left. */
 function removeRow(client: Client, meant: MachineRow): Promise<boolean> {
   return actAsOwner(client, async () => {
-    // All rows are locked, so that two administrators who remove each other's machine at once do not leave none.
+    // Locks all rows, so that two administrators cannot remove the last two machines at the same time.
     if (isLast(await machinesOf(client, 'FOR UPDATE'), meant)) return false
     await client.query(forgetQuestions, [meant.name])
     await client.query(meant.joined_at === null ? withdraw : remove, [meant.name])
@@ -149,7 +155,7 @@ async function machinesOf(client: Client, lock = ''): Promise<MachineRow[]> {
   return rows
 }
 
-/** Whether removing this machine would leave none. */
+/** Whether this machine is the only one that belongs to the cluster. */
 function isLast(machines: readonly MachineRow[], { name }: MachineRow): boolean {
   const isThere = ({ joined_at, revoked_at }: MachineRow) => joined_at !== null && revoked_at === null
   const meant = machines.find((each) => each.name === name)
@@ -157,7 +163,7 @@ function isLast(machines: readonly MachineRow[], { name }: MachineRow): boolean 
 }
 
 const withdraw = 'DELETE FROM relay.machines WHERE name = $1'
-/** Deletes a removed machine's questions, which would otherwise pass to the next machine of that name. */
+/** Deletes the questions of a removed machine: otherwise a later machine of that name could read the answers. */
 const forgetQuestions = 'DELETE FROM relay.asks WHERE from_machine = (SELECT id FROM relay.machines WHERE name = $1)'
 const remove =
   'UPDATE relay.machines SET revoked_at = coalesce(revoked_at, now()), invited_until = NULL, invitation = NULL, parcel = NULL WHERE name = $1'

@@ -1,5 +1,5 @@
-// The SQL functions of moving.ts, which bring a workspace into a cluster and take it out again. Like those in functions.ts they are never changed once
-// released. A workspace of format 0 is being copied: no machine opens it.
+// The SQL functions of moving.ts, which copy a workspace into a cluster and take it out again. Like those in functions.ts they are never changed once
+// released. A workspace of format 0 is still being copied, so that no machine opens it.
 
 import { copyMark } from '../../core/journal.ts'
 import { entryAheadMsMax } from '../cluster-journal.ts'
@@ -12,7 +12,7 @@ export const emptyWorkspaceSql = tablesOfWorkspace
   .map((table) => `DELETE FROM relay.${table} WHERE ws = w.ws;`)
   .join(' ')
 
-/** Begins the copying, and first removes the rest of an earlier try. Returns 'there' if the workspace is shared already. */
+/** Begins the copying. First deletes what an earlier, unfinished attempt has left. Returns 'there' if the workspace is shared already. */
 const moveIn = `CREATE FUNCTION relay.move_in_1(p_id text, p_name text, p_boot int) RETURNS text LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1(); w relay.workspaces; v_stopped text := relay.stopped_1(m, 0, p_boot, 0, '');
 BEGIN
@@ -26,7 +26,7 @@ BEGIN
   RETURN 'ok';
 END $$`
 
-/** Copies entries with their times and numbers. Returns false if another machine has begun to copy the workspace meanwhile. */
+/** Stores a page of copied entries with their times and numbers. Returns false if another machine has begun to copy the workspace meanwhile. */
 const copy = `CREATE FUNCTION relay.copy_1(p_workspace text, p_boot int, p_seq bigint, p_stem text, p_writes json, p_homes json,
   p_drafts json, p_entries json, p_payloads json) RETURNS boolean LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1(); w relay.workspaces; v_head bigint; v_at bigint;
@@ -51,7 +51,7 @@ BEGIN
   RETURN true;
 END $$`
 
-/** Makes the copied workspace shared. This commit decides: before it the workspace lives on one machine, after it in the cluster. */
+/** Makes the copied workspace shared. This commit decides where the workspace lives: before it on one machine, after it in the cluster. */
 const moveEnd = `CREATE FUNCTION relay.move_end_1(p_workspace text, p_boot int, p_head bigint) RETURNS boolean LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 BEGIN
   IF relay.stopped_1(relay.self_1(), 0, p_boot, 0, '') IS NOT NULL THEN RETURN false; END IF;
@@ -68,7 +68,7 @@ BEGIN
   RETURN FOUND;
 END $$`
 
-/** Removes the workspace from the cluster, for a machine that has all of its entries. This commit decides that the workspace lives on that machine alone. */
+/** Deletes the workspace from the cluster, for a machine that has all of its entries. This commit decides that the workspace lives on that machine alone. */
 const takeBack = `CREATE FUNCTION relay.take_back_1(p_workspace text, p_boot int, p_seq bigint, p_mark text) RETURNS text
 LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE w relay.workspaces; v_stopped text;

@@ -1,4 +1,4 @@
-// Calls of the SQL functions that copy a workspace into a cluster, page by page, or take it back.
+// Calls of the SQL functions that copy a workspace into a cluster page by page, and that take it out again.
 
 import type { EntryDraft } from '../../core/journal.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
@@ -7,20 +7,23 @@ import type { JournalPosition } from '../cluster-journal.ts'
 import { draftTexts } from './entry-text.ts'
 import type { PostgresCluster } from './postgres-cluster.ts'
 
-/** A page of entries of a workspace that is being copied, and the conflict keys that they change. */
+/** A page of entries of a workspace that is being copied, with the conflict keys that the entries change. */
 export interface EntryPage {
   drafts: readonly EntryDraft[]
   writes: readonly string[]
 }
 
-/** How the copying began. taken: the name belongs to another workspace. there: the workspace is shared already. */
+/** The answer to beginning a copy. taken: another workspace in the cluster has the name. there: the workspace is shared already. */
 export type MoveInResult = 'ok' | 'taken' | 'there' | 'revoked' | 'fenced'
 
 export function moveIn(cluster: PostgresCluster, id: string, name: string): Promise<MoveInResult> {
   return one(cluster, (boot) => ['move_in_1', id, name, boot])
 }
 
-/** Copies a page of entries. Returns false if another machine has begun to move the workspace meanwhile. `seq`: the number of the last copied entry. */
+/**
+ * Stores a page of copied entries in the cluster. Returns false if another machine has begun to copy the workspace meanwhile. `seq`: the number of the entry
+ * before this page.
+ */
 export function copyPage(
   cluster: PostgresCluster,
   id: string,
@@ -38,8 +41,8 @@ export function moveEnd(cluster: PostgresCluster, id: string, head: number): Pro
 }
 
 /**
- * How taking a workspace back went. behind: this machine does not have all entries. removed: another machine has taken the workspace back. owner: another
- * machine owns the workspace, and only the owner may take it back.
+ * The answer to taking a workspace back. behind: this machine lacks entries. removed: another machine has taken the workspace back. owner: another machine
+ * is the workspace's owner, and only the owner may take it back.
  */
 export type TakeBackResult = 'ok' | 'behind' | 'owner' | 'removed' | 'revoked' | 'fenced' | 'diverged'
 
@@ -51,10 +54,10 @@ export function takeBack(
   return one(cluster, (boot) => ['take_back_1', id, boot, seq, mark])
 }
 
-/** How the change of owner went. unknown: the cluster has no such machine. */
+/** The answer to a change of the owner machine. unknown: the cluster has no such machine. */
 export type HandOverResult = 'ok' | 'owner' | 'unknown' | 'revoked' | 'fenced'
 
-/** Makes another machine the owner of the workspace. */
+/** Makes another machine the owner of the workspace, if this machine is the owner. */
 export function handOver(cluster: PostgresCluster, id: string, machine: string): Promise<HandOverResult> {
   return one(cluster, (boot) => ['hand_over_1', id, boot, machine])
 }
@@ -70,7 +73,7 @@ function one<T>(cluster: PostgresCluster, call: (boot: number) => [string, ...un
 
 const undefinedFunction = '42883'
 
-/** Reports a missing function as a database whose schema is older than this version. */
+/** Turns the error for a missing SQL function into a refusal that says that the database's schema is older than this version. */
 function older(error: unknown): never {
   throw (error as { code?: string }).code === undefinedFunction ? new RefusalError('cluster.older') : error
 }

@@ -1,24 +1,24 @@
-// The SQL function that cluster/presence.ts calls, which returns changes of presence on other machines. A machine without news costs the others no more
-// than one row of an index, so the server's work grows with the machines and not with their square. The older form, `present_1`, returns a row for every
-// other machine each time; older daemons call it.
+// The SQL function for cluster/presence.ts that returns changes of presence on other machines. A machine without changes costs the server no more than one
+// index row, so that the server's work grows with the number of machines and not with its square. Older daemons call the older form, `present_1`, which
+// returns a row for every other machine each time.
 
 import { lateStampsMax } from './presence-functions.ts'
 
-/** The silence after which a machine counts as unreachable, and for how long after that the machine is reported as late. */
+/** The time of silence after which a machine counts as unreachable (late), and for how long after that it is reported as late, in ms. */
 const [lateMs, toldLateMs] = [15_000, 60_000]
-/** Maximum text of one answer. The longest parts are left out, as if these parts had not changed. */
+/** Maximum number of characters in one answer. The longest lists of agents are left out: their machines appear unchanged. */
 const charsMax = 4_000_000
 
 /**
- * Attributes of this file's function. Unlike in functions.ts no index is forced: the tables are small, and a forbidden scan that is needed looks expensive to
- * the planner.
+ * Attributes of this file's function. Unlike in functions.ts, no index is forced: the tables are small, and the planner takes any plan with a forbidden scan
+ * for expensive.
  */
 const cheap = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off'
 
 /**
- * Tells this machine's presence, with '' for "the same as before". The first row has no workspace: its stamp is the server's time, which the next call
- * passes back. The other rows are machines that have news since then, are late, were removed, or were let in again. A late machine that comes back is
- * news too.
+ * Stores this machine's presence ('' for unchanged), and returns changes. The first row has no workspace; its stamp is the server's time, which the caller
+ * passes in the next call. The other rows are machines whose presence has changed since then, that have fallen silent or come back, that were removed, or
+ * that were admitted again.
  */
 const present = `CREATE FUNCTION relay.present_2(p_boot int, p_stamp bigint, p_rows json)
 RETURNS TABLE (workspace text, machine text, seen_ms bigint, stamp bigint, agents text, removed boolean) LANGUAGE plpgsql STRICT ${cheap} AS $$
@@ -50,7 +50,7 @@ BEGIN
     WHERE o.revoked_at > to_timestamp((p_stamp - ${lateStampsMax}) / 1000000.0);
 END $$`
 
-/** Switches off JIT compilation for functions released before: if the plan that they force looks expensive, each call would be compiled. */
+/** Switches JIT compilation off for older functions: they force plans that look expensive, so that PostgreSQL would compile each call. */
 const compileNothing = `DO $$ DECLARE f regprocedure; BEGIN
   FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'relay'::regnamespace AND proconfig IS NOT NULL LOOP
     EXECUTE format('ALTER FUNCTION %s SET jit = off', f);

@@ -1,16 +1,16 @@
-// Which machine owns a workspace, as the database keeps it. From format 2 on it is the machine that shared the workspace, until that machine hands it over
-// or the administrator of the database gives it to another machine. Only the owner takes a workspace out of the cluster.
+// The owner machine of a workspace, as the database stores it. From format 2 on, the owner is the machine that has shared the workspace, until it hands the
+// workspace over, or the database's administrator makes another machine the owner. Only the owner may take a workspace out of the cluster.
 
 import { administratorMark, copyMark } from '../../core/journal.ts'
 import { machineFunctionAttributes } from './functions.ts'
 import { emptyWorkspaceSql } from './moving-functions.ts'
 
-/** Adds a column for the owner machine: NULL in format 1, which knows no owner, so any machine may take such a workspace back. */
+/** Adds a column for the owner machine. It is NULL in format 1, which has no owners: any machine may take such a workspace out of the cluster. */
 const column = 'ALTER TABLE relay.workspaces ADD COLUMN owner int'
 
 /**
- * Fills in the owner of workspaces that are shared already: the machine named by the last entry of a copy or of the administrator, which no machine could
- * have made. Text that is not JSON names nobody.
+ * Fills in the owner of workspaces that are shared already. The last entry about the owner decides, but only entries that came with the copy or from the
+ * administrator count, because no machine can forge their marks. An entry that is not JSON is ignored.
  */
 const fill = `DO $$
 DECLARE j record; v_owner int;
@@ -27,7 +27,7 @@ BEGIN
   END LOOP;
 END $$`
 
-/** Makes the copied workspace shared, owned by the machine that has copied it: no other machine can finish a copy that it did not begin. */
+/** Makes the copied workspace shared, with the machine that has copied it as its owner. A machine cannot finish a copy that another machine has begun. */
 const moveEnd = (
   head: string,
   format: string,
@@ -50,7 +50,7 @@ const moveEnds = [
   ),
 ]
 
-/** Replaces `take_back_1`: only the owner may take the workspace back. */
+/** Replaces the first `take_back_1`: now only the owner may take the workspace out of the cluster. */
 const takeBack = `CREATE OR REPLACE FUNCTION relay.take_back_1(p_workspace text, p_boot int, p_seq bigint, p_mark text) RETURNS text
 LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1(); w relay.workspaces; v_stopped text;
@@ -70,7 +70,7 @@ BEGIN
   RETURN 'ok';
 END $$`
 
-/** Lets the owner hand its workspace to another machine. The database itself writes the entry about this, so that all machines believe it. */
+/** Lets the owner hand its workspace over to another machine. The database itself writes the entry about this, so that all machines trust it. */
 const handOver = `CREATE FUNCTION relay.hand_over_1(p_workspace text, p_boot int, p_machine text) RETURNS text
 LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1(); w relay.workspaces; t relay.machines; v_stopped text := relay.stopped_1(m, 0, p_boot, 0, '');
@@ -86,7 +86,7 @@ BEGIN
   RETURN 'ok';
 END $$`
 
-/** Replaces `raise_1`: the database also keeps the owner. */
+/** Replaces the first `raise_1`: now the database also stores the owner. */
 const raise = `CREATE OR REPLACE FUNCTION relay.raise_1(p_workspace text, p_machine text, p_format int, p_facts json) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE w relay.workspaces; m relay.machines;

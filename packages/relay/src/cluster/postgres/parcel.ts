@@ -1,12 +1,12 @@
-// The parcel of an invitation: the workspace that the invitation is for, and that workspace's key. The parcel lies in the database, sealed with the
-// invitation's own secret, which the database does not know. It is deleted once the machine has joined or the invitation is over.
+// The parcel of an invitation: the name and the key of the workspace that the invitation is for. It is stored in the database, encrypted with the
+// invitation's secret, which the database does not know. It is deleted once the machine has joined or the invitation is over.
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import type { Client } from './connection.ts'
 import { machineFunctionAttributes } from './functions.ts'
 
 export interface Parcel {
-  /** The name of the workspace. */
+  /** The name of the workspace. `id` is its id, which never changes. */
   workspace: string
   id: string
   key: string
@@ -14,7 +14,7 @@ export interface Parcel {
 
 export const parcelTables = ['ALTER TABLE relay.machines ADD COLUMN parcel text']
 
-/** Hands out the parcel once, to the invitation with which it was stored. */
+/** Returns the parcel of the calling invitation and deletes it, so that it is handed out once. */
 const take = `CREATE FUNCTION relay.parcel_1() RETURNS text LANGUAGE plpgsql ${machineFunctionAttributes} SET jit = off AS $$
 DECLARE m relay.machines;
 BEGIN
@@ -31,7 +31,7 @@ function keyFrom(secret: string, salt: Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, salt, 'agent-relay parcel', 32))
 }
 
-/** Encrypts a parcel, so that only the secret opens it. */
+/** Encrypts a parcel with the invitation's secret. */
 export function sealParcel(secret: string, parcel: Parcel): string {
   const [salt, nonce] = [randomBytes(saltBytes), randomBytes(nonceBytes)]
   const sealing = createCipheriv(cipher, keyFrom(secret, salt), nonce)
@@ -39,7 +39,7 @@ export function sealParcel(secret: string, parcel: Parcel): string {
   return Buffer.concat([salt, nonce, sealing.getAuthTag(), ...sealed]).toString('base64url')
 }
 
-/** Decrypts a parcel; undefined if it was not sealed with this secret. */
+/** Decrypts a parcel; undefined if it was not encrypted with this secret. */
 export function unsealParcel(secret: string, text: string): Parcel | undefined {
   try {
     const bytes = Buffer.from(text, 'base64url')
@@ -60,7 +60,7 @@ export function unsealParcel(secret: string, text: string): Parcel | undefined {
   }
 }
 
-/** Takes and opens an invitation's parcel, inside the transaction in which the machine joins. A database of an older version has no parcels. */
+/** Fetches and decrypts an invitation's parcel, in the transaction in which the machine joins. A database with an older schema has no parcels. */
 export async function takeParcel(client: Client, secret: string): Promise<Parcel | undefined> {
   const { rows } = await client.query("SELECT to_regprocedure('relay.parcel_1()') IS NOT NULL AS is_there")
   if (!rows[0].is_there) return undefined

@@ -1,6 +1,5 @@
-// The third form of the SQL functions that follow and append: the second form word for word, except for the two lookups with which each function begins.
-// In the second form these lookups are SQL, which is planned at each call; PL/pgSQL keeps its plans as long as the connection lasts. Older daemons go on
-// with the second form.
+// The third form of the SQL functions that fetch and append entries. It differs from the second only in the two lookups with which each function begins: in
+// the second form they are SQL functions, which PostgreSQL plans at each call; in PL/pgSQL, a connection keeps its plans. Older daemons use the second form.
 
 import { judgedFunctions } from './judged-functions.ts'
 

@@ -1,4 +1,5 @@
-// A daemon's access to a cluster in PostgreSQL: two connections, however many workspaces it shares, and the hints of changes that arrive on one of them.
+// A daemon's access to a cluster in PostgreSQL: two connections, however many workspaces it shares, and the hints (notifications of changes) that arrive on
+// one of them.
 
 import { type Clock, systemClock } from '../../machine/clock.ts'
 import { version } from '../../machine/version.ts'
@@ -7,12 +8,12 @@ import { type Client, Connection, LoginRefused, type ServerAddress } from './con
 import { endBlockingMachines } from './holding.ts'
 import { type FunctionForm, type JournalConnections, PostgresJournal } from './postgres-journal.ts'
 
-/** A test hint that has not arrived after this time counts as lost. */
+/** How long to wait for the hint that tests whether hints arrive. */
 const hintMs = 3_000
 
 /**
- * Settings of every connection. The server notices a cut connection within half a minute, because a role may have few connections and dead ones count.
- * JIT is off: our queries take less than a millisecond, and compiling one takes a second if its plan looks expensive.
+ * Settings of every connection. With the keepalives, the server notices a cut connection within half a minute: dead connections count against the limit of a
+ * role. JIT is off: our queries take less than a millisecond, but compiling one takes a second, if its plan looks expensive.
  */
 const session = `SELECT set_config('tcp_keepalives_idle', '15', false), set_config('tcp_keepalives_interval', '5', false),
   set_config('tcp_keepalives_count', '3', false), set_config('jit', 'off', false),
@@ -22,7 +23,7 @@ const session = `SELECT set_config('tcp_keepalives_idle', '15', false), set_conf
 interface Self {
   id: number
   name: string
-  /** The number of times that the machine's daemon has started. */
+  /** How often the machine's daemon has started, which identifies the present start. */
   boot: number
 }
 
@@ -31,7 +32,7 @@ export interface ListedWorkspace {
   ws: number
   id: string
   name: string
-  /** The workspace format; this version does not know the facts of a later format than its own. */
+  /** The workspace's format. This version does not know the facts of formats that are newer than its own. */
   format: number
   head: number
 }
@@ -40,21 +41,24 @@ export class PostgresCluster {
   readonly #clock: Clock
   readonly #writer: Connection
   readonly #reader: Connection
-  /** Registers this daemon with the cluster: once for each daemon, not for each connection, because a fenced daemon must not come back by itself. */
+  /**
+   * Resolves once this daemon is registered with the cluster. It registers once and not for each connection: a daemon that was shut out because another one
+   * has its identity must not register again by itself.
+   */
   #hello: Promise<Self> | undefined
   #self: Self | undefined
   #form: FunctionForm = 2
   readonly #listeners = new Map<string, Set<(head: number) => void>>()
-  /** The workspace of each notification channel. */
+  /** The id of the workspace, for each notification channel of the database. */
   readonly #channels = new Map<string, string>()
   readonly #callListeners = new Set<() => void>()
-  /** Whether hints arrive; assumed until a test has shown otherwise. */
+  /** Whether hints arrive. Taken to be true until a test has shown otherwise. */
   #hasHints = true
   #heard = false
   #triedHints = 0
   #ender: Connection | undefined
 
-  /** Connects only at the first question, because a daemon must start even while the cluster cannot be reached. */
+  /** Does not connect yet: the first call does, because a daemon must start even while the cluster cannot be reached. */
   constructor(address: ServerAddress, clock: Clock = systemClock) {
     this.#clock = clock
     const onSilence = () => this.#endHolder(address)
@@ -82,7 +86,7 @@ export class PostgresCluster {
     return new PostgresJournal(workspace, connections)
   }
 
-  /** Returns the name of this machine. Fails if the cluster cannot be reached, and with `LoginRefused`. */
+  /** Returns the name of this machine. Fails with `ClusterUnreachable` or `LoginRefused`. */
   machine(): Promise<string> {
     return this.#reader.ask(async () => (this.#self as Self).name)
   }
@@ -91,7 +95,7 @@ export class PostgresCluster {
     return this.#reader.ask(list)
   }
 
-  /** Runs work on the connection for writing, after the appends in line. `boot` counts the starts of this machine's daemon. */
+  /** Runs work on the connection for appends, after those that wait already. `boot` says how often this machine's daemon has started. */
   asWriter<T>(work: (client: Client, boot: number) => Promise<T>): Promise<T> {
     return this.#writer.ask((client) => work(client, (this.#self as Self).boot))
   }
@@ -100,7 +104,10 @@ export class PostgresCluster {
     return this.#reader.ask((client) => work(client, (this.#self as Self).boot))
   }
 
-  /** Calls the listener when another machine asks or answers, presence changes, or the connection is new. Such a call is a hint, which may be lost. */
+  /**
+   * Calls the listener when another machine has asked or answered a question, when presence has changed, or when there is a new connection. Such a hint may
+   * be lost.
+   */
   onHint(listener: () => void): { stop(): void } {
     this.#callListeners.add(listener)
     return { stop: () => void this.#callListeners.delete(listener) }
@@ -112,7 +119,10 @@ export class PostgresCluster {
     await Promise.all([this.#writer.close(), this.#reader.close(), this.#ender?.close()])
   }
 
-  /** Ends the machine that holds up our questions, over a connection of its own, because both others may be waiting. Waiting questions keep their place. */
+  /**
+   * Asks the database to disconnect machines that block this one. Uses a third connection, because the other two may both be waiting. The calls that wait
+   * keep their place in line.
+   */
   #endHolder(address: ServerAddress): void {
     if (this.#ender) return
     const ender = new Connection({ address, clock: this.#clock, greet: async () => {}, onSilence: () => {} })
@@ -139,10 +149,7 @@ export class PostgresCluster {
     void this.#tryHints().catch(() => {})
   }
 
-  /**
-   * Tests whether hints arrive, by a hint from this daemon to itself over the other connection. A connection pool that changes connections accepts LISTEN,
-   * but delivers nothing.
-   */
+  /** Tests whether hints arrive: sends one over one connection and waits for it on the other. Some connection pools accept LISTEN and deliver nothing. */
   async #tryHints(): Promise<void> {
     const mine = ++this.#triedHints
     this.#heard = false
@@ -155,7 +162,7 @@ export class PostgresCluster {
     for (const listener of this.#callListeners) listener()
   }
 
-  /** Overrides the database's defaults for a new connection: answered commits are on disk, and data read after a lock is new. */
+  /** Overrides settings of the database for a new connection: a commit is on disk when it is answered, and data read after taking a lock is current. */
   async #greet(client: Client): Promise<void> {
     await client.query('SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE')
     await client.query(
@@ -182,7 +189,7 @@ export class PostgresCluster {
   #onHint(workspace: string, listener: (head: number) => void): { stop(): void } {
     const listeners = this.#listeners.get(workspace) ?? new Set()
     this.#listeners.set(workspace, listeners.add(listener))
-    // If this fails, the next connection listens, because it listens for every workspace in the map.
+    // If this fails, the workspace is in the map all the same, and the next connection listens for every workspace in the map.
     this.#reader.ask((client) => this.#listen(client, workspace)).catch(() => {})
     return {
       stop: () => {
@@ -192,7 +199,7 @@ export class PostgresCluster {
     }
   }
 
-  /** Listens for hints about the workspace, and reports entries that were appended before. */
+  /** Listens for hints about the workspace. Then reports the last entry, for entries that were appended before. */
   async #listen(client: Client, workspace: string): Promise<void> {
     const found = (await list(client)).find(({ id }) => id === workspace)
     if (!found) return
@@ -203,7 +210,7 @@ export class PostgresCluster {
     if (now && now.head > 0) this.#tell(workspace, now.head)
   }
 
-  /** Handles a hint. Anybody who may log in can send one: a payload that is no number is ignored, and a wrong number costs one look at the journal. */
+  /** Handles a hint. Anybody who may log in can send one, so a malformed hint is ignored; a wrong number costs only one look at the journal. */
   #hint(channel: string, payload: string): void {
     this.#heard = true
     this.#hasHints = true

@@ -1,4 +1,4 @@
-// The journal of one workspace in PostgreSQL: each call becomes one call of an SQL function, and its rows become the answer.
+// The journal of one workspace in PostgreSQL: turns each call into a call of an SQL function, and the function's rows into the answer.
 
 import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { limits } from '@agent-relay/sdk/protocol'
@@ -18,26 +18,28 @@ import {
 import { type Client, type Connection, LoginRefused, loginFaultReason } from './connection.ts'
 import { draftTexts, fromStorableText, homesText } from './entry-text.ts'
 
-/** COMPAT(0.1): form of the SQL functions that follow and append: 2 if nobody has brought the database up to date. The answers of both are the same. */
+/**
+ * COMPAT(0.1): the form of the SQL functions that fetch and append entries. It is 2 in a database with an older schema. Both forms give the same answers.
+ */
 export type FunctionForm = 2 | 3
 
-/** The parts that all journals of one daemon share: its connections to the database. */
+/** What the journals of all workspaces of a daemon share: the connections to the database. */
 export interface JournalConnections {
   /** Connection for appends. */
   writer: Connection
-  /** Connection for everything but appends, so that reading new entries does not wait for the lock of an append. */
+  /** Connection for all other calls, so that fetching new entries does not wait for an append's lock. */
   reader: Connection
-  /** The number of times that this machine's daemon has started. Known once a connection is open. */
+  /** How often this machine's daemon has started. Known once a connection is open. */
   readonly boot: number
-  /** The newest form of the SQL functions that the database has. */
+  /** The newest form of the SQL functions (the number at the end of their names) that the database has. */
   readonly form: FunctionForm
   listen(workspace: string, listener: (head: number) => void): { stop(): void }
   readonly hasHints: boolean
 }
 
 /**
- * A row of an answer: kind, number, time, sender, cause, machine, mark, the rest as JSON, and the conflict keys as JSON. Numbers come as text, because
- * the server's are longer than those of JavaScript.
+ * A row of an answer: kind, number, time, sender, cause, machine, mark, the other fields as JSON, and the conflict keys as JSON. Numbers are texts, because
+ * the server's integers are longer than JavaScript's.
  */
 type Row = [string, string | null, string | null, string, string, string, string, string, string | null]
 
@@ -105,7 +107,7 @@ export class PostgresJournal implements ClusterJournal {
       return await connection.ask(question)
     } catch (error) {
       if (error instanceof LoginRefused) return { kind: 'revoked', ...loginFaultReason(error) }
-      // PostgreSQL's code P0002: the SQL function found no such workspace.
+      // P0002 is PostgreSQL's code for `SELECT … INTO STRICT` without a row: there is no such workspace.
       if ((error as { code?: string }).code === 'P0002') return { kind: 'removed' }
       throw error
     }
@@ -116,7 +118,10 @@ export class PostgresJournal implements ClusterJournal {
     return rowsOf(client, `append_${this.#connections.form}`, [...values, homesText(drafts), ...draftTexts(drafts)])
   }
 
-  /** Takes the turn to append in one write, so that the lock is held for one round trip only. The server ends a connection that falls silent in its turn. */
+  /**
+   * Begins the transaction in which only this machine can append. Its statements go out in one write, so that the lock is held for one round trip only. The
+   * server ends a transaction that is silent for a second.
+   */
   async #turn(client: Client, { seq, mark }: JournalPosition): Promise<Row[]> {
     try {
       const [, , rows] = await Promise.all([
@@ -173,17 +178,17 @@ function entryOf([, seq, at, by, cause, machine, mark, entry, writes]: Row): Sha
   }
 }
 
-/** Reads conflict keys from text that any machine may have written: text that is not a list of keys names no key. */
+/** Reads conflict keys from text. Any machine may have written the text; a text that is not a list of keys counts as an empty list. */
 function keysIn(text: string): ChangedKeys {
   const found = parseJson(text)
   if (found === 'note') return found
   return Array.isArray(found) && found.every((key) => typeof key === 'string') ? found : []
 }
 
-/** The maximum depth of JSON in an entry: data of a client lies a few levels deep in the facts. */
+/** The maximum depth of JSON in an entry. It is greater than for clients, because a client's data is a few levels deep in a fact. */
 const entryDepthMax = limits.jsonDepthMax + 16
 
-/** Reads an entry from its text. The database never looks into the text, so a machine may have written anything there. */
+/** Reads an entry from its text. Any machine may have written anything there, because the database does not check the text. */
 function restOf(text: string): Omit<EntryDraft, 'at' | 'by' | 'cause'> {
   const { facts, rule, digest, outcome, body } = parseJson(text, entryDepthMax) as EntryDraft
   const isFact = (fact: unknown) => typeof (fact as { type?: unknown } | null)?.type === 'string'

@@ -1,5 +1,6 @@
-// The SQL functions of cluster/presence.ts: which agents are connected on which machine, and questions between machines. Like those in functions.ts they
-// are never changed once released. Their tables do not outlive a crash of the server, and need not: each daemon tells its presence again.
+// The SQL functions of cluster/presence.ts and questions.ts: which agents are connected on which machine, and questions between machines. Like those in
+// functions.ts they are never changed once released. PostgreSQL empties their tables after a crash of the server, and each daemon then reports its presence
+// again.
 
 import { machineFunctionAttributes } from './functions.ts'
 
@@ -12,10 +13,13 @@ export const presenceTables = [
     input text NOT NULL CHECK (length(input) <= 100000), answer text CHECK (length(answer) <= 100000), until timestamptz NOT NULL)`,
 ]
 
-/** Stamps are given before a commit, so an older stamp may arrive after a newer one, by at most this many microseconds. */
+/** Maximum time, in microseconds, by which a stamp may become visible after a newer one: stamps are set before the commit. */
 export const lateStampsMax = 10_000_000
 
-/** Stores this machine's presence, and returns that of the other machines and which were removed. '' stands for "the same as before", in both directions. */
+/**
+ * Stores this machine's presence. Returns the presence of the other machines, and which machines were removed. In both directions, '' stands for unchanged
+ * agents.
+ */
 const present = `CREATE FUNCTION relay.present_1(p_boot int, p_stamp bigint, p_rows json)
 RETURNS TABLE (workspace text, machine text, seen_ms bigint, stamp bigint, agents text, removed boolean) LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1(); v_stamp bigint := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
@@ -49,7 +53,7 @@ BEGIN
   RETURN FOUND;
 END $$`
 
-/** Returns the questions that this machine has not answered yet. */
+/** Returns the open questions to this machine that it has not answered yet. */
 const asked = `CREATE FUNCTION relay.asked_1(p_boot int) RETURNS TABLE (id text, workspace text, machine text, input text)
 LANGUAGE plpgsql STRICT ${machineFunctionAttributes} AS $$
 DECLARE m relay.machines := relay.self_1();
@@ -67,7 +71,7 @@ BEGIN
   IF v_from IS NOT NULL THEN PERFORM pg_notify('relay_machine_' || v_from, ''); END IF;
 END $$`
 
-/** Returns the answer to a question of this machine; NULL while there is none. */
+/** Returns the answer to a question of this machine; NULL if there is none yet. */
 const answered = `CREATE FUNCTION relay.answered_1(p_id text) RETURNS text LANGUAGE sql STRICT ${machineFunctionAttributes} AS $$
   SELECT answer FROM relay.asks WHERE id = p_id AND from_machine = (SELECT id FROM relay.self_1())
 $$`

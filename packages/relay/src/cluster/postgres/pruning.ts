@@ -1,5 +1,5 @@
-// Deletes conflict keys that no append can meet any more. A machine that appends and lacks more than a page of entries is told to follow first, so older
-// keys are never compared.
+// Deletes conflict keys that are too old to matter. A machine that lacks more than a page of entries must fetch them before it can append, so the keys of
+// older entries are never compared.
 
 import { pageEntriesMax } from '../cluster-journal.ts'
 import { machineFunctionAttributes } from './functions.ts'
@@ -16,7 +16,7 @@ END $$`
 
 export const pruningFunctions = [prune]
 
-/** Deletes the old conflict keys of a workspace. Returns how many. */
+/** Deletes the old conflict keys of a workspace. Returns how many were deleted. */
 export function pruneKeys(cluster: PostgresCluster, workspace: string): Promise<number> {
   return cluster.asReader(async (client, boot) => {
     const { rows } = await client.query('SELECT relay.prune_1($1, $2) AS count', [boot, workspace])

@@ -1,13 +1,13 @@
-// The database roles that all clusters of a server share. Each machine and each invitation has a role of its own besides.
+// The database roles that all clusters of a server share. In addition, each machine and each invitation has its own role.
 
 /**
- * Owns the schema and runs the functions of machines. Nobody logs in with this role: the person who makes the cluster is a member of it. It can make no
- * roles.
+ * The role that owns the schema, and with whose rights the functions for machines run. Nobody logs in with it: the person who makes the cluster is a member
+ * of it. It cannot make roles.
  */
 export const ownerRole = 'relay_owner'
-/** Every machine's own role is a member of this role, which may execute functions, and nothing else. */
+/** The role for machines. Each machine's own role is a member of it. It may execute the functions for machines, and nothing else. */
 export const machineRole = 'relay_machine'
-/** Every invitation's role is a member of this role, which may execute the functions for joining, and nothing else. */
+/** The role for invitations. Each invitation's own role is a member of it. It may execute the functions for joining, and nothing else. */
 export const invitedRole = 'relay_invited'
 
 /** Returns the machine for which a role was made; undefined for any other role. */

@@ -1,5 +1,5 @@
-// The tables of a cluster in PostgreSQL, as migrations that only the owner's role runs, and the roles that they need. No sequence gives numbers, and
-// there is no trigger, extension or replication slot: any PostgreSQL from 15 on will do, hosted ones included.
+// The tables of a cluster in PostgreSQL as migrations, which only the owner's role runs, and the roles that they need. There is no sequence for entry
+// numbers, no trigger, no extension and no replication slot, so that any PostgreSQL from version 15 on can be used, hosted ones included.
 
 import { administratorFunctions } from './administrator.ts'
 import { boundedFunctions } from './bounds.ts'
@@ -25,12 +25,13 @@ const tables1 = [
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$'),
     role name NOT NULL UNIQUE, boot int NOT NULL DEFAULT 0, version text,
     invited_until timestamptz, joined_at timestamptz, booted_at timestamptz, back_at timestamptz, revoked_at timestamptz)`,
-  // Every append locks and updates the workspace's row: most of the row's page is left free, so that no index has to be updated too.
+  // Every append updates the workspace's row. The table leaves most of each page free, so that a new version of the row fits there and no index has to be
+  // updated.
   `CREATE TABLE relay.workspaces (
     ws int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 200),
     name text NOT NULL UNIQUE CHECK (length(name) BETWEEN 1 AND 200), format int NOT NULL DEFAULT 1,
     head bigint NOT NULL DEFAULT 0, decided bigint NOT NULL DEFAULT 0, at bigint NOT NULL DEFAULT 0) WITH (fillfactor = 10)`,
-  // Entries of the journal are text into which the database never looks. Only fields that the database's functions read have a column.
+  // The database does not look into the text of entries. Only the fields that its functions read have columns.
   `CREATE TABLE relay.journal (
     ws int NOT NULL, seq bigint NOT NULL, at bigint NOT NULL,
     by text NOT NULL CHECK (length(by) <= 300), cause text NOT NULL CHECK (length(cause) <= 1500),
@@ -43,7 +44,7 @@ const tables1 = [
     PRIMARY KEY (ws, agent))`,
 ]
 
-/** Lists the grants by which machines may execute functions. PostgreSQL lets everybody execute a new function, so that right is taken away first. */
+/** Returns the grants by which machines may execute functions. PostgreSQL lets everybody execute a new function, so that right is revoked first. */
 const rightsOf = (names: readonly string[]) => [
   'REVOKE ALL ON ALL TABLES IN SCHEMA relay FROM PUBLIC',
   'REVOKE ALL ON ALL FUNCTIONS IN SCHEMA relay FROM PUBLIC',
@@ -59,7 +60,10 @@ const step2 = [snapshots, ...presenceTables, ...functions2, ...rightsOf(function
 const functions3 = [...administratorFunctions, ...movingFunctions2]
 const step3 = [...functions3, ...rightsOf(movingFunctions2.map(sqlFunctionName))]
 
-/** A part of migration step 4: limits on invitations, on how long a machine may hold up the others, and on which machine takes a workspace back. */
+/**
+ * A part of migration step 4: limits on invitations, on how long a machine may block the others, and on which machine may take a workspace out of the
+ * cluster.
+ */
 const limits = [
   ...joiningTables,
   ...ownerStatements.tables,
@@ -105,28 +109,34 @@ export const migrations: readonly (readonly string[])[] = [
   ...[step2, step3, step4, step5, step6, step7],
 ]
 
-/** An advisory lock's number that no other program is likely to use: two people who make a cluster at once would meet half of each other's work. */
+/**
+ * The number of an advisory lock, chosen so that no other program is likely to use it. Two people who make a cluster at the same time would otherwise
+ * disturb each other.
+ */
 const lockKey = 7_365_110
 
 const oldestNumber = 150_000
 
-/** Wraps a grant that the person who makes the cluster may not have the right to make: the grant is then left out. */
+/** Wraps a GRANT so that it is skipped if the person who makes the cluster may not grant this. */
 const unlessForbidden = (statement: string) =>
   `DO $$ BEGIN ${statement}; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$`
 
-/** Lets the owner read statistics: only such a role sees whether a standby is synchronous. */
+/** Lets the owner's role read statistics, which it needs to see whether a standby is synchronous. */
 const mayLook = unlessForbidden(`GRANT pg_read_all_stats TO ${ownerRole}`)
 
-/** Before this PostgreSQL version a role could throw others out of itself, even the owner, who ends its connections. There the owner may end anybody's. */
+/**
+ * The first PostgreSQL version in which a role cannot revoke others' membership in itself. In older versions a machine could so keep the owner from ending
+ * its connections, so there the owner may end anybody's.
+ */
 const firmRolesNumber = 160_000
 const mayEnd = unlessForbidden(`GRANT pg_signal_backend TO ${ownerRole}`)
 
-/** A change of a table waits for the table's users, and everybody else waits behind it: after this time the change fails with an error instead. */
+/** Changing a table waits for all transactions that use it, and all later ones wait behind the change. After this time, in ms, the change fails. */
 const lockMsMax = 10_000
 
 /**
- * Makes the roles and the schema, or brings them up to date. `client` belongs to somebody who may make roles and schemas. Returns the machines whose
- * role could not be brought up to date.
+ * Makes the roles and the schema, or brings them up to date. `client` is the connection of somebody who may make roles and schemas. Returns the machines
+ * whose role could not be brought up to date.
  */
 export async function migrate(client: Client): Promise<string[]> {
   const { rows: server } = await client.query("SELECT current_setting('server_version_num')::int AS number")
@@ -160,7 +170,7 @@ export async function migrate(client: Client): Promise<string[]> {
   })
 }
 
-/** Rights that none of our roles has. A role that exists already may come from another cluster on the server, or from an attacker. */
+/** Rights that our roles must not have. If a role of the name exists already, it may belong to another cluster on the server, or come from an attacker. */
 const powers = [
   ['rolcanlogin', 'can log in'],
   ['rolsuper', 'is a superuser'],
@@ -181,7 +191,7 @@ async function makeRole(client: Client, role: string): Promise<void> {
     )
 }
 
-/** Throws if the schema belongs to somebody else, who could change the functions that machines execute. */
+/** Throws if the schema belongs to another role, which could change the functions that machines execute. */
 async function mustBeOurs(client: Client): Promise<void> {
   const { rows } = await client.query(
     "SELECT pg_get_userbyid(nspowner) AS owner FROM pg_namespace WHERE nspname = 'relay'",

@@ -2,7 +2,7 @@
 
 import { machineFunctionAttributes } from './functions.ts'
 
-/** Lists the standbys of the server. PostgreSQL's statistics have empty rows for a role that may not see them: the list is then NULL. */
+/** Lists the standbys of the server. PostgreSQL shows empty rows to a role that may not see its statistics; the list is then NULL. */
 const standbys = `(SELECT CASE WHEN count(*) > 0 AND count(state) = 0 THEN NULL ELSE coalesce(json_agg(json_build_object(
     'name', application_name, 'kind', sync_state,
     'behindBytes', CASE WHEN NOT pg_is_in_recovery() THEN pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn)::bigint END)), '[]') END

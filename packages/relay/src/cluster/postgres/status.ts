@@ -1,28 +1,28 @@
-// The state of a cluster in PostgreSQL, as one of its machines may ask for it: server, standbys, machines, workspaces. Also what an acknowledged write
-// is worth in that state.
+// The state of a cluster in PostgreSQL, as its machines may see it: server, standbys, machines, workspaces. Also tells people how safe an acknowledged write
+// is in that state.
 
 import type { Client } from './connection.ts'
 
 export interface Standby {
   name: string
-  /** PostgreSQL's word for the standby: `sync`, `quorum`, `async`, `potential`. */
+  /** What PostgreSQL calls the state of the standby: `sync`, `quorum`, `async`, `potential`. */
   kind: string
-  /** Bytes of data that are not on the standby's disk yet. Unset if the server does not say. */
+  /** Number of bytes that are not on the standby's disk yet. Unset if the server does not report it. */
   behindBytes?: number
 }
 
 export interface ClusterStatus {
   serverVersion: string
   isPrimary: boolean
-  /** Whether the server waits for its disk before it answers a commit. */
+  /** Whether the server answers a commit only when it is on the server's disk. */
   waitsForDisk: boolean
-  /** The setting that names the standbys for which a commit waits; empty if a commit waits for none. */
+  /** The setting that names the standbys for which a commit waits. Empty: commits wait for none. */
   waitsFor: string
   /** The server's standbys. Unset if the owner of the cluster may not see them. */
   standbys?: Standby[]
   connections: { ours: number; all: number; max: number }
   schema: number
-  /** `seenAt`: the time at which the machine's daemon was last heard of; unset if none has started yet. */
+  /** `seenAt`: the time of the last sign of life from the machine's daemon; unset if it has never started. */
   machines: {
     name: string
     version?: string
@@ -40,7 +40,7 @@ export async function clusterStatusOf(client: Client): Promise<ClusterStatus | u
   return (rows[0]?.status as ClusterStatus | null) ?? undefined
 }
 
-/** Tells people what an acknowledged write is worth in this state. */
+/** Says, for people, against which failures an acknowledged write is safe in this state. */
 export function writeGuaranteeText({ isPrimary, waitsForDisk, waitsFor, standbys }: ClusterStatus): string {
   if (!isPrimary) return 'This server is a copy, which takes no writes. Lead this machine to the primary.'
   if (!waitsForDisk)

@@ -110,8 +110,8 @@ export function mayEnd({ agent }: { agent: string }, { view, speaksFor, actsFor 
 }
 
 /**
- * Whether a machine may move an agent to another home machine. The present home gives the agent away. Any machine takes an agent whose name nobody has
- * or whose home was removed; otherwise only the workspace's owner machine takes the agent over.
+ * Whether a machine may move an agent to another home machine. The present home may give the agent away. Any machine may take an agent whose name nobody has,
+ * or whose home was removed; otherwise only the workspace's owner machine may take the agent over.
  */
 function mayMove({ agent, machine: next, epoch, isTakeOver }: AgentHomed, { machine, view }: AppendedEntry): boolean {
   const home = view.home(agent)

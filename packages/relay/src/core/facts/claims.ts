@@ -1,4 +1,4 @@
-// Rows of the table of facts (stored events) about claims on files. Only the machine that has the file tells of claims on it.
+// Rows of the table of facts (stored events) about claims on files. Only the machine that has the file may append facts about claims on it.
 
 import { conflictKeys } from '../conflict-keys.ts'
 import { hasCredential, type Reader } from '../sight.ts'

@@ -9,7 +9,7 @@ import { mayEnd } from './agents.ts'
 import { type AppendedEntry, type FactRows, toEveryone } from './row.ts'
 import { type FieldCheck, isConversationName, isCount, isLabel, isListOf } from './shape.ts'
 
-/** Hides who enters or leaves the broadcast: everyone is in it, so entering it tells nothing that the registration has not told. */
+/** Hides who enters or leaves the broadcast: every agent enters it with its registration, so the event would tell nothing new. */
 const exceptBroadcast = {
   to: 'everyone',
   if: (_: View, __: Reader, fact: { channel: string }) => fact.channel !== broadcast,
@@ -26,7 +26,7 @@ const channelKeys = ({ channel }: { channel: string }) => [
 ]
 const stayKeys = ({ agent, channel }: { agent: string; channel: string }) => [conflictKeys.stay(agent, channel)]
 
-/** Whether an agent may join a channel. Its stay begins at most at the last message number, or the agent would miss the next messages. */
+/** Whether an agent may join a channel. Its stay may not begin after the channel's last message, or the agent would miss the next ones. */
 function mayJoin({ agent, channel: name, n }: ChannelJoined, by: AppendedEntry): boolean {
   return by.speaksFor(agent) && n <= (by.view.lastNumber(name) ?? 0)
 }
@@ -48,7 +48,7 @@ export const conversationFacts: FactRows<
     changedKeys: stayKeys,
     prunableWhen: 'never',
   },
-  // A retired agent leaves its channels too, so a machine that may retire the agent may report this.
+  // A retired agent leaves its channels too, so a machine that may retire the agent may also append this fact.
   'channel.left': {
     shape: stay,
     mayAppend: mayEnd,
@@ -67,7 +67,7 @@ export const conversationFacts: FactRows<
   },
   'conversation.opened': {
     shape: { conversation: isConversationName, members: isListOf(isLabel) },
-    // The name of a pair or group lists its members: the fact may bring in nobody else.
+    // The name of a pair or group lists its members, so the fact may name no other members.
     mayAppend: ({ conversation, members }, { view }) =>
       conversation === directKey(members) && view.lastNumber(conversation) === undefined,
     audience: { to: 'agents', agentNames: ({ members }) => members },

@@ -1,5 +1,5 @@
-// Judges an entry of a workspace that several machines share: may the machine that appended the entry say all that the entry contains? Every machine
-// judges each entry by the entries before it, so that all machines come to the same verdict.
+// Judges an entry of a workspace that several machines share: may the machine that appended the entry append each of its facts? Every machine judges each entry
+// by the entries before it, so that all machines come to the same verdict.
 
 import { daemonName, type Entry, type Fact } from '@agent-relay/sdk/protocol'
 import { generalChannel, isFromOtherWorkspace } from '../conversations.ts'
@@ -7,7 +7,7 @@ import type { View } from '../view.ts'
 import type { AppendedEntry } from './row.ts'
 import { factRowOf } from './table.ts'
 
-/** A statement that a machine may not make: a fact of this type or, if `type` is unset, anything in the name of this agent. */
+/** What a machine was not allowed to append: a fact of this type or, if `type` is unset, anything in the name of this agent. */
 export interface Objection {
   agent?: string
   type?: Fact['type']
@@ -19,7 +19,7 @@ export function findObjection(
   { by, facts }: Pick<Entry, 'by' | 'facts'>,
   homeAt: AppendedEntry['homeAt'] = () => undefined,
 ): Objection | undefined {
-  // COMPAT(0.1): in format 1 any machine speaks for an agent without a home, and only a few types of facts are judged.
+  // COMPAT(0.1): in format 1 any machine may speak for an agent without a home, and only a few types of facts are judged.
   const isStrict = view.format() > 1
   const speaksFor = (agent: string) => {
     const home = view.home(agent)
@@ -34,7 +34,7 @@ export function findObjection(
   return wrong && { type: wrong.type, ...agentIn(wrong, speaksFor) }
 }
 
-/** For each type of fact that format 1 judges, the field that names the agent for which the fact speaks. */
+/** The types of facts that are judged in format 1, each with its field that names the agent in whose name the machine speaks. */
 const speakersOfFormat1: { readonly [T in Fact['type']]?: string } = {
   'message.created': 'from',
   'delivery.offered': 'agent',
@@ -52,14 +52,14 @@ function mayAppendInFormat1(fact: Fact, by: AppendedEntry): boolean {
   // No machine may make itself the owner of a workspace that has begun.
   if (fact.type === 'workspace.raised' || fact.type === 'workspace.owned')
     return by.view.lastNumber(generalChannel) === undefined
-  // These types of facts are younger than format 1: no machine may say them in a workspace of that format.
+  // These types of facts are younger than format 1: no machine may append them to a workspace of that format.
   if (['workspace.restored', 'machine.revoked', 'machine.admitted'].includes(fact.type)) return false
   if (fact.type === 'agent.homed' || fact.type === 'deliveries.noted') return factRowOf(fact).mayAppend(fact, by)
   const field = speakersOfFormat1[fact.type]
   return field === undefined || by.speaksFor((fact as unknown as Record<string, string>)[field] as string)
 }
 
-/** Returns the agent for which the machine may not speak, or else the agent that the fact is about, for the text of a refusal. */
+/** Returns the agent for which the machine may not speak, or else the agent that the fact is about. The text of a refusal names it. */
 function agentIn(fact: Fact, speaksFor: (agent: string) => boolean): Pick<Objection, 'agent'> {
   const { agent, from, worker, provider, caller, parent } = fact as unknown as Record<string, unknown>
   const names = [agent, from, worker, provider, caller, parent].filter((name) => typeof name === 'string')

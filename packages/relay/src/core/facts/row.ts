@@ -1,6 +1,6 @@
 // The columns of the table of facts (table.ts). A row says, for one type of fact: its fields, which machine may append it, who sees it, which conflict keys it
-// changes, and when pruning may delete it. What a fact does to the database is in store/evolve.ts and the files that it joins; its words for people are in the
-// SDK.
+// changes, and when pruning may delete it. What a fact does to the database is in store/evolve.ts and the files that it combines; its texts for people are in
+// the SDK.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { conflictKeys } from '../conflict-keys.ts'
@@ -35,7 +35,7 @@ export interface AppendedEntry {
   speaksFor(agent: string): boolean
   /** Whether the given machine is the one that appended the entry, or was removed: every machine acts for a removed one. */
   actsFor(machine: string | undefined): boolean
-  /** Returns the agent's home machine in the given epoch, the count of the agent's homes. */
+  /** Returns the agent's home machine in the given epoch: the first home has epoch 1, and each move adds one. */
   homeAt(agent: string, epoch: number): string | undefined
 }
 
@@ -71,8 +71,8 @@ export const noConflictKeys = (): string[] => []
 export const agentKeys = ({ agent }: { agent: string }): string[] => [conflictKeys.agent(agent)]
 
 /**
- * When nothing depends on a fact any more, so that pruning may delete it. never: what the fact tells still holds, or can be asked about. old: once the fact
- * is older than the horizon. withMessage: together with the message of this id. oldAnd: when the fact is old and the function returns true.
+ * When nothing depends on a fact any more, so that pruning may delete it. never: what the fact tells still holds, or can be asked about. old: once the fact is
+ * older than the limit of this pruning. withMessage: together with the message of this id. oldAnd: when the fact is old and the function returns true.
  */
 export type PrunableWhen<F> =
   | 'never'

@@ -6,7 +6,7 @@ import { isCount, isFlag, isLabel, isLongText, isText, optional } from './shape.
 
 const runKeys = ({ id }: { id: string }) => [conflictKeys.run(id), conflictKeys.runs]
 
-/** The end of a run may be said by the run's machine, by the home machine of the agent that carries it out, and by that of the agent that asked for it. */
+/** The end of a run may be reported by the run's machine, by the home machine of the agent that carries it out, and by that of the agent that asked for it. */
 const end = {
   mayAppend: ({ id, agent }: { id: string; agent: string }, { view, speaksFor, actsFor }: AppendedEntry) => {
     const run = view.runs.byId(id)

@@ -1,5 +1,5 @@
-// Checks of the fields of facts: an entry from another machine with a wrong field counts for nothing. Every text has a maximum length, so that any list
-// can show the text; no maximum is below the lengths that operations accept.
+// Checks of the fields of facts: an entry from another machine with a wrong field is ignored. Every text has a maximum length, so that any list can show the
+// text; no maximum is below the lengths that operations accept.
 
 import { limits, oneLinePattern } from '@agent-relay/sdk/protocol'
 

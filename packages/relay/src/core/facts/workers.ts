@@ -1,4 +1,4 @@
-// Rows of the table of facts (stored events) about workers. A machine may tell only of its own workers, so that no other machine can have a program
+// Rows of the table of facts (stored events) about workers. A machine may append facts only about its own workers, so that no other machine can have a program
 // started or ended there.
 
 import { controls, workerStates } from '@agent-relay/sdk/protocol'

@@ -1,6 +1,6 @@
-// A socket of the relay beside those of Claude Code's sessions. The daemon sends to a session's socket and names this one as its sender. Sessions
-// report here on messages that their model does not get (held, refused, dropped), and their models' replies arrive here. Senders on this socket
-// prove nothing about themselves: the folder is this user's alone, and what arrives here gives no right.
+// A Unix socket of the daemon beside the sockets of Claude Code's sessions. The daemon sends to a session's socket and names this socket as the
+// sender. Sessions report here which messages their model does not get (held, refused, dropped), and their models' replies arrive here. What arrives
+// is not authenticated and gives no rights: no other user can write to the sockets' folder, but every program of this user can.
 
 import { randomUUID } from 'node:crypto'
 import { lstatSync, rmSync } from 'node:fs'
@@ -11,10 +11,10 @@ import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { type ClaudeSession, isWritableByUserOnly } from './registry.ts'
 
-/** Maximum length of one frame: the longest message body, with room for escaping. */
+/** Maximum size of a frame in bytes: enough for the longest message body with its characters escaped. */
 const letterBytesMax = 2 * 1024 * 1024
 const connectionsMax = 64
-/** Time limit of an incoming connection: a session sends one frame and hangs up. */
+/** Idle timeout of an incoming connection: a session sends one frame and closes the connection. */
 const connectionMs = 5_000
 const writeMs = 5_000
 
@@ -33,7 +33,7 @@ const PeerMessage = z.object({
   message: z.object({ content: z.string() }),
 })
 
-/** A session's report on a message that waits in it, or that its model will not get. */
+/** The state of a message as its session reports it: waiting in the session (`held`), let through (`released`), or never to reach the model. */
 export type DeliveryOutcome = 'held' | 'released' | 'refused' | 'dropped' | 'expired'
 const outcomeByStatus: Readonly<Record<string, DeliveryOutcome>> = {
   held: 'held',
@@ -77,8 +77,8 @@ export class ClaudeInbox {
   }
 
   /**
-   * Opens the socket in the folder of the sessions' own sockets, under the name that they look for: the number of this process, or of an agent's
-   * process that is no session.
+   * Opens the socket in the folder of the sessions' sockets. Its file is named as sessions expect: after the process number of this daemon, or of an
+   * agent's process that is not a session of Claude Code.
    */
   static async open(folder: string, pid: number, listener: ClaudeInboxListener): Promise<ClaudeInbox> {
     if (!isWritableByUserOnly(lstatSync(folder))) throw new Error(`${folder} is not a folder of this user alone`)
@@ -93,10 +93,10 @@ export class ClaudeInbox {
     return inbox
   }
 
-  /** Resolves once the message is in the session's socket, which says nothing about its model. */
+  /** Resolves once the message is written to the session's socket. Whether the session's model gets the message is not known then. */
   send({ socketPath, token }: ClaudeSession, { id, name, text }: OutgoingLetter): Promise<void> {
     const from = `uds:${this.path}`
-    // The relay always claims the lowest permission mode, in which each step is asked for.
+    // The sender claims the lowest permission mode, in which a person is asked about each step.
     const head = `<cross-session-message from="${from}" from-name="${name}" from-mode="prompting">`
     const content = `${head}\n${text.replaceAll('</cross-session', '<\\/cross-session')}\n</cross-session-message>`
     const message = { type: 'user', message: { role: 'user', content }, priority: 'next', from }
@@ -162,16 +162,16 @@ export class ClaudeInbox {
 
 export const newLetterId = (): string => randomUUID()
 
-/** The text that the model wrote, without its wrapper. */
+/** Returns the text that the model wrote, without the tag `cross-session-message` around it. */
 function withoutWrapper(content: string): string {
   const [, text] = /^<cross-session-message [^>\n]*>\n([\s\S]*)\n<\/cross-session-message>$/.exec(content) ?? []
   return text ?? content
 }
 
-/** Removes a socket that a killed daemon left. A socket that answers belongs to a process that has reused the process number. */
+/** Removes the socket of a killed daemon. A socket that accepts connections is kept: another process has the same process number now. */
 export const removeDeadSocket = (path: string): void => void removeUnservedSocket(path)
 
-/** Removes a socket that nobody serves. */
+/** Removes a socket on which no process listens. */
 async function removeUnservedSocket(path: string): Promise<void> {
   if (!lstatSync(path, { throwIfNoEntry: false })?.isSocket()) return
   const isDead = await new Promise<boolean>((resolve) => {

@@ -1,6 +1,6 @@
-// Lists our agents in Claude Code's own list of agents, so that its sessions write to them by name. Each record names a living process: the agent's
-// own, or this daemon for agents that have none. Nothing is written before the person has agreed. Only our own records are ever changed or removed,
-// and they are known by a field that no other program writes.
+// Lists our agents in Claude Code's own list of agents, so that its sessions can write to them by name. Each record names a living process: the
+// agent's own, or this daemon if the agent has none. Nothing is written before the person has agreed. Only our own records are changed or removed: a
+// field that no other program writes identifies them.
 
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { lstatSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -33,7 +33,10 @@ export class ClaudeRecords {
     this.#removeDead()
   }
 
-  /** Replaces the list by these agents. `like`: a running session, whose version and container the records copy. */
+  /**
+   * Replaces the list by these agents. `like`: a running session, whose version and container the records copy; without one, all our records are
+   * removed.
+   */
   replaceAll(all: readonly AgentRecord[], like: ClaudeSession | undefined): void {
     const wanted = new Map(like ? all.map((each) => [each.pid, each]) : [])
     for (const pid of [...this.#written.keys()]) if (!wanted.has(pid)) this.#remove(pid)
@@ -63,7 +66,7 @@ export class ClaudeRecords {
     const known = this.#written.get(pid)
     if (known?.text === text) return
     const file = `${pid}.json`
-    // Another program's record of this process stays, even one written after ours.
+    // A record that another program wrote for this process is kept, even if it has replaced ours.
     if (known ? !this.#isOurs(file) : this.#exists(file)) return
     const keyFile = known?.keyFile ?? `${pid}.${createHash('sha256').update(socketPath).digest('hex')}.key`
     this.#written.set(pid, { text, keyFile })
@@ -94,7 +97,7 @@ export class ClaudeRecords {
     if (!written) return
     const file = `${pid}.json`
     if (this.#isOurs(file)) rmSync(join(this.#folder, file), { force: true })
-    // The key file is named after our socket's path, and no other process serves that socket.
+    // The key file is ours if no other record is in place of ours: its name is a hash of our socket's path, and no other process uses that socket.
     if (!this.#exists(file)) rmSync(join(this.#folder, written.keyFile), { force: true })
   }
 
@@ -108,7 +111,7 @@ export class ClaudeRecords {
     return daemon === agentRelay.daemon && start === agentRelay.start
   }
 
-  /** Removes the records of a killed daemon, which would be listed for as long as their processes live. */
+  /** Removes the records that a killed daemon left: Claude Code lists each for as long as the process that it names lives. */
   #removeDead(): void {
     for (const file of this.#files().filter((name) => name.endsWith('.json'))) {
       const { agentRelay } = this.#readMark(file) ?? {}
@@ -138,7 +141,10 @@ export class ClaudeRecords {
   }
 }
 
-/** Whether the process belongs to this user. A session's own word about its process is no proof, and another user's process is never listed. */
+/**
+ * Whether the process belongs to this user. A session states its process number itself, which proves nothing, and another user's process is never
+ * listed.
+ */
 function isOwnProcess(pid: number): boolean {
   return statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === process.getuid?.()
 }

@@ -1,5 +1,5 @@
-// The registry of Claude Code: one file for each of its running sessions, with what the session does and where it listens for messages. Our own
-// records in it are in records.ts. A file that is not exactly as we know it is left alone, and the reason is kept for `doctor`.
+// Reads the registry of Claude Code: one file for each running session, with the session's activity and the socket on which it takes messages.
+// records.ts writes our own records into it. A file in an unexpected form is ignored, and the reason is kept for `doctor`.
 
 import { createHash } from 'node:crypto'
 import { type FSWatcher, lstatSync, readdirSync, readlinkSync, type Stats, statSync, watch } from 'node:fs'
@@ -11,16 +11,16 @@ import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { commandLineOf, startTimeOf } from '../processes.ts'
 
-/** Longest record; a real one has half a kilobyte. */
+/** Maximum size of a record; a real one has about 500 bytes. */
 const recordBytesMax = 64 * 1024
 /** Maximum number of records that are read; no person has as many sessions at a time. */
 const recordsMax = 500
-/** Interval between two reads of the folder, for changes without a file event: a killed process leaves its record. */
+/** Interval between two reads of the folder. They find changes without a file event: a killed process leaves its record behind. */
 const recordsLookMs = 1_000
-/** Time within which several file events are handled by one read of the folder. */
+/** Delay between a file event and the read of the folder, so that one read serves several events. */
 const recordsBatchMs = 50
 const textCharsMax = 200
-/** Reason for a record written by a relay, this daemon's or another's: it is no session of Claude Code. */
+/** Why a record that a relay wrote (this daemon or another) is ignored: the record is not a session of Claude Code. */
 export const relayRecordText = 'an agent of a relay'
 const bypassMode = 'bypassPermissions'
 const bypassFlags = ['--dangerously-skip-permissions', `--permission-mode=${bypassMode}`]
@@ -28,7 +28,7 @@ export const processEndedText = 'its process has ended'
 
 const SessionRecord = z.object({
   pid: z.number().int().positive(),
-  /** Start time, field 22 of /proc/PID/stat: process numbers are reused. */
+  /** Start time of the process, field 22 of /proc/PID/stat, since process numbers are reused. */
   procStart: z.string().regex(/^\d{1,20}$/),
   pidDomain: z.string().max(textCharsMax),
   sessionId: z.string().regex(/^[\da-f-]{36}$/),
@@ -51,9 +51,9 @@ export interface ClaudeSession {
   directory: string
   version: string
   pidDomain: string
-  /** A person uses the session: it is not one prompt of a script. */
+  /** Whether a person uses the session, in contrast to a single prompt from a script. */
   isAttended: boolean
-  /** The session was started so that its steps need no permission; it then asks its person about messages from others. */
+  /** Whether the session was started without permission prompts. Such a session asks its person about each message from others. */
   skipsPermissions: boolean
   name: string
   /** The session's activity; undefined until the session has reported it. */
@@ -65,9 +65,9 @@ export interface ClaudeSession {
 type RecordFile = { stats: Stats; session: ClaudeSession } | { stats: Stats; why: string }
 
 export interface ClaudeRegistryOptions {
-  /** `$CLAUDE_CONFIG_DIR`, or `~/.claude`. */
+  /** Claude Code's configuration directory: `$CLAUDE_CONFIG_DIR`, or `~/.claude`. */
   home: string
-  /** Called when a session may have come, gone, or changed what it does. */
+  /** Called when a session may have started, ended or changed its activity. */
   onChange(): void
 }
 
@@ -104,7 +104,7 @@ export class ClaudeRegistry {
     return this.#living
   }
 
-  /** The files that were left alone, and why. */
+  /** The files that were ignored, each with the reason. */
   leftAlone(): { file: string; why: string }[] {
     return [...this.#files].flatMap(([file, read]) =>
       'why' in read ? [{ file: join(this.#folder, file), why: read.why }] : [],
@@ -121,14 +121,14 @@ export class ClaudeRegistry {
     this.#nextLook ??= setTimeout(() => this.look(), recordsBatchMs).unref()
   }
 
-  /** Reads the registry at once, before an action that depends on what a session does at this moment. */
+  /** Reads the registry at once, before an action that depends on a session's present activity. */
   look(): void {
     clearTimeout(this.#nextLook)
     this.#nextLook = undefined
     const before = this.#living
     this.#files = this.#readAll()
     const found = [...this.#files.values()].flatMap((read) => ('session' in read ? [read.session] : []))
-    // Each process is checked every time: a killed process could not remove its record.
+    // Checks each session's process at every read, since a killed process could not remove its record.
     this.#living = new Map(found.filter(isRunning).map((session) => [session.pid, session]))
     const isSame =
       this.#living.size === before.size && [...this.#living].every(([pid, each]) => before.get(pid) === each)
@@ -149,7 +149,7 @@ export class ClaudeRegistry {
     return read
   }
 
-  /** Watches the folder. False where there is no registry, or others may write to it. */
+  /** Watches the folder. Returns false if there is no registry, or if other users may write to it. */
   #watch(): boolean {
     try {
       const stats = statSync(this.#folder)
@@ -190,7 +190,7 @@ export class ClaudeRegistry {
       if (`${record.data.pid}.json` !== file) return { why: 'it names another process' }
       return this.#checkRecord(record.data)
     } catch (error) {
-      // The file is being written at this moment: the next look finds it whole.
+      // The file is being written at this moment, so its former content counts until the next read.
       if (error instanceof SyntaxError && known && 'session' in known) return { session: known.session }
       return { why: (error as Error).message }
     }
@@ -234,12 +234,12 @@ function sessionOf(record: z.infer<typeof SessionRecord>, token: string): Claude
   }
 }
 
-/** Returns the field that marks our records. The field names the daemon, so that another daemon can check whether that daemon lives. */
+/** Returns the field that identifies our records. It names this daemon's process, so that another daemon can check whether this daemon still runs. */
 export function ownRecordMark(): { agentRelay: { daemon: number; start: string } } {
   return { agentRelay: { daemon: process.pid, start: startTimeOf(process.pid) ?? '' } }
 }
 
-/** Whether the session was started without permission prompts. Before the session's first turn, only its command line shows that. */
+/** Whether the command line of the session's process turns permission prompts off. Before the session's first turn, nothing else shows that. */
 function isStartedWithoutPermissions(pid: number): boolean {
   const words = commandLineOf(pid)
   const mode = words[words.indexOf('--permission-mode') + 1]
@@ -261,10 +261,10 @@ export function isWritableByUserOnly(stats: Stats): boolean {
   return isOwnedByUser(stats) && (stats.mode & 0o022) === 0
 }
 
-/** Whether only this user can reach the folder's files, whatever their modes: with many systems' umask a group may write to every new file. */
+/** Whether only this user can reach the folder's files, whatever their modes: on many systems, the umask lets a group write to every new file. */
 const isReachableByUserOnly = (stats: Stats): boolean => isOwnedByUser(stats) && (stats.mode & 0o077) === 0
 
-/** The process namespace, such as `pid:[4026531836]`: two containers may share a home, and have processes of the same number. */
+/** Returns the process namespace, such as `pid:[4026531836]`: two containers may share a home directory and use the same process numbers. */
 function pidNamespace(): string {
   return readlinkSync('/proc/self/ns/pid')
 }

@@ -1,17 +1,20 @@
-// Delivers messages into one session of Claude Code by the session's own socket. Writing to the socket does not mean that the model has the
-// message: it counts as offered once the transcript shows it. A message that the session holds or refuses by a setting of its own is reported, and
-// does not count as offered.
+// Delivers messages to one session of Claude Code over the session's own socket. Writing to the socket does not mean that the model has the message:
+// the message counts as offered once the transcript shows it. A message that the session holds or refuses because of its own settings does not count
+// as offered, and the reason is reported.
 
 import type { HeldMail } from '../../broker/waking/user-session-runtime.ts'
 import { type ClaudeInbox, type DeliveryOutcome, newLetterId } from './inbox.ts'
 import type { ClaudeSession } from './registry.ts'
 import { ClaudeTranscript } from './transcript.ts'
 
-/** Pause after a session refused or held a message: its person may change that setting at any time, but rarely does. */
+/** Pause after a session has not taken a message because of a setting or of its person's answer. Either may change at any time, but rarely does. */
 const refusedMs = 10 * 60_000
-/** Pause after a message that did not arrive. */
+/** Pause after a message that could not be sent, or that the session has dropped. */
 const failedMs = 30_000
-/** Time after which a message counts as lost if an idle session shows no sign of it: a session that takes a message shows so at once. */
+/**
+ * Time after which a message counts as lost if the session is idle and its transcript does not show the message: a session that takes a message shows
+ * that at once.
+ */
 const takenMs = 15_000
 
 const heldNote = 'held until its person lets it in'
@@ -20,7 +23,7 @@ const silentNote = 'its session does not take them'
 const refusedNote = 'refused by a setting of its session'
 
 export interface ClaudeMail extends HeldMail {
-  /** The sender's name, and the text as the model is shown it. */
+  /** The sender's name; below it, the text that the model is shown. */
   name: string
   text: string
 }
@@ -29,7 +32,7 @@ interface SentMail {
   id: string
   mail: ClaudeMail
   sentAt: number
-  /** The message waits in the session for the end of the turn, or for its person. */
+  /** Whether the message waits in the session, for the end of the turn or for the session's person. */
   isQueued: boolean
   isHeld: boolean
 }
@@ -37,7 +40,7 @@ interface SentMail {
 export interface ClaudeSessionDeliveryOptions {
   home: string
   inbox: ClaudeInbox
-  /** Called when the session may have begun or ceased to accept messages. */
+  /** Called when the session may have started or stopped accepting messages. */
   onChange(): void
   onTrouble(error: Error): void
 }
@@ -56,7 +59,7 @@ export class ClaudeSessionDelivery {
     this.#session = session
   }
 
-  /** Whether a message may be sent at this moment. While a dialog is shown it may not: the message could push the question off the screen. */
+  /** Whether a message may be sent now. While the session shows a dialog it may not: the message could push the dialog's question off the screen. */
   get canTakeText(): boolean {
     const { doing } = this.#session
     return !this.#sent && !this.#isPaused && (doing?.state === 'idle' || doing?.state === 'busy')
@@ -81,7 +84,7 @@ export class ClaudeSessionDelivery {
     return this.#sent?.isHeld ? heldNote : this.#isPaused ? this.#pause?.note : undefined
   }
 
-  /** Whether nothing was sent from here yet; a waiting message may then be one that an earlier daemon sent. */
+  /** Whether this daemon has not sent anything to the session yet: then an earlier daemon may have sent the waiting message already. */
   get hasSentNothing(): boolean {
     return this.#hasSentNothing
   }
@@ -96,11 +99,11 @@ export class ClaudeSessionDelivery {
     return performance.now() < (this.#pause?.until ?? 0)
   }
 
-  /** Replaces the session's record by a changed one. */
+  /** Replaces what is known of the session by its changed record. */
   update(session: ClaudeSession): void {
     const { sessionId } = this.#session
     this.#session = session
-    // After `/clear` the session goes on as another conversation, and keeps the message that waited.
+    // After `/clear`, the session goes on as another conversation with another transcript, and keeps the message that waited.
     if (this.#sent && sessionId !== session.sessionId)
       this.#transcripts.push(new ClaudeTranscript(this.#options.home, session.sessionId))
     this.look()
@@ -137,7 +140,7 @@ export class ClaudeSessionDelivery {
     this.#options.onChange()
   }
 
-  /** Finds out from the transcripts whether the model has the message by now. */
+  /** Looks into the transcripts to find out whether the model has the sent message by now. */
   look(): void {
     const sent = this.#sent
     if (!sent) return
@@ -152,7 +155,7 @@ export class ClaudeSessionDelivery {
       this.#releaseMail({ until: performance.now() + refusedMs, note: silentNote })
   }
 
-  /** The session is gone: a message that its model was not given is delivered by another path. */
+  /** Releases a message that the model was not given, because the session has ended: another path can deliver the message. */
   end(): void {
     this.look()
     this.#releaseMail({ until: Number.POSITIVE_INFINITY })

@@ -1,5 +1,6 @@
-// Finds out whether the model of a Claude Code session was given a message. The session writes each message that it gives to its model into its
-// transcript, with the id under which we sent it. A message that only waits in the session, or that the session holds, is not written that way.
+// Finds out from the transcript of a Claude Code session whether the session's model was given a message. The session writes each message that it
+// gives to its model into the transcript, with the id under which we sent it. A message that waits in the session, or is held there, is written in
+// another form or not at all.
 
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,16 +8,16 @@ import { join } from 'node:path'
 const chunkBytes = 1024 * 1024
 /** Maximum number of bytes read in one search: a transcript may grow by megabytes a minute, and other work must get its turn. */
 const lookBytesMax = 16 * chunkBytes
-/** Longest line that is kept; a longer one is a picture or a file, and no message. */
+/** Maximum length of a line that is kept; a longer line contains a picture or a file, and no message. */
 const entryBytesMax = 4 * chunkBytes
 
-/** Bytes at the end that are searched for messages of an earlier daemon. */
+/** Number of bytes at the transcript's end that are searched for messages of an earlier daemon. */
 const tailBytes = 4 * chunkBytes
 
 export interface TranscriptFinding {
-  /** The model has the message. */
+  /** Whether the model was given the message. */
   isGiven: boolean
-  /** The message waits for the end of the turn. */
+  /** Whether the message waits in the session for the end of the turn. */
   isQueued: boolean
 }
 
@@ -38,7 +39,7 @@ export class ClaudeTranscript {
     if (this.#path !== undefined) this.#at = statSync(this.#path).size
   }
 
-  /** Whether messages that were sent earlier were given to the model or still wait, by their ids. */
+  /** Finds out whether earlier sent messages, named by their ids, were given to the model or wait in the session. */
   findEarlier(messages: readonly string[]): 'given' | 'queued' | undefined {
     this.skipToEnd()
     this.#at = Math.max(0, this.#at - tailBytes)
@@ -46,7 +47,10 @@ export class ClaudeTranscript {
     return isGiven ? 'given' : isQueued ? 'queued' : undefined
   }
 
-  /** Searches what was written since the last look for the sent text with the id `letter`, which holds these messages. */
+  /**
+   * Searches the transcript's new lines for a text that was sent to the session, by the text's id (`letter`) or by the ids of the relay's messages in
+   * it.
+   */
   search(letter: string, messages: readonly string[]): TranscriptFinding {
     const shown: TranscriptFinding = { isGiven: false, isQueued: false }
     this.#path ??= this.#find()
@@ -58,7 +62,7 @@ export class ClaudeTranscript {
         shown.isQueued ||= isQueued(line, messages)
       }
     } catch {
-      // The transcript was moved away, or cannot be read any more: nothing more is known.
+      // The transcript was moved or cannot be read any more, so the next search looks for its path again.
       this.#path = undefined
     }
     return shown
@@ -83,7 +87,7 @@ export class ClaudeTranscript {
     return found
   }
 
-  /** The whole lines among these bytes; the last part is kept for the next call. */
+  /** Returns the complete lines among these bytes; an incomplete last line is kept for the next call. */
   #lines(bytes: Buffer): string[] {
     const all = Buffer.concat([this.#rest, bytes])
     const end = all.lastIndexOf('\n')
@@ -92,7 +96,10 @@ export class ClaudeTranscript {
     return end < 0 ? [] : all.subarray(0, end).toString('utf8').split('\n')
   }
 
-  /** Finds the transcript in any folder: Claude Code names the folder after the directory in which the conversation began, by a rule of its own. */
+  /**
+   * Looks for the session's transcript in all folders: Claude Code names them after the directory in which the conversation began, by a rule of its
+   * own.
+   */
   #find(): string | undefined {
     try {
       const projects = join(this.#home, 'projects')

@@ -1,5 +1,5 @@
-// The client of Codex's app-server: JSON-RPC, without its version field, in the frames of a WebSocket on a Unix socket. The server to use is
-// found in find-server.ts. The server's data is not trusted: it is bounded, and data that does not fit the schemas is ignored.
+// The client of Codex's app-server: JSON-RPC, without its version field, in the frames of a WebSocket on a Unix socket. find-server.ts finds the
+// server to use. The server's data is not trusted: its size is limited, and data that does not fit the schemas is ignored.
 
 import { connect } from 'node:net'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
@@ -10,27 +10,27 @@ import { version } from '../../machine/version.ts'
 import { interruptAnswerMs } from '../cli-server.ts'
 import { JsonRpc, RpcError, type RpcReply } from '../json-rpc.ts'
 
-/** Longest frame. Most answers have a few kilobytes, but each of the newest steps of a conversation may hold the output of a command. */
+/** Maximum size of a frame. Most answers have a few kilobytes, but each of a conversation's newest steps may contain the whole output of a command. */
 const frameBytesMax = 8 * 1024 * 1024
-/** Time limit of an answer: the server is on this machine and answers within milliseconds, or is in trouble. */
+/** Timeout of an answer: the server runs on this machine, and answers within milliseconds unless something is wrong. */
 const answerMs = waitLimitMs('cliDaemon')
-/** Steps of a conversation that are read at once, and the most pages of them: a turn may have many. */
+/** Number of steps of a conversation in one page, and maximum number of pages that are read: a turn may have many steps. */
 const [itemsMax, pagesMax] = [4, 16]
-/** Turns of a conversation that are read at once, each with no more than its first and its last text. */
+/** Number of a conversation's newest turns that are read at once; the server sends only the first and the last text of each. */
 const turnsMax = 16
 
 export const threadStates = ['idle', 'active', 'notLoaded', 'systemError'] as const
-/** The status of a conversation. `activeFlags`: what it waits for, such as `waitingOnApproval`. */
+/** The status of a conversation. `activeFlags`: what the conversation waits for, such as `waitingOnApproval`. */
 const Status = z.object({ type: z.enum(threadStates), activeFlags: z.array(z.string()).optional() })
 const ThreadId = z.string().max(limits.idCharsMax)
 const RequestId = z.union([z.number(), z.string().max(limits.idCharsMax)])
-/** The fields of a conversation that we use. The fixture test/real/codex-app-server.json has the schemas that this was built against. */
+/** The fields that we use of a conversation. The fixture test/real/codex-app-server.json has the schemas of Codex. */
 const CodexThread = z.object({
   id: ThreadId,
   cwd: z.string().max(limits.pathCharsMax),
-  /** A conversation of Codex with itself, such as one that finds a title: nobody sees it. */
+  /** Whether Codex holds the conversation for itself, for example to find a title: no person sees it. */
   ephemeral: z.boolean(),
-  /** Set for a conversation that another one started. */
+  /** The conversation that has started this one, if any. */
   parentThreadId: ThreadId.nullish(),
   status: Status,
   /** The title that a person gave the conversation. */
@@ -39,7 +39,7 @@ const CodexThread = z.object({
 })
 export type CodexThread = z.infer<typeof CodexThread>
 
-/** A step of a conversation. `clientId`: the id that the sender of a message gave it. */
+/** A step of a conversation, such as a message. `clientId`: the id that a message's sender gave to the message. */
 const Item = z.looseObject({
   type: z.string(),
   id: z.string().max(limits.idCharsMax),
@@ -73,10 +73,10 @@ const ItemPage = z.object({ data: z.array(z.object({ item: Item })), nextCursor:
 const TurnStates = z.object({ data: z.array(z.object({ id: z.string().max(limits.idCharsMax), status: z.string() })) })
 const TurnPage = z.object({ data: z.array(z.object({ items: z.array(Item) })) })
 
-/** The outcome of starting a turn. `lost`: the connection ended before the answer, so nobody knows. */
+/** The outcome of asking the server to begin a turn. `lost`: the connection ended before the answer, so nobody knows whether the turn began. */
 export type TurnStartOutcome = 'taken' | 'refused' | 'lost'
 
-/** A question of the server, which everybody who has joined the conversation is asked. The first answer counts. */
+/** A question that the server asks everybody who has joined a conversation. The first answer counts. */
 export interface ServerQuestion {
   id: number | string
   method: string
@@ -88,10 +88,10 @@ export interface ServerQuestion {
 export interface AppServerListener {
   onThread?(thread: CodexThread): void
   onStatus?(thread: string, status: CodexThread['status']): void
-  /** Called with a question to the person. Left out: only the terminal answers, since even an error from us would decide for the person. */
+  /** Called with a question to the person. Without this listener only the terminal answers: even an error as our reply would decide for the person. */
   onQuestion?(asked: ServerQuestion): void
   onQuestionResolved?(id: ServerQuestion['id']): void
-  /** Called with the total usage of a conversation that was joined. */
+  /** Called with the total token usage of a conversation that was joined. */
   onTokens?(thread: string, used: Tokens): void
   /** Called when a step has begun in a joined conversation. */
   onItem?(item: Item): void
@@ -114,12 +114,12 @@ export class AppServer {
     })
     socket.on('message', (data) => this.#rpc.receive(String(data)))
     socket.on('close', () => this.#end())
-    // Every error is followed by `close`.
+    // The event `close` follows every error, and ends the connection.
     socket.on('error', () => socket.terminate())
   }
 
   static async connect(path: string, listener: AppServerListener): Promise<AppServer> {
-    // Loaded only where there is such a server: most daemons never talk to one.
+    // The WebSocket library is loaded only when there is a server: most daemons never talk to one.
     const { WebSocket } = await import('ws')
     const socket = new WebSocket('ws://localhost/', {
       createConnection: () => connect(path),
@@ -155,8 +155,8 @@ export class AppServer {
   }
 
   /**
-   * The last compaction of the model's memory, if the last turn has one. It is looked up, since a subscriber to compactions must join the
-   * conversation, and so keeps it open.
+   * Returns the id of the last compaction of the model's memory, unless a user's message has followed it. The compaction is searched for: the server
+   * would report it only to those who have joined the conversation, and joining would keep the conversation open.
    */
   async lastCompaction(thread: string): Promise<string | undefined> {
     const isIt = ({ type }: Item) => type === 'contextCompaction' || type === 'userMessage'
@@ -170,8 +170,8 @@ export class AppServer {
   }
 
   /**
-   * Puts a text before the model as the user's, which begins a turn. The call has no time limit: a slow server may still take the text, which would
-   * then be shown a second time by another way. While there is no answer, the conversation itself is checked for the text.
+   * Puts a text before the model as the user's, which begins a turn. The call has no timeout: a slow server may still take the text, and the text
+   * would be shown twice if another path had delivered it meanwhile. While the server does not answer, the conversation is searched for the text.
    */
   async startTurn(thread: string, text: string, id: string): Promise<TurnStartOutcome> {
     const params = { threadId: thread, input: [{ type: 'text', text }], clientUserMessageId: id }
@@ -186,7 +186,7 @@ export class AppServer {
     }
   }
 
-  /** Interrupts the conversation's turn. False: its newest turn is not under way. */
+  /** Interrupts the conversation's turn. Returns false if its newest turn is not under way. */
   async interruptTurn(thread: string): Promise<boolean> {
     const asked = { threadId: thread, limit: 1, itemsView: 'summary', sortDirection: 'desc' }
     const [turn] = (await this.#call('thread/turns/list', asked, TurnStates, interruptAnswerMs)).data
@@ -195,7 +195,7 @@ export class AppServer {
     return true
   }
 
-  /** Subscribes to the conversation: its events arrive here too, and the server repeats its open questions. Answers the steps of its newest turn. */
+  /** Joins the conversation: the server then sends its events here too, and repeats its open questions. Returns the steps of its newest turn. */
   async joinThread(thread: string): Promise<Item[]> {
     const newest = { limit: 1, itemsView: 'full', sortDirection: 'desc' }
     const asked = { threadId: thread, excludeTurns: true, initialTurnsPage: newest }
@@ -204,12 +204,15 @@ export class AppServer {
     return answer.initialTurnsPage.data[0]?.items ?? []
   }
 
-  /** Ends the subscription to the conversation. */
+  /** Leaves the conversation: the server sends its events here no longer. */
   async leaveThread(thread: string): Promise<void> {
     await this.#rpc.call('thread/unsubscribe', { threadId: thread }, answerMs)
   }
 
-  /** The model's last text in the turn that began with the message of this id: empty if it said none, undefined if the turn is not among the newest. */
+  /**
+   * Returns the model's last text in the turn that began with the message of this id: empty if it wrote no text, undefined if the turn is not among
+   * the newest.
+   */
   async lastWords(thread: string, id: string): Promise<string | undefined> {
     const asked = { threadId: thread, limit: turnsMax, itemsView: 'summary', sortDirection: 'desc' }
     const { data } = await this.#call('thread/turns/list', asked, TurnPage)
@@ -240,7 +243,7 @@ export class AppServer {
     throw new UnfitServerError(`its answer to ${method} is not as expected`)
   }
 
-  /** Makes a call that only a server of another kind refuses. */
+  /** Makes a call that every usable server answers: a refusal means that the server cannot be used. */
   #callRequired<T>(method: string, params: object, shape: z.ZodType<T>): Promise<T> {
     return this.#call(method, params, shape).catch((error) => {
       throw error instanceof RpcError ? new UnfitServerError(`it refuses ${method}`) : error
@@ -286,7 +289,7 @@ export class AppServer {
   }
 }
 
-/** Returns the answer, or undefined after `ms`. */
+/** Returns the promise's value, or undefined after `ms` milliseconds. */
 async function within<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {

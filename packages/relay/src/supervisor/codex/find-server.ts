@@ -1,5 +1,6 @@
-// Finds the socket of Codex's own background server, in Codex's home or else by asking Codex, and whether the server can be used. Only a socket
-// that nobody but this user can have made is used. The server's abilities are tried out, whatever its version. The client is in app-server.ts.
+// Finds the socket of Codex's own background server, in Codex's home directory or else by asking the program `codex`, and checks whether the server
+// can be used. A socket that another user could have made is not used. The server's abilities are tried out, whatever its version. The client of the
+// server is in app-server.ts.
 
 import { execFile } from 'node:child_process'
 import { lstatSync } from 'node:fs'
@@ -32,18 +33,21 @@ export interface CodexCommand {
 
 export type FoundCodexServer =
   | { server: AppServer; version: string }
-  /** unfit: the server runs, and answers otherwise than we need. unsafe: somebody else could be behind its socket. silent: it may answer another time. */
+  /**
+   * unfit: the server's answers are not as we need them. unsafe: another user may be behind its socket. silent: it did not answer, but may at another
+   * time.
+   */
   | { trouble: 'not-installed' | 'not-running' | 'silent' | 'unfit' | 'unsafe'; text: string }
 
 const socketPathIn = (home: string) => join(home, 'app-server-control/app-server-control.sock')
 
-/** Identifies the socket that lies in the home now; empty where there is none. */
+/** Returns a text that identifies the socket in this home directory, so that a new socket is noticed; empty if there is no socket. */
 export function socketIdentityIn(home: string): string {
   const stats = lstatSync(socketPathIn(home), { throwIfNoEntry: false })
   return stats ? `${stats.ino} ${stats.mtimeMs}` : ''
 }
 
-/** The process of the server in this home, as the server's own pid file says. */
+/** Returns the process number of the server in this home directory, from the server's own pid file; undefined if that process has ended. */
 export function serverPidIn(home: string, startOf: (pid: number) => string | undefined): number | undefined {
   try {
     const note = PidFile.parse(JSON.parse(readForeignText(join(home, 'app-server-daemon/daemon.pid')) ?? ''))
@@ -54,8 +58,8 @@ export function serverPidIn(home: string, startOf: (pid: number) => string | und
 }
 
 /**
- * Opens the server of this home. Without a home Codex is asked, which starts its program once, but never in a project's directory, where a file
- * could change the answer.
+ * Connects to the server of this home directory. Without one, the program `codex` is started once to ask it. It never runs in a project's directory,
+ * where a file could change its answer.
  */
 export async function findCodexServer(
   home: string | undefined,
@@ -79,7 +83,7 @@ async function openAt(
   return tryOut(real, version, listener)
 }
 
-/** Tries all calls that change nothing. Whether the server accepts a turn is seen when there is one to begin. */
+/** Tries all calls that change nothing. Whether the server accepts a turn shows only when a turn is to begin. */
 async function tryOut(path: string, said: string | undefined, listener: AppServerListener): Promise<FoundCodexServer> {
   let server: AppServer | undefined
   try {
@@ -101,7 +105,7 @@ async function tryOut(path: string, said: string | undefined, listener: AppServe
 
 const versionOf = ({ userAgent }: AppServer) => /\/(\d[\w.-]{0,40})/.exec(userAgent)?.[1]
 
-/** Ignores a refusal: a conversation may be closed before it is read, and has no steps before its first turn. */
+/** Ignores a refusal: a conversation may be closed before it is read, and before its first turn it has no steps. */
 function unlessRefused(error: unknown): void {
   if (!(error instanceof RpcError)) throw error
 }
@@ -125,7 +129,10 @@ function askCodex({ file, env }: CodexCommand): Promise<z.infer<typeof DaemonAns
   })
 }
 
-/** The real path of the socket. The socket, the path and the folders of both must be this user's, and nobody else may write to them. */
+/**
+ * Returns the real path of the socket. The socket, the path and the folders of both must belong to this user, and nobody else may be able to write to
+ * them.
+ */
 async function safeSocket(path: string): Promise<string | undefined> {
   try {
     if (!isAbsolute(path)) return undefined

@@ -1,16 +1,16 @@
-// Matches a session of the relay with its conversation in Codex's background server. The conversations are used in threads.ts.
+// Matches a session of the relay with its conversation in Codex's background server, for threads.ts.
 
 import type { UserSession } from '../../broker/waking/user-session-runtime.ts'
 import type { CodexThread } from './app-server.ts'
 
-/** Whether the conversation is a person's: neither one of Codex with itself, nor one that another conversation began. */
+/** Whether a person uses the conversation: Codex does not hold it for itself, and no other conversation has begun it. */
 export function isPersonsThread({ ephemeral, parentThreadId }: CodexThread): boolean {
   return !ephemeral && (parentThreadId === undefined || parentThreadId === null)
 }
 
 /**
- * The conversation that the session's calls come from; before its first call, the one in its directory, if no other session or conversation fits
- * as well.
+ * Returns the conversation that the session's calls come from. Before its first call, that is the conversation in the session's directory, unless
+ * another session or conversation would fit as well.
  */
 export function matchingCodexThread(
   session: UserSession,

@@ -1,4 +1,4 @@
-// One conversation of Codex's background server, as a program that a person has started: what it does, and how a text begins a turn there.
+// One conversation of Codex's background server, as a program that a person has started: its activity, and how a text begins a turn in it.
 
 import { randomUUID } from 'node:crypto'
 import { cliOf } from '@agent-relay/sdk/internal/clis'
@@ -8,12 +8,12 @@ import type { AnswerPath, LastWords, ProgramListener, UserProgram } from '../use
 import type { AppServer, CodexThread } from './app-server.ts'
 import type { CodexQuestions } from './questions.ts'
 
-/** Pause after a turn that the server has refused. */
+/** Pause after the server has refused a turn. */
 const turnRefusedMs = 30_000
-/** The reason of a conversation's wait, by the server's flag. */
+/** What a conversation waits for, by the flag in its status. */
 const waitReasons = { waitingOnApproval: 'approval', waitingOnUserInput: 'an answer' }
 
-/** Mail that the server may or may not have taken: the connection ended before the server's answer. */
+/** Mail of which nobody knows whether the server has taken it: the connection ended before the server's answer. */
 export interface UnconfirmedMail {
   thread: string
   id: string
@@ -23,7 +23,7 @@ export interface UnconfirmedMail {
 interface CodexProgramOptions {
   server(): AppServer | undefined
   questions: CodexQuestions
-  /** The process of the server. */
+  /** The server's process number, if it is known. */
   host: number | undefined
   listener: ProgramListener
   onUnconfirmed(lost: UnconfirmedMail): void
@@ -34,15 +34,15 @@ interface CodexProgramOptions {
 export class CodexProgram implements UserProgram {
   readonly #options: CodexProgramOptions
   thread: CodexThread
-  /** The last compaction that was seen, and whether its agent is still to be told. */
+  /** The last compaction of the model's memory that was found; below it, whether the agent still has to be told of it. */
   #compaction: string | undefined
   #isCompacted = false
   #isLookingForCompaction = false
-  /** The turn that the server was asked to begin, until it has answered. */
+  /** The turn that the server was asked to begin and has not answered about yet. */
   #unansweredTurn: string | undefined
-  /** The earliest time for the next turn, after the last turn was refused. */
+  /** The earliest time for the next turn after a refusal, in milliseconds of the monotonic clock. */
   #notBefore = 0
-  /** Why the last turn was refused; set until a turn is taken again. */
+  /** Why the server refused the last turn; unset once it takes a turn again. */
   #refusal: string | undefined
 
   constructor(thread: CodexThread, options: CodexProgramOptions) {
@@ -86,7 +86,7 @@ export class CodexProgram implements UserProgram {
     return true
   }
 
-  /** Whether mail may be given: not while a turn is under way or a question to the person is open. After a turn that failed, the next one is accepted. */
+  /** Whether mail may be given: not while a turn is under way or a question to the person is open. After a failed turn, the server accepts another one. */
   get canTakeText(): boolean {
     const { type } = this.thread.status
     const isFree = (type === 'idle' || type === 'systemError') && !this.#isLookingForCompaction
@@ -107,7 +107,7 @@ export class CodexProgram implements UserProgram {
   async lookForCompaction(): Promise<void> {
     const server = this.#options.server()
     if (!this.canTakeText || !server) return
-    // Waiting mail is given only after this search, since the agent's brief after a compaction goes with it.
+    // Mail waits until this search has ended: after a compaction, the agent's brief goes out with the mail.
     this.#isLookingForCompaction = true
     const found = await server.lastCompaction(this.key).catch(() => undefined)
     this.#isLookingForCompaction = false
@@ -120,7 +120,7 @@ export class CodexProgram implements UserProgram {
     const { listener, onUnconfirmed, ...options } = this.#options
     const server = options.server()
     if (!server) return held.release()
-    // The conversation counts as busy from here on, so that nothing else begins a turn before this one has ended.
+    // The conversation counts as busy from now on, so that nothing else begins a turn in it before this turn has ended.
     this.thread.status = { type: 'active' }
     const { messages, briefText } = held
     const way = hasOurTools ? { sendTool } : { lastWordsTo }
@@ -147,7 +147,10 @@ export class CodexProgram implements UserProgram {
     return server && turn !== this.#unansweredTurn ? { words: await server.lastWords(this.key, turn) } : undefined
   }
 
-  /** Answers questions only where the server's process is known: otherwise a command of its own agent could pass for the person, and answer. */
+  /**
+   * Questions are answered from here only if the server's process number is known: otherwise a command of the server's own agent could pass for the
+   * person, and answer.
+   */
   get readDialog(): UserProgram['readDialog'] {
     const { host, questions, server } = this.#options
     if (host === undefined) return undefined

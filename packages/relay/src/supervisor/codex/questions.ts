@@ -1,5 +1,5 @@
-// The questions of a Codex conversation to its person, complete as its server sends them: the command as it would run, or each file with its
-// changes. The server asks everybody who has joined a conversation, so a conversation is joined only while it waits.
+// The questions of a Codex conversation to its person, complete as the server sends them: the command as it would run, or each file with its changes.
+// The server asks everybody who has joined a conversation, so the relay joins a conversation only while it waits for an answer.
 
 import { permissionText } from '@agent-relay/sdk/internal/permission-text'
 import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
@@ -7,9 +7,9 @@ import { z } from 'zod'
 import type { Dialog } from '../dialog.ts'
 import type { AppServer, AppServerListener, Item, ServerQuestion } from './app-server.ts'
 
-/** Maximum wait for the open question after joining; the server sends it right away. */
+/** Maximum wait for the open question after joining a conversation; normally the server sends it at once. */
 const replayMs = 1_000
-/** File changes that are kept; fewer than this wait for an answer at once. */
+/** Maximum number of file changes that are kept; fewer than that wait for an answer at the same time. */
 const changesMax = 16
 
 const Command = z.object({
@@ -35,9 +35,9 @@ const choices: (ApprovalChoice & { label: string })[] = [
 export class CodexQuestions {
   /** Questions that nobody has answered yet, here or at the terminal. */
   readonly #questions = new Map<ServerQuestion['id'], ServerQuestion>()
-  /** The newest file changes by the id of their step: a question about a change contains only that id. */
+  /** The newest file changes, by the id of their step: a question about a file change contains only the step's id. */
   readonly #changes = new Map<string, Item>()
-  /** Joined conversations. Each is left once it waits for nothing more, even where the question can only be answered at the terminal. */
+  /** Conversations that were joined. Each is left once it waits for nothing more, even if its question could only be answered at the terminal. */
   readonly #joined = new Map<string, { server: AppServer; replayed: Promise<void> }>()
   readonly #whenAsked = new Map<string, () => void>()
 
@@ -55,18 +55,21 @@ export class CodexQuestions {
     this.#joined.clear()
   }
 
-  /** A conversation with an unanswered question. */
+  /** A conversation that has an unanswered question; undefined if there is none. */
   get askingThread(): string | undefined {
     return this.#questions.values().next().value?.thread
   }
 
-  /** Drops the conversation's questions and leaves it: it waits for nothing any more. */
+  /** Forgets the conversation's questions and leaves the conversation, because it waits for nothing any more. */
   dropThread(thread: string): void {
     for (const asked of [...this.#questions.values()]) if (asked.thread === thread) this.#questions.delete(asked.id)
     this.#leave(thread)
   }
 
-  /** The first open question of the conversation. `cwd`: the conversation's directory; a command that would run elsewhere says so. */
+  /**
+   * Reads the conversation's first open question. `cwd`: the conversation's directory; for a command that would run elsewhere, the question names the
+   * other directory.
+   */
   async readDialog(server: AppServer, thread: string, cwd: string): Promise<Dialog | undefined> {
     if (!this.#firstQuestionOf(thread)) await this.#join(server, thread)
     const first = this.#firstQuestionOf(thread)
@@ -80,7 +83,7 @@ export class CodexQuestions {
     return [...this.#questions.values()].find((asked) => asked.thread === thread)
   }
 
-  /** Joins a conversation that waits for an answer: the server then repeats the question, and sends later ones. */
+  /** Joins a conversation that waits for an answer: the server then repeats the open question, and sends later ones. */
   #join(server: AppServer, thread: string): Promise<void> {
     const known = this.#joined.get(thread)
     if (known) return known.replayed
@@ -111,7 +114,7 @@ export class CodexQuestions {
     if (oldest !== undefined && this.#changes.size > changesMax) this.#changes.delete(oldest)
   }
 
-  /** The question as text. Undefined for other kinds of questions, which are read off the screen, or asked at the terminal alone. */
+  /** Returns the question as text. Undefined for other kinds of questions, which are read off the screen or answered at the terminal alone. */
   #dialogTextOf(
     { method, params }: ServerQuestion,
     at: string,
@@ -141,13 +144,13 @@ function changeText({ path, kind: { type, move_path: to }, diff }: z.infer<typeo
   return permissionText({ input: { path: to ? `${path} -> ${to}` : path, diff } })
 }
 
-/** The script in a shell call: `touch a` for `/bin/bash -lc 'touch a'`. Any other command stays as it is. */
+/** Returns the script in a shell call: `touch a` for `/bin/bash -lc 'touch a'`. Any other command is returned unchanged. */
 export function shellScriptIn(command: string): string {
   const [, quoted] = /^(?:\/(?:usr\/)?bin\/)?(?:ba|z)?sh -l?c ([\s\S]+)$/.exec(command) ?? []
   return (quoted !== undefined && unquoteShellWord(quoted)) || command
 }
 
-/** The value of one shell word; undefined where there is more than one. */
+/** Returns the text that a quoted shell word stands for; undefined if the input is more than one word. */
 function unquoteShellWord(word: string): string | undefined {
   const part = /'([^']*)'|"((?:[^"\\$`]|\\[\s\S])*)"|\\([\s\S])|([\w@%+=:,./-]+)/y
   let said = ''

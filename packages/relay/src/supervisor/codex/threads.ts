@@ -1,5 +1,5 @@
-// The conversations (threads) of Codex's own background server: what each does, and how a text gets before its model: by a turn of its own, as soon
-// as it is idle. The server is found and tried in find-server.ts; sessions are matched with conversations in match.ts.
+// The conversations (threads) of Codex's own background server: the activity of each, and how its model is given a text, by a turn that begins once
+// the conversation is idle. find-server.ts finds the server and tries it out; match.ts matches sessions with conversations.
 
 import type { UserSession } from '../../broker/waking/user-session-runtime.ts'
 import { CoalescedCheck } from '../../machine/coalesced-check.ts'
@@ -11,21 +11,24 @@ import { isPersonsThread, matchingCodexThread } from './match.ts'
 import { CodexProgram, type UnconfirmedMail } from './program.ts'
 import { CodexQuestions } from './questions.ts'
 
-/** Delay before the server is looked for: a session that is gone by then, such as one of `codex exec`, needs no waking. */
+/** Delay before looking for the server when a session has appeared: a session that has ended by then, such as one of `codex exec`, needs no waking. */
 const threadSettleMs = 300
 /** Interval between two attempts to reach the server. */
 const serverRetryMs = 30_000
-/** Longest interval between attempts. Each attempt may start a program, so they become rarer while the server is not found. */
+/** Longest interval between two attempts. Each attempt may start the program `codex`, so attempts become rarer while no server is found. */
 const serverRetryMsMax = 600_000
 /** Interval between two checks whether the server's socket is there. */
 const socketLookMs = 1_000
-/** Attempts in quick succession for a new socket, whose server may not answer yet. */
+/** Number of quick attempts at a new socket, whose server may not answer yet. */
 const newSocketTries = 5
-/** Conversations that are read when the server is found, and the most that are known at all. */
+/** Maximum number of conversations that are read when the server is found, and maximum number of known conversations. */
 const [readMax, threadsMax] = [64, 500]
 
 export interface CodexThreadsOptions {
-  /** `$CODEX_HOME`, or `~/.codex`, where the server is found even while no session of ours needs it. Left out: the home is not searched. */
+  /**
+   * Codex's home directory, `$CODEX_HOME` or `~/.codex`, where the server is found even while no session of ours needs it. Left out: the program
+   * `codex` is asked instead.
+   */
   home?: string
   command(): CodexCommand | undefined
 }
@@ -36,9 +39,9 @@ export class CodexThreads implements ProgramSource {
   readonly #listener: ProgramListener
   readonly #questions = new CodexQuestions()
   readonly #threads = new Map<string, CodexProgram>()
-  /** The thread of each session, by the session's id. */
+  /** The id of the conversation (thread) to which each session belongs, by the session's id. */
   #matched: ReadonlyMap<string, string> = new Map()
-  /** Conversations that were read, or are to be, because a session names them. */
+  /** Conversations that were read, or will be read, because a session's call names them. */
   readonly #requested = new Set<string>()
   #hasSessions = false
   #server: AppServer | undefined
@@ -47,13 +50,13 @@ export class CodexThreads implements ProgramSource {
   #looking: Promise<void> | undefined
   readonly #next = new CoalescedCheck(() => this.#look())
   readonly #ticking: NodeJS.Timeout
-  /** The socket in the home, as it was last seen. */
+  /** Identifies the socket that was last seen in Codex's home directory. */
   #socket = ''
   #triesLeft = 0
   #notBefore = 0
-  /** Why the server could not be used when it was last looked for. */
+  /** Why the server could not be used at the last attempt. */
   #trouble: string | undefined
-  /** Pause until the server is looked for again. */
+  /** Interval before the next attempt to reach the server. */
   #retryMs = serverRetryMs
   #isClosed = false
 
@@ -71,7 +74,7 @@ export class CodexThreads implements ProgramSource {
     this.#disconnect()
   }
 
-  /** The conversations that the server has in memory: it drops one a minute after its terminal was closed. */
+  /** Lists the conversations of persons that the server has in memory: it drops a conversation a minute after its terminal was closed. */
   programs(): ReadonlyMap<string, UserProgram> {
     return new Map([...this.#threads].filter(([, { thread }]) => isPersonsThread(thread)))
   }
@@ -100,7 +103,7 @@ export class CodexThreads implements ProgramSource {
     return { sessions: found, undecided, notes }
   }
 
-  /** Reads conversations that are named in calls and still unknown, once each. */
+  /** Reads each conversation that a session's call names and that is not known yet, once. */
   #requestUnknown(ids: readonly string[]): void {
     const fresh = ids.filter((id) => !this.#threads.has(id) && !this.#requested.has(id))
     if (!this.#server || fresh.length === 0) return
@@ -108,7 +111,7 @@ export class CodexThreads implements ProgramSource {
     this.#next.runWithin(0)
   }
 
-  /** A session that was matched by its directory keeps its match when others come to that directory, until a call says otherwise. */
+  /** A session that was matched by its directory keeps its conversation when other sessions come to the directory, until a call names another one. */
   #withEarlierMatches(sessions: readonly UserSession[]): UserSession[] {
     const named = new Set(sessions.map(({ calledThread }) => calledThread))
     return sessions.map((session) => {
@@ -131,7 +134,7 @@ export class CodexThreads implements ProgramSource {
   #look(): void {
     this.#isWanted = true
     this.#looking ??= this.#work()
-      // The server ended in the middle of it: its sessions go too, or the next look finds it again.
+      // The server ended while it was being asked. If it comes back, the next attempt finds it.
       .catch(() => this.#next.runWithin(serverRetryMs))
       .finally(() => {
         this.#looking = undefined
@@ -160,7 +163,7 @@ export class CodexThreads implements ProgramSource {
       ...this.#questions.listener,
       onThread: (thread) => this.#onThread(thread),
       onStatus: (id, status) => this.#onStatus(id, status),
-      // The server may close before it is stored here.
+      // The connection may close before `server` is set.
       onClose: () => void (server && this.#server === server && this.#onClose()),
     })
     if ('trouble' in found) {
@@ -201,7 +204,7 @@ export class CodexThreads implements ProgramSource {
     const known = this.#threads.get(thread.id)
     if (known) known.thread = thread
     else this.#begin(thread)
-    // A person's new conversation may now be the only one that fits a session's directory, or no longer the only one.
+    // Sessions are matched again: the new conversation may be the only one that fits a session's directory, or may end that.
     if (isPersonsThread(thread)) this.#listener.onChange()
   }
 
@@ -231,14 +234,17 @@ export class CodexThreads implements ProgramSource {
     const program = this.#threads.get(id)
     if (program) program.onStatus(status)
     if (status.type === 'notLoaded') this.#forget(id)
-    // An unknown conversation: a person has taken up an earlier one again.
+    // The conversation is not known: a person has resumed an earlier one, so it is read.
     if (!program && status.type !== 'notLoaded') this.#next.runWithin(0)
     if (!program || !isPersonsThread(program.thread)) return
-    // The brief goes with the mail that waited, so compactions are looked for first.
+    // Looks for a compaction of the model's memory first, because the agent's brief after a compaction goes out with the waiting mail.
     void program.lookForCompaction().then(() => this.#listener.onChange())
   }
 
-  /** Finds out which turns were taken whose answers were lost with the connection. Where the server cannot say, the hold ends by itself. */
+  /**
+   * Finds out which of the texts the server has taken whose answers were lost with the connection. If the server cannot tell, the hold on the mail
+   * ends by itself.
+   */
   async #settleUnconfirmed(server: AppServer): Promise<void> {
     for (const { thread, id, held } of this.#unconfirmed.splice(0)) {
       const isTaken = await server.hasTakenText(thread, id).catch(() => undefined)
@@ -247,7 +253,7 @@ export class CodexThreads implements ProgramSource {
     }
   }
 
-  /** Reads the unknown ones among the conversations that the server has in memory. */
+  /** Reads those conversations that a session names, or that the server has in memory, and that are not known yet. */
   async #readUnknown(server: AppServer): Promise<void> {
     for (const id of new Set([...this.#requested, ...(await server.loadedThreads()).slice(-readMax)])) {
       if (this.#threads.has(id)) continue
@@ -259,8 +265,8 @@ export class CodexThreads implements ProgramSource {
 }
 
 /**
- * Whether the session's MCP server was started by the background server; true where nobody can tell. The background server knows nothing of other
- * sessions, such as those of `codex exec`.
+ * Whether the background server may have started the session's MCP server; true if that cannot be found out. The background server does not know
+ * other sessions, such as those of `codex exec`.
  */
 function mayBeHosted(host: number | undefined): boolean {
   const words = host === undefined ? [] : commandLineOf(host).filter((word) => word !== '')

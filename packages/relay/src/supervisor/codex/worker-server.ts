@@ -1,5 +1,6 @@
-// The connection to a Codex worker through the app-server that runs beside its terminal. The server tells what Codex does, what each turn has used, and
-// the whole of each permission question, where the terminal shows only a part. While the server is silent, the screen counts.
+// The connection to a Codex worker through the app-server that runs beside the worker's terminal. The app-server reports Codex's state, the usage of
+// each turn, and each permission question in full, of which the terminal shows only a part. While the app-server does not answer, the screen is read
+// instead.
 
 import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,7 +21,7 @@ import { CodexQuestions } from './questions.ts'
 const noTokens: Tokens = { input: 0, output: 0, cached: 0 }
 const blockedReasons = { waitingOnApproval: 'it waits for a permission', waitingOnUserInput: 'it asks a question' }
 
-/** A conversation in the worker's terminal, with its total usage and the part of it that was already recorded. */
+/** A conversation in the worker's terminal. `used`: its total token usage. `noted`: the part of the usage that was already recorded. */
 interface FollowedThread {
   thread: CodexThread
   used: Tokens
@@ -52,7 +53,7 @@ export class CodexWorkerServer implements CliServer, CliFollower {
     return this
   }
 
-  /** The state of Codex. Undefined before its first turn: the server cannot know whether the terminal is there. */
+  /** The state of Codex. Undefined before Codex's first turn: until then the server cannot know whether the terminal is connected. */
   get doing(): CliState | undefined {
     if (!this.#server || !this.#hasWorked) return undefined
     const statuses = [...this.#conversations.values()].map(({ thread }) => thread.status)
@@ -71,7 +72,7 @@ export class CodexWorkerServer implements CliServer, CliFollower {
     this.#server?.close()
   }
 
-  /** The open question of the conversation that waits for an answer. */
+  /** Reads the open question of the conversation that waits for an answer. */
   async readDialog(): Promise<Dialog | undefined> {
     const server = await this.#connected()
     const thread = this.#questions.askingThread ?? (await waitingThreadIn(server))
@@ -110,7 +111,7 @@ export class CodexWorkerServer implements CliServer, CliFollower {
         if (conversation) conversation.used = used
       },
       onClose: () => {
-        // The connection may close before it is stored here.
+        // The connection may close before it is stored in `#server`.
         if (this.#server !== server) return
         this.#server = undefined
         this.#questions.clear()
@@ -121,7 +122,7 @@ export class CodexWorkerServer implements CliServer, CliFollower {
     try {
       for (const id of await server.loadedThreads()) this.#remember(await server.readThread(id))
     } catch (error) {
-      // A conversation was closed before it was read: the next attempt finds the others.
+      // A conversation may have been closed before it was read. The next attempt to connect reads the others.
       server.close()
       throw error
     }
@@ -150,13 +151,13 @@ export class CodexWorkerServer implements CliServer, CliFollower {
     else if (status.type !== 'active') this.#reportUsage(conversation)
     this.#hasWorked ||= status.type === 'active'
     this.#listener?.onChange()
-    // Usage is told to those who have joined the conversation; before its first turn nobody can.
+    // The server reports usage only to those who have joined the conversation, which nobody can before its first turn.
     if (status.type !== 'active' || conversation.isJoined || !this.#listener) return
     conversation.isJoined = true
     await this.#server?.joinThread(id)
   }
 
-  /** Records the usage of a turn that has ended. */
+  /** Reports the usage of a turn that has ended. */
   #reportUsage(conversation: FollowedThread): void {
     const { used, noted, thread } = conversation
     conversation.noted = used

@@ -1,12 +1,12 @@
-// The tool calls of an ACP agent as they are known so far. An agent describes a call in several messages, each with only the new parts, and the
-// message that asks for permission may have the least: a person decides on all of them together.
+// Collects what an ACP agent says about its tool calls. The agent describes a call in several messages, each with only the new parts, and the message
+// that asks for permission may contain the least. A person who decides is shown all parts together.
 
 import { permissionText } from '@agent-relay/sdk/internal/permission-text'
 import { limits } from '@agent-relay/sdk/protocol'
 import { copyBeginning } from '../../broker/approvals/approval-runtime.ts'
 import type { ToolCall } from './acp-schemas.ts'
 
-/** Maximum number of tool calls that are kept; the oldest are dropped first. Each may have a text as long as an approval keeps. */
+/** Maximum number of tool calls that are kept; the oldest are dropped first. The text of each may be as long as that of an approval. */
 const knownCallsMax = 32
 
 export interface AcpToolCall {
@@ -19,14 +19,17 @@ export interface AcpToolCall {
 
 export class AcpToolCalls {
   readonly #calls = new Map<string, AcpToolCall>()
-  /** Gemini CLI's line that a command runs in the agent's own directory. An approval's row says the same, and with the line no pattern would match. */
+  /**
+   * A line by which Gemini CLI says that a command runs in the agent's own directory. It is left out: the approval names the directory anyway, and no
+   * delegation's pattern would match a command with this line.
+   */
   readonly #directoryLine: string
 
   constructor(cwd: string) {
     this.#directoryLine = `[current working directory ${cwd}]`
   }
 
-  /** Merges a message into the known tool call, and returns the whole call. */
+  /** Adds a message to what is known of its tool call, and returns the whole call. */
   merge({ toolCallId, title, kind, rawInput, content }: ToolCall): AcpToolCall {
     const before = this.#calls.get(toolCallId)
     const isNews = hasContent(rawInput) || hasContent(content)

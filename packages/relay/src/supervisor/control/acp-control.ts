@@ -1,5 +1,5 @@
 // The control of a program that speaks ACP (Agent Client Protocol, version 1) on its stdin and stdout. The protocol reports the end of a turn and
-// what the program waits for. There is one conversation, and never a second prompt while one is open: Gemini and Copilot would cancel the first.
+// what the program waits for. There is one conversation with at most one open prompt: at a second prompt, Gemini and Copilot would cancel the first.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
@@ -31,30 +31,30 @@ export interface AcpControlOptions extends AcpPermissionsOptions {
   cwd: string
   env: Readonly<Record<string, string>>
   mcpServers: readonly AcpMcpServer[]
-  /** The conversation to go on with, by the id that the agent gave it. */
+  /** The earlier conversation to continue, by the id that the agent gave it. */
   conversation?: string
   output: ProgramOutput
 }
 
-/** Time limit of each of the two steps that open the conversation. Gemini took 7 s on a busy machine. */
+/** Timeout of each of the two steps that open the conversation. Gemini took 7 s on a busy machine. */
 const openStepMs = waitLimitMs('acpStart')
-/** Maximum time for which the first prompt waits for the program's tools, which it loads by itself. */
+/** Maximum time for which the first prompt waits until the program has loaded the tools of its MCP servers. */
 const toolsMsMax = 10_000
-/** Pause after a refused prompt, and its maximum after many: a model that has no room now may have some later. */
+/** Pause after a refused prompt, and its maximum after repeated refusals: a model without free capacity may have some later. */
 const [refusedMs, refusedMsMax] = [30_000, 600_000]
-/** Time for the output that may still be in the program's pipes when it has exited. */
+/** Time after the program's exit for reading the output that is still in its pipes. */
 const drainMs = 500
 /** Characters kept of the end of stderr, which may say why the program exited. */
 const stderrCharsMax = 2_000
-/** Lines shown of the program's output that is not ACP. */
+/** Maximum number of lines shown of the program's output that is not ACP. */
 const strayLinesMax = 20
-/** Lines kept that a person typed while the program was busy. */
+/** Maximum number of lines that a person may type ahead while the program is busy. */
 const typedLinesMax = 16
 
 interface AcpTurn {
-  /** The listener of the prompt that began the turn, until that prompt's outcome is known. */
+  /** The listener of the prompt that began the turn; unset once that prompt's outcome is known. */
   listener: PromptListener | undefined
-  /** What the program asks of a person until the turn is over is not put to anybody. */
+  /** Whether the turn was cancelled: what the program asks of a person until the turn has ended is then not put to anybody. */
   isCancelled?: true
 }
 
@@ -70,11 +70,11 @@ export class AcpControl implements Control {
   readonly #usage: AcpUsage
   #turns = 0
   #session: string | undefined
-  /** Whether a later program can open the conversation again. */
+  /** Whether a program that is started later can open this conversation again. */
   #canLoad = false
-  /** When the conversation was opened. */
+  /** When the conversation was opened, in milliseconds of the monotonic clock. */
   #openedAt = Number.POSITIVE_INFINITY
-  /** Set while a prompt is open. */
+  /** The turn that is under way; unset while no prompt is open. */
   #turn: AcpTurn | undefined
   #hasTalked = false
   readonly #typed: string[] = []
@@ -118,8 +118,8 @@ export class AcpControl implements Control {
   }
 
   /**
-   * The program connects to our MCP server by itself: most do so before the conversation is open, Copilot at the same time, some perhaps only when
-   * they need it.
+   * Whether an idle program is ready for its task. The program connects to our MCP server by itself: most programs before the conversation is open,
+   * Copilot at the same time, some perhaps only when they need the server.
    */
   get isReadyWhenIdle(): boolean {
     return this.#options.mcpServers.length === 0 || this.#toolsLoadingMs() <= 0
@@ -149,7 +149,7 @@ export class AcpControl implements Control {
   }
 
   async prompt(text: string, listener: PromptListener): Promise<undefined> {
-    // A person may have begun a turn since the last look.
+    // A person may have begun a turn since the program's state was read.
     if (this.#turn || this.#session === undefined || this.#isOver) listener.onRefused()
     else this.#beginTurn(text, listener)
   }
@@ -184,7 +184,7 @@ export class AcpControl implements Control {
       'initialize',
       {
         protocolVersion: acpVersion,
-        // The program reads and writes files itself, as it does in a terminal.
+        // The program reads and writes files itself, not through the relay, as it does in a terminal.
         clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
         clientInfo: { name: 'agent-relay', title: 'Agent Relay', version },
       },
@@ -199,7 +199,7 @@ export class AcpControl implements Control {
     this.#options.listener.onChange()
   }
 
-  /** Begins a conversation, or opens the one to go on with; answers its id. */
+  /** Begins a conversation, or opens the one to continue. Returns its id. */
   async #openConversation(): Promise<string> {
     const { cwd, mcpServers, conversation } = this.#options
     if (conversation === undefined) {
@@ -214,7 +214,7 @@ export class AcpControl implements Control {
     return conversation
   }
 
-  /** Starts one turn. Silence does not mean that the prompt was taken: a rate limit or an expired login may be reported after a minute. */
+  /** Begins a turn. While there is no answer, the prompt does not count as taken: a rate limit or an expired login may be reported after a minute. */
   #beginTurn(text: string, listener?: PromptListener): void {
     const turn: AcpTurn = { listener }
     this.#turn = turn
@@ -233,7 +233,7 @@ export class AcpControl implements Control {
       })
   }
 
-  /** Reports that the turn's prompt was taken: the model works on it. */
+  /** Reports that the prompt of the turn was taken, because the model works on it. */
   #onTaken(turn: AcpTurn | undefined): void {
     if (turn && this.#canLoad && this.#session !== undefined) this.#options.listener.onConversation(this.#session)
     const listener = turn?.listener
@@ -261,7 +261,7 @@ export class AcpControl implements Control {
     listener?.onRefused(why)
   }
 
-  /** Starts the next turn with the line that a person typed during the last turn, if there is one. */
+  /** Begins the next turn with a line that a person typed during the last turn, if there is one. */
   #beginNextTurn(): void {
     const typed = this.#typed.shift()
     if (typed !== undefined && !this.#isOver) this.#beginTurn(typed)
@@ -293,7 +293,7 @@ export class AcpControl implements Control {
 
   #onUpdate(params: unknown): void {
     const { update } = SessionUpdate.safeParse(params).data ?? {}
-    // An agent that opens an earlier conversation first repeats all of it.
+    // An agent that opens an earlier conversation first repeats all its updates. Only the cost in them is used.
     if (this.#session === undefined) {
       if (update?.sessionUpdate === 'usage_update' && update.cost) this.#usage.onPastCost(update.cost)
       return
@@ -315,9 +315,9 @@ export class AcpControl implements Control {
     }
   }
 
-  /** Gives up the program because ACP messages to it fail. */
+  /** Stops using ACP with the program, because its messages or its start have failed. */
   #break(why: string): void {
-    // The last messages to the program may report once more that it does not read.
+    // Ending sends last messages to the program, which may call this method again because the program does not read them.
     if (this.#isOver || this.#isBroken) return
     this.#isBroken = true
     this.end()
@@ -327,7 +327,7 @@ export class AcpControl implements Control {
   }
 
   #onExit(exit: ProgramExit): void {
-    // The program's last output is read first, unless its child processes keep the pipes open.
+    // The program's last output is read before the exit is reported. If child processes keep the pipes open, the wait ends after `drainMs`.
     const over = () => {
       clearTimeout(timer)
       this.#child.off('close', over)

@@ -1,5 +1,5 @@
-// Checks an ACP agent's edits, as far as its tool calls show them, for files that somebody else is editing. The check comes before the edit where
-// the agent asks for permission; where it does not, the edit is recorded afterwards.
+// Checks whether an ACP agent edits files that another agent is editing, as far as its tool calls name the files. If the agent asks for permission,
+// the check comes before the edit; otherwise the edit is recorded afterwards.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import type { EditChecker, EditedFiles } from '../../broker/claims/claim-runtime.ts'
@@ -13,18 +13,21 @@ export interface AcpEditsOptions {
   listener: ControlListener
 }
 
-/** ACP's kinds of tools that change the files they name. */
+/** The kinds of ACP tools that change the files that they name. */
 const editingKinds = ['edit', 'delete', 'move']
 /** Maximum number of files of one tool call. */
 const filesMax = 100
-/** The beginning of a command names the files it writes to. Parsing a much longer one would hold up everybody. */
+/**
+ * Maximum length in characters, and maximum number of words, of a command that is parsed for the files it writes to. Parsing a much longer command
+ * would delay all agents.
+ */
 const [commandCharsMax, commandWordsMax] = [16 * 1024, 1_000]
 /** Maximum number of unfinished tool calls that are kept. */
 const callsMax = 200
 
 export class AcpEdits {
   readonly #options: AcpEditsOptions
-  /** The edit of each tool call, by its id. `isAsked`: its permission was asked for. */
+  /** The edit of each tool call, by the call's id. `isAsked`: whether the agent asked for permission. */
   readonly #calls = new Map<string, { kind?: string | null; edit?: EditedFiles; isAsked?: boolean }>()
 
   constructor(options: AcpEditsOptions) {
@@ -44,7 +47,7 @@ export class AcpEdits {
     return edits.check(row.name, edit)
   }
 
-  /** Reports an edit that finished without asking. */
+  /** Records an edit that has finished without a request for permission. */
   onUpdate(toolCall: ToolCall): void {
     const { row, edits, listener } = this.#options
     const { edit, isAsked } = this.#mergeCall(toolCall)
@@ -58,7 +61,7 @@ export class AcpEdits {
     this.#calls.clear()
   }
 
-  /** Merges an update into the known call: an update contains only what is new. */
+  /** Adds an update to what is known of its tool call: an update contains only what is new. */
   #mergeCall(toolCall: ToolCall) {
     const { toolCallId: id } = toolCall
     const call = this.#calls.get(id) ?? {}
@@ -100,7 +103,7 @@ function isPath(path: string): boolean {
   return path.length > 0 && path.length <= limits.pathCharsMax
 }
 
-/** The paths in a list from the agent; anything that is not a path is ignored. */
+/** Returns the paths in a list from the agent; everything else in the list is ignored. */
 function pathsIn(list: unknown, type?: string): string[] {
   if (!Array.isArray(list)) return []
   return list.slice(0, filesMax).flatMap((each: { path?: unknown; type?: unknown } | null) => {

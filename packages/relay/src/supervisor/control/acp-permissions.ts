@@ -1,6 +1,6 @@
-// The permissions that an ACP agent asks for. Permissions for our own tools are granted automatically; every other one goes into the queue of
-// approvals and is shown in the transcript, and the first answer counts. Answers go by the kind of a choice, never by its words alone. An edit of a
-// file that somebody else is editing is denied before anybody is asked, and also when the answer comes too late.
+// Answers an ACP agent's requests for permission. Requests for our own tools are granted automatically; every other one goes into the queue of
+// approvals and is shown in the transcript, and the first answer counts. What a choice means is taken from its kind, never from its label alone. An
+// edit of a file that another agent is editing is denied before a person is asked, and also if such an edit has begun by the time of the answer.
 
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
@@ -19,15 +19,15 @@ export interface AcpPermissionsOptions extends AcpEditsOptions {
   approvals: ApprovalQueue
 }
 
-/** Most requests that wait at once: further ones are denied. */
+/** Maximum number of requests that wait at the same time; further ones are denied. */
 export const waitingPermissionsMax = 100
-/** Characters shown in the transcript of what the agent wants to do. */
+/** Maximum number of characters shown in the transcript of the action that needs permission. */
 const shownCharsMax = 300
 
 interface AskedPermission {
   source: string
   tool: string
-  /** The beginning of what the agent wants to do: the whole may have megabytes. */
+  /** The beginning of the action's text; the whole text may have megabytes. */
   input: string
   options: PermissionRequest['options']
   edit: EditedFiles | undefined
@@ -39,7 +39,7 @@ export class AcpPermissions {
   readonly #transcript: Transcript
   /** Requests that wait for an answer; the first is the one that a person is shown. */
   readonly #asked: AskedPermission[] = []
-  /** Requests whose files are still being checked for other editors. */
+  /** Requests for which it is still being checked whether another agent is editing their files. */
   readonly #checking = new Set<AskedPermission>()
   readonly edits: AcpEdits
   readonly #calls: AcpToolCalls
@@ -52,7 +52,7 @@ export class AcpPermissions {
     this.#transcript = transcript
   }
 
-  /** The reason why the agent waits; undefined: it does not wait. */
+  /** Why the agent waits; undefined if it does not wait. */
   get waitReason(): string | undefined {
     const [first] = this.#asked
     return first && `it ${shownText(first)}`
@@ -85,7 +85,7 @@ export class AcpPermissions {
     })
   }
 
-  /** Remembers a tool call: the agent may ask about it later, in fewer words. */
+  /** Keeps what is said of a tool call: a later request for permission may say less about it. */
   onUpdate(toolCall: ToolCall): void {
     this.#calls.merge(toolCall)
     this.edits.onUpdate(toolCall)
@@ -96,12 +96,12 @@ export class AcpPermissions {
     this.edits.onTurnEnd()
   }
 
-  /** Calls `goOn` unless somebody else is editing the files; then the request is denied. */
+  /** Calls `goOn` unless another agent is editing the files; otherwise denies the request. */
   #unlessClaimed(asked: AskedPermission, goOn: () => void): void {
     if (!asked.edit) return goOn()
     this.#checking.add(asked)
     void this.edits.denialOf(asked.edit).then((text) => {
-      // The turn may have ended meanwhile.
+      // The turn may have ended during the check, which has closed the request.
       if (!this.#checking.delete(asked)) return
       if (text === undefined) return goOn()
       deny(asked)
@@ -109,7 +109,7 @@ export class AcpPermissions {
     })
   }
 
-  /** Takes a typed number as the answer of that number. False: the text is no answer. */
+  /** Takes a number that a person typed as the choice with that number. Returns false if the text is not the number of a choice. */
   answerTyped(text: string): boolean {
     const [first] = this.#asked
     const option = first?.options[Number(/^\d{1,2}$/.exec(text)?.[0]) - 1]
@@ -129,7 +129,7 @@ export class AcpPermissions {
     }
   }
 
-  /** Answers a request that nobody decides, because its turn is over. */
+  /** Answers a request with `cancelled`, because its turn is over and nobody will decide. */
   cancel(reply: RpcReply): void {
     reply.result({ outcome: { outcome: 'cancelled' } })
   }
@@ -151,14 +151,14 @@ export class AcpPermissions {
     this.#answer(asked, option)
   }
 
-  /** Answers a request. `option` left out: the request could not be put into the queue, or was closed there. */
+  /** Answers a request with one of its choices. Without a choice the request is denied: it could not be put into the queue, or was closed there. */
   #answer(asked: AskedPermission, option?: PermissionRequest['options'][number]): void {
     const at = this.#asked.indexOf(asked)
     this.#asked.splice(at, 1)
     this.#transcript.printLines(`${shownText(asked)}: ${cleanLine(option?.name ?? 'denied')}`)
     if (!option) deny(asked)
     else if (!option.kind.startsWith('allow')) choose(asked, option.optionId)
-    // The answer may have taken longer than a claim lasts, so the files are checked again.
+    // The files are checked again, since the agent's claim on them may have expired before the answer.
     else this.#unlessClaimed(asked, () => choose(asked, option.optionId))
     if (at === 0 && this.#asked[0]) this.#show(this.#asked[0])
     this.#options.listener.onChange()
@@ -172,7 +172,10 @@ export class AcpPermissions {
   }
 }
 
-/** The kind of a choice. One that lasts longer than this session is no `always`, since the program would write it into a file. */
+/**
+ * Returns the kind of a choice. A permission that lasts longer than the session is not `always` but `other`, since the program would write it into a
+ * file.
+ */
 function kindOf({ kind, name }: PermissionRequest['options'][number]): ApprovalChoice['kind'] {
   if (kind === 'allow_once') return 'allow'
   if (kind === 'reject_once') return 'deny'

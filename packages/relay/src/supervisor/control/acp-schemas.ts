@@ -1,5 +1,5 @@
-// The messages of ACP (version 1), with the fields that we use. Data from an agent is not trusted: it is bounded, and data that does not fit is
-// refused or ignored. packages/relay/tests/supervisor/acp-schema.json has the schemas that this was built against.
+// The messages of ACP (version 1), with the fields that we use. Data from an agent is not trusted: its size is limited, and data that does not fit is
+// refused or ignored. packages/relay/tests/supervisor/acp-schema.json has the protocol's own schemas.
 
 import { z } from 'zod'
 import { copyBeginning } from '../../broker/approvals/approval-runtime.ts'
@@ -18,7 +18,7 @@ export const InitializeAnswer = z.object({
   protocolVersion: z.number(),
   agentCapabilities: Capabilities.nullish().catch(undefined),
 })
-/** Some agents say which model they use. */
+/** The model that an agent uses; only some agents name it. */
 const Models = z.object({ currentModelId: z.string().max(200) })
 export const NewSessionAnswer = z.object({ sessionId: Id, models: Models.nullish().catch(undefined) })
 export const LoadSessionAnswer = NewSessionAnswer.omit({ sessionId: true }).nullish()
@@ -32,7 +32,7 @@ const ToolCall = z.object({
   title: Text.nullish(),
   kind: z.string().max(100).nullish(),
   status: z.string().nullish(),
-  // Unchecked here: they may hold whole files, and are parsed where they are used.
+  // These fields are not checked here: they may contain whole files, and are parsed where they are used.
   locations: z.unknown().optional(),
   content: z.unknown().optional(),
   rawInput: z.unknown().optional(),
@@ -54,7 +54,7 @@ export type PermissionRequest = z.infer<typeof PermissionRequest>
 const SessionCost = z.object({ amount: Count, currency: z.string().max(10) })
 export type SessionCost = z.infer<typeof SessionCost>
 
-/** The updates that the transcript shows, and the cost. Everything else that an agent reports is ignored. */
+/** The updates that we use: what the transcript shows, and the cost. All other updates of an agent are ignored. */
 export const SessionUpdate = z.object({
   update: z.discriminatedUnion('sessionUpdate', [
     z.object({ sessionUpdate: z.literal('agent_message_chunk'), content: z.object({ text: Text.optional() }) }),
@@ -66,7 +66,7 @@ export const SessionUpdate = z.object({
 })
 export type SessionUpdate = z.infer<typeof SessionUpdate>['update']
 
-/** Updates from a model at work. Other updates, such as the list of the agent's commands, may come at any time. */
+/** Updates that show that the model is working. Other updates, such as the list of the agent's commands, may come at any time. */
 export const WorkUpdate = z.object({
   update: z.object({
     sessionUpdate: z.enum(['agent_message_chunk', 'agent_thought_chunk', 'tool_call', 'tool_call_update', 'plan']),

@@ -1,5 +1,5 @@
-// Usage that an ACP agent reports, in the ways in which agents do so: tokens with the end of the turn, and the cost of the whole conversation in
-// between. Whether the numbers can be believed is decided in core/spend.ts.
+// Computes the usage of each turn from what an ACP agent reports: tokens at the end of the turn, and the cost of the whole conversation in between.
+// core/spend.ts decides whether the numbers can be believed.
 
 import type { SpendNoted, Tokens } from '@agent-relay/sdk/protocol'
 import type { AcpHarness } from '../harness/harness.ts'
@@ -13,7 +13,7 @@ export class AcpUsage {
   readonly #countsAll: boolean | undefined
   /** The model that the agent named when the conversation was opened. */
   model: string | undefined
-  /** Cost of the conversation as reported in this turn; below it, the part of it that was already recorded. */
+  /** Cost of the whole conversation in dollars, as reported in this turn; below it, the part of the cost that was already recorded. */
   #usd: number | undefined
   #notedUsd = 0
   #before = noTokens
@@ -26,12 +26,12 @@ export class AcpUsage {
     if (currency === 'USD') this.#usd = amount
   }
 
-  /** Takes the cost of a conversation that goes on: earlier turns have recorded it. */
+  /** Takes over the cost of a continued conversation: earlier turns have recorded it. */
   onPastCost({ amount, currency }: SessionCost): void {
     if (currency === 'USD') this.#notedUsd = amount
   }
 
-  /** The usage of a turn that has ended. Undefined where the agent reports nothing. */
+  /** Returns the usage of a turn that has ended; undefined if the agent has reported nothing. */
   onTurnEnd(end: TurnEnd | undefined): TurnSpend | undefined {
     const told = end && tokensOf(end)
     const usd = this.#usd === undefined ? undefined : differenceOf(this.#usd, this.#notedUsd)
@@ -46,7 +46,7 @@ export class AcpUsage {
     const before = this.#before
     if (!this.#countsAll) return told
     this.#before = told
-    // The agent's count began again at zero, so all of it is new.
+    // The agent has begun to count at zero again, so the whole count belongs to this turn.
     if (told.input < before.input || told.output < before.output) return told
     return {
       input: told.input - before.input,
@@ -61,12 +61,15 @@ export function spentText(spend: TurnSpend | undefined): string {
   return spend ? `, ${spend.tokens.input} tokens in and ${spend.tokens.output} out` : ''
 }
 
-/** Returns the difference of two totals. A total that fell by more than half has begun again at zero; a smaller fall is a correction, and counts as 0. */
+/**
+ * Returns by how much a running total has grown. A total that fell by more than half has begun again at zero; a smaller fall is a correction, and
+ * counts as 0.
+ */
 function differenceOf(now: number, before: number): number {
   return now < before / 2 ? now : Math.max(0, now - before)
 }
 
-/** The tokens of a turn. Some agents count cached input beside the input, some within it: the total, where it is reported, shows which. */
+/** Returns the tokens of a turn, with cached input counted as input. Some agents report the two separately: the total, if it is reported, shows that. */
 function tokensOf({ usage, _meta }: TurnEnd): Tokens | undefined {
   if (!usage) {
     const count = _meta?.quota.token_count

@@ -1,24 +1,24 @@
-// The wire of ACP: JSON-RPC, one message a line, on a program's stdin and stdout. Every line is bounded, and other output of the program is
-// skipped. The messages are handled in acp-control.ts.
+// Reads and writes the messages of ACP: JSON-RPC, one message per line, on a program's stdin and stdout. The length of a line is limited, and output
+// that is not ACP is skipped. acp-control.ts handles the messages.
 
 import type { Readable, Writable } from 'node:stream'
 import { JsonRpc, type RpcListener } from '../json-rpc.ts'
 import { rpcErrorCodes } from './acp-schemas.ts'
 
-/** Longest line: a step of an agent may hold a whole file, twice. A longer line is skipped; if it was a request, it is refused. */
+/** Maximum length of a line: a step of an agent may contain a whole file, twice. A longer line is skipped; if it was a request, the request is refused. */
 export const acpLineBytesMax = 8 * 1024 * 1024
-/** Maximum number of bytes that may wait for a program that does not read. */
+/** Maximum number of bytes that may wait to be written to a program that does not read. */
 const waitingBytesMax = 8 * 1024 * 1024
-/** Bytes kept of a line that is too long: enough to find the id of a request. */
+/** Number of bytes that are kept of a line that is too long: enough to find the id of a request. */
 const headBytes = 4_096
-/** Pieces of a line after which they are joined, since each piece costs more than the bytes in it. */
+/** Number of pieces of an unfinished line after which they are joined into one, since each piece costs more memory than its bytes. */
 const piecesMax = 1_000
-/** Longest id of a request; it is kept until the request is answered. */
+/** Maximum length in characters of the id of a request, which is kept until the request is answered. */
 const requestIdCharsMax = 1_000
 export interface AcpWireListener extends RpcListener {
   /** Called when the program has written something that is not ACP. */
   onStray(text: string): void
-  /** Called when the program has not read for so long that nothing more can be sent to it. */
+  /** Called when too many bytes wait to be written, because the program does not read. */
   onStuck(): void
 }
 
@@ -27,7 +27,7 @@ export class AcpWire {
   readonly #listener: AcpWireListener
   readonly #rpc: JsonRpc
   #parts: Buffer[] = []
-  /** The number of parts that were joined of smaller ones. They are not joined again, so each byte is copied twice at most. */
+  /** The number of leading parts that were joined from smaller ones. They are not joined again, so each byte is copied twice at most. */
   #joined = 0
   #partsBytes = 0
 
@@ -41,7 +41,7 @@ export class AcpWire {
           ? listener.onRequest(method, params, reply, id)
           : reply.error(rpcErrorCodes.invalid, `an id has at most ${requestIdCharsMax} characters`),
     })
-    // Errors are ignored: the end of a program is known by its exit.
+    // Errors of the streams are ignored: the exit of the program is noticed by itself.
     stdin.on('error', () => {})
     stdout.on('error', () => {})
     stdout.on('data', (data: Buffer) => this.#read(data))
@@ -90,7 +90,7 @@ export class AcpWire {
       if (this.#parts.length - this.#joined < piecesMax) return
       this.#parts.push(Buffer.concat(this.#parts.splice(this.#joined)))
       this.#joined = this.#parts.length
-      // The line is too long: only its head is kept, as a copy that does not hold the rest in memory.
+      // The line is too long: only its beginning is kept, as a copy that does not keep the rest in memory.
     } else if (this.#parts.length !== 1) this.#parts = [Buffer.from(Buffer.concat(this.#parts).subarray(0, headBytes))]
   }
 
@@ -107,7 +107,7 @@ function isBoundedId(id: unknown): boolean {
   return typeof id === 'string' ? id.length <= requestIdCharsMax : typeof id === 'number' || id === null
 }
 
-/** The id of a request by the beginning of its line, in the two orders in which programs write it. */
+/** Reads the id of a request from the beginning of its line, in the two orders of fields that programs use. */
 function requestId(head: string): unknown {
   const id = String.raw`"id":(\d{1,15}|"[^"\\]{0,200}")`
   const method = String.raw`"method":"[^"\\]{1,200}"`

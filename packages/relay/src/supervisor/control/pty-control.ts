@@ -1,5 +1,5 @@
-// The control of a program in a terminal: texts are typed, and the program's state is read off the screen. Where the CLI has a server of its own,
-// a message goes there before it is typed, and the state that the server reports counts before the screen.
+// The control of a program in a terminal: it types texts, and reads the program's state off the screen. If the CLI has a server of its own, a message
+// goes there first and is typed only if that fails, and the state that the server reports counts before the screen.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import type { ApprovalQueue } from '../../broker/approvals/approval-runtime.ts'
@@ -25,23 +25,26 @@ export interface PtyControlOptions {
 /** Delay before the screen is read after the program has printed: output comes in several pieces. */
 const settleMs = 60
 const openDialogText = 'a dialog is open'
-/** Without a sign on the screen, a program that has printed nothing for this long counts as waiting for input. */
+/** If the screen shows no sign of the program's state, a program that has printed nothing for this long counts as waiting for input. */
 const quietMs = 600
-/** Quiet time after which a program that has never printed anything counts as waiting: many start slowly. */
+/** A program that has never printed anything counts as waiting for input after this long: many start slowly. */
 const silentMs = 3_000
-/** Interval between two reads of a busy program's screen: a sign may disappear without any output. */
+/** Interval between two reads of a busy program's screen: the sign that it is busy may disappear without further output. */
 const busyLookMs = 1_000
-/** Output beyond this between two reads of the screen is a flood: the program is busy, and drawing all output would cost too much. */
+/** More output than this between two reads of the screen is a flood: the program counts as busy, and the output is not drawn, which would cost too much. */
 const floodBytes = 64 * 1024
-/** A person who types is not interrupted for this long after a key. */
+/** Time after a person's last key in which nothing else is typed into the terminal. */
 const typingPauseMs = 2_000
-/** Time in which a program draws its screen again after a change of size; an open dialog may be invisible meanwhile. */
+/** Time that a program may take to draw its screen again after a change of size; an open dialog may be invisible meanwhile. */
 const redrawMs = 2_000
-/** Maximum input that a person may type ahead of a program that does not read. */
+/** Maximum number of typed bytes that may wait for a program that does not read. */
 const typedBytesMax = 4 * limits.keysBytesMax
-/** Pause between two keys: Escape and what follows it at once are read as one key. */
+/** Pause between two keys: a program reads Escape and a key right after it as one key. */
 const betweenKeysMs = 200
-/** Limits of one paste, with and without paste marks. A line without marks must stay below the 4,095 bytes that a terminal's own line holds. */
+/**
+ * Limits of the mail in one paste, with and without marks around it (bracketed paste). Without marks, a line must stay below 4,095 bytes, which is
+ * all that a terminal's line buffer holds.
+ */
 const [marked, unmarked] = [{ bytesMax: 256 * 1024 }, { bytesMax: 2_048, limit: 8 }]
 
 export class PtyControl implements Control {
@@ -97,7 +100,7 @@ export class PtyControl implements Control {
     if (printed > floodBytes) output.stopDrawing()
     const told = this.#follower?.doing
     if (told) return this.#controlStateOf(told)
-    // The screen after a flood is not known: a dialog that was open may still be.
+    // After a flood the screen is not known. An open dialog does not count as gone, since it may still be there.
     if (printed > floodBytes) return { state: 'busy', lookAgainMs: busyLookMs }
     const { sign } = await this.#readScreen()
     const quiet = this.#quietTimeMs()
@@ -117,7 +120,7 @@ export class PtyControl implements Control {
     return { state, typingMs: typingPauseMs - (performance.now() - this.#typedAt) }
   }
 
-  /** Reads the screen, one read after the other, so that keys stay in their order. */
+  /** Reads the screen, one read after the other, so that keys that are typed afterwards stay in their order. */
   isBlocked(): Promise<boolean> {
     const look = async () => (await this.#readScreen()).sign === 'blocked' || this.#follower?.doing?.state === 'blocked'
     this.#blocked = this.#blocked.then(look, look)
@@ -129,7 +132,7 @@ export class PtyControl implements Control {
   }
 
   async prompt(text: string, listener: PromptListener): Promise<UnfinishedPrompt | undefined> {
-    // Before the first prompt there is no conversation for the CLI's server to name.
+    // Before the first prompt, the CLI's server has no conversation to which a text could be sent.
     const server = this.#hasPrompted ? this.#options.cliServer : undefined
     this.#hasPrompted = true
     if (server) this.#follower?.onMessageGiven()
@@ -145,13 +148,13 @@ export class PtyControl implements Control {
     return this.#options.harness.interruptKeys !== undefined
   }
 
-  /** By the CLI's own server, which knows its turns; else by the keys, which may be lost in a program that is drawing. */
+  /** Interrupts through the CLI's own server, which knows its turns; otherwise by keys, which may be lost in a program that is drawing. */
   async interrupt(): Promise<void> {
     const { cliServer, harness } = this.#options
     if (await cliServer?.interrupt?.().catch(() => false)) return
     for (const [at, key] of (harness.interruptKeys ?? []).entries()) {
       if (at > 0) await wait(betweenKeysMs)
-      // A program that does not read would be waited for for ever, and with it the worker's release.
+      // The write is not awaited: a program that does not read would delay it for ever, and with it the worker's release.
       void this.#terminal.write(key)
     }
   }
@@ -179,7 +182,7 @@ export class PtyControl implements Control {
     this.#whenPrinted?.()
   }
 
-  /** The idle time of the program in milliseconds; below zero: the time until it counts as idle. */
+  /** How long the program has counted as idle, in milliseconds; negative: the time until it counts as idle. */
   #quietTimeMs(): number {
     const { output } = this.#options
     if (output.lastOutputAt === 0) return performance.now() - this.#beganAt - silentMs
@@ -190,7 +193,7 @@ export class PtyControl implements Control {
     let taken: Promise<void> | undefined
     const isIn = await pressEnter(this.#keyboard, this.#options.harness.typing, () => {
       taken = listener.onTaken('paste')
-      // The promise is awaited below; until then a rejection must not count as unhandled.
+      // The promise is awaited below. Without this handler, a rejection before that would count as unhandled.
       taken.catch(() => {})
     })
     if (!isIn) return () => this.#enter(listener)
@@ -219,7 +222,7 @@ export class PtyControl implements Control {
     }
   }
 
-  /** The open dialog, from the CLI's own server where it knows it: a screen may show only a part. */
+  /** Reads the open dialog, from the CLI's own server if that knows it: a screen may show only a part. */
   async #readDialog(): Promise<Dialog | undefined> {
     const { sign, lines } = await this.#readScreen()
     const { state = sign } = this.#follower?.doing ?? {}
@@ -228,7 +231,7 @@ export class PtyControl implements Control {
       const told = await this.#options.cliServer?.readDialog?.()
       if (told) return told
     } catch (error) {
-      // The screen words the dialog differently, so it would pass for another dialog.
+      // The screen is not read instead: it words the dialog differently, so the dialog would pass for another one.
       if (this.#dialogs.isOpen) throw error
     }
     if (sign !== 'blocked') return undefined

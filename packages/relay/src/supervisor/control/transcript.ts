@@ -1,5 +1,5 @@
-// The display of an agent that has no terminal: the conversation as it comes, and below it one line to type in. Written as terminal output, so
-// that it is attached to, logged and shown like a terminal.
+// The display of an agent that has no terminal: its conversation, and below it one line to type in. It is written as terminal output, so that clients
+// can attach to it, log it and show it like a terminal.
 
 import { clean } from '@agent-relay/sdk/internal/clean'
 import type { ProgramOutput } from '../output.ts'
@@ -11,11 +11,11 @@ export interface TranscriptInputListener {
   onCancel(): void
 }
 
-/** Longest piece of text; the rest is cut. */
+/** Maximum number of characters of one printed text; the rest is cut off. */
 const pieceCharsMax = 64 * 1024
-/** Most lines shown of a prompt. */
+/** Maximum number of lines of a prompt that are shown. */
 const shownLinesMax = 40
-/** Longest line of input. */
+/** Maximum number of characters in the input line. */
 const inputCharsMax = 64 * 1024
 const [dim, bold, plain] = ['\x1b[2m', '\x1b[1m', '\x1b[0m']
 const [clearLine, markPastes, prompt] = ['\r\x1b[K', '\x1b[?2004h', '> ']
@@ -29,9 +29,9 @@ export class Transcript {
   #input = ''
   #isPasting = false
   #isIdle = false
-  /** The input line is drawn, and the cursor stands in it. */
+  /** Whether the input line is drawn; the cursor is then in it. */
   #isDrawn = false
-  /** Running text without an end of line, kept back while the input line is drawn. */
+  /** The last, unfinished line of printed text, which is kept back while the input line is drawn. */
   #rest = ''
   #isAtMargin = true
   #style = ''
@@ -46,14 +46,14 @@ export class Transcript {
     this.#cols = cols
   }
 
-  /** The input line is shown while the agent waits, and while somebody types. */
+  /** Sets whether the agent waits for input. The input line is shown while it does, and while somebody types. */
   setIdle(isIdle: boolean): void {
     if (isIdle) this.#endLine()
     this.#isIdle = isIdle
     this.#draw()
   }
 
-  /** Prints running text: the agent's words or its thoughts. */
+  /** Prints a part of a text that comes in parts: the agent's answer, or its thoughts. */
   printStream(text: string, style: 'said' | 'thought' = 'said'): void {
     const wanted = style === 'thought' ? dim : ''
     if (wanted !== this.#style) this.#endLine()

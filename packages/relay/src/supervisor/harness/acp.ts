@@ -1,4 +1,4 @@
-// Any program that speaks ACP: the user gives its command.
+// The harness of any program that speaks ACP; the user gives the command.
 
 import { type Harness, serverName } from './harness.ts'
 import { plainHarness } from './plain.ts'
@@ -13,7 +13,7 @@ export const acpHarness: Harness = {
   acp: {
     mcp: 'stdio',
     launch: ({ args }) => ({ args: [...args], env: {} }),
-    // Claude's adapter names our tools this way. Other agents have to ask: their titles may be anything.
+    // Claude's ACP adapter gives our tools titles in this form. For other agents a person is asked, since their titles may be anything.
     isOwnTool: ({ title, kind }) => kind === 'other' && ownTitle.test(title),
   },
 }

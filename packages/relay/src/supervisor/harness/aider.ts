@@ -1,4 +1,4 @@
-// Aider: a program without MCP.
+// The harness of Aider, a program without MCP.
 
 import { cliTableFields, type Harness } from './harness.ts'
 import { typedHarnessFields } from './plain.ts'

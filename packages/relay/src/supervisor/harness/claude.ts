@@ -1,4 +1,4 @@
-// Claude Code: MCP by --mcp-config, messages by its hooks (given with --settings), so that nothing has to be typed into it.
+// The harness of Claude Code: --mcp-config adds our MCP server, and --settings adds hooks that hand over messages, so that nothing has to be typed into it.
 
 import { join } from 'node:path'
 import { hookTimeoutSeconds } from '@agent-relay/sdk/internal/clis'
@@ -16,14 +16,14 @@ import {
   serverName,
 } from './harness.ts'
 
-/** The screen of Claude Code 2.1.325 in each state. */
+/** How the screen of Claude Code 2.1.325 looks in each state. */
 const signs: ScreenPatterns = {
   blocked: { line: /\bEsc to cancel\b/ },
   busy: { title: /^[◐◑◒◓⠂-⣿]/u, line: /\besc to interrupt\b/ },
   idle: { title: /^✳/u },
 }
 
-/** Options by which the user chooses the conversation. */
+/** Options with which the user's arguments choose the conversation, so that the relay cannot. */
 const conversationFlags = [
   '--session-id',
   '--resume',
@@ -34,9 +34,9 @@ const conversationFlags = [
   '--no-session-persistence',
 ]
 
-/** Tools that may write files: the relay is asked before each of their calls. */
+/** Tools that may write files: a hook asks the relay before each call of one of them. */
 const editTools = 'Write|Edit|MultiEdit|NotebookEdit|Bash'
-/** Time limit of a waiter. An old one does no harm: it ends with its session. */
+/** Timeout in seconds of the hooks that wait: a waiter, which ends with its session anyway, and a permission request. */
 const waitSeconds = 24 * 60 * 60
 
 export const claudeHarness: Harness = {
@@ -63,7 +63,7 @@ export const claudeHarness: Harness = {
       string,
     ]
     const { command, args } = context.server
-    // Claude Code does not merge two --settings: the user's own win over our hooks, and messages are typed instead.
+    // Claude Code does not merge two --settings: if the user gives one, our hooks are left out, and messages are typed instead.
     const isHooked = !hasFlag(context.args, '--settings')
     const files = [
       {
@@ -75,7 +75,7 @@ export const claudeHarness: Harness = {
     ]
     if (isHooked) files.push({ path: settings, text: json({ hooks: hooksOf(context) }) })
     return {
-      // The first two flags take all values that follow, so a flag with a single value, or one of the user's, must come next.
+      // The first two flags take all values that follow, so the next argument has to be a flag: one of ours with a single value, or one of the user's.
       args: [
         '--mcp-config',
         mcp,
@@ -95,16 +95,15 @@ function conversationArgs({ conversation }: LaunchContext): string[] {
   return conversation ? [conversation.isContinued ? '--resume' : '--session-id', conversation.id] : []
 }
 
-/** Puts `--` before a prompt: right behind a flag that takes many values, the prompt would be one more value. */
+/** Puts `--` before a prompt that would follow a flag that takes many values: the prompt would count as one more value. */
 function withSeparator(isApart: boolean, args: readonly string[]): readonly string[] {
   return isApart || args.length === 0 || args[0]?.startsWith('-') ? args : ['--', ...args]
 }
 
 /**
- * Hooks that hand over waiting messages at the boundaries of a turn, and a waiter that wakes an idle session (asyncRewake: exit 2, text on
- * stderr). Their parent is Claude Code itself, by which the daemon knows the waiter; their last argument tells them apart from those in the user's
- * own
- * settings.
+ * Hooks that hand over waiting messages at the boundaries of a turn, and a waiter that wakes an idle session (asyncRewake: exit code 2, text on
+ * stderr). Claude Code is their parent process, by which the daemon recognises the waiter; the last argument, `--worker`, distinguishes these hooks
+ * from those in the user's own settings.
  */
 function hooksOf({ hook }: LaunchContext): Record<string, unknown> {
   const command = (event: string, ...more: string[]) =>

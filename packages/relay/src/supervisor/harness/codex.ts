@@ -1,5 +1,5 @@
-// Codex: MCP by one -c override, which merges with the user's configuration and changes no file. An app-server runs beside the worker's terminal,
-// so that Codex's questions are known as a whole.
+// The harness of Codex: -c overrides add our MCP server, which are merged with the user's configuration and change no file. An app-server runs beside
+// the worker's terminal and reports Codex's questions in full.
 
 import { join } from 'node:path'
 import { CodexWorkerServer } from '../codex/worker-server.ts'
@@ -14,14 +14,14 @@ import {
   serverName,
 } from './harness.ts'
 
-/** The screen of Codex 0.166.0 in each state. */
+/** How the screen of Codex 0.166.0 looks in each state. */
 const signs: ScreenPatterns = {
   blocked: { title: /^\[ . \] Action Required/, line: /^\s*Press enter to (?:confirm|continue)/i },
   busy: { title: /^[⠁-⣿]/u, line: /\besc to interrupt\b/i, lines: 6 },
   idle: { title: /^[^⠁-⣿]/u },
 }
 
-/** Settings that bring an MCP server of the user's own: under our name or `relaycast`, or as the whole table. */
+/** Settings by which the user adds an MCP server under our name or `relaycast`, or replaces the whole table of MCP servers. */
 const ownServer = new RegExp(`mcp_servers\\.(?:${serverName}|relaycast)\\b|\\bmcp_servers\\s*=`)
 
 export const codexHarness: Harness = {
@@ -39,14 +39,14 @@ export const codexHarness: Harness = {
   interruptKeys: [escapeKey],
   exitKeys: [ctrlC, ctrlC],
   bringsOwnMcp: (args) => args.some((arg) => ownServer.test(arg)),
-  // Without its server nobody knows its conversation.
+  // Without the app-server, nobody knows the id of Codex's conversation.
   canContinue: (args) => serverSettingsIn(args) !== undefined,
   conversationIds: /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/,
   readScreenSign: (view) => findScreenSign(signs, view),
   launch(context) {
     const own = [...(context.model === undefined ? [] : ['-m', context.model]), ...context.args]
     const relay = context.isInjected ? configOverrides(context).flatMap((override) => ['-c', override]) : []
-    // Codex's shared background server would own our MCP child and outlive the worker.
+    // `--no-daemon`: Codex's shared background server would own the process of our MCP server, and outlive the worker.
     const resumed = context.conversation ? ['resume', context.conversation.id] : []
     const launch = { args: [...resumed, '--no-daemon', ...relay, ...own], env: {} }
     const settings = serverSettingsIn(own)
@@ -61,14 +61,20 @@ export const codexHarness: Harness = {
 
 const socketOf = ({ directory }: LaunchContext) => join(directory, 'codex.sock')
 
-/** Options that the terminal hands on to its server, without and with a value, and options that the server must be given too. */
+/**
+ * Options of the terminal that the terminal passes on to the app-server, without a value and with one; and options that the app-server has to be
+ * given as well.
+ */
 const [handedOn, handedOnWithValue, forBoth] = [
   ['--search', '--no-alt-screen', '--approve-for-me', '--dangerously-bypass-approvals-and-sandbox'],
   ['-m', '--model', '-s', '--sandbox', '-a', '--ask-for-approval'],
   ['-c', '--config', '--enable', '--disable'],
 ]
 
-/** The arguments for the server among them; undefined where an argument is unknown: the worker then runs without a server, as the user wants it. */
+/**
+ * Returns those arguments that the app-server has to be given too. Undefined if an argument is unknown: then the worker runs without an app-server,
+ * exactly as the user asked.
+ */
 function serverSettingsIn(args: readonly string[]): string[] | undefined {
   const settings: string[] = []
   for (let at = 0; at < args.length; at++) {
@@ -86,22 +92,23 @@ function configOverrides({ server, identity, cwd }: LaunchContext): string[] {
   const entry = [
     `command=${toml(server.command)}`,
     `args=[${server.args.map(toml).join(',')}]`,
-    // Codex gives its MCP children a clean environment. Only names stand here, so that no value stands in an argument.
+    // Codex gives its MCP servers a clean environment. Only names of variables are listed here, so that no value appears in an argument.
     `env_vars=[${Object.keys(identity).map(toml).join(',')}]`,
-    // Without this the first request may leave before the tools are loaded.
+    // Without this, Codex may send the first request to its model before our tools are loaded.
     'required=true',
     'default_tools_approval_mode="approve"',
   ]
   return [
     `mcp_servers.${serverName}={${entry.join(',')}}`,
-    // Codex does not read the dotted form of this setting.
+    // This setting is written as a table in braces, since Codex does not read its dotted form.
     `projects={${toml(cwd)}={trust_level="trusted"}}`,
-    // Empty means no identity; unlike `exclude`, one key of `set` leaves the user's own list as it is.
+    // Keeps the agent's token from the commands that Codex runs: an empty token means no identity. Setting a single key of `set`, unlike `exclude`,
+    // leaves the user's own list as it is.
     'shell_environment_policy.set.RELAY_AGENT_TOKEN=""',
   ]
 }
 
-/** A TOML string: JSON's form, except for one character that JSON does not escape. */
+/** Returns a TOML string: the same as JSON's, except for one character (DEL) that JSON does not escape. */
 function toml(text: string): string {
   return JSON.stringify(text).replaceAll('\x7f', '\\u007f')
 }

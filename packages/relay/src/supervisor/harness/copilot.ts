@@ -1,4 +1,4 @@
-// Copilot CLI: over ACP alone, with our MCP server over HTTP.
+// The harness of Copilot CLI, which is used over ACP alone and takes our MCP server over HTTP.
 
 import { acpHarness } from './acp.ts'
 import { cliTableFields, type Harness, hasFlag, serverName } from './harness.ts'

@@ -1,4 +1,4 @@
-// Factory's droid: MCP and the model by --settings, with a file of its own for one start; no file of the user changes.
+// The harness of Factory's droid: --settings adds our MCP server and the model, in a file that is made for one start; no file of the user changes.
 
 import { join } from 'node:path'
 import {
@@ -13,7 +13,7 @@ import {
   serverName,
 } from './harness.ts'
 
-/** The screen of droid 0.225.2 in each state. Its title says nothing. */
+/** How the screen of droid 0.225.2 looks in each state. Its title does not show the state. */
 const signs: ScreenPatterns = {
   blocked: { line: /\bEnter (?:to confirm · Esc to exit|select +Esc cancel)\b|^> Login$/, lines: 3 },
   busy: { line: /\(Press ESC to stop\)/, lines: 8 },
@@ -27,7 +27,7 @@ export const droidHarness: Harness = {
   typing: { enterDelayMs: 400 },
   interruptKeys: [escapeKey],
   exitKeys: [ctrlC, ctrlC],
-  // Droid uses only the last of several --settings files.
+  // Droid uses only the last of several --settings files, so ours is left out if the user gives one.
   bringsOwnMcp: (args) => hasFlag(args, '--settings'),
   readScreenSign: (view) => findScreenSign(signs, view),
   launch({ directory, server: { command, args: serverArgs }, model, args, isInjected }) {
@@ -36,7 +36,7 @@ export const droidHarness: Harness = {
     const entry = { type: 'stdio', command, args: serverArgs, env: mcpServerEnvironment }
     const settings = {
       mcp: { mcpServers: { [serverName]: entry } },
-      // Our tools need no approval even at the lowest autonomy level that a worker may be given (--auto low).
+      // Our tools need no approval, even at the lowest autonomy level that a worker may be given (--auto low).
       mcpAutonomyOverrides: { [serverName]: { defaultLevel: 'low' } },
       ...(model === undefined ? {} : { sessionDefaultSettings: { model } }),
     }

@@ -1,4 +1,5 @@
-// Gemini CLI: without an MCP flag, so its own command adds one entry once; values that differ per worker are in the environment.
+// The harness of Gemini CLI, which has no flag for MCP servers: its own command adds one entry, once, and values that differ per worker are in the
+// environment.
 
 import { cliOf } from '@agent-relay/sdk/internal/clis'
 import {
@@ -14,17 +15,17 @@ import {
   serverName,
 } from './harness.ts'
 
-/** The screen of Gemini CLI 0.61.0 in each state. */
+/** How the screen of Gemini CLI 0.61.0 looks in each state. */
 const signs: ScreenPatterns = {
-  // The marked line of every choice that Gemini offers; over some of them its title says ready.
+  // The selected line of any choice that Gemini offers. The title alone is not enough: during some choices it says that Gemini is idle.
   blocked: { title: /^✋/u, line: /^[\s│]*● \d+\. /u, lines: 8 },
   busy: { title: /^✦/u, line: /\(esc to cancel, \d+/, lines: 9 },
   idle: { title: /^◇/u },
 }
 
 /**
- * The title that version 0.61.0 gives our tools. A tool with a parameter `command` has that as its title, so the id, which begins with the tool's
- * name, must fit too.
+ * The title that Gemini CLI 0.61.0 gives our tools. A tool with a parameter `command` has that parameter's value as its title, so the id, which
+ * begins with the tool's name, is checked too.
  */
 const ownTitle = new RegExp(`^\\w+ \\(${serverName} MCP Server\\)$`)
 
@@ -38,14 +39,15 @@ export const geminiHarness: Harness = {
     ...['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GEMINI_BASE_URL', 'GEMINI_CLI_HOME', 'GEMINI_MODEL'],
     ...['GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION', 'GOOGLE_GENAI_USE_VERTEXAI', 'GEMINI_CLI_TRUST_WORKSPACE'],
   ],
-  // Enter within 30 ms of the text is a newline, and was lost once at 120 ms.
+  // An Enter within 30 ms after the text counts as a newline, and one after 120 ms was lost once.
   typing: { enterDelayMs: 400 },
   interruptKeys: [escapeKey],
   exitKeys: [ctrlC, ctrlC],
   bringsOwnMcp: (args) => hasFlag(args, '--allowed-mcp-server-names'),
   readScreenSign: (view) => findScreenSign(signs, view),
   launch({ server, model, args, isInjected }): LaunchPlan {
-    // Gemini keeps these as written and fills them in at each start; a variable with TOKEN in its name is otherwise removed from a server's environment.
+    // Gemini stores these references as written, and fills in the values at each start. Without them, it removes variables with TOKEN in their name
+    // from the server's environment.
     const variables = identityVariables.flatMap((name) => ['-e', `${name}=$${name}`])
     const add = ['mcp', 'add', '-s', 'user', '--trust', ...variables, serverName, server.command, ...server.args]
     const own = [...(model === undefined ? [] : ['-m', model]), ...args]
@@ -54,7 +56,7 @@ export const geminiHarness: Harness = {
   },
   acp: {
     mcp: 'stdio',
-    // Version 0.61.0 finds no earlier session of a process that was killed.
+    // Gemini CLI 0.61.0 does not find the earlier session of a process that was killed.
     losesConversations: true,
     launch: ({ model, args, isInjected }) => ({
       args: ['--acp', ...(model === undefined ? [] : ['-m', model]), ...args],

@@ -1,4 +1,4 @@
-// Goose: a program without MCP, in a session.
+// The harness of Goose, a program without MCP, which the argument `session` starts as a conversation.
 
 import { cliTableFields, type Harness } from './harness.ts'
 import { typedHarnessFields } from './plain.ts'

@@ -9,38 +9,47 @@ export interface Harness {
   readonly program: string | undefined
   /** The command that installs the program, shown when it is missing. */
   readonly install: string
-  /** Variables of the daemon's environment that the program needs, such as the keys of its models and its home: a worker sees no others. */
+  /**
+   * Environment variables of the daemon that the program needs, such as keys for its models and its home directory. A worker sees no others, except a
+   * common list.
+   */
   readonly variables?: readonly string[]
-  /** Whether the program takes MCP servers. False: ready means a quiet screen, and answers go by `agent-relay send`. */
+  /**
+   * Whether the program takes MCP servers. If it does not, it counts as ready when its screen is quiet, and it answers with the command `agent-relay
+   * send`.
+   */
   readonly hasMcp: boolean
-  /** Whether the user's arguments carry MCP configuration already; nothing is injected then. */
+  /** Whether the user's arguments contain MCP configuration already; our MCP server is not added then. */
   bringsOwnMcp(args: readonly string[]): boolean
-  /** The arguments, files and environment that start the program with the relay in it. Pure. */
+  /** Returns the arguments, files and environment that start the program with our MCP server. Changes nothing itself. */
   launch(context: LaunchContext): LaunchPlan
   /**
-   * Whether a later program can go on with the conversation that one has in a terminal, started with these arguments. Unset: it never can. Over ACP the
-   * program says so itself.
+   * Whether a later program can continue the conversation of a program that was started in a terminal with these arguments. Unset: it never can. Over
+   * ACP, the program itself says whether it can.
    */
   canContinue?(args: readonly string[]): boolean
-  /** The ids of conversations, as the CLI's own server reports them. Unset: the program takes an id of our making. */
+  /** The form of conversation ids, as the CLI's own server reports them. Unset: the relay makes the id and gives it to the program. */
   readonly conversationIds?: RegExp
-  /** The program's state by the bottom of the screen and the title; undefined: no sign (quiet time decides). */
+  /** Reads the program's state from the title and the bottom of the screen. Undefined if neither shows it; then the time without output decides. */
   readScreenSign(screen: ScreenText): ScreenSign | undefined
-  /** Delay between a paste and Enter. Both are only for an idle prompt: a busy Codex is interrupted by Enter. */
+  /** Delay between a paste and Enter. Both are typed only into an idle prompt: Enter would interrupt a busy Codex. */
   readonly typing: { enterDelayMs: number }
   /** Keys that interrupt a turn in the program's terminal, such as Escape. Unset: none are known. */
   readonly interruptKeys?: readonly string[]
-  /** Keys for a polite exit, such as two Ctrl-C. */
+  /** Keys that ask the program to exit, such as two Ctrl-C. */
   readonly exitKeys: readonly string[]
   /** The prefix under which the model sees our tools, such as `mcp__agent-relay__`. */
   readonly toolPrefix: string
-  /** The program's hooks take messages by themselves; messages that are still there after this idle time are typed. */
+  /**
+   * Time that the program's own hooks get to take messages from the inbox; messages that are still there are typed after it. Unset: the program has
+   * no hooks.
+   */
   readonly hookGraceMs?: number
-  /** The CLI's own server is HTTP, on a free port that is chosen for it. */
+  /** Whether the CLI's own server speaks HTTP, on a free port that the relay chooses. */
   readonly needsPort?: true
-  /** The CLI's own server for messages and questions, where one was verified; else keystrokes and the screen are used. */
+  /** Connects to the CLI's own server, which takes messages and reports questions. Unset or undefined: keystrokes and the screen are used. */
   cliServer?(context: LaunchContext): CliServer | undefined
-  /** The program over ACP, which comes first unless somebody wants its terminal. */
+  /** How the program is used over ACP, which is preferred unless somebody wants its terminal. */
   readonly acp?: AcpHarness
   /** The program is used over ACP alone: the relay cannot type into it. */
   readonly isAcpOnly?: true
@@ -55,9 +64,9 @@ export interface AcpHarness {
    * a model may choose the words of a command.
    */
   isOwnTool(call: PermissionTool): boolean
-  /** The agent offers to open an earlier conversation again, but fails to. */
+  /** Whether the agent offers to open an earlier conversation again, but fails to. */
   readonly losesConversations?: true
-  /** The tokens reported with a turn are those of the whole conversation. */
+  /** Whether the tokens that are reported with a turn are those of the whole conversation. */
   readonly countsConversation?: true
 }
 
@@ -91,35 +100,35 @@ export interface ProgramCommand {
 }
 
 export interface LaunchContext {
-  /** Private to this worker (0700), and removed with it. */
+  /** The worker's private directory (mode 0700), which is removed with the worker. */
   directory: string
-  /** The command that starts our stdio MCP server: absolute Node, `agent-relay-mcp`, `serve`. */
+  /** The command that starts our MCP server on stdio: Node's absolute path, `agent-relay-mcp`, `serve`. */
   server: ProgramCommand
-  /** The command that starts `agent-relay-mcp hook`; the event follows. */
+  /** The command that starts `agent-relay-mcp hook`; the name of the hook's event is to be added. */
   hook: ProgramCommand
-  /** RELAY_SOCKET (or RELAY_BASE_URL), RELAY_AGENT_NAME, RELAY_AGENT_TOKEN …: goes into the child's environment, never into an argument. */
+  /** RELAY_SOCKET (or RELAY_BASE_URL), RELAY_AGENT_NAME, RELAY_AGENT_TOKEN …: these go into the program's environment, never into an argument. */
   identity: Readonly<Record<string, string>>
   model?: string
   args: readonly string[]
   cwd: string
-  /** The allowed part of the owner's environment, to merge with (OPENCODE_CONFIG_CONTENT). */
+  /** The variables of the owner's environment that a worker may see. A value may have to be merged with ours (OPENCODE_CONFIG_CONTENT). */
   env: Readonly<Record<string, string | undefined>>
   /** A free port on loopback, for a CLI whose own server is HTTP. */
   port?: number
-  /** The conversation to go on with; for a program that takes an id of our making, a UUID, also the one to begin. */
+  /** The conversation to continue. For a program that takes an id from the relay, a UUID, it may also be the conversation to begin. */
   conversation?: { id: string; isContinued: boolean }
   isInjected: boolean
 }
 
 export interface LaunchPlan {
   args: string[]
-  /** Variables added to the allowed environment and the identity. */
+  /** Environment variables in addition to those that every worker gets. */
   env: Record<string, string>
   /** Files that are written with mode 0600 before the program's start. */
   files?: { path: string; text: string }[]
-  /** Runs of the CLI itself before the start (`gemini mcp add`), once per installation. */
+  /** Commands of the CLI to run before its start, such as `gemini mcp add`, once per installation. */
   setupRuns?: { args: string[] }[]
-  /** A server of the CLI that runs beside the program. `clientArgs`: the program's arguments where that server runs. */
+  /** A server of the CLI that runs beside the program. `args`: the server's arguments. `clientArgs`: the program's arguments if that server runs. */
   companion?: { args: string[]; socket: string; clientArgs: string[] }
 }
 
@@ -136,7 +145,7 @@ export function cliTableFields(name: NameWith<'worker'>): Pick<Harness, 'name' |
   }
 }
 
-/** Environment variables that a stored MCP entry must pass on, whichever way a later worker reaches the daemon. */
+/** Environment variables that a stored MCP entry must pass on, so that it serves later workers however they reach the daemon. */
 export const identityVariables = [
   'RELAY_SOCKET',
   'RELAY_BASE_URL',
@@ -144,17 +153,20 @@ export const identityVariables = [
   'RELAY_AGENT_TYPE',
   'RELAY_STRICT_AGENT_NAME',
   'RELAY_AGENT_TOKEN',
-  // The marker by which the sweep finds everything that a worker has started.
+  // The marker by which all processes that a worker has started are found.
   'RELAY_WORKER',
 ] as const
 
-/** Environment of our MCP server only. The server talks to nobody outside this machine, and reading certificates would double its start time. */
+/** Environment of our MCP server alone. This server talks to no other machine, and reading certificates would double its start time. */
 export const mcpServerEnvironment = { NODE_EXTRA_CA_CERTS: '' } as const
 
 export const ctrlC = '\x03'
 export const escapeKey = '\x1b'
 
-/** The pattern of one sign: in the title, or in one of the lowest lines that are not empty. Text above those lines is conversation, which proves nothing. */
+/**
+ * What shows one state: a pattern in the title, or in one of the lowest lines of the screen that are not empty. Lines further up are conversation and
+ * prove nothing.
+ */
 interface ScreenPattern {
   title?: RegExp
   line?: RegExp
@@ -162,12 +174,15 @@ interface ScreenPattern {
   lines?: number
 }
 
-/** The patterns of all signs, one table per CLI, since texts and glyphs change with versions. A dialog goes before everything. */
+/**
+ * What shows each state; one table per CLI, since texts and symbols change with versions. If several states are shown, `blocked` counts before the
+ * others.
+ */
 export type ScreenPatterns = Record<ScreenSign, ScreenPattern>
 
 export function findScreenSign(signs: ScreenPatterns, { title, lines }: ScreenText): ScreenSign | undefined {
   const written = lines.map((line) => line.trimEnd()).filter((line) => line !== '')
-  // An empty screen: the program has not drawn itself yet, and what is typed now may be lost.
+  // The screen is empty: the program has not drawn it yet, and what is typed now may be lost.
   if (written.length === 0) return 'busy'
   const shows = ({ title: inTitle, line: inLine, lines: high = 2 }: ScreenPattern) =>
     inTitle?.test(title) || (inLine !== undefined && written.slice(-high).some((line) => inLine.test(line)))

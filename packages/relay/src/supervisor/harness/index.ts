@@ -1,5 +1,5 @@
-// The harnesses by the name that `--cli` takes: one for each worker in the table of CLIs, `plain` for any other program, and `acp` for any other
-// that speaks ACP.
+// The harnesses by the name that `--cli` takes: one for each CLI that can be a worker, `acp` for any other program that speaks ACP, and `plain` for
+// all others.
 
 import { clisWith, type NameWith } from '@agent-relay/sdk/internal/clis'
 import { acpHarness } from './acp.ts'

@@ -1,5 +1,5 @@
-// How opencode is started: a variable of its environment holds its configuration, with our MCP server and the opencode agent profile that it runs under.
-// opencode/server.ts is the client of opencode's own HTTP server.
+// The harness of opencode: an environment variable holds its configuration, with our MCP server and the opencode agent profile that the worker runs
+// under. opencode/server.ts is the client of opencode's own HTTP server.
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
@@ -17,14 +17,14 @@ import {
   serverName,
 } from './harness.ts'
 
-/** The screen of opencode 1.18.18 in each state. Its title says nothing. */
+/** How the screen of opencode 1.18.18 looks in each state. Its title does not show the state. */
 const signs: ScreenPatterns = {
   blocked: { line: /\bAllow once\s+Allow always\s+Reject\b/, lines: 4 },
   busy: { line: /\besc (?:again to )?interrupt\b/ },
   idle: { line: /\bctrl\+p commands\b/, lines: 3 },
 }
 
-/** Options by which the user chooses the conversation, or its server. */
+/** Options with which the user's arguments choose the conversation or opencode's server, so that the relay cannot. */
 const conversationFlags = ['--session', '-s', '--continue', '-c', '--fork', '--port']
 
 type Json = Record<string, unknown>
@@ -68,7 +68,7 @@ export const opencodeHarness: Harness = {
   },
 }
 
-/** Our configuration merged with the user's own value, which it would replace otherwise. */
+/** Returns our configuration merged with the user's own value of the same variable, which it would replace otherwise. */
 function configuration({ env, server }: LaunchContext): Json {
   const own = parse(env.OPENCODE_CONFIG_CONTENT)
   const command = [server.command, ...server.args]
@@ -100,7 +100,10 @@ function password({ identity, directory }: LaunchContext): string {
     .digest('hex')
 }
 
-/** The agent of opencode that the worker was started as. Without it opencode takes its default, which may edit where the chosen agent only reads. */
+/**
+ * Returns the opencode agent profile that the worker was started with. A message without a profile goes to opencode's default, which may edit files
+ * where the chosen profile only reads.
+ */
 function agentOf({ isInjected, args }: LaunchContext): string | undefined {
   if (isInjected) return serverName
   const at = args.findIndex((arg) => /^--agent(=|$)/.test(arg))

@@ -1,4 +1,4 @@
-// Any program without MCP: nothing is injected, messages are typed, and its state is known only by a quiet screen.
+// The harness of any program without MCP: nothing is added to its arguments, messages are typed, and a quiet screen is the only sign of its state.
 
 import { ctrlC, type Harness } from './harness.ts'
 
@@ -15,5 +15,5 @@ export function typedHarnessFields(args: readonly string[] = []): Omit<Harness, 
   }
 }
 
-/** The harness of any other program; the user gives the command. */
+/** The harness of a program that has no harness of its own; the user gives the command. */
 export const plainHarness: Harness = { name: 'plain', program: undefined, install: '', ...typedHarnessFields() }

@@ -1,5 +1,5 @@
-// The state and usage of opencode, from its server's events: which conversations are at work, which questions wait for a person, and the tokens of
-// each answer. While the server is silent, the state is unknown here.
+// Follows the events of opencode's own server: which conversations are busy, which questions wait for a person, and the tokens of each answer. While
+// the server does not answer, the state is unknown here.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '@agent-relay/sdk/protocol'
@@ -13,16 +13,16 @@ import {
   turnStartMs,
 } from '../cli-server.ts'
 
-/** Longest event; none that counts here is as long. */
+/** Maximum number of characters in an event; no event that is used here is as long. */
 const eventCharsMax = 8 * 1024 * 1024
-/** Answers whose tokens were recorded, and which may be reported once more. */
+/** Maximum number of answers that are remembered as recorded: opencode may report an answer once more afterwards. */
 const recordedAnswersMax = 1_000
-/** Events that carry the words of answers, which are most of all events; they are skipped. */
+/** Matches events with parts of an answer's text, which are most of all events; they are skipped. */
 const isTextEvent = /^data: \{(?:"id":"[^"]*",)?"type":"message\.part/
 
 const Id = z.string().max(limits.idCharsMax)
 const Status = z.object({ type: z.string() })
-/** What each conversation does; one that is not named is idle. */
+/** The state of each conversation; a conversation that is not listed is idle. */
 export const Statuses = z.record(Id, Status)
 const Conversation = z.object({ parentID: Id.optional() })
 const AskedRequest = z.object({ id: Id, sessionID: Id })
@@ -68,9 +68,9 @@ export class OpencodeEvents implements CliFollower {
   readonly #listener: CliListener
   readonly #end = new AbortController()
   readonly #busy = new Set<string>()
-  /** Open questions to a person by their id, each with its conversation. */
+  /** Open questions to a person, by the question's id, each with its conversation. */
   readonly #questions = new Map<string, { session: string; kind: AskedKind }>()
-  /** Answers of the turn that is under way. */
+  /** The model's answers in the turn that is under way, by their id. */
   readonly #answers = new Map<string, Answer>()
   readonly #recorded = new Set<string>()
   #isStateKnown = false
@@ -83,7 +83,7 @@ export class OpencodeEvents implements CliFollower {
     void this.#follow()
   }
 
-  /** The state of opencode. Undefined before its first turn: the server cannot know whether the terminal is there. */
+  /** The state of opencode. Undefined before opencode's first turn: until then the server cannot know whether the terminal is connected. */
   get doing(): CliState | undefined {
     if (!this.#isStateKnown || !this.#hasWorked) return undefined
     const [asked] = this.#questions.values()
@@ -91,7 +91,7 @@ export class OpencodeEvents implements CliFollower {
     return { state: this.#busy.size > 0 || performance.now() < this.#countsAsBusyUntil ? 'busy' : 'idle' }
   }
 
-  /** Called before a text is sent: the server may report the turn before its answer to the text arrives. */
+  /** Called before a text is sent: the server may report the turn before it confirms the text. */
   onMessageGiven(): void {
     this.#countsAsBusyUntil = performance.now() + turnStartMs
   }
@@ -103,7 +103,7 @@ export class OpencodeEvents implements CliFollower {
   async #follow(): Promise<void> {
     const { signal } = this.#end
     while (!signal.aborted) {
-      // The server may not have started yet, or may have ended: the screen counts meanwhile.
+      // The server may not have started yet, or may have ended: meanwhile the screen is read instead.
       await this.#listen(signal).catch(() => {})
       this.#isStateKnown = false
       this.#listener.onChange()
@@ -138,7 +138,7 @@ export class OpencodeEvents implements CliFollower {
     this.#listener.onChange()
   }
 
-  /** Reads the whole state when the stream begins. Changes in the meantime arrive as events afterwards. */
+  /** Reads the whole state when the stream of events begins. Changes during the read arrive as events afterwards. */
   async #readState(): Promise<void> {
     const { ask } = this.#source
     const statuses = Statuses.parse(await ask('GET', '/session/status'))
@@ -167,23 +167,26 @@ export class OpencodeEvents implements CliFollower {
       return
     }
     this.#busy.delete(session)
-    // A turn that was broken off takes back its questions, without an event.
+    // An interrupted turn takes back its questions without an event.
     for (const [id, asked] of this.#questions) if (asked.session === session) this.#questions.delete(id)
     this.#recordUsage()
   }
 
-  /** Reports the conversation of a turn that begins, unless another conversation has begun this one. */
+  /** Reports the conversation in which a turn begins, unless another conversation has begun this one. */
   async #noteConversation(session: string): Promise<void> {
     const { parentID } = Conversation.parse(await this.#source.ask('GET', `/session/${encodeURIComponent(session)}`))
     if (parentID === undefined && !this.#end.signal.aborted) this.#listener.onConversation(session)
   }
 
-  /** Keeps an answer, which is reported several times, each time as a whole. */
+  /** Keeps an answer. opencode reports each answer several times, always in full, so the newest report replaces the one before. */
   #keepAnswer(answer: Answer): void {
     if (!this.#recorded.has(answer.id)) this.#answers.set(answer.id, answer)
   }
 
-  /** Records usage once, at the end of a turn: a turn has a model answer for each round of tool calls, and those of the conversations it began. */
+  /**
+   * Records the usage once, at the end of a turn. A turn has one model answer for each round of tool calls, besides the answers in conversations that
+   * it began.
+   */
   #recordUsage(): void {
     if (this.#busy.size > 0) return
     const answers = [...this.#answers.values()]
@@ -196,7 +199,10 @@ export class OpencodeEvents implements CliFollower {
 
 const blockedReasons = { permission: 'it waits for a permission', question: 'it asks a question' }
 
-/** The usage of these answers. opencode counts cached input beside the input, and reasoning beside the output. No cost: the price is not known. */
+/**
+ * Returns the usage of these answers. opencode counts cached input apart from the input, and reasoning apart from the output. A cost of 0 means that
+ * the price is not known.
+ */
 function spendOf(answers: readonly Answer[]): CliSpend {
   const sum = (of: (answer: Answer) => number) => answers.reduce((all, answer) => all + of(answer), 0)
   const { providerID, modelID } = answers.at(-1) as Answer

@@ -8,7 +8,7 @@ import { type CliServer, interruptAnswerMs } from '../cli-server.ts'
 import type { Dialog } from '../dialog.ts'
 import { OpencodeEvents, Statuses } from './events.ts'
 
-/** Time limit of an answer: the server is on this machine and answers at once, or not at all. */
+/** Timeout of an answer: the server is on this machine, and answers at once or not at all. */
 const serverAnswerMs = 3_000
 
 const Id = z.string().max(limits.idCharsMax)
@@ -19,7 +19,7 @@ const Permission = z.object({
   permission: z.string(),
   patterns: z.array(z.string()),
   metadata: z.record(z.string(), z.unknown()),
-  /** The patterns that `always` would allow from then on. */
+  /** The patterns of actions that the answer `always` would allow from then on. */
   always: z.array(z.string()),
   tool: Call.optional(),
 })
@@ -56,14 +56,14 @@ const Session = z.object({
 interface OpencodeServerAddress {
   port: number
   secret: string
-  /** The agent of opencode that the worker was started as. */
+  /** The opencode agent profile that the worker was started with. */
   agent: string | undefined
 }
 
 export function opencodeCliServer({ port, secret, agent }: OpencodeServerAddress): CliServer {
   const request = makeRequest(port, secret)
   const ask = makeJsonRequest(request, serverAnswerMs)
-  /** A server that is starting takes a request and may never answer it. The stream itself has no time limit. */
+  /** Opens the stream of events. The timeout covers only the first answer: a server that is starting may accept a request and never answer it. */
   const open = async (signal: AbortSignal): Promise<Response> => {
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(), serverAnswerMs)
@@ -81,7 +81,7 @@ export function opencodeCliServer({ port, secret, agent }: OpencodeServerAddress
   }
 }
 
-/** Sends to the session that was used last. Before the first session, the prompt is filled in and submitted instead. */
+/** Sends the text to the session that was used last. If there is no session yet, fills in the terminal's prompt and submits it instead. */
 async function sendMessage(ask: RequestJson, agent: string | undefined, text: string): Promise<boolean> {
   try {
     const sessions = z.array(Session).parse(await ask('GET', '/session'))
@@ -100,7 +100,7 @@ async function sendMessage(ask: RequestJson, agent: string | undefined, text: st
   }
 }
 
-/** Aborts the sessions that are at work, which takes back their questions. */
+/** Aborts the sessions that are busy, which also takes back their questions. Returns false if no session was busy. */
 async function abortSessions(ask: RequestJson): Promise<boolean> {
   const statuses = Statuses.parse(await ask('GET', '/session/status'))
   const busy = Object.keys(statuses).filter((id) => statuses[id]?.type !== 'idle')
@@ -108,7 +108,7 @@ async function abortSessions(ask: RequestJson): Promise<boolean> {
   return busy.length > 0
 }
 
-/** The first permission request that waits: the terminal shows one after the other. */
+/** Reads the first permission request that waits; the terminal, too, shows one after the other. */
 async function readPermissionDialog(ask: RequestJson): Promise<Dialog | undefined> {
   const [first] = z.array(Permission).parse(await ask('GET', '/permission'))
   if (!first) return undefined
@@ -127,7 +127,10 @@ async function readPermissionDialog(ask: RequestJson): Promise<Dialog | undefine
   }
 }
 
-/** The request as text: a command with all input of its tool, such as the directory that it runs in; an edit with its changes; else the request. */
+/**
+ * Returns the text of the request: for a command, the whole input of its tool, such as the directory in which it runs; for an edit, the changes;
+ * otherwise the request itself.
+ */
 async function inputOf(ask: RequestJson, asked: z.infer<typeof Permission>) {
   const { sessionID, permission, tool } = asked
   if (permission === 'edit' || !tool) return opencodePermissionText(asked, undefined)

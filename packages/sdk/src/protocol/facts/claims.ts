@@ -1,19 +1,19 @@
-// Facts about claims on files. A file is named by its checkout (`root`) and its path from there (`file`); `path` identifies the file, and is the same however
-// the file is spelled. `machine` is unset in a workspace of a single machine.
+// Facts about claims on files. `root` is the root directory of the git checkout, and `file` the file's path from there. `path` identifies the file: it is the
+// same however a caller spells the file's path. `machine` is the machine of that checkout; unset if the workspace is not shared by several machines.
 
 export interface ClaimMade {
   type: 'claim.made'
   path: string
   root: string
   file: string
-  /** The identity of the git repository, which all checkouts of it share. */
+  /** Identifies the git repository; the same for all of its checkouts. */
   repository: string
   agent: string
   how: 'edit' | 'hand'
   until: number
   machine?: string
 }
-/** The claim's holder edited the file again, so the claim lasts longer. */
+/** The claim's holder edited the file again, so the claim now ends later. */
 export interface ClaimRenewed {
   type: 'claim.renewed'
   path: string
@@ -21,7 +21,7 @@ export interface ClaimRenewed {
   until: number
   machine?: string
 }
-/** A claim on a file ended before its time. A claim whose time has passed ends without a fact. */
+/** A claim on a file ended early. A claim that ends when its time has passed leaves no fact. */
 export interface ClaimEnded {
   type: 'claim.ended'
   path: string
@@ -31,7 +31,7 @@ export interface ClaimEnded {
   why: 'released' | 'committed' | 'gone'
   machine?: string
 }
-/** Another agent's claim that was in the way of an edit or of a git command. */
+/** Another agent's claim that stood in the way of an edit or of a git command. */
 export interface ClaimMet {
   file: string
   holder: string
@@ -40,18 +40,18 @@ export interface ClaimMet {
 interface EditConflict {
   agent: string
   root: string
-  /** The first of the other agents' claims that were in the way; `count` is the number of all of them. */
+  /** The first of the other agents' claims that stood in the way. `count` is the number of all of them. */
   claims: ClaimMet[]
   count: number
 }
-/** The agent was kept from an edit, or from a git command that touches files which others have claimed. */
+/** An agent was denied an edit, or a git command, because other agents have claimed the files. */
 export interface ClaimDenied extends EditConflict {
   type: 'claim.denied'
   what: 'edit' | 'git'
 }
 /**
- * The agent went ahead although others have claims. warned: the policy only warns, or the agent was warned before. late: the relay was asked too late.
- * worktree: the claim is in another checkout.
+ * An agent went ahead with an edit or a git command although other agents have claimed the files. warned: the policy only warns, or the agent had been warned
+ * before. late: the relay was told only after the edit. worktree: the claimed file is in another checkout.
  */
 export interface ClaimPassed extends EditConflict {
   type: 'claim.passed'

@@ -1,8 +1,8 @@
 // Facts about the machines that share a workspace.
 
 /**
- * The format of all later entries was raised. From format 2 on, an entry counts only if it is well formed and its machine has the right to write everything in
- * it; other entries are ignored. A daemon that does not know the format stops here.
+ * The format of the workspace's later entries was raised. From format 2 on, an entry counts only if it is well formed and its machine has the right to write
+ * all of it; every machine ignores other entries. A daemon that does not know the format stops reading here.
  */
 export interface WorkspaceRaised {
   type: 'workspace.raised'
@@ -13,7 +13,7 @@ export interface WorkspaceOwned {
   type: 'workspace.owned'
   machine: string
 }
-/** The machine was removed from the cluster: what it writes is ignored, and others may take over what belonged to it. */
+/** The machine was removed from the cluster: entries that it writes are ignored, and other machines may take over its agents. */
 export interface MachineRevoked {
   type: 'machine.revoked'
   machine: string

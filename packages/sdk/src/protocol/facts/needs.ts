@@ -1,6 +1,8 @@
-// Facts about needs (things that wait for a person): a person has dismissed one.
+// The fact about needs (things that wait for a person): a need was dismissed.
 
-/** A person has dismissed a need without an answer. `through` is the `seq` of the last message that this covers; 0 if the need is not about messages. */
+/**
+ * A person dismissed a need without answering it. `through`: the `seq` of the newest message that the person dismissed; 0 if the need is not about messages.
+ */
 export interface NeedDismissed {
   type: 'need.dismissed'
   agent: string

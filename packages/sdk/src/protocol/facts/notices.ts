@@ -13,10 +13,13 @@ interface OneNotice {
 
 export interface NoticeAsked extends OneNotice {
   type: 'notice.asked'
-  /** The number of the last message between the two agents when the notice was asked for: only a later message can be the answer. */
+  /** The number of the last message between the two agents at the time of the request: only a later message can be the answer that is waited for. */
   after: number
 }
-/** The notice has ended. told: the same entry contains the message that tells the asker. dropped: taken back. retired: an agent was archived. */
+/**
+ * The request for a notice is over. told: the asker gets its notice, a message in the same entry. dropped: the asker took the request back. retired: one of the
+ * two agents was archived.
+ */
 export interface NoticeEnded extends OneNotice {
   type: 'notice.ended'
   why: 'told' | 'dropped' | 'retired'

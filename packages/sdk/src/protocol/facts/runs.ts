@@ -11,14 +11,14 @@ export interface RunStarted {
   harness: HarnessName
   model?: string
   cwd?: string
-  /** The machine that carries the run out. Unset in a workspace of a single machine. */
+  /** The machine that carries the run out. Unset if the workspace is not shared by several machines. */
   machine?: string
-  /** Whether the run's worker is to have a git worktree of its own. */
+  /** Whether the worker that carries the run out gets a git worktree of its own. */
   worktree?: boolean
-  /** The id of the earlier run whose contract this run was given again. */
+  /** The id of the earlier run whose contract this run was given again. Unset: it has a contract of its own. */
   again?: string
 }
-/** A run was completed. The payload that it hands over is stored with the entry, like a body. */
+/** A run was completed. Its payload (the result that it hands over) is stored with the entry, like a body. */
 export interface RunCompleted {
   type: 'run.completed'
   id: string
@@ -31,7 +31,7 @@ export interface RunStopped {
   type: 'run.stopped'
   id: string
   agent: string
-  /** Why the run ended by itself, or the words of the agent or person who stopped it. */
+  /** Why the run ended by itself, or the reason that the agent or person gave who stopped it. */
   reason?: string
 }
 

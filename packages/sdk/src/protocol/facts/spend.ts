@@ -3,8 +3,8 @@
 import type { Tokens } from '../spend.ts'
 
 /**
- * The tokens and cost of one turn of an agent's model. `worker` or `run` is the id of that agent's worker program or run in which the turn took place. `usd` is
- * a list price, if the vendor reports one.
+ * The tokens and cost of one turn of an agent's model. `worker` or `run`: the id of the worker or run that the turn belonged to. `usd`: the list price in US
+ * dollars, if the vendor reports it.
  */
 export interface SpendNoted {
   type: 'spend.noted'

@@ -43,9 +43,12 @@ export const actionOperations = {
     looks: 'always',
     summary: 'The actions that you may call now; without a name, those that are open to all.',
     input: z.object({
-      /** Whether to list only the actions that agents are shown without asking: those registered on the owner's socket or with the key. */
+      /**
+       * Whether to list only actions that models are shown as tools without asking for them: actions of programs that connect on the owner's socket or with the
+       * workspace key.
+       */
       unasked: z.boolean().optional(),
-      /** The most actions to list, in the order of their names. */
+      /** Maximum number of actions to list, in the order of their names. */
       limit: z.number().int().min(1).optional(),
     }),
     output: z.object({ actions: z.array(ActionInfo) }),

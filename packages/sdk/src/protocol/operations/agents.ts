@@ -14,7 +14,7 @@ export const agentOperations = {
       'Take a name: a new one, an offline one, or one whose token is shown. The session acts as that agent from then on.',
     input: AgentProfile.extend({
       token: z.string().max(200).optional(),
-      /** Whether a taken name is refused. If false or unset, the name gets a number. */
+      /** Whether to refuse a name that another agent has. If false or unset, a number is added to the name. */
       strict: z.boolean().optional(),
     }),
     output: z.object({
@@ -35,13 +35,16 @@ export const agentOperations = {
       includeOffline: z.boolean().optional(),
       /** Whether to show each agent's whole task instead of its first line. */
       whole: z.boolean().optional(),
-      /** Lists only the agent of this name, also if it is offline. */
+      /** The agent to list, also if it is offline. Unset: several agents. */
       name: AgentName.optional(),
       project: WorkspaceName.optional(),
     }),
     output: z.object({
       agents: z.array(Agent),
-      /** Addresses of connected agents in other workspaces to which the caller may write; set only if no other agent is connected in this workspace. */
+      /**
+       * Addresses of connected agents in other workspaces, such as `api:Bob`, to which the caller may write. Set only if no other agent is connected in this
+       * workspace.
+       */
       abroad: z.array(z.string()).optional(),
     }),
   },
@@ -53,11 +56,11 @@ export const agentOperations = {
     summary:
       'Your own situation in a few lines, for a model whose memory was cut: who you are, who hired you and for what, open answers, unread messages, workers and runs.',
     /**
-     * `after` says how the model's memory was cut. If it is unset, the brief (a summary of the agent's situation) comes only if it is due: the CLI has reported
-     * a cut, and the agent has not been told yet.
+     * `after`: how the model's memory was cut. If it is unset, the brief (a summary of the agent's situation) is returned only if the agent's CLI has reported
+     * a cut and the agent was not briefed since.
      */
     input: z.object({ after: z.enum(['compact', 'resume', 'clear']).optional() }),
-    /** The brief. Empty if it is not due, or if another session of the agent got it a moment ago. */
+    /** The brief. Empty if none is due, or if another session of the agent got the brief a moment ago. */
     output: z.object({ text: z.string() }),
   },
   'agent.show': {

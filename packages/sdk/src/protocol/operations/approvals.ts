@@ -1,4 +1,4 @@
-// Operations on approvals: an agent asks before it goes on, and a person, or an agent with a delegation, says yes or no.
+// Operations on approvals: an agent asks whether it may go on; a person, or an agent to which that right was delegated, answers.
 
 import { z } from 'zod'
 import { Approval, ApprovalChoice, approvalHows, Delegation, Question, questionsMax } from '../approvals.ts'
@@ -6,7 +6,7 @@ import { limits } from '../limits.ts'
 import { Label } from '../words.ts'
 import type { OperationTable } from './rule.ts'
 
-/** The caller's own key for an approval; unique within the caller's session. */
+/** An id that the caller chooses for an approval; unique within the caller's session. */
 const key = Label.min(1)
 const text = z.string().refine((each) => !each.includes('\0'), 'must not contain the character U+0000')
 const kind = ApprovalChoice.shape.kind
@@ -24,14 +24,14 @@ export const approvalOperations = {
       key,
       vendor: Label,
       tool: text.max(limits.approvalWordsCharsMax),
-      /** What the agent is about to do, as text; the daemon cuts a long text. */
+      /** What the agent is about to do, as text. The daemon shortens a long text. */
       input: text.max(limits.approvalWholeCharsMax),
-      /** The length of the whole text, if the caller itself has cut the text. */
+      /** The length of the whole text in characters. Set if the caller has shortened `input`. */
       inputChars: z.number().int().nonnegative().optional(),
       directory: text.max(limits.pathCharsMax).optional(),
       choices: z.array(ApprovalChoice).max(20),
       questions: z.array(Question).min(1).max(questionsMax).optional(),
-      /** Whether the words in a denial reach the model. */
+      /** Whether the agent's CLI gives its model the text that a person adds to a denial. */
       passesWords: z.boolean().optional(),
     }),
     output: z.object({
@@ -76,11 +76,11 @@ export const approvalOperations = {
     input: z.object({
       id: z.string().max(limits.idCharsMax),
       choice: z.string().max(100),
-      /** The digest of what the person was shown. */
+      /** The digest of the request that the person was shown, which must still be the approval's digest. */
       digest: z.string().max(100),
-      /** Words for the model, if the model's CLI passes them on. */
+      /** A text that the person adds for the agent's model. */
       words: text.max(limits.approvalWordsCharsMax).optional(),
-      /** The answers to the approval's questions, one for each: the label of an option, several labels separated by commas, or free words. */
+      /** The answers to the approval's questions, one for each: the label of an option, several labels separated by commas, or a text of the person's own. */
       answers: z.array(text.min(1).max(limits.approvalWordsCharsMax)).max(questionsMax).optional(),
     }),
     output: z.object({
@@ -89,7 +89,7 @@ export const approvalOperations = {
       kind,
       how: z.enum(approvalHows),
       wordsReach: z.boolean(),
-      /** How the words reach the agent's model: together with the answer, or as a message if its CLI offers no other way. */
+      /** How the text that the person added (`words`) reaches the agent's model: with the answer, or, if its CLI cannot do that, as a message. */
       wordsAs: z.enum(['answer', 'message']).optional(),
     }),
   },

@@ -22,16 +22,16 @@ export const claimOperations = {
     summary: 'Say what you are about to edit, as a hook does before the edit: claims the files, or denies the edit.',
     input: named.extend({
       files: z.array(path).max(limits.claimFilesMax),
-      /** Paths that the edit removes, moves or restores; a directory stands for everything below it. */
+      /** Paths that the edit removes, moves or restores. A directory stands for everything in it. */
       trees: z.array(path).max(limits.claimTreesMax).optional(),
-      /** A git command that touches files without naming them, and the directory in which the command runs. */
+      /** A git command that changes files without naming them, and the directory in which it runs. */
       git: z.object({ command: z.string().max(4_000), directory: path }).optional(),
     }),
     output: z.object({
       isDenied: z.boolean(),
-      /** A text for the agent. Unset if no claim is in its way. */
+      /** A text for the agent about claims in its way. Unset if there are none. */
       text: z.string().optional(),
-      /** The first of the other agents' claims that are in the way. */
+      /** The first of the other agents' claims that stand in the way. */
       met: z.array(Claim),
     }),
   },

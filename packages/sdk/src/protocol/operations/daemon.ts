@@ -1,4 +1,4 @@
-// Operations on a workspace as a whole, and operations on the daemon's control socket.
+// Operations on a workspace as a whole, and the operations of the daemon's control socket.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
@@ -20,17 +20,17 @@ const WorkspaceStatus = z.object({
   sessions: z.number(),
   messages: z.number(),
   seq: z.number(),
-  /** The delay of the daemon's event loop in ms, over the last minute. */
+  /** The delay of the daemon's event loop in ms (median, 99th percentile, maximum), over the last minute. */
   lagMs: z.object({ p50: z.number(), p99: z.number(), max: z.number() }),
   residentMb: z.number(),
   keepMs: z.number().optional().describe('How long the policy keeps what is over; unset: for ever.'),
   bytes: FileBytes.optional(),
-  /** The number of messages that wait on this machine until the shared workspace can be reached. */
+  /** The number of messages in the outbox: they wait on this machine until the shared workspace can be reached. */
   queued: z.number().optional(),
 })
 export type WorkspaceStatus = z.infer<typeof WorkspaceStatus>
 
-/** Whether the workspace lives on this machine alone, even if the cluster has a shared workspace of the same name. */
+/** Whether to use the workspace of this name on this machine alone, even if the cluster has a shared workspace of the same name. */
 const Local = z.boolean().optional()
 /** An absolute path on the daemon's machine. */
 const Path = z.string().min(1).max(limits.pathCharsMax)
@@ -227,7 +227,7 @@ export const daemonOperations = {
     input: z.object({}),
     output: z.object({
       workspaces: z.array(WorkspaceEntry),
-      /** Why the cluster could not be asked for workspaces that exist only there. Unset if it was asked. */
+      /** Why the cluster could not be asked for the workspaces that exist only there. Unset if the cluster answered or was not needed. */
       clusterFault: z.string().optional(),
     }),
   },
@@ -260,7 +260,7 @@ export const daemonOperations = {
       pid: z.number(),
       uptimeMs: z.number(),
       dataDir: z.string(),
-      /** The current settings of the HTTP server, so that a restart can keep its port. Unset if there is none. */
+      /** The current settings of the HTTP server, so that a restarted daemon can keep them, such as the port. Unset if there is no HTTP server. */
       http: z
         .object({
           url: z.string(),
@@ -275,9 +275,9 @@ export const daemonOperations = {
         .optional(),
       residentMb: z.number(),
       lagMs: WorkspaceStatus.shape.lagMs,
-      /** The PATH in which the daemon searches for programs; it may differ from the PATH in its owner's shell. */
+      /** The value of PATH with which the daemon searches for programs. It may differ from the PATH in its owner's shell. */
       path: z.string().optional(),
-      /** Whether a session started the daemon, which then ends some time after the last session. */
+      /** Whether a session started the daemon. Such a daemon ends some time after the last session has ended. */
       endsUnattended: z.boolean().optional(),
       workspaces: z.array(WorkspaceEntry),
     }),
@@ -287,7 +287,7 @@ export const daemonOperations = {
     who: 'owner',
     network: 'never',
     summary: 'Answers a person at a terminal, and refuses an agent: asked before a key or a policy is given out.',
-    /** Whether a program without a terminal may ask too, provided that it does not run inside the processes of an agent. */
+    /** Whether a program without a terminal, such as a script, may ask too. It is refused in any case if an agent has started it. */
     input: z.object({ script: z.boolean().optional() }),
     output: z.object({}),
   },
@@ -296,7 +296,7 @@ export const daemonOperations = {
     who: 'owner',
     network: 'never',
     summary: 'A link to the page for people, with a code that works once and not for long.',
-    /** The page opens on `workspace`, and shows all other workspaces of the daemon too, unless `only` is set. */
+    /** The page opens on `workspace`. It also shows the other workspaces of the daemon, unless `only` is set. */
     input: z.object({ workspace: WorkspaceName, only: z.boolean().optional() }),
     output: z.object({ url: z.string(), until: z.string() }),
   },

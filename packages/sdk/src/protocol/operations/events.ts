@@ -11,7 +11,7 @@ const eventFilter = z.object({
   types: z.array(z.string().max(80)).max(50).optional(),
 })
 
-/** The fields of every event. What `fact` contains for each `type` is described only by TypeScript types: see events.ts. */
+/** The fields of every event. The content of `fact` depends on `type`, and is described only by the TypeScript types in protocol/events.ts. */
 const event = z.object({
   seq: z.number(),
   ts: z.string(),
@@ -29,19 +29,19 @@ export const eventOperations = {
     summary:
       'A page of events, oldest first: the newest, or those after a number. Those of your own conversations, or all for the key holder.',
     input: eventFilter.extend({
-      /** Only events with a lower number. */
+      /** Only events whose number (`seq`) is lower. */
       before: z.number().int().min(1).optional(),
       limit: z.number().int().min(1).max(limits.eventsPageMax).optional(),
     }),
     output: z.object({
       events: z.array(event),
-      /** The number to continue from, as `since: next`: then no event is left out, and none comes twice. */
+      /** The number to continue from: pass it as `since` to get the events after this page, without a gap or a repeat. */
       next: z.number(),
-      /** Whether the journal has more entries after `next`. A page may be short or empty, because it was full or took too long. */
+      /** Whether the journal has more entries after `next`. A page may have few or no events although more follow, because it was full or took too long. */
       more: z.boolean(),
-      /** In a page without `since`: the number from which to go further back, as `before: earlier`. Unset if there are no earlier events. */
+      /** For a page without `since`: the number to pass as `before`, to get the page before this one. Unset if there are no earlier events. */
       earlier: z.number().optional(),
-      /** The number up to which the journal was pruned (events that were over by then were deleted). Set if the page begins before that number. */
+      /** The number of the journal entry up to which finished events were deleted (pruned). Set if the page begins before that entry. */
       pruned: z.number().optional(),
     }),
   },

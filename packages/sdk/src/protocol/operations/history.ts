@@ -25,11 +25,11 @@ export const historyOperations = {
       .object({
         /** The conversation, as conversation.list names it: `#build`, `@Alice,Bob` or `*`. */
         conversation: z.string().min(1).max(limits.conversationCharsMax).optional(),
-        /** Only messages with a lower number. */
+        /** Only messages whose number in the conversation is lower. */
         before: number.optional(),
-        /** Only messages with a higher number; the page begins right after that number. */
+        /** Only messages whose number in the conversation is higher. The page begins right after that number. */
         after: number.optional(),
-        /** The id of a message, in place of a conversation: returns the page of its conversation that has this message in the middle. */
+        /** The id of a message, instead of a conversation: returns the page of its conversation with this message in the middle. */
         around: MessageId.optional(),
         limit: pageSizeSchema.optional(),
       })
@@ -39,9 +39,9 @@ export const historyOperations = {
       }),
     output: z.object({
       conversation: z.string(),
-      /** The number of the conversation's last message. Numbers have no gaps, so it is also the number of messages. */
+      /** The number of the conversation's last message, which is also the number of its messages, because the numbers have no gaps. */
       last: z.number(),
-      /** The journal's number when the page was read: events with a higher number are newer than the page. */
+      /** The number of the journal's last entry when the page was read: events with a higher number happened after the page. */
       seq: z.number(),
       messages: z.array(HistoryMessage),
     }),

@@ -1,4 +1,4 @@
-// Operations on the caller's own inbox: looking, taking, marking messages as read, being told of new messages.
+// Operations on the caller's own inbox: looking at messages, taking them, marking them as read, and watching for new ones.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
@@ -8,10 +8,10 @@ import { type OperationTable, pageSizeSchema } from './rule.ts'
 
 const inboxFilter = z.object({
   limit: pageSizeSchema.optional(),
-  /** The most bytes of message bodies in the answer; at least one message is always handed out. */
+  /** Maximum total size of message bodies in the answer, in UTF-8 bytes. At least one message is always included. */
   bytesMax: z.number().int().min(1).max(limits.pageBytesMax).optional(),
   unreadOnly: z.boolean().optional(),
-  /** Lists what came before this message, as with `unreadOnly: false`: with the first message of a page it returns the page before. */
+  /** Lists messages older than this one, whether read or not. With the first message of a page it returns the page before. */
   before: MessageId.optional(),
   from: Address.optional(),
   channel: ChannelName.optional(),
@@ -28,15 +28,17 @@ export const inboxOperations = {
     summary: 'Hand out unread messages, oldest first. They count as read at your next call.',
     input: inboxFilter.extend({
       /**
-       * `hook`: takes messages for the agent's next turn. Messages that were already put before the agent are left out, none counts as read before it is
-       * offered, and messages that do not fit into `bytesMax` wait for a hook event that has room.
+       * With `hook`, a CLI's hook takes messages for the agent's next turn. Messages that the agent was shown before are left out, a message counts as read
+       * only after the hook has reported it as shown, and messages that do not fit into `bytesMax` wait for a later hook.
        */
       route: z.enum(['take', 'hook']).optional(),
-      /** With the route `hook`: whether messages that were put before the agent earlier are handed out again, for a session that has just begun. */
+      /**
+       * For the route `hook`: whether messages that the agent was shown earlier are handed out again, because its session has just begun and has not seen them.
+       */
       again: z.boolean().optional(),
-      /** With `again`: when the session began, in ms since 1970. The session has seen the messages that were put before the agent since then. */
+      /** For `again`: the time at which the session began, in ms since 1970. Messages shown since then are not handed out again. */
       begun: z.number().optional(),
-      /** How long `inbox.take` waits for a message if the inbox is empty, in ms. A new wait of the same agent ends its earlier wait. */
+      /** How long to wait for a message if the inbox is empty, in ms. A new wait of the same agent ends its earlier wait. */
       wait: z.number().int().min(1).max(limits.waitMsMax).optional(),
     }),
     output: inboxPage,
@@ -91,9 +93,9 @@ export const inboxOperations = {
       total: z.number(),
       kinds: z.record(z.string(), z.number()),
       sources: z.record(z.string(), z.number()),
-      /** The number of the newest of the counted messages: a caller that has already told its agent about this message need not tell it again. */
+      /** The number (`seq`) of the newest message that was counted: a caller that has told its agent about that message need not tell it again. */
       newest: z.number(),
-      /** Set if a brief (a summary of the agent's situation) is due, which `agent.brief` returns. */
+      /** Set if a brief (a summary of the agent's situation, after its model's memory was cut) is due. `agent.brief` returns it. */
       briefDue: z.literal(true).optional(),
     }),
   },
@@ -102,7 +104,7 @@ export const inboxOperations = {
     who: 'agent',
     network: 'open',
     summary: 'Send each message of the inbox as it comes (DELIVER); the receiver marks it read.',
-    /** `since`: only messages with a higher `seq`. Unset: the messages that already wait are sent first. */
+    /** `since`: only messages with a higher `seq`. Unset: also the unread messages that are in the inbox already. */
     input: z.object({ since: z.number().int().min(0).optional() }),
     output: InboxMessage,
   },

@@ -7,23 +7,23 @@ import { WorkspaceEntry } from '../workspace-entry.ts'
 import type { OperationTable } from './rule.ts'
 
 /**
- * The states of a machine. here: this machine. reached: its daemon was heard of just now. unreachable: its daemon is silent, so what happens on the machine is
- * not known. closed: its daemon has stopped, or does not have this workspace open. removed: it does not belong to the cluster any more.
+ * The states of a machine. here: this machine. reached: its daemon was heard of just now. unreachable: its daemon is silent, so nobody knows what happens
+ * there. closed: its daemon has stopped, or has closed this workspace. removed: it no longer belongs to the cluster.
  */
 export const machineStates = ['here', 'reached', 'unreachable', 'closed', 'removed'] as const
 
 const Machine = z.object({
   name: z.string(),
   state: z.enum(machineStates),
-  /** The version of the machine's daemon when it was last started. */
+  /** The version of the daemon that last ran on the machine. */
   version: z.string().optional(),
   joinedAt: z.string().optional(),
   seenAt: z.string().optional().describe('When its daemon was last heard of, where it ever was.'),
   revokedAt: z.string().optional(),
   owns: z.boolean().describe('The workspace is its own.'),
   /**
-   * What the machine may ask of the answering machine. Unset for the answering machine itself, for a removed machine, and if the cluster has not said yet which
-   * machine has this name.
+   * The kinds of requests (such as answering approvals) that the listed machine may make of the machine that answers. Unset for the machine that answers, for a
+   * removed machine, and until the cluster has said which machine has this name.
    */
   may: z
     .array(z.enum(requestKinds as [RequestKind, ...RequestKind[]]))

@@ -1,4 +1,4 @@
-// Operations on messages: sending, reacting, searching, and learning what became of a message.
+// Operations on messages: sending, reacting, searching, and reading what became of a message.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
@@ -19,7 +19,7 @@ import {
 import { type OperationTable, pageSizeSchema } from './rule.ts'
 
 const SendInput = z.object({
-  /** The recipients. May be unset in a reply, which then goes to the conversation of the message that it answers. */
+  /** The recipients. May be unset in a reply, which then goes to the conversation of the message in `replyTo`. */
   to: z.union([Address, z.array(AgentName).min(1).max(limits.groupAgentsMax)]).optional(),
   body: Body,
   thread: Thread.optional(),
@@ -37,13 +37,13 @@ const Sent = z.object({
   id: z.string(),
   seq: z.number(),
   to: z.union([z.string(), z.array(z.string())]),
-  /** Direct recipients without a live session: the message waits in their inboxes. */
+  /** Recipients, named directly, that are not connected. The message waits in their inboxes. */
   away: z.array(z.string()),
-  /** Direct recipients on machines that cannot be reached: this machine does not know whether they are online. */
+  /** Recipients, named directly, on machines that cannot be reached, so that this machine does not know whether they are connected. */
   unreachable: z.array(Unreachable).optional(),
-  /** Direct recipients that are connected but get no messages at the moment, with the reason: the message waits in their inboxes. */
+  /** Recipients, named directly, that are connected but cannot be shown messages at the moment, with the reason. The message waits in their inboxes. */
   notReached: z.array(NotReached).optional(),
-  /** The workspaces that could not take a message sent to several workspaces at once. */
+  /** For a message to several workspaces: those that did not take it, with the reason. */
   failed: z.array(z.object({ to: z.string(), code: z.string(), message: z.string() })).optional(),
   reply: Message.optional(),
 })
@@ -75,9 +75,9 @@ export const messageOperations = {
       'Send a message, or keep it on this machine while its shared workspace cannot be reached: it is sent then, in its order and once.',
     input: SendInput.omit({ wait: true }).refine(hasRecipient, noRecipient),
     output: z.object({
-      /** The answer of `message.send`. Unset if the message is not stored yet. */
+      /** The result of sending, as of `message.send`. Unset if the message is not stored yet. */
       sent: Sent.optional(),
-      /** The message's place in the outbox, if it is not stored yet. `ahead` is the number of messages that are sent before it. */
+      /** The message's place in the outbox. Unset if the message was sent. `ahead`: the number of messages that will be sent before it. */
       queued: z.object({ id: z.string(), since: z.string(), ahead: z.number() }).optional(),
     }),
   },
@@ -114,14 +114,14 @@ export const messageOperations = {
     summary: 'The messages of a thread that you may see, oldest first.',
     input: z.object({
       thread: Thread,
-      /** Only messages with a higher `seq`. */
+      /** Only messages with a higher journal number (`seq`). */
       after: z.number().int().min(0).optional(),
       limit: pageSizeSchema.optional(),
     }),
     output: z.object({
       messages: z.array(Message),
       more: z.number(),
-      /** The number to continue from, as `after: next`, because the page was full or took too long. Unset if nothing is left. */
+      /** The number to pass as `after` to continue: the page was full or took too long. Unset if no message is left. */
       next: z.number().optional(),
     }),
   },
@@ -135,13 +135,13 @@ export const messageOperations = {
       limit: pageSizeSchema.optional(),
       from: Address.optional(),
       channel: ChannelName.optional(),
-      /** Only messages with a lower `seq`. */
+      /** Only messages with a lower journal number (`seq`). */
       before: z.number().int().min(1).optional(),
     }),
     output: z.object({
       messages: z.array(Message),
       more: z.number(),
-      /** The number to continue from, as `before: next`, because the page was full or took too long. Unset if nothing is left. */
+      /** The number to pass as `before` to continue: the page was full or took too long. Unset if no message is left. */
       next: z.number().optional(),
     }),
   },

@@ -1,4 +1,4 @@
-// Operations on needs, the things that wait for a person: one list, the same wherever that person looks.
+// Operations on needs, the things that wait for a person. The list is the same in every session of the person.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
@@ -23,7 +23,7 @@ export const needOperations = {
       'Be done with a question, messages, a failed worker or a failed run, without an answer. What comes later needs you again.',
     input: z.object({
       key: z.string().min(1).max(limits.pathCharsMax),
-      /** The `seq` of the last message of the need that the person has seen. Unset: that of the newest message. */
+      /** The `seq` of the newest message of the need that the person has seen; later messages remain a need. Unset: that of the need's newest message. */
       through: z.number().int().min(0).optional(),
     }),
     output: z.object({}),

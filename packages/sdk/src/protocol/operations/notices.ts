@@ -14,9 +14,9 @@ export const noticeOperations = {
     network: 'open',
     summary:
       'Ask to be told once, by a message of the daemon, when another agent is idle, has ended or has answered you. What is so already is answered at once.',
-    /** `message`: for `idle`, the agent must have been shown this message; for `answered`, the answer must be to this message. */
+    /** `message`, for `idle`: the other agent counts as idle only after it was shown this message. For `answered`: only an answer to this message counts. */
     input: asked.extend({ message: MessageId.optional() }),
-    /** `already` says in words that the occasion is there now; then no notice is stored, and no message comes. */
+    /** `already`: a sentence that says that the event has happened already. Then no notice is stored, and no message will come. */
     output: z.object({ already: z.string().optional() }),
   },
   'notice.drop': {

@@ -4,19 +4,19 @@ import { z } from 'zod'
 import { limits } from '../limits.ts'
 
 /**
- * What a caller must at least be to use an operation. anyone: a session that has not said who it is. agent: a session that acts as one agent. holder: a session
- * that also shows the workspace key. owner: the owner of the data directory, on the control socket; such an operation belongs to the daemon, not to a
- * workspace.
+ * The least that a caller must be to use an operation. anyone: a session that has not said who it is. agent: a session that acts as one agent. holder: a
+ * session that has also shown the workspace key. owner: the owner of the data directory, on the control socket; such an operation is about the daemon and not
+ * about one workspace.
  */
 export type Who = 'anyone' | 'agent' | 'holder' | 'owner'
 /**
- * What a session must at least have shown to use an operation over the network; on the owner's own socket nothing needs to be shown. lift: nothing, even on the
- * port of a lift (a relay of its own for a shared piece of work). open: nothing, on an open port. run: as open, but an input that starts a program needs what
- * `spawn` needs. token: an agent's token. spawn: the key, or a token if policy.spawn allows it. key: the workspace key. never: the operation is not available
- * over any network.
+ * The least credential that an operation needs over the network; on the owner's own socket none is needed. lift: none, even on the port of a lift (a relay for
+ * one piece of work that several sessions share). open: none, on a port that was opened without a key. run: as `open`, but an input that starts a program needs
+ * what `spawn` needs. token: an agent's token. spawn: the key, or a token if policy.spawn allows it. key: the workspace key. never: the operation is not
+ * available over any network.
  */
 export type Network = 'lift' | 'open' | 'run' | 'token' | 'spawn' | 'key' | 'never'
-/** The kinds of operations. command: changes something, and is decided by the engine. query: only reads. watch: keeps sending items until it is ended. */
+/** The kinds of operations. command: changes something. query: only reads. watch: sends items until the client ends it. */
 export type OperationKind = 'command' | 'query' | 'watch'
 
 export interface OperationRule {
@@ -24,15 +24,18 @@ export interface OperationRule {
   who: Who
   network: Network
   /**
-   * A program of the agent's CLI asks this, such as a hook, and not the model: the call does not show that the agent has come back. by route: where the
-   * input's route is one of `hostRoutes`.
+   * Set if a program of the agent's CLI, such as a hook, makes this call and not the model, so that the call is no sign that the model is at work again. by
+   * route: only if the input's route is one of `hostRoutes`.
    */
   byHost?: 'always' | 'by route'
   /**
-   * The call only looks, so that an agent with a provisional name needs no row for it. at inbox: as long as nothing has come that a row is needed for.
+   * Set if the operation only reads, so that an agent with a provisional name (one that is not in the database yet) is not stored for it. at inbox: the agent
+   * is stored once it has messages.
    */
   looks?: 'always' | 'at inbox'
-  /** Over HTTP the call gets a session of its own: the call binds the session to a name, or other callers of the session could end what the call has opened. */
+  /**
+   * Over HTTP, the call gets a session of its own, because it gives the session a name, or because other callers in the session could end what it has opened.
+   */
   ownSession?: true
   summary: string
   input: z.ZodType

@@ -1,4 +1,4 @@
-// Operations on runs: contracts given to agents, their status, and what the runs hand over. Events about runs come by `event.follow`.
+// Operations on runs (contracts given to agents): starting and ending them, their status and their results. `event.follow` sends events about runs.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
@@ -17,15 +17,18 @@ export const runOperations = {
     input: z
       .object({
         contract: Contract.optional(),
-        /** The id or agent name of a run that has ended: starts a run with the same contract, for the same asker, carried out by the same kind of agent. */
+        /** The id or agent name of a run that has ended. Starts a run with the same contract, for the same agent, carried out by the same kind of agent. */
         again: run.optional(),
-        /** The kind of agent that carries out the run. Unset: the built-in loop, or without a model the first CLI on PATH. */
+        /**
+         * What carries out the run: the built-in loop, a CLI or a connected agent (`external`). Unset: the loop if a model is configured for it, else the first
+         * CLI on PATH.
+         */
         harness: HarnessName.optional(),
         model: ModelName.optional(),
         cwd: z.string().min(1).max(limits.pathCharsMax).optional(),
-        /** Whether a run by a CLI gets a git worktree of its own. */
+        /** Whether the CLI that carries out the run gets a git worktree of its own. */
         worktree: z.boolean().optional(),
-        /** The agent that carries out an `external` run. Unset: the caller. */
+        /** The agent that carries out an `external` run. Unset: the agent that makes this call. */
         agent: AgentName.optional(),
       })
       .refine(({ contract, again }) => contract !== undefined || again !== undefined, {
@@ -37,7 +40,7 @@ export const runOperations = {
           message: '`again` says all of it: leave the others out',
         },
       ),
-    /** `note`: something that the asker would not expect, for instance that the run will stop at once. */
+    /** `note`: something that the caller would not expect, for instance that the run will be stopped at once. */
     output: Run.extend({ note: z.string().optional() }),
   },
   'run.status': {
@@ -46,7 +49,7 @@ export const runOperations = {
     network: 'open',
     summary:
       'The status of runs, by their ids; of workers too, by their names. An unknown id is an error of its own, not of the call.',
-    /** `whole`: whether each run comes with its contract, as far as the contracts fit into one answer (4 MiB). */
+    /** `whole`: whether to return each run's contract, as far as the contracts fit into one answer (4 MiB). */
     input: z.object({ runs: z.array(run).max(limits.runsAskedMax), whole: z.boolean().optional() }),
     output: z.object({ runs: z.array(z.union([Run, z.object({ id: z.string(), error: z.string() })])) }),
   },
@@ -55,7 +58,7 @@ export const runOperations = {
     who: 'anyone',
     network: 'open',
     summary: 'The runs you asked for or carry out, newest first; all of them for people and the key holder.',
-    /** `whole`: whether each run comes with its whole contract, as far as the contracts fit into one answer (4 MiB). */
+    /** `whole`: whether to return each run's whole contract, as far as the contracts fit into one answer (4 MiB). */
     input: z.object({ status: RunState.optional(), limit: pageSizeSchema.optional(), whole: z.boolean().optional() }),
     output: z.object({
       /** `title` is the first line of the contract. */

@@ -1,4 +1,4 @@
-// Operations on spend: the tokens and the cost of the agents' models.
+// Operations on spend: the tokens and the cost of the models that agents use.
 
 import { z } from 'zod'
 import { Spend, SpendLine, spendGroups } from '../spend.ts'
@@ -11,7 +11,7 @@ export const spendOperations = {
     network: 'token',
     summary:
       'The tokens that you and your workers have used, and their cost where the vendor says it; of everybody for people and the key holder.',
-    /** How the spend is grouped; by agent if `by` is unset. The group with the largest spend comes first; days are listed newest first. */
+    /** The field by which the spend is grouped. Unset: by agent. The group with the largest spend comes first; days come newest first. */
     input: z.object({ by: z.enum(spendGroups).optional() }),
     output: z.object({
       by: z.enum(spendGroups),

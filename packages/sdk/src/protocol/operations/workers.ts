@@ -20,11 +20,11 @@ export const workerOperations = {
     network: 'spawn',
     summary: 'Start a worker of yours; answered once its program has started and lives, or with its last screen.',
     input: named.extend({
-      /** The program to start: `claude`, `codex`, or another CLI that the relay knows; `plain` for any program, given by `command`. */
+      /** The program to start: `claude`, `codex`, or another CLI that the relay knows; or `plain`, for any program, given in `command`. */
       cli: Label.min(1),
       command: words.min(1).optional(),
       /**
-       * How the daemon speaks with the program. `acp`: over ACP on its stdin and stdout. `pty`: the daemon types into its terminal, even if the program speaks
+       * How the daemon talks to the program. acp: by the Agent Client Protocol on its stdin and stdout. pty: by typing into its terminal, even if it can speak
        * ACP. Unset: the best way that the relay knows for this program.
        */
       control: z.enum(controls).optional(),
@@ -35,11 +35,11 @@ export const workerOperations = {
       /** With `lead`, the worker gets the messages that others send to `project:lead`. */
       role: AgentRole.optional(),
       /**
-       * The working directory of the worker. Unset: its parent's directory if the parent is a worker or a run, else the project's directory, else the working
-       * directory of the parent's own program. A relative path starts at that directory too.
+       * The working directory of the worker. Unset: the parent's directory if the parent is a worker or a run, else the project's directory, else the working
+       * directory of the parent's own program. A relative path is relative to that default.
        */
       cwd: z.string().min(1).max(4_000).optional(),
-      /** Whether the worker gets a git worktree of its own, on a branch of its own, from the commit that is checked out in its directory. */
+      /** Whether the worker gets a git worktree and a branch of its own, made from the commit that is checked out in its working directory. */
       worktree: z.boolean().optional(),
     }),
     output: z.object({
@@ -54,7 +54,7 @@ export const workerOperations = {
     network: 'spawn',
     summary:
       'Give a worker that has exited its task again: the same program in the same place, for the same parent. Answered as worker.spawn is.',
-    /** `continue`: whether the program goes on with the conversation that it had, instead of beginning a new one. */
+    /** `continue`: whether the program continues its earlier conversation with the model, instead of beginning a new one. */
     input: named.extend({ continue: z.boolean().optional() }),
     output: z.object({ worker: Worker, note: z.string().optional() }),
   },
@@ -64,7 +64,7 @@ export const workerOperations = {
     network: 'token',
     summary: 'End a worker: politely, then by force, with everything it started.',
     input: named.extend({ reason }),
-    /** `note` says where the worker's work is, if its git worktree contains work and was kept. */
+    /** `note`: where the worker's work is. Set if its git worktree was kept because it contains work. */
     output: z.object({ worker: Worker, note: z.string().optional() }),
   },
   'worker.pause': {
@@ -90,7 +90,7 @@ export const workerOperations = {
     summary:
       'Interrupt the turn that a worker is in: its program stays and becomes idle, what the turn asked is closed, and its mail waits for the next turn.',
     input: named,
-    /** `note` says that the turn has not ended within a few seconds. */
+    /** `note`: set if the turn has not ended within a few seconds, and says so. */
     output: z.object({ worker: Worker, note: z.string().optional() }),
   },
   'worker.list': {
@@ -99,10 +99,10 @@ export const workerOperations = {
     network: 'token',
     summary:
       'Your workers that run; all that ever ran, newest first, if asked for. Of everybody for people and the key holder.',
-    /** `whole`: whether each worker comes with its whole task instead of its first line, as far as the tasks fit into one answer (4 MiB). */
+    /** `whole`: whether to return each worker's whole task instead of the task's first line, as far as the tasks fit into one answer (4 MiB). */
     input: z.object({ all: z.boolean().optional(), whole: z.boolean().optional() }),
     output: z.object({
-      /** `task` is the first line of the worker's task, or the whole task if that was asked for. */
+      /** `task`: the first line of the worker's task, or the whole task if `whole` is set. */
       workers: z.array(Worker.extend({ task: z.string().optional() })),
     }),
   },
@@ -157,7 +157,7 @@ export const workerOperations = {
     network: 'token',
     summary: "A worker's terminal: what it has printed so far, then what it prints (EVENT).",
     input: named,
-    /** `isPast`: whether the data was printed before the watch began. */
+    /** `isPast`: whether the terminal printed the data before the watch began. */
     output: z.object({ data: z.string(), isPast: z.boolean().optional() }),
   },
   'worker.type': {

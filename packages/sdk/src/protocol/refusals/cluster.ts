@@ -1,4 +1,4 @@
-// The refusals about a workspace that several machines share. Part of the closed list in ../refusals.ts.
+// The refusals about a workspace that several machines share. Part of the list in ../refusals.ts.
 
 import { type RequestKind, requestTexts } from '../requests.ts'
 import type { RefusalDetails } from './fixes.ts'
@@ -14,7 +14,7 @@ interface ClusterRefusal {
 const later = { retry: true, exit: 75 }
 const stopped = { retry: false, http: 503, exit: 78 }
 
-/** Describes where the cluster's database is: ` (db.example:5432, last heard of 42 s ago: connect ECONNREFUSED)` */
+/** Describes where the cluster's database is and why it does not answer: ` (db.example:5432, last heard of 42 s ago: connect ECONNREFUSED)` */
 function placeText({ place, lastHeard, why }: RefusalDetails): string {
   if (place === undefined) return ''
   return ` (${place}${lastHeard === undefined ? '' : `, ${lastHeard}`}: ${why})`

@@ -1,5 +1,5 @@
-// The fixes in refusals, for what each reader has: an agent its tools, a person the command line, a program the SDK. One row for each refusal whose fix names
-// one of these; texts that are the same for everyone are complete in ../refusals.ts.
+// The sentences in refusals that say how to fix the problem, for each kind of reader: they name tools for an agent, commands for a person, and SDK calls for a
+// program. A refusal has a row here only if its sentence names one of these; otherwise ../refusals.ts has the complete text.
 
 export type RefusalDetails = Record<string, unknown>
 
@@ -10,8 +10,8 @@ type Words = string | ((details: RefusalDetails) => string)
 
 export interface Fixes {
   /**
-   * The fix for agents, by tool: an agent reads the text for the first tool that it has. An agent with none of the tools reads the text under '', or else the
-   * person's.
+   * The fix for agents, by tool name: an agent reads the text for the first of these tools that it has. An agent with none of them reads the text under '', or
+   * else the person's.
    */
   agent: Words | Readonly<Record<string, Words>>
   person: Words
@@ -27,13 +27,13 @@ const toEnter: Fixes = {
   program: (d) => `To enter it: relay.channels.join('${bare(d.channel)}')`,
 }
 
-/** The fix for a missing channel. Empty for a caller from another workspace, which cannot make a channel in this workspace. */
+/** The fix for a missing channel. Empty for a caller in another workspace, which cannot create a channel in this one. */
 const toMake = ({ canMake = true }: RefusalDetails, how: string): string => (canMake ? `To make it: ${how}` : '')
 
-/** The fix for a missing workspace key. The same for every reader, because the person who configures the client has to act. */
+/** The fix for a missing workspace key. All readers get the same text, because the person who configures the client has to act. */
 const toComeIn = 'For the key: agent-relay workspace key. To ask for none on this machine: agent-relay up --open'
 
-/** Where to find the open approvals. Agents have no tool for approvals: an agent with a delegation uses the command. */
+/** How to list the open approvals. Agents get the command too: they have no tool for approvals, but may answer them under a delegation. */
 const openApprovals: Fixes = {
   agent: 'Those that are open: agent-relay approvals',
   person: 'Those that are open: agent-relay approvals',
@@ -52,25 +52,25 @@ const awaitedNotices: Fixes = {
   program: 'To see and drop yours: relay.agents.notices()',
 }
 
-/** The fix for a send that failed: the message can wait on this machine until it can be sent. */
+/** The fix for a send while the shared workspace cannot be reached: let the message wait on this machine until it can be sent. */
 const toQueue: Fixes = {
   agent: { relay_send: 'To have a message sent once that works: relay_send(…, queue=true)', '': '' },
   person: 'To have a message sent once that works: agent-relay send TO MESSAGE --queue',
   program: 'To have a message sent once that works: client.queue(to, body)',
 }
 
-/** The fix for a request that another machine does not allow. The same for every reader, because a person on that other machine has to act. */
+/** The fix for a request to another machine that does not allow it. All readers get the same text, because a person at that machine has to act. */
 const toAllow = (d: RefusalDetails): string =>
   `A person can allow it on ${d.machine}: agent-relay machine allow ${d.from} ${d.kind}`
 
 const toShow = (d: RefusalDetails): string =>
   `A person can allow it: agent-relay workspace policy set --terminal "${d.agent}=${d.name}"`
 
-/** Makes a question with names to choose from: ` Did you mean Ann or Bob?` */
+/** Adds a question with names to choose from, such as ` Did you mean Ann or Bob?`, or nothing if there are none. */
 export const suggestionText = (value: unknown, lead: string): string =>
   Array.isArray(value) && value.length > 0 ? ` ${lead} ${value.join(' or ')}?` : ''
 
-/** Where to look for a message that was pruned. The same for every reader, because the archive takes the workspace's key. */
+/** How to search for a pruned message in the archive. All readers get the same text, because reading the archive needs the workspace's key. */
 const toReadArchive = ({ archive }: RefusalDetails): string =>
   archive === undefined ? '' : 'Who has the key reads it: agent-relay search WORDS --archive'
 
@@ -209,8 +209,8 @@ export const fixes = {
 } as const satisfies Record<string, Fixes>
 
 /**
- * The fixes in the daemon's messages about a worker to the worker's parent, by the worker's state. Such a message is written before anybody knows which tools
- * its reader has.
+ * The fixes in messages from the daemon to a worker's parent, by what is wrong with the worker. When such a message is written, nobody knows which tools its
+ * reader has.
  */
 export const noticeFixes = {
   blocked: {
@@ -229,7 +229,7 @@ export const noticeFixes = {
   },
 } as const
 
-/** Returns the fix for this reader. Empty if the reader can do nothing, or if the refusal's own text already contains the fix. */
+/** Returns the fix for this kind of reader. Empty if the reader cannot fix the problem, or if the refusal's own text already says how. */
 export function fixFor(code: string, details: RefusalDetails, reader: RefusalReader): string {
   if (!Object.hasOwn(fixes, code)) return ''
   const words = wordsFor(fixes[code as keyof typeof fixes], reader)
@@ -242,13 +242,13 @@ function wordsFor({ agent, person, program }: Fixes, reader: RefusalReader): Wor
   return agent[Object.keys(agent).find((name) => reader.hasTool(name)) ?? ''] ?? person
 }
 
-/** Names agents of the wanted name in other workspaces of this machine. */
+/** Names agents with the wanted name in other workspaces of this daemon. */
 export function elsewhere({ name, elsewhere }: RefusalDetails): string {
   const told = (workspace: string) => ` ${name} is in ${workspace}: send to "${workspace}:${name}".`
   return Array.isArray(elsewhere) ? elsewhere.map(told).join('') : ''
 }
 
-/** The text about a missing program. A program of the user's own has no install command; a program given by its path is searched for nowhere else. */
+/** The text for a program that was not found. `install` is empty for a program that the relay does not know. A path is not searched for on PATH. */
 export function notInstalledText(program: string, install: string): string {
   if (install !== '') return `${program} is not on PATH. Install it: ${install}`
   if (program.includes('/')) return `${program} is not a program that can be run.`

@@ -1,5 +1,5 @@
-// The refusals about frames that cannot be carried. A link makes these two refusals by itself, so they are separate from all others: a page that uses the SDK
-// would otherwise load all texts for these two sentences.
+// The refusals about frames (lines of the wire protocol) that cannot be sent or read. They are separate from the other refusals because the SDK makes these two
+// by itself: a web page would otherwise load all texts for two sentences.
 
 import type { RefusalDetails } from './fixes.ts'
 import { usageKind } from './kinds.ts'
@@ -13,7 +13,7 @@ export const frameRefusals = {
   },
 }
 
-/** Makes a refusal as `refusal` does. The texts here are complete, without a separate fix for each reader. */
+/** Makes a refusal like `refusal` in ../refusals.ts. The texts here are complete: they contain no fix that depends on the reader. */
 export function frameRefusal(code: keyof typeof frameRefusals, details: RefusalDetails) {
   const { text, retry } = frameRefusals[code]
   return { code, message: text(details), retry, details }

@@ -1,4 +1,4 @@
-// The kinds of refusals: whether trying again can help, the HTTP status, and the exit code. A refusal that differs from its kind overrides these values.
+// The kinds of refusals, each with whether trying again can help, the HTTP status, and the exit code. A refusal may override these values.
 
 export const usageKind = { retry: false, http: 400, exit: 2 }
 export const absentKind = { retry: false, http: 404, exit: 1 }

@@ -1,4 +1,4 @@
-// `machine allow`: sets what another machine of the cluster may ask of this one. The permission stands in this machine's own file, which nobody else writes.
+// `machine allow`: sets which operations another machine of the cluster may ask of this one. Only this machine writes the file in which this is stored.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { type RequestKind, requestKinds } from '@agent-relay/sdk/protocol'
@@ -36,7 +36,7 @@ async function run(context: CommandContext<AllowOptions>): Promise<void> {
   const kinds = words.map(kindOf)
   if (kinds.length === 0 && !options.revoke)
     throw new CommandError(`Say what ${name} may do here: ${requestKinds.join(', ')}`, exitCodes.usage)
-  // Only a person may: an agent would let its own approvals be answered elsewhere.
+  // An agent must not run this: it could let another machine answer its approvals.
   await requirePerson(env)
   const joinedAt = options.revoke ? (place.allows?.[name]?.joinedAt ?? '') : await joinedAtOf(place, name)
   const had = requestsAllowedTo(place, { name, joinedAt })
@@ -57,7 +57,10 @@ function kindOf(word: string): RequestKind {
   )
 }
 
-/** The time at which the machine joined. An unknown name is refused, because whoever gets it later would be allowed too. */
+/**
+ * Returns the time at which a machine joined the cluster, which is stored with its permission: a later machine of the same name must not inherit it. Throws if
+ * there is no such machine.
+ */
 async function joinedAtOf(place: ClusterMembership, name: string): Promise<string> {
   if (place.machine === name)
     throw new CommandError(`${name} is this machine, which needs no permission of its own.`, exitCodes.refused)

@@ -1,4 +1,4 @@
-// `cluster status`, and the group of commands about the PostgreSQL in which shared workspaces live.
+// `cluster status`, and the group of commands for a cluster: the PostgreSQL database with the journals of shared workspaces.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { type ClusterStatus, writeGuaranteeText } from '../../../cluster/postgres/status.ts'
@@ -36,7 +36,7 @@ async function run({ env, print }: CommandContext): Promise<void> {
   for (const text of await troubles(env)) await print.line(oneLine(text))
 }
 
-/** The troubles of shared workspaces, as far as the daemon of this machine has them open. */
+/** Returns what is wrong with the shared workspaces that the daemon of this machine has open. */
 async function troubles(env: CommandContext['env']): Promise<string[]> {
   const link = await tryConnectControl(env)
   if (!link) return []

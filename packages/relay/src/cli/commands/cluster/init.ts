@@ -1,4 +1,4 @@
-// `cluster init`: makes a cluster in a PostgreSQL, or brings it up to date, and gives this machine its place there.
+// `cluster init`: creates a cluster (the database of shared workspaces) in a PostgreSQL or migrates an existing one, and registers this machine in it.
 
 import { hostname } from 'node:os'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
@@ -75,7 +75,7 @@ async function run(context: CommandContext<InitOptions>): Promise<void> {
   )
 }
 
-/** Makes the cluster on the server or brings it up to date, and gives this machine a place there unless it has one. */
+/** Creates the cluster on the server or migrates it, and registers this machine, unless it is registered. */
 export async function setUpCluster(
   context: Pick<CommandContext, 'env' | 'print'>,
   server: Omit<ServerAddress, 'password'>,
@@ -96,7 +96,7 @@ export async function setUpCluster(
   return joinWithInvitation(file, server, invitation.login, invitation.listensHere)
 }
 
-/** Whether the server itself listens on loopback. Where it does not, another program may. */
+/** Whether the server listens on the loopback address, by its setting `listen_addresses`. If not, another program may have the port there. */
 function isLoopbackAmong(listens: string): boolean {
   return /(?:^|[\s,])(?:\*|0\.0\.0\.0|localhost|127\.0\.0\.1)(?:$|[\s,])/.test(listens)
 }
@@ -116,7 +116,7 @@ async function joinWithInvitation(
       file.write(place)
       return place
     } catch (error) {
-      // Through its Unix socket, a server may let in only people of this computer, by their login names.
+      // If the server accepts only logins of local users on its Unix socket, the loopback address is tried next.
       const isPeer = host.startsWith('/') && (error as { code?: string }).code === '28000'
       if (isPeer && listensHere) continue
       throw clusterError(error, { ...where, host, user: invitation.user })
@@ -125,7 +125,7 @@ async function joinWithInvitation(
   throw new Error('no way leads to the server')
 }
 
-/** The host's name, reduced to the characters and the length that a machine's name may have. */
+/** Returns the computer's host name, reduced to the characters and the length that a machine's name may have. */
 export function defaultMachineName(): string {
   const [first = ''] = hostname().split('.')
   return (

@@ -1,4 +1,4 @@
-// An invitation as one line: the server's address and certificates, and the secret with which one machine joins, once.
+// An invitation into a cluster as one line: the server's address and certificates, and a secret with which one machine can join, once.
 
 import { X509Certificate } from 'node:crypto'
 import { credentialsPath } from '@agent-relay/sdk/internal/discover'
@@ -18,9 +18,9 @@ type InvitationAddress = Pick<
 >
 
 export interface InviteOptions {
-  /** The workspace that the other machine opens when it joins, and whose key it is offered. */
+  /** A shared workspace that the invited machine opens when it joins. The invitation contains its key. */
   workspace?: string
-  /** The name or address of this machine, as the other one reaches it. */
+  /** The name or address under which the invited machine reaches this one. */
   at?: string
 }
 
@@ -29,7 +29,10 @@ export const atOption = {
   text: 'the name or address under which the other machine reaches this one',
 }
 
-/** Invites a machine and prints the invitation, alone on stdout. Fails with the lines to change where no other machine could reach the server. */
+/**
+ * Creates an invitation and prints it, alone on stdout. If other machines cannot reach the server, it throws with the lines of the server's configuration to
+ * change.
+ */
 export async function printInvitation(
   context: CommandContext,
   server: ServerAddress,
@@ -56,12 +59,12 @@ export async function printInvitation(
   print.say('Over there: agent-relay machine join, and paste the line when it asks.')
 }
 
-/** `oneLine`, except that the indent stays. */
+/** Puts a text on one line as `oneLine` does, but keeps its indent. */
 function oneLineIndented(text: string): string {
   return `${/^ */.exec(text)?.[0]}${oneLine(text.trimStart())}`
 }
 
-/** The workspace, its id and its key from the owner's credentials file; undefined if the key is not on this machine. */
+/** Returns a shared workspace's name, id and key, which the invitation contains; undefined if this machine does not have the key. */
 async function parcelFor({ env, print }: CommandContext, workspace: string) {
   const link = await tryConnectControl(env)
   const known = link && (await findListedWorkspace(link, workspace).finally(() => link.close()))
@@ -79,7 +82,7 @@ async function parcelFor({ env, print }: CommandContext, workspace: string) {
   return undefined
 }
 
-/** The invitation as a URL. Its secret stands behind the `#`, which no proxy or log is sent. */
+/** Returns the invitation as a URL. The secret is in the part after `#`, which programs send to no server. */
 export function invitationLine({
   host,
   port,

@@ -1,4 +1,4 @@
-// The state of this machine's cluster, as commands ask for it, and one of its machines in words.
+// Reads the state of this machine's cluster for commands, and formats one of its machines as text.
 
 import { isLoginRefused, withClient } from '../../../cluster/postgres/connection.ts'
 import { type ClusterStatus, clusterStatusOf } from '../../../cluster/postgres/status.ts'

@@ -1,4 +1,4 @@
-// `machine list`, `machine invite` and `machine join`: another machine gets its place in the cluster by an invitation, one line with a secret that works once.
+// `machine list`, `machine invite` and `machine join`: another machine joins the cluster with an invitation, which is one line with a secret that works once.
 
 import { realpathSync } from 'node:fs'
 import { credentialsPath, dataDir } from '@agent-relay/sdk/internal/discover'
@@ -88,7 +88,7 @@ async function runList({ env, print }: CommandContext): Promise<void> {
 
 async function runInvite(context: CommandContext<InviteOptions>): Promise<void> {
   const { args, options, env } = context
-  // The invitation carries the workspace's key, so only a person may make it.
+  // With a workspace, the invitation contains its key, so only a person may create it.
   if (options.workspace !== undefined) await requirePerson(env)
   await inviteAs(context, adminAddress(context, 'machine invite'), args[0] as string, options)
 }
@@ -140,7 +140,7 @@ async function runJoin(context: CommandContext<JoinOptions>): Promise<void> {
   }
 }
 
-/** Opens the workspace that the invitation is for, starting a daemon if none runs, and keeps its key if the person agrees. */
+/** Opens the workspace that the invitation names, and starts a daemon if none runs. Stores the workspace's key if the person agrees. */
 async function openInvitedWorkspace(
   { env, print, options }: CommandContext<JoinOptions>,
   { workspace, id, key }: NonNullable<Awaited<ReturnType<typeof joinCluster>>['parcel']>,
@@ -156,7 +156,7 @@ async function openInvitedWorkspace(
   } finally {
     await link.close()
   }
-  // The key is kept only now: a key of a workspace that is not there would tell of files that were lost.
+  // The key is stored after the workspace was opened: a stored key of a workspace without files would mean that the files were lost.
   if (isKept)
     new CredentialsFile(credentialsPath(env)).put(id, { name: workspace, key, dataDir: realpathSync(dataDir(env)) })
   print.say(`Workspace ${workspace} is open here: agent-relay who --project ${workspace}`)
@@ -164,7 +164,7 @@ async function openInvitedWorkspace(
   return { workspace, isKeyKept: isKept }
 }
 
-/** Asks whether to keep the key, whose holder acts in the workspace as a person. A script cannot be asked, and keeps it only with `--yes`. */
+/** Asks the person whether to store the key, with which they act in the workspace as a person. Without a terminal, the key is stored only with `--yes`. */
 async function askToKeepKey(workspace: string, isYes = false): Promise<boolean> {
   if (isYes || !process.stdin.isTTY) return isYes
   const prompts = await import('@clack/prompts')
@@ -172,12 +172,11 @@ async function askToKeepKey(workspace: string, isYes = false): Promise<boolean> 
   return (await prompts.confirm({ message, initialValue: true })) === true
 }
 
-/** PostgreSQL's codes for a function that is missing, or that an invitation may not execute: another version made the cluster or the invitation. */
+/** PostgreSQL's error codes for a function that is missing or that the invitation may not execute: the cluster or the invitation is of another version. */
 const otherVersionCodes = new Set(['42501', '42883'])
 
 /**
- * Whether the invitation leads to this machine's cluster under its own name. A removed machine comes back under that name alone, because what it has
- * stored names it.
+ * Whether the invitation is for this machine's present cluster and name. Only that name lets a removed machine come back, since its stored entries carry it.
  */
 function isSamePlace(kept: ClusterMembership, invitation: ReturnType<typeof parseInvitation>): boolean {
   return clusterAddressText(kept) === clusterAddressText(invitation) && machineOfRole(invitation.user) === kept.machine

@@ -1,5 +1,5 @@
-// Finds the PostgreSQL of this machine, for somebody who shares a workspace before there is a cluster. A server at the usual places is used if it
-// lets this person make roles and databases; otherwise the one line to type is printed.
+// Finds the PostgreSQL of this machine for a person who shares a workspace without having a cluster. A server at the usual places is used if the person may
+// create roles and databases in it; otherwise the command that permits this is printed.
 
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { userInfo } from 'node:os'
@@ -12,11 +12,11 @@ import { CommandError, exitCodes } from '../../command.ts'
 const socketFolders = ['/var/run/postgresql', '/tmp']
 const socketName = /^\.s\.PGSQL\.(\d+)$/
 const portDefault = 5432
-/** A database that every server has. */
+/** A database that exists in every PostgreSQL, for the first connection. */
 const maintenanceDatabase = 'postgres'
 const database = 'relay'
 
-/** The address of a server that can hold a cluster, with a database of its own for it. */
+/** Returns the address of a local server and its database for the cluster, which is created if necessary. */
 export async function findLocalPostgres(env: Env, again: string): Promise<Omit<ServerAddress, 'password'>> {
   const user = env.PGUSER || userInfo().username
   let closed: ServerAddress | undefined
@@ -33,13 +33,19 @@ export async function findLocalPostgres(env: Env, again: string): Promise<Omit<S
   throw new CommandError(closed ? closedText(closed, again) : noPostgresText(env, again), exitCodes.config)
 }
 
-/** The server that the person has named, else the Unix sockets: any local user may have a port, and would be sent the whole workspace. */
+/**
+ * Returns the server that the variable PGHOST names, otherwise those on Unix sockets. TCP ports are not tried: any local user's program may listen there, and
+ * would be sent the whole workspace.
+ */
 function candidateAddresses(env: Env): Pick<ServerAddress, 'host' | 'port'>[] {
   if (env.PGHOST) return [{ host: env.PGHOST, port: Number(env.PGPORT || portDefault) }]
   return socketFolders.flatMap((folder) => postgresPortsIn(folder).map((port) => ({ host: folder, port })))
 }
 
-/** The ports of sockets whose servers this person, root or the account `postgres` has started: anybody may put a socket into /tmp. */
+/**
+ * Returns the ports of the PostgreSQL sockets in a folder. Only sockets of this person, root or the account `postgres` count, since every user may create files
+ * in /tmp.
+ */
 export function postgresPortsIn(folder: string, owners = [process.getuid?.(), 0, accountOf('postgres')]): number[] {
   try {
     return readdirSync(folder).flatMap((name) => {
@@ -57,7 +63,7 @@ function accountOf(name: string): number | undefined {
   return uid === undefined ? undefined : Number(uid)
 }
 
-/** Makes the cluster's database; false if this person may not make roles and databases. */
+/** Creates the cluster's database unless it exists. Returns false if the person may not create roles and databases. */
 async function makeDatabase(client: Client): Promise<boolean> {
   const { rows } = await client.query(
     'SELECT rolsuper OR rolcreaterole AND rolcreatedb AS may FROM pg_roles WHERE rolname = current_user',
@@ -72,7 +78,7 @@ function isNobodyThere({ code = '' }: { code?: string }): boolean {
   return ['ECONNREFUSED', 'ENOENT', 'ENOTFOUND'].includes(code)
 }
 
-/** The text for a server that does not let this person in, or lets them make nothing. */
+/** Returns the error text about a server that refuses the person's login, or lets them create nothing. */
 function closedText(address: ServerAddress, again: string): string {
   const { user, host, port } = address
   const at = host.startsWith('/') && port !== portDefault ? ` --port ${port}` : ''

@@ -1,5 +1,5 @@
-// `cluster raise`: gives a shared workspace the newest format, in which every entry is judged, and an owner machine. The administrator of the
-// database runs it, also to change the owner.
+// `cluster raise`: gives a shared workspace the newest format, in which each machine's right to write every entry is checked, and an owner machine. The
+// database's administrator runs it, also to change the owner machine.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { giveWorkspace } from '../../../cluster/postgres/machines.ts'
@@ -36,7 +36,7 @@ async function run(context: CommandContext<RaiseOptions>): Promise<void> {
   const server = adminAddress(context, 'cluster raise')
   if (!options.yes) await confirm(workspace, owner)
   const before = await withAdmin(context, server, async (client) => {
-    // Migrated first, because the newest tables bring the functions of the newest format.
+    // The tables are migrated first: the migration adds the SQL functions of the newest format.
     warnOfOutdatedRoles(context, await migrate(client))
     return giveWorkspace(client, workspace, owner)
   })

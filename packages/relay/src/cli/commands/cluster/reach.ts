@@ -1,5 +1,5 @@
-// Finds out whether other machines reach a PostgreSQL that runs on this one, by logging in with the invitation itself over the network. Where they
-// would not, lists the lines that somebody has to change; no file of the server is touched.
+// Finds out whether other machines reach a PostgreSQL that runs on this one, by logging in with the invitation itself over the network. If they do not, lists
+// the lines of the server's configuration that somebody has to change; no file of the server is touched.
 
 import { X509Certificate } from 'node:crypto'
 import { connect } from 'node:net'
@@ -8,20 +8,20 @@ import { checkServerIdentity, type PeerCertificate, connect as secureConnect, ty
 import { type Client, type ServerAddress, withClient } from '../../../cluster/postgres/connection.ts'
 import { isLoopback } from '../../../machine/loopback.ts'
 
-/** Enough for a server on this machine, which answers at once. */
+/** Timeout in ms, enough for a server on this machine, which answers at once. */
 const probeMs = 5_000
-/** PostgreSQL's SSLRequest, the first message of a client that wants TLS. */
+/** PostgreSQL's SSLRequest, the first message of a client that asks for TLS. */
 const wantsTls = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
 export type ReachResult = { address: ServerAddress; lines?: undefined } | { lines: string[] }
 
 interface OwnAddress {
   host: string
-  /** The network as in pg_hba.conf: `192.168.1.0/24`. */
+  /** The network of the address, as pg_hba.conf writes it: `192.168.1.0/24`. */
   network: string
 }
 
-/** Tries the server as another machine would. `invited` is its address with an invitation's login, `client` the administrator's connection. */
+/** Checks whether another machine could log in. `invited`: the server's address with the login of an invitation. `client`: the administrator's connection. */
 export async function checkReachable(
   client: Client,
   invited: ServerAddress,
@@ -35,7 +35,7 @@ export async function checkReachable(
   const listens = (await setting(client, 'listen_addresses'))?.split(',').map((each) => each.trim()) ?? []
   let why = ''
   for (const { host } of hosts) {
-    // Where the server itself does not listen, another local user's program may, and pass connections on to it.
+    // An address on which the server does not listen is skipped: a program of another local user may listen there and pass connections on to the server.
     if (!isThisMachine(host) && !['*', '0.0.0.0', host].some((each) => listens.includes(each))) {
       why ||= 'the server does not listen there'
       continue
@@ -69,7 +69,10 @@ function networkOf(address: string, bits: number): string {
   return `${[24, 16, 8, 0].map((shift) => Math.floor(start / 2 ** shift) % 256).join('.')}/${bits}`
 }
 
-/** The certificate authority and name by which others know the server: as this machine does, else by the server's own certificate. */
+/**
+ * Returns the certificate authority and the host name with which other machines verify the server: those that this machine uses, otherwise those of the
+ * server's own certificate.
+ */
 async function serverIdentity({
   host,
   port,
@@ -89,7 +92,7 @@ async function serverIdentity({
   )
 }
 
-/** Whether only the name is wrong; the certificate's chain is trusted. */
+/** Whether the certificate is trusted, and only the host name in it differs. */
 function isOtherName(error: unknown): boolean {
   return /ALTNAME/.test(String((error as { code?: string } | undefined)?.code ?? error))
 }
@@ -99,7 +102,7 @@ function nameIn({ subjectaltname = '', subject }: PeerCertificate): string {
   return name ?? String(subject.CN)
 }
 
-/** Opens a TLS connection as a client of PostgreSQL does, and verifies nothing yet. */
+/** Opens a TLS connection as PostgreSQL's clients do, without verifying the certificate. */
 function openTls(host: string, port: number, ca: string | undefined): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port })
@@ -141,7 +144,7 @@ async function linesToChange(
   ]
 }
 
-/** A setting of the server; undefined if only a superuser may read it. */
+/** Returns a setting of the server; undefined if only a superuser may read it. */
 async function setting(client: Client, name: string): Promise<string | undefined> {
   const { rows } = await client.query('SELECT current_setting($1) AS value', [name]).catch(() => ({ rows: [] }))
   return rows[0]?.value

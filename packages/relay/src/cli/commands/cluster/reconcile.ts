@@ -1,4 +1,4 @@
-// `cluster reconcile`: after a failover that lost acknowledged entries, this machine brings back those that it has.
+// `cluster reconcile`: after a failover that lost acknowledged entries, this machine writes the lost entries that it has into the cluster again.
 
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import type { Link } from '@agent-relay/sdk/wire'
@@ -53,7 +53,7 @@ async function run({ args, options, env, print }: CommandContext<ReconcileOption
   }
 }
 
-/** Reconciles every shared workspace. One that is refused, since somebody is connected to it for example, does not stop the others. */
+/** Reconciles every shared workspace. If one is refused, for example because somebody is connected to it, the others are reconciled all the same. */
 async function runAll(link: Link, ask: (workspace: string) => Promise<Reconciled>, print: Printer): Promise<void> {
   const { workspaces } = await link.call('daemon.status', {}, nextCommandId('c'))
   const all: Reconciled[] = []

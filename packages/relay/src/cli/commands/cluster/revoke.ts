@@ -1,4 +1,4 @@
-// `machine revoke`: removes a machine from the cluster at once, and frees the names of its agents.
+// `machine revoke`: removes a machine from the cluster at once; other machines may use the names of its agents then.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { type RevokeResult, revokeMachine } from '../../../cluster/postgres/machines.ts'

@@ -1,4 +1,4 @@
-// The administrator's access to the PostgreSQL of a cluster: its address, the password, which is never an argument, and the text of a failed login.
+// The administrator's access to a cluster's PostgreSQL: its address, its password (which is never an argument), and the text of a failed login.
 
 import { userInfo } from 'node:os'
 import { dataDir, type Env, readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
@@ -8,7 +8,10 @@ import { ClusterFile, type ClusterMembership, clusterAddressText } from '../../.
 import { type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { readSecret } from '../../secret.ts'
 
-/** The address from a URL like `postgres://admin@db.example:5432/relay`; missing parts come from the variables that all PostgreSQL programs read. */
+/**
+ * Returns the address from a URL like `postgres://admin@db.example:5432/relay`. Missing parts come from the variables that all PostgreSQL programs read, such
+ * as PGHOST.
+ */
 export function parseServerUrl(url: string | undefined, env: Env): ServerAddress {
   if (url === undefined && !env.PGHOST)
     throw new CommandError(
@@ -24,7 +27,7 @@ export function parseServerUrl(url: string | undefined, env: Env): ServerAddress
   }
 }
 
-/** Parsed by hand: a URL of PostgreSQL may have no host, and name the folder of its socket instead. */
+/** The URL class of JavaScript is not used: a PostgreSQL URL may have no host, and name the folder of the server's socket instead. */
 const urlPattern = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?(\[[^\]]+\]|[^:/?#]*)(?::(\d+))?(?:\/([^?#]*))?(?:\?([^#]*))?$/
 
 function partsOf(url: string): Partial<ServerAddress> {
@@ -51,7 +54,7 @@ function partsOf(url: string): Partial<ServerAddress> {
   }
 }
 
-/** Whether each `%` begins an encoded character. */
+/** Whether every `%` in the text begins an encoded character. */
 function isDecodable(url: string): boolean {
   try {
     decodeURIComponent(url)
@@ -61,7 +64,7 @@ function isDecodable(url: string): boolean {
   }
 }
 
-/** The text of a certificate file that the person named. */
+/** Returns the content of a certificate file that the person has named. */
 export function readCertificate(path: string | undefined): string | undefined {
   if (path === undefined) return undefined
   try {
@@ -76,7 +79,7 @@ export function readCertificate(path: string | undefined): string | undefined {
   )
 }
 
-/** Works on the database as its administrator. Asks for the password only if the server wants one that is not known. */
+/** Runs `work` with a connection of the database's administrator. Asks for the password only if the server wants one and the environment has none. */
 export async function withAdmin<T>(
   { env }: Pick<CommandContext, 'env'>,
   address: ServerAddress,
@@ -96,7 +99,10 @@ export async function withAdmin<T>(
   }
 }
 
-/** The administrator's address in this machine's cluster, from the second argument or the cluster file; `command` is quoted in the refusal. */
+/**
+ * Returns the server's address with the administrator's login: from the command's second argument, otherwise from the stored membership. `command` is for the
+ * error text.
+ */
 export function adminAddress({ args, env }: Pick<CommandContext, 'args' | 'env'>, command: string): ServerAddress {
   const place = requireMembership(dataDir(env))
   const named = args[1] === undefined ? undefined : parseServerUrl(args[1], env)
@@ -111,7 +117,7 @@ export function adminAddress({ args, env }: Pick<CommandContext, 'args' | 'env'>
   return { host, port, database, user, ...known }
 }
 
-/** This machine's place in its cluster. */
+/** Returns this machine's stored membership in its cluster. Throws if it has none. */
 export function requireMembership(directory: string): ClusterMembership {
   const found = new ClusterFile(directory).read()
   if (found) return found
@@ -132,7 +138,7 @@ function wantsPassword(error: unknown): boolean {
   return code === '28P01' || (code === undefined && /password must be a string/.test(message))
 }
 
-/** After a migration, names the machines whose roles could not be brought up to date because another administrator made them. */
+/** Prints which machines' roles a migration could not update, since another administrator has created them. */
 export function warnOfOutdatedRoles({ print }: Pick<CommandContext, 'print'>, machines: readonly string[]): void {
   if (machines.length > 0)
     print.say(

@@ -1,4 +1,4 @@
-// `daemon`: the group of commands for the relay in the background, with `restart` and `status`. The daemon's own process is in run.ts.
+// `daemon`: the group of commands for the background daemon, with `restart` and `status`. The daemon's own process is in run.ts.
 
 import { uptimeText } from '@agent-relay/sdk/internal/client'
 import type { Env } from '@agent-relay/sdk/internal/discover'

@@ -1,11 +1,11 @@
-// The work that ends with the daemon: programs of workers, and runs of the built-in loop. Every command that stops the daemon names it first.
+// Workers and runs of the built-in loop end with the daemon: every command that stops the daemon lists them first.
 
 import { listText } from '@agent-relay/sdk/internal/clis'
 import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { CommandError, exitCodes } from '../../command.ts'
 import type { Printer } from '../../print.ts'
 
-/** Returns the workers that end with the daemon, as `Bob in app`. */
+/** Returns the names of the workers and loop agents that end with the daemon, such as `Bob in app`. */
 export function endingWork(workspaces: readonly WorkspaceEntry[]): string[] {
   return workspaces.flatMap(({ name, workers = [] }) => workers.map((worker) => `${worker} in ${name}`))
 }
@@ -19,15 +19,15 @@ export function endedText(work: readonly string[]): string {
 }
 
 interface Agreement {
-  /** The command as it is typed to skip the question, without `--yes`. */
+  /** The command that the refusal suggests, without its `--yes`. */
   command: string
   yes?: boolean
-  /** Where nobody can be asked, the command refuses instead of going on. */
+  /** Without a terminal nobody can be asked: true refuses the command, false goes on. */
   refusesUnasked?: boolean
   print: Printer
 }
 
-/** Names the work that ends, and asks a person at a terminal whether to go on. */
+/** Lists the work that ends with the daemon, and asks a person at a terminal whether to go on. */
 export async function confirmEndingWork(work: readonly string[], agreement: Agreement): Promise<void> {
   const { command, yes, refusesUnasked, print } = agreement
   if (work.length === 0 || yes) return

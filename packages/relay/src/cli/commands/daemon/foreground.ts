@@ -1,4 +1,4 @@
-// A relay in the foreground, for `up` and `daemon start --test`: this process is the daemon, or shows the one that already runs.
+// A relay in the foreground, for `up` and `daemon start --test`: this process becomes the daemon, or shows what happens in the daemon that runs already.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { credentialsPath, dataDir, type Env, homeWorkspace } from '@agent-relay/sdk/internal/discover'
@@ -28,7 +28,7 @@ import {
 } from './starting.ts'
 import { daemonStatus } from './stop.ts'
 
-/** The options of both commands that start a daemon: `daemon start` and `up`. */
+/** Options that `daemon start` and `up` share. */
 export interface UpOptions extends HttpOptions {
   memory?: boolean
   quiet?: boolean
@@ -40,13 +40,13 @@ export const upOptions: CliOptions<UpOptions> = {
   ...httpOptions,
 }
 
-/** The opened workspace, and the address of the daemon's HTTP port. */
+/** The opened workspace, with the address of the daemon's HTTP port. */
 export type ServedWorkspace = OpenedWorkspace & { url?: string }
 
-/** Shows the workspace until `end`. `isOwn`: this process is the daemon. */
+/** Shows what happens in the workspace until `end`. `isOwn`: whether this process is the daemon. */
 export type ShowWorkspace = (served: ServedWorkspace, isOwn: boolean, end: AbortSignal) => Promise<void>
 
-/** Warns that a daemon which `serve --start` started ends some time after the last session. */
+/** Warns the person if a session has started the daemon (`mcp serve --start`), which then ends some time after the last session. */
 export function warnEndsUnattended(print: Printer, endsUnattended = false): void {
   if (endsUnattended)
     print.say(
@@ -54,7 +54,9 @@ export function warnEndsUnattended(print: Printer, endsUnattended = false): void
     )
 }
 
-/** Runs the daemon or finds it, in the data directory of `env`, and shows the workspace until the end. The directory of a relay in memory is removed then. */
+/**
+ * Becomes the daemon for the data directory of `env`, or connects to it, and calls `show`. At the end, the data directory is deleted if the relay is in memory.
+ */
 export async function runInForeground(
   context: CommandContext<UpOptions>,
   env: Env,
@@ -71,7 +73,7 @@ export async function runInForeground(
     home: chooseWorkspace(context, env).project,
     isThrowAway: options.memory,
   })
-  // Imported here because the help and the completion of this command do not need it.
+  // Imported here, since the command's help and completion do not need it.
   const { Daemon } = await import('../../../daemon/daemon.ts')
   const start = () =>
     Daemon.start({
@@ -97,7 +99,7 @@ export async function runInForeground(
     warnOfOtherVersion(print, link.welcome.version)
     const { http: port, endsUnattended, workspaces } = await link.call('daemon.status', {}, nextCommandId('c'))
     warnEndsUnattended(print, endsUnattended)
-    // A daemon in this process has told its faults when it started.
+    // If this process is the daemon, it has printed these faults at its start.
     if (!daemon) printWorkspaceFaults(print, workspaces)
     void link.close()
     collectWhenIdle()
@@ -115,17 +117,19 @@ export async function runInForeground(
   if (failure) throw new CommandError(`The relay had to stop: ${failure.message}`, exitCodes.refused)
 }
 
-/** Names the work that ends with this relay, unless another command has asked it to stop and named the work. */
+/** Prints that the relay stops, and the work that ends with it. A command that has asked for the stop has listed that work already. */
 async function sayStopping(print: Printer, env: Env, isAsked: boolean): Promise<void> {
   const work = isAsked ? [] : await workOfDaemon(env)
   print.say(isAsked ? 'stopping, as asked.' : 'stopping.')
   if (work.length > 0) print.say(endedText(work))
 }
 
-/** Time in which a second Ctrl-C ends workers. */
+/** Time in ms within which a second Ctrl-C ends the relay and its workers. */
 const secondInterruptMs = 5_000
 
-/** Whether the first Ctrl-C ends the relay: at once where no work ends with it, else it names the work and waits for a second one. */
+/**
+ * Decides whether Ctrl-C ends the relay. If no work would end with it, it does at once. Otherwise the work is listed, and only a second Ctrl-C ends the relay.
+ */
 async function mayInterrupt(env: Env, print: Printer, ending: AbortSignal): Promise<boolean> {
   const work = await workOfDaemon(env)
   if (work.length === 0) return true

@@ -1,4 +1,4 @@
-// The HTTP port that a command asks for: its options, the port and its audience, and the same as arguments for a daemon in the background.
+// The HTTP port of a daemon: the options with which a command asks for it, the resulting settings, and the same as arguments of a background daemon.
 
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import { httpPortDefault } from '../../../machine/http-port.ts'
@@ -37,20 +37,23 @@ export const httpOptions: CliOptions<HttpOptions> = {
 }
 
 export interface HttpPortRequest {
-  /** 0: any free port. Undefined: nobody asked for one. */
+  /** The port's number; 0 for any free port. Undefined if nobody has named one. */
   port?: number
   host?: string
   mayBeRemote?: boolean
   isOpen?: boolean
   allowOrigins?: string[]
   pageUrl?: string
-  /** The workspace that a caller without a credential means. */
+  /** The workspace of callers without a credential. */
   home?: string
-  /** The name under which a person types our commands in any directory. */
+  /** The command with which a person starts this program from any directory. */
   ownName?: string
 }
 
-/** The port that the options ask for; undefined where none is wanted. A throw-away relay takes any free one, so that it disturbs nobody. */
+/**
+ * Returns the port's settings from the options; undefined if they ask for no HTTP. A throw-away relay takes any free port, so that it takes none from other
+ * programs.
+ */
 export function requestedHttpPort(
   options: HttpOptions,
   env: Env,
@@ -70,7 +73,7 @@ export function requestedHttpPort(
   }
 }
 
-/** The origin of `--page-url`: plain HTTP, as the port speaks it, and without a path, because the page's own follows. */
+/** Returns the origin in `--page-url`, which must be plain HTTP, as the daemon speaks it, without a path, since the page has its own. */
 function pageUrlOf(given: string): string {
   const url = URL.canParse(given) ? new URL(given) : undefined
   const isPlain = url?.protocol === 'http:' && url.username === '' && url.password === '' && url.search === ''
@@ -95,7 +98,7 @@ export function httpArguments(wish: HttpPortRequest | undefined): string[] {
   ]
 }
 
-/** Whether an option asks for something that only a new daemon could give. */
+/** Whether an option asks for something that a daemon which runs already cannot give. */
 export function asksForHttpPort({ http, port, host, open, allowOrigin, pageUrl }: HttpOptions): boolean {
   return http === false || [port, host, open, allowOrigin, pageUrl].some((given) => given !== undefined)
 }
@@ -108,14 +111,14 @@ function portOf(env: Env): number | undefined {
   throw new CommandError(`RELAY_PORT is "${given}": it must be a whole number from 0 to 65535.`, exitCodes.config)
 }
 
-/** The hint where nobody asked for a port, and the usual one was not free; undefined otherwise. */
+/** The hint that another program has the usual port; undefined if the person has named a port, or the daemon has the usual one. */
 export function portMovedText(wish: HttpPortRequest | undefined, port: number | undefined): string | undefined {
   if (!wish || wish.port !== undefined || port === httpPortDefault) return undefined
   const where = port === undefined ? 'There is no HTTP' : `HTTP is at port ${port}`
   return `${where}: another program has ${httpPortDefault}. To choose a port: --port N`
 }
 
-/** The hint that a running daemon keeps the port it has. */
+/** The hint that the running daemon keeps the port that it has. */
 export function portStaysText(url: string | undefined): string {
   const now = url === undefined ? 'has no HTTP port' : `listens at ${url}`
   return `The running daemon ${now}, and that stays so. To change it: agent-relay daemon stop, then start it again.`

@@ -1,4 +1,4 @@
-// The background daemon's log: opening it, cutting it when it has grown too long, reading and following it.
+// The background daemon's log file: opens it, shortens it when it is too long, reads its end, and follows it.
 
 import { chmodSync, closeSync, fstatSync, openSync, readFileSync, readSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { cleanText } from '../../text.ts'
 
 const logBytesMax = 5 * 1024 * 1024
-/** The part that is kept of a log that has grown too long. */
+/** Bytes at the end of a log that are kept when it is shortened. */
 const keptBytes = 512 * 1024
 const readBytesMax = 1024 * 1024
 
@@ -14,7 +14,7 @@ export function logPath(dataDirectory: string): string {
   return join(dataDirectory, 'daemon.log')
 }
 
-/** Opens the log for a child's output; `size` is where the child's own lines begin. */
+/** Opens the log for the output of a new daemon's process. `size` is the log's present length in bytes, at which the new lines begin. */
 export function openLog(dataDirectory: string): { descriptor: number; size: number; close(): void } {
   const path = logPath(dataDirectory)
   shortenLog(path)
@@ -30,13 +30,13 @@ function shortenLog(path: string): void {
   writeFileSync(path, tail.subarray(tail.indexOf(10) + 1), { mode: 0o600 })
 }
 
-/** The log's last `count` lines after byte `from`, cleaned. Empty if there is no log. */
+/** Returns the last `count` lines of the log after byte `from`, without control characters. Empty if there is no log. */
 export function readLogEnd(dataDirectory: string, count: number, from = 0): string[] {
   const reader = new LogReader(dataDirectory, from)
   return reader.read().slice(-count)
 }
 
-/** Reads whole lines as the file grows; starts over if it was cut or replaced. */
+/** Reads complete lines as the file grows. Starts at the beginning again if the file was shortened or replaced. */
 export class LogReader {
   readonly #path: string
   #position: number
@@ -53,7 +53,7 @@ export class LogReader {
     if (size < this.#position) this.#position = 0
     const start = Math.max(this.#position, size - readBytesMax)
     if (size <= start) return []
-    // Skipped bytes leave half a line and perhaps half a character.
+    // If bytes were skipped, the text before them ends within a line, perhaps within a character, and is dropped.
     if (start !== this.#position) [this.#rest, this.#decoder] = ['', new StringDecoder('utf8')]
     const bytes = Buffer.alloc(size - start)
     const descriptor = openSync(this.#path, 'r')

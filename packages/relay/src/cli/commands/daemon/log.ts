@@ -1,4 +1,4 @@
-// The log of the daemon's own process: a line of text for people, or with `--log-json` an object for log collectors.
+// The lines that the daemon's own process logs: text for people, or with `--log-json` one JSON object per line for log collectors.
 
 import { RefusalError } from '../../../core/refusal-error.ts'
 
@@ -11,7 +11,7 @@ export class DaemonLog {
     this.#isJson = isJson
   }
 
-  /** `fields` are the content of the text, for programs. */
+  /** `fields` are the values in the text, for programs. */
   logEvent(
     event: 'started' | 'port.moved' | 'stopping' | 'stopped',
     text: string,
@@ -20,7 +20,7 @@ export class DaemonLog {
     this.#write('info', event, text, fields)
   }
 
-  /** Logs an error, with its stack trace unless it is a refusal. */
+  /** Logs an error. The stack trace is left out if it is a refusal, an expected "no". */
   logError(error: Error): void {
     const { code } = error as { code?: unknown }
     const isRefusal = error instanceof RefusalError

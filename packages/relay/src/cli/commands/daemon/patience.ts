@@ -1,4 +1,4 @@
-// Decides how long a command waits for a daemon that runs and does not answer, because it starts or stops, and what it prints meanwhile.
+// Decides how long a command waits for a daemon that runs and does not answer, because it is starting or stopping, and what the command prints meanwhile.
 
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,10 +10,10 @@ import { daemonPollMs } from '../../control-socket.ts'
 import { ageText } from '../../text.ts'
 import { logPath } from './log-file.ts'
 
-/** A wait that lasts this long is explained. */
+/** After this time in ms, the command prints what it is waiting for. */
 export const explainAfterMs = 10 * waitLimits.ownStart.usualMs
 
-/** The daemon that this command has started; `code` is its exit code, once it has ended. */
+/** The daemon that this command has started. `code` is its exit code, after it has ended. */
 interface StartedDaemon {
   readonly pid?: number
   readonly code?: number
@@ -27,7 +27,7 @@ export class DaemonWait {
   readonly #from = performance.now()
   #said = ''
 
-  /** Tests pass shorter limits. */
+  /** `limits` are in ms; tests pass shorter ones. */
   constructor(
     env: Env,
     say: (text: string) => void,
@@ -39,7 +39,10 @@ export class DaemonWait {
     this.#otherMs = limits.otherMs
   }
 
-  /** Waits a moment. Without an `own` process, or once that process has lost the race for the lock, the wait is for another process. */
+  /**
+   * Waits a moment. A long wait is explained, and one that is too long throws. `own`: the daemon that this command has started. Without it, or after it has
+   * ended, the text is about another process.
+   */
   async wait(own?: StartedDaemon): Promise<void> {
     const ms = performance.now() - this.#from
     if (ms > this.#tellMs) this.#tell(own && own.code === undefined ? own : undefined, ms)
@@ -57,14 +60,14 @@ export class DaemonWait {
 }
 
 /**
- * The daemon that has announced itself and does not answer: it was halted, or cannot go on. One that starts has not announced itself yet, and one
- * that stops no longer does.
+ * Returns the daemon that has announced itself in the data directory. If it does not answer, it was halted or hangs: a daemon that is starting has not
+ * announced itself yet, and one that is stopping has withdrawn its announcement.
  */
 function announcedDaemon(env: Env) {
   return new HooksFolder(join(dataDir(env), 'hooks')).runningDaemon()
 }
 
-/** The other process in words, with its pid and age where they are known. */
+/** Returns the words for the other process, with its pid and start if known. */
 function otherProcessText(env: Env): string {
   const daemon = announcedDaemon(env)
   if (!daemon) return 'Another process'

@@ -33,7 +33,7 @@ export async function restartDaemon(env: Env, print: Printer): Promise<Restarted
   )
   for (const workspace of open) {
     const opening = link.call('workspace.open', { workspace, mustExist: true }, nextCommandId('c'))
-    // A large workspace of an older version is brought to this one first.
+    // If the new version has to migrate a large workspace, opening it takes long.
     const { socketPath } = await print.during(`opening workspace ${workspace}`, opening)
     if (!(await isSocketAlive(socketPath)))
       throw new CommandError(`The socket ${socketPath} does not answer.`, exitCodes.busy)
@@ -44,7 +44,7 @@ export async function restartDaemon(env: Env, print: Printer): Promise<Restarted
   return { pid, version, workspaces: open }
 }
 
-/** Stops the daemon that runs, and lets the prepared one begin. */
+/** Stops the running daemon, and lets the prepared new one begin. */
 async function takeOver(env: Env, prepared: PreparedDaemon, print: Printer): Promise<void> {
   try {
     await print.during('stopping', stopDaemon(env))
@@ -55,7 +55,7 @@ async function takeOver(env: Env, prepared: PreparedDaemon, print: Printer): Pro
   prepared.begin()
 }
 
-/** The HTTP port that the next daemon gets. The usual one is left out: nobody asked for it, and it need not be free again. */
+/** Returns the HTTP settings for the next daemon. The usual port is left out: if it is not free then, another one may be taken. */
 function keptHttp(http: HttpPortRequest | undefined, env: Env): HttpPortRequest | undefined {
   return http && { ...http, port: http.port === usualPort(dataDir(env)) ? undefined : http.port }
 }

@@ -1,4 +1,4 @@
-// `daemon run`: the background daemon's own process, which `daemon start` starts; a person never needs it.
+// `daemon run`: the process of the background daemon. `daemon start` runs it; people do not need it.
 
 import { credentialsPath, dataDir, homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import { collectWhenIdle } from '../../../machine/idle-memory.ts'
@@ -19,10 +19,10 @@ interface RunOptions extends HttpOptions {
   logJson?: boolean
 }
 
-/** A daemon that a session started goes on for this long after the last session. */
+/** A daemon that was started by a session stops this time in ms after the last session has ended. */
 const unattendedMsMax = 10 * 60_000
 
-/** The option of `daemon run`, and of a unit that runs it. */
+/** An option of `daemon run`, also used in the systemd unit. */
 export const logJsonOption = { flags: '--log-json', text: 'log a JSON object a line: time, level, event, text' }
 
 export const runCommand: NamedCommand<RunOptions> = {
@@ -41,7 +41,9 @@ export const runCommand: NamedCommand<RunOptions> = {
   run: runDaemon,
 }
 
-/** Runs the daemon until it is told to stop. Losing the race for the lock is not a failure: the exit code tells the starter to look again. */
+/**
+ * Runs the daemon until it is told to stop. If another process has the lock, this ends with an exit code that tells `daemon start` to look for that process.
+ */
 async function runDaemon({ env, options }: CommandContext<RunOptions>): Promise<void> {
   const ending = endingSignal()
   const log = new DaemonLog(options.logJson === true)
@@ -49,7 +51,7 @@ async function runDaemon({ env, options }: CommandContext<RunOptions>): Promise<
   reportFailedTasks(onTrouble)
   const stopped = new AbortController()
   let failure: Error | undefined
-  // Imported here because the other commands of the group do not need it.
+  // Imported here, since the other commands of the group do not need it.
   const { Daemon } = await import('../../../daemon/daemon.ts')
   if (options.prepare && !(await waitForBeginning())) return
   const home = options.memory ? undefined : homeWorkspace

@@ -1,4 +1,4 @@
-// `daemon install-service`: writes a systemd user unit for the daemon. Starting it is left to the person, who is told how.
+// `daemon install-service`: writes a systemd user unit for the daemon. It does not start the unit, but prints the command for that.
 
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
@@ -61,7 +61,7 @@ async function run({ env, options, print }: CommandContext<ServiceOptions>): Pro
   const fault = dataDirectoryFault(dirname(path))
   if (fault !== undefined) throw new CommandError(`${where} cannot be written: ${fault}.`, exitCodes.denied)
   mkdirSync(dirname(path), { recursive: true })
-  // The flag `wx` does not follow a dangling link, which would create the unit wherever it points.
+  // For a new file the flag is `wx`: if the path is a symbolic link, `w` would create the file at its target.
   if (!isSame) writeFileSync(path, text, { mode: 0o644, flag: present === undefined ? 'wx' : 'w' })
   if (print.isJson) return void (await print.json({ path, isChanged: !isSame }))
   print.say(
@@ -70,7 +70,7 @@ async function run({ env, options, print }: CommandContext<ServiceOptions>): Pro
   await print.line('systemctl --user daemon-reload && systemctl --user enable --now agent-relay')
 }
 
-/** Whether systemd runs this user's units here, and ours is not installed yet. */
+/** Whether systemd runs units of this user here, and ours is not installed. */
 export function canInstallService(env: Env): boolean {
   const runtime = setting(env, 'XDG_RUNTIME_DIR')
   return runtime !== undefined && existsSync(join(runtime, 'systemd')) && !existsSync(unitPath(env))
@@ -83,7 +83,7 @@ function unitPath(env: Env): string {
   return join(base, 'systemd', 'user', unitName)
 }
 
-/** Refuses to overwrite a unit of that name that somebody else wrote. */
+/** Refuses to overwrite a unit of that name that we did not write. */
 function checkOurs(present: string | undefined, path: string, env: Env): void {
   if (present === undefined || present.startsWith(serviceMark)) return
   throw new CommandError(
@@ -92,7 +92,7 @@ function checkOurs(present: string | undefined, path: string, env: Env): void {
   )
 }
 
-/** The unit's environment: PATH, so that workers find their CLIs, and the variables that move the data directory. */
+/** Returns the environment variables of the unit: PATH, so that workers find their CLIs, and those that determine the data directory. */
 function serviceEnv(env: Env): Record<string, string> {
   const dataHome = setting(env, 'XDG_DATA_HOME')
   return {
@@ -103,15 +103,15 @@ function serviceEnv(env: Env): Record<string, string> {
 }
 
 interface ServiceUnitOptions {
-  /** The absolute path of a program, and its arguments. */
+  /** The absolute path of the program, and its arguments. */
   command: readonly string[]
-  /** The environment of the daemon and its workers; a unit starts with almost none. */
+  /** The environment variables for the daemon and its workers, since systemd passes almost none. */
   env: Readonly<Record<string, string>>
-  /** Exit codes after which another start cannot help. */
+  /** Exit codes after which systemd should not start the daemon again. */
   finalExits: readonly number[]
 }
 
-/** The first line of every unit that we write, by which we recognize it. */
+/** The first line of every unit that we write, by which we recognize our own. */
 const serviceMark = '# Made by: agent-relay daemon install-service'
 
 export function serviceUnitText({ command, env, finalExits }: ServiceUnitOptions): string {
@@ -128,7 +128,7 @@ export function serviceUnitText({ command, env, finalExits }: ServiceUnitOptions
     'Restart=on-failure',
     'RestartSec=2',
     `RestartPreventExitStatus=${finalExits.join(' ')}`,
-    // The daemon ends its workers itself; systemd ends the rest.
+    // systemd sends SIGTERM only to the daemon, which ends its workers itself. What is left afterwards is killed.
     'KillMode=mixed',
     'TimeoutStopSec=20',
     '',
@@ -138,7 +138,7 @@ export function serviceUnitText({ command, env, finalExits }: ServiceUnitOptions
   ].join('\n')
 }
 
-/** systemd expands `%` everywhere, and `$` in a command. */
+/** Quotes a word for a unit: systemd expands `%` everywhere, and `$` in commands. */
 function quoted(word: string, isCommand: boolean): string {
   const plain = word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')
   return `"${isCommand ? plain.replaceAll('$', '$$$$') : plain}"`

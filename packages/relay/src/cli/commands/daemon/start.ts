@@ -1,4 +1,4 @@
-// `daemon start`: runs the relay in the background, or with `--test` one in memory for the tests of a directory. `up` runs it in the foreground.
+// `daemon start`: starts the daemon in the background, or with `--test` a relay in memory for the tests of a directory. `up` runs it in the foreground.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import type { CommandContext, NamedCommand } from '../../command.ts'

@@ -1,4 +1,4 @@
-// Starts a daemon if none runs, as this process (`up`) or in the background (`daemon start`), and opens a workspace in it.
+// Reaches the daemon, or starts one if none runs: in this process (`up`) or in the background (`daemon start`). Then opens a workspace in it.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -35,27 +35,27 @@ import { openLog, readLogEnd } from './log-file.ts'
 import { DaemonWait } from './patience.ts'
 import { daemonStatus, stopDaemon } from './stop.ts'
 
-/** Interval between looks at whether the winner of a race for the lock still lives. */
+/** After another process has taken the lock first: interval in ms between two checks whether that process still lives. */
 const raceLookMs = 500
-/** For `daemon run`: load everything, then wait for the word of the process that has started it. */
+/** Tells `daemon run` to load its program, and then to wait for a message of the process that has started it. */
 export const prepareFlag = '--prepare'
 const memoryPrefix = 'agent-relay-memory-'
 
 export type OpenedWorkspace = OutputOf<'workspace.open'>
 type Starting = CommandContext<{ quiet?: boolean }>
 
-/** An environment whose data directory is private, temporary and new. */
+/** Returns an environment with a new, private, temporary data directory. */
 export function newMemoryEnv(env: Env): Env {
   return { ...env, RELAY_DATA_DIR: mkdtempSync(join(tmpdir(), memoryPrefix)), RELAY_SOCKET: undefined }
 }
 
-/** The settings as a line that a shell can evaluate. */
+/** Returns the settings as a line for a shell: `export NAME=VALUE …`. */
 export function shellExportLine(settings: Record<string, string>): string {
   const words = Object.entries(settings).map(([name, value]) => `${name}=${shellQuote(value)}`)
   return `export ${words.join(' ')}`
 }
 
-/** Removes the directory of a relay in memory, and never one that newMemoryEnv did not make. */
+/** Deletes the data directory of a relay in memory, if newMemoryEnv has made it. */
 export function removeMemoryDirectory(env: Env): void {
   const directory = dataDir(env)
   if (isMemoryRelay(env)) rmSync(directory, { recursive: true, force: true })
@@ -65,7 +65,7 @@ export function isMemoryRelay(env: Env): boolean {
   return basename(dataDir(env)).startsWith(memoryPrefix)
 }
 
-/** A connection to the daemon that answers. `daemon` is set if this process became the daemon, `childPid` if it started one. */
+/** A connection to the daemon. `daemon` is set if this process is the daemon, `childPid` if this command has started it. */
 interface ReachedDaemon {
   link: Link
   daemon?: Daemon
@@ -73,8 +73,8 @@ interface ReachedDaemon {
 }
 
 /**
- * Reaches the running daemon or becomes the daemon. Tries again, because a daemon that starts or stops holds the lock and does not answer. `say`
- * explains a long wait.
+ * Connects to the running daemon, or becomes the daemon. While another daemon is starting or stopping it has the lock and does not answer, so this tries again.
+ * `say` prints why a wait is long.
  */
 export async function reachOrRunDaemon(
   env: Env,
@@ -92,7 +92,7 @@ export async function reachOrRunDaemon(
   }
 }
 
-/** Reaches the running daemon, or starts one in a process of its own, which outlives this one and writes to the log. */
+/** Connects to the running daemon, or starts one in a process of its own, which outlives this one and writes to the log file. */
 export async function reachOrSpawnDaemon(
   env: Env,
   args: string[],
@@ -114,23 +114,23 @@ export async function reachOrSpawnDaemon(
   }
 }
 
-/** Whether to start another child, because this one lost the race for the lock and the winner is gone. A winner that starts or ends is waited for. */
+/** Whether to start another child. This one has ended because another process had the lock: another child is needed only if that process has ended too. */
 async function mayStartAnother(env: Env, child: SpawnedDaemon): Promise<boolean> {
   if (child.lookAgainAt === undefined || performance.now() < child.lookAgainAt) return false
-  // Imported here because it loads the store.
+  // Imported here, since it loads the store.
   const { isDaemonRunning } = await import('../../../daemon/inspect.ts')
   if (!isDaemonRunning(dataDir(env))) return true
   child.lookAgainAt = performance.now() + raceLookMs
   return false
 }
 
-/** Reaches a daemon and opens the workspace; tries the next daemon if this one was about to stop. */
+/** Connects to a daemon and opens the workspace. If the daemon was about to stop, this tries the next one. */
 export async function reachAndOpenWorkspace(
   reach: () => Promise<ReachedDaemon>,
   context: Starting,
   env: Env,
 ): Promise<ReachedDaemon & { opened: OpenedWorkspace }> {
-  // A bad name is refused before a daemon is started for it.
+  // An invalid name is refused before a daemon is started.
   chooseWorkspace(context, env)
   for (const until = performance.now() + waitLimitMs('otherStart'); ; await sleep(daemonPollMs)) {
     const reached = await reach()
@@ -147,39 +147,39 @@ export async function reachAndOpenWorkspace(
   }
 }
 
-/** Ends the daemon that was started for a workspace which cannot be opened, unless it serves another one. */
+/** Stops the daemon that was started for a workspace which cannot be opened, unless other workspaces are open in it. */
 async function endStartedDaemon({ link, childPid }: ReachedDaemon, env: Env): Promise<void> {
   if (childPid === undefined) return
   const { pid, workspaces } = await daemonStatus(link).catch(() => ({ pid: 0, workspaces: [] }))
-  // Every daemon has `home` open.
+  // The home workspace does not count: every daemon opens it.
   if (pid !== childPid || workspaces.some(({ name, open }) => open && name !== homeWorkspace)) return
   await stopDaemon(env).catch(() => {})
 }
 
-/** Ends our child if another daemon answers while it still starts: were that daemon stopped soon, ours would take its place. */
+/** Ends the child if another daemon answers while the child is still starting: otherwise the child would become the daemon as soon as that one stops. */
 async function endLoser(link: Link, child: SpawnedDaemon | undefined): Promise<void> {
   if (!child || child.code !== undefined) return
   const answering = await link.call('daemon.status', {}, nextCommandId('c')).catch(() => undefined)
   if (answering && answering.pid !== child.pid) child.end()
 }
 
-/** A daemon that has loaded its program and touches nothing before `begin()`. It ends by itself if this process ends before. */
+/** A daemon's process that has loaded its program, and waits for `begin()` before it does anything. It ends by itself if this process ends first. */
 export interface PreparedDaemon extends SpawnedDaemon {
   begin(): void
 }
 
-/** Starts the process of the daemon that is to follow the one that runs, so that nobody waits for the loading of its program. */
+/** Starts the process of the next daemon while the present one still runs, so that its program is loaded when the present one has stopped. */
 export async function prepareDaemon(env: Env, args: string[]): Promise<PreparedDaemon> {
   const spawned = spawnDaemon(env, [...args, prepareFlag], true)
   const { process: child } = spawned
-  // Resolves also if the process ends before it has loaded.
+  // The wait also ends if the process exits before it has loaded its program.
   await Promise.race([once(child, 'message'), once(child, 'exit')]).catch(() => {})
   if (spawned.code !== undefined) throw failedStart(env, spawned.logFrom, spawned.code)
   const begin = () => void child.send('begin', () => child.disconnect())
   return Object.assign(spawned, { begin })
 }
 
-/** Waits, in a daemon that was started with `prepareFlag`, until the process that has started it says so. False if that process has ended instead. */
+/** Called in a daemon that was started with `prepareFlag`. Resolves to true when it may begin; false if the process that has started it has ended. */
 export async function waitForBeginning(): Promise<boolean> {
   if (!process.connected) return false
   const told = Promise.race([once(process, 'message').then(() => true), once(process, 'disconnect').then(() => false)])
@@ -193,7 +193,7 @@ interface SpawnedDaemon {
   end(): void
   logFrom: number
   code?: number
-  /** When a child that lost the race for the lock is looked at again; if the winner is gone by then, another one is started. */
+  /** Set if the child has ended because another process had the lock: the time at which to check whether that process has ended too. */
   lookAgainAt?: number
 }
 
@@ -204,7 +204,8 @@ function spawnDaemon(env: Env, args: string[], isPrepared = false): SpawnedDaemo
     detached: true,
     windowsHide: true,
     stdio: ['ignore', log.descriptor, log.descriptor, ...(isPrepared ? ['ipc' as const] : [])],
-    // The daemon does not run in our directory, which it would keep in use, and has no agent's name, token or marker, or it would end with that worker.
+    // The daemon runs in its data directory, since it would keep ours in use. It must not inherit an agent's name, token or worker's marker: with the marker,
+    // it would be ended together with that worker.
     cwd: dataDir(env),
     env: {
       ...env,
@@ -215,7 +216,7 @@ function spawnDaemon(env: Env, args: string[], isPrepared = false): SpawnedDaemo
     },
   })
   log.close()
-  // Killed, because a loser has no lock and nothing to put away. Asked to stop, it would first try to start, and might take the lock in that moment.
+  // SIGKILL is safe: this child has no lock and nothing to clean up. On SIGTERM it would first finish its start, in which it might take the lock.
   const end = () => void child.kill('SIGKILL')
   const spawned: SpawnedDaemon = { process: child, pid: child.pid, end, logFrom: log.size }
   child.once('exit', (code) => {
@@ -229,7 +230,7 @@ function spawnDaemon(env: Env, args: string[], isPrepared = false): SpawnedDaemo
   return spawned
 }
 
-/** Opens the workspace that the command means, and tells programs in its directory about it. */
+/** Opens the workspace that the command means, and writes the configuration by which programs in its directory find it. */
 async function openWorkspace(link: Link, context: Starting, env: Env): Promise<OpenedWorkspace> {
   const { cwd, options, print } = context
   const opened = await openChosen(link, print, () => chooseWorkspace(context, env))
@@ -237,7 +238,7 @@ async function openWorkspace(link: Link, context: Starting, env: Env): Promise<O
     throw new CommandError(`The socket ${opened.socketPath} does not answer.`, exitCodes.busy)
   if (isMemoryRelay(env)) return opened
   if (opened.created && !options.quiet) print.say(`made workspace ${opened.name}.`)
-  // Outside a project, `home` is used anyway.
+  // The home workspace needs no configuration: it serves every directory that is no project.
   if (cwd === undefined || opened.name === homeWorkspace) return opened
   const directory = chooseWorkspace(context, env).directory ?? cwd
   if (!isRootOrHome(directory, env)) writeConfig(print, directory, opened.name, env, options.quiet)
@@ -246,7 +247,7 @@ async function openWorkspace(link: Link, context: Starting, env: Env): Promise<O
   return opened
 }
 
-/** Opens the chosen workspace. If two directories of one name start at the same moment, the second one chooses again. */
+/** Opens the chosen workspace. If another directory of the same name takes the workspace first, another one is chosen. */
 async function openChosen(link: Link, print: Printer, choose: () => ProjectChoice): Promise<OpenedWorkspace> {
   for (;;) {
     const { project, directory } = choose()
@@ -262,7 +263,7 @@ async function openChosen(link: Link, print: Printer, choose: () => ProjectChoic
   }
 }
 
-/** Writes `.relay/config.json`. Where that fails the workspace is still open, and `--project` names it. */
+/** Writes `.relay/config.json`. If that fails, the workspace is open all the same, and the option `--project` selects it. */
 function writeConfig(print: Printer, directory: string, project: string, env: Env, isQuiet = false): void {
   try {
     if (findProjectConfig(directory)) return
@@ -275,7 +276,7 @@ function writeConfig(print: Printer, directory: string, project: string, env: En
   }
 }
 
-/** Writes the launcher that editors start, so that it leads to this installation. A daemon that cannot write it works without it. */
+/** Writes the launcher that editors start, so that it starts this installation. A failure is only reported: the daemon works without it. */
 export function refreshEditorLauncher(env: Env, onTrouble: (error: Error) => void): void {
   try {
     refreshLauncher(env)
@@ -284,7 +285,7 @@ export function refreshEditorLauncher(env: Env, onTrouble: (error: Error) => voi
   }
 }
 
-/** Refuses an unusable data directory before its first file fails, and a broken file of keys before a key is made. */
+/** Throws if the data directory is unusable, before a file in it fails, or if the credentials file is damaged, before a key is made. */
 export function checkDataDirectory(env: Env): void {
   const path = dataDir(env)
   const why = dataDirectoryFault(path)

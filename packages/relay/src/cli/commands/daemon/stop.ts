@@ -1,4 +1,4 @@
-// `daemon stop`: asks the daemon to stop, and waits until it has.
+// `daemon stop`: asks the daemon to stop, and waits until it has ended.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
@@ -33,13 +33,13 @@ async function runStop({ env, print, options }: CommandContext<StopOptions>): Pr
   if (ended.length > 0) print.say(endedText(ended))
 }
 
-/** Stops the daemon and waits until the lock is free, so that another can be started right afterwards. */
+/** Stops the daemon and waits until its lock is free, so that another one can start. Returns its pid. */
 export async function stopDaemon(env: Env): Promise<number> {
   const link = await connectControl(env)
   const { pid } = await daemonStatus(link)
   await link.call('daemon.stop', {}, nextCommandId('c'))
   void link.close()
-  // Imported here because it loads the store.
+  // Imported here, since it loads the store.
   const { isDaemonRunning } = await import('../../../daemon/inspect.ts')
   for (
     const until = performance.now() + waitLimitMs('stop');

@@ -1,4 +1,5 @@
-// `daemon start --test`: a relay in memory for the tests of one directory. It runs in this process, so that its starter can end it, and leaves nothing behind.
+// `daemon start --test`: a relay in memory for the tests of one directory. It runs in this process, so that the test runner can end it, and leaves nothing
+// behind.
 
 import { dataDir, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { registerTestRelay } from '@agent-relay/sdk/internal/test-relays'
@@ -10,12 +11,12 @@ import { newMemoryEnv, removeMemoryDirectory, shellExportLine } from './starting
 
 export async function runTestRelay(context: CommandContext<UpOptions>): Promise<void> {
   const { cwd, options, print } = context
-  // Called first, so that from here on a signal lets the code below end in order.
+  // Called first: from here on a signal does not end the process at once, so that the cleanup below runs.
   endingSignal()
   const env = newMemoryEnv(context.env)
   let forget: (() => void) | undefined
   try {
-    // Noted before the daemon is loaded: a program that looks for the relay meanwhile waits, and does not take another one for it.
+    // The relay is registered before the daemon is loaded: a test that looks for it meanwhile waits, and does not use another relay.
     const { project } = chooseWorkspace(context, env)
     const socketPath = socketPathOf(dataDir(env), project, env)
     if (cwd !== undefined) forget = registerTestRelay({ project, socketPath }, cwd, context.env)

@@ -1,4 +1,4 @@
-// `up`: the relay in the foreground. This process is the daemon, or it shows the messages of the daemon that already runs.
+// `up`: runs the relay in the foreground. This process becomes the daemon, or prints the messages of the daemon that runs already.
 
 import { RelayClient, RelayError } from '@agent-relay/sdk'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
@@ -36,7 +36,7 @@ async function run(context: CommandContext<FeedOptions>): Promise<void> {
   })
 }
 
-/** The link to the page; undefined if an agent has started this command, or may have. */
+/** Returns a link to the page; undefined unless it is certain that a person has started this command. */
 async function pageLink(env: Env, workspace: string): Promise<string | undefined> {
   try {
     return (await controlAsPerson(env, (link) => link.call('page.link', { workspace }, nextCommandId('c')))).url
@@ -46,7 +46,7 @@ async function pageLink(env: Env, workspace: string): Promise<string | undefined
   }
 }
 
-/** The served workspace, with a link to its page. */
+/** The opened workspace, with a link to its page. */
 type ShownWorkspace = ServedWorkspace & { page?: string }
 
 async function show(

@@ -1,4 +1,5 @@
-// `daemon upgrade`: replaces the running daemon by the one of this installation. Everything that would stop the new one is looked for while the old one runs.
+// `daemon upgrade`: replaces the running daemon by the version that is installed here. All that would prevent the new one from starting is checked while the
+// old one still runs.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { DataDirectory } from '../../../machine/data-directory.ts'
@@ -42,7 +43,7 @@ async function run({ options, env, print }: CommandContext<UpgradeOptions>): Pro
   if (ended.length > 0) print.say(endedText(ended))
 }
 
-/** Refuses databases that this version cannot open: its daemon must not take the place of one that has them open. */
+/** Throws if this version cannot open one of the databases: the new daemon could not serve what the running one does. */
 async function checkDatabaseVersions(directory: DataDirectory): Promise<void> {
   const { assertKnownVersion } = await import('../../../daemon/inspect.ts')
   for (const name of directory.workspaces()) assertKnownVersion(directory.databasePath(name))

@@ -1,4 +1,4 @@
-// The doctor's check of Claude Code's sessions: how many can be reached by their own sockets, and which records were left alone.
+// The doctor's check of Claude Code's sessions: how many take messages by their own sockets, and which of Claude Code's records we could not use.
 
 import { dataDir, setting } from '@agent-relay/sdk/internal/discover'
 import { hasClaudeListConsent } from '../../../machine/claude-list-consent.ts'
@@ -15,7 +15,7 @@ export const claudeCheck: DoctorCheck = ({ env }) => {
   if (home === undefined) return []
   const { sessions, leftAlone } = ClaudeRegistry.readOnce(home)
   const here = [...sessions.values()].filter(({ isAttended }) => isAttended)
-  // A session that was killed leaves its record, and the next session of Claude Code removes it.
+  // A record whose process has ended is no fault: the session was killed, and the next session of Claude Code deletes its record.
   const odd = leftAlone.filter(({ why }) => why !== processEndedText && why !== relayRecordText)
   return [
     ...(here.length > 0

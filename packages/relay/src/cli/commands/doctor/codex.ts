@@ -15,6 +15,6 @@ export const codexCheck: DoctorCheck = async ({ env }) => {
   const text = `${found.text}: its sessions find their messages at their next call`
   const fix = 'agent-relay mcp install --editor codex --hooks'
   if (found.trouble === 'unfit' || found.trouble === 'silent') return [{ check, state: 'note', text, fix }]
-  // Nothing is reported where Codex or its background server is missing: nobody waits for a message there.
+  // Nothing is reported if Codex or its background server is not there: then no session could get a message.
   return found.trouble === 'unsafe' ? [{ check, state: 'fault', text, fix: 'codex app-server daemon restart' }] : []
 }

@@ -1,4 +1,4 @@
-// The doctor's checks of the data directory: who may read it, its daemon, sockets without a listener, and the databases.
+// The doctor's checks of the data directory: its permissions, its daemon, sockets without a listener, and the databases.
 
 import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -63,7 +63,7 @@ function checkCredentials(env: Env): Finding[] {
   return [checkPrivacy('keys', path, shown, 0o600)]
 }
 
-/** Checks that nobody but the owner may read the path, and that the owner may write it. */
+/** Checks that only the owner may read the path, and that the owner may write it. */
 function checkPrivacy(check: string, path: string, shown: string, mode: number): Finding {
   const { mode: now, uid } = statSync(path)
   if (process.getuid !== undefined && uid !== process.getuid())
@@ -115,7 +115,7 @@ export const daemonCheck: DoctorCheck = async ({ env }) => {
   return [{ check: 'daemon', state: 'fault', text, fix: 'agent-relay daemon upgrade' }]
 }
 
-/** Finds socket files without a listener, which do harm only when a program tries them first. */
+/** Finds socket files without a listener. They do harm only if a program tries such a socket before a live one. */
 export const socketsCheck: DoctorCheck = async ({ env }) => {
   const directory = dataDir(env)
   const paths = [
@@ -141,7 +141,7 @@ export const socketsCheck: DoctorCheck = async ({ env }) => {
 
 export const databasesCheck: DoctorCheck = async ({ env }) => {
   const directory = dataDir(env)
-  // Imported here because they load the store.
+  // Imported here, since both load the store.
   const { KnownWorkspaces } = await import('../../../daemon/known-workspaces.ts')
   const { assertKnownVersion, checkSoundness, repairCommands } = await import('../../../daemon/inspect.ts')
   const place = isDirectory(directory) ? new DataDirectory(directory) : undefined
@@ -150,7 +150,7 @@ export const databasesCheck: DoctorCheck = async ({ env }) => {
     try {
       return known?.names()
     } catch {
-      // The file of keys is damaged; the check of the keys says so.
+      // The credentials file is damaged, which the check of that file reports.
       return place?.workspaces()
     }
   }
@@ -158,7 +158,8 @@ export const databasesCheck: DoctorCheck = async ({ env }) => {
   if (!place || !known || names.length === 0) return [{ check: 'databases', state: 'ok', text: 'none yet' }]
   const damaged = names.flatMap((workspace): Finding[] => {
     const path = place.databasePath(workspace)
-    // The known fault is asked for before a database is opened: opening an empty one would delete its log, and a cut log would be put away.
+    // Known faults are looked up before a database is opened: opening an empty one would delete its write-ahead log, and opening a cut log would apply what is
+    // left of it.
     const refused = faultIn(known, workspace)
     const why = refused ? String(refused.details.reason) : checkSoundness(path)
     if (why === 'ok' && isKnownVersion(() => assertKnownVersion(path))) return []
@@ -177,7 +178,7 @@ export const databasesCheck: DoctorCheck = async ({ env }) => {
   return damaged.length > 0 ? damaged : [{ check: 'databases', state: 'ok', text: `${names.length} whole` }]
 }
 
-/** Whether this program knows the version of a database. Damage that the check of its pages did not find is told by whoever opens it. */
+/** Whether this program knows the version of a database. Other errors are left to the client that opens the database. */
 function isKnownVersion(check: () => void): boolean {
   try {
     check()
@@ -187,7 +188,7 @@ function isKnownVersion(check: () => void): boolean {
   }
 }
 
-/** The fault that is known of a workspace. Anything else that keeps its database from being read is found by soundnessOf. */
+/** Returns the refusal with which the daemon would not open the database; undefined if there is none. The soundness check finds all other faults. */
 function faultIn(known: KnownWorkspaces, workspace: string): Refusal | undefined {
   try {
     return known.faultOf(workspace)?.refusal

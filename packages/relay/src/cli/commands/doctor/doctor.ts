@@ -1,4 +1,5 @@
-// `doctor`: runs every check, prints each finding with its fix, and with `--fix` fixes what it may. The checks are in the other files here.
+// `doctor`: runs every check, prints each result with its fix, and with `--fix` makes those fixes that are safe. The other files of this folder have the
+// checks.
 
 import { type CliCommand, type CommandContext, exitCodes } from '../../command.ts'
 import { oneLine } from '../../text.ts'
@@ -22,7 +23,7 @@ export const doctor: CliCommand<DoctorOptions> = {
 async function run({ options, print, env, cwd }: CommandContext<DoctorOptions>): Promise<number> {
   const patient: CheckedMachine = { env, cwd, nodeVersion: process.versions.node }
   const reported: Reported[] = []
-  // One after the other, because a repair may change what the next check finds.
+  // The checks run one after the other, since a repair may change what the next one finds.
   for (const check of await allChecks()) {
     const findings = await print.during('still looking', Promise.resolve(check(patient)))
     for (const finding of findings) {
@@ -48,7 +49,7 @@ async function run({ options, print, env, cwd }: CommandContext<DoctorOptions>):
   return exit
 }
 
-/** All checks, in their order. Imported here, to keep the completion script quick. */
+/** Returns all checks, in the order in which they run. They are imported here, since loading them would slow down the completion script. */
 async function allChecks(): Promise<DoctorCheck[]> {
   const { clisCheck, nodeCheck, portCheck, projectCheck } = await import('./machine.ts')
   const { daemonCheck, dataDirectoryCheck, databasesCheck, socketsCheck } = await import('./data-directory.ts')

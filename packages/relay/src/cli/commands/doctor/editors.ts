@@ -1,5 +1,5 @@
-// The doctor's check of the launcher, and of each editor's entry in the user's own files and the project's: whether it is there, starts the launcher,
-// and gets an answer to `tools/list`.
+// The doctor's check of the launcher, and of our entry in each editor's MCP configuration, the user's and the project's: whether it exists, starts the
+// launcher, and gets an answer to `tools/list`.
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -30,10 +30,10 @@ import { oneLine, withTilde } from '../../text.ts'
 import type { CheckedMachine, DoctorCheck, Finding } from './finding.ts'
 import { isOldNode, programVersion } from './machine.ts'
 
-/** A limit only against a hang: a server answers in a tenth of a second. */
+/** Timeout in ms against a server that hangs: one that works answers in a tenth of a second. */
 const serverAnswerMs = waitLimitMs('doctorServer')
 
-/** Checks the launcher, which editors' entries and the plugin start. It may be missing, but if it exists it must lead to this installation. */
+/** Checks the launcher, the script that editors' entries and the plugin start. It may be missing, but if it exists it must start this installation. */
 export const launcherCheck: DoctorCheck = async ({ env }) => {
   const [path, state] = [withTilde(launcherPath(env), env.HOME), launcherState(env)]
   if (state === 'missing') return []
@@ -76,19 +76,19 @@ export const editorsCheck: DoctorCheck = async (patient) => {
 interface EditorsVisit {
   patient: CheckedMachine
   isRunning: boolean
-  /** The servers' answers, by command: several editors start the same one. */
+  /** The results of starting the servers, by command: if several editors have the same command, it is started once. */
   asked: Map<string, Promise<string | undefined>>
 }
 
-/** One entry to check: where it should be, and how to fix it. */
+/** One editor's entry to check: its file, and how to fix it. */
 interface EntryToCheck {
   check: string
   file: string
   fix: string
   repair?: () => Promise<void>
-  /** The project's directory; a link that leads out of it is refused. */
+  /** The project's directory. If the file is a link to a place outside it, the entry is refused. */
   within?: string
-  /** The program that the entry starts, if it is not ours. The doctor never starts it. */
+  /** The program that the entry starts, if it is not ours. The doctor does not start it. */
   foreign?: string
 }
 
@@ -118,8 +118,8 @@ async function checkOwnEntry(
 }
 
 /**
- * Checks the files of the project in this directory. Others may have written them, so a program that they name is started only if it is the
- * one that we would have written, and only the person changes them.
+ * Checks the editors' files in the project of this directory. They may come from somebody else, so the doctor starts their program only if it is exactly the
+ * one that we write, and leaves changes to the person.
  */
 async function checkProjectEntry(editor: Editor, around: InstallContext, visit: EditorsVisit): Promise<Finding[]> {
   const file = editor.projectFile?.(around)
@@ -130,7 +130,7 @@ async function checkProjectEntry(editor: Editor, around: InstallContext, visit: 
   return (await checkEntry(editor, target, visit)) ?? []
 }
 
-/** The findings about one entry; undefined where there is no entry. */
+/** Returns the findings about one entry; undefined if there is no entry. */
 async function checkEntry(editor: Editor, target: EntryToCheck, visit: EditorsVisit): Promise<Finding[] | undefined> {
   const { check, file, fix, repair, within, foreign } = target
   const { env } = visit.patient
@@ -158,7 +158,7 @@ async function checkEntry(editor: Editor, target: EntryToCheck, visit: EditorsVi
   if (gone !== undefined) return fault(`${shown} starts ${gone}, which is not there`)
   if (!visit.isRunning) return ok(`${shown} (not tried: the daemon does not run)`)
   if (!isLauncherCommand(command, env)) return fault(`${shown} starts Agent Relay without its launcher`)
-  // A project's file may have come with a repository: only the server is ever started from it, never `uninstall`.
+  // A project's file may have come with a repository. So only a command that starts our server is run, and no other of ours, such as `uninstall`.
   if (!isServeCommand(command, env)) return fault(`${shown} starts the launcher, and not as a server`)
   const key = JSON.stringify(command)
   const answer = visit.asked.get(key) ?? askForTools(command, visit.patient)
@@ -169,13 +169,13 @@ async function checkEntry(editor: Editor, target: EntryToCheck, visit: EditorsVi
     : fault(`${shown}: the server does not answer tools/list: ${why}`)
 }
 
-/** Whether the address is on this machine, as every relay's is. One that leads elsewhere under our name is somebody else's. */
+/** Whether a URL leads to this machine. Every relay's does, so an entry of our name with another address is not ours. */
 function isHere(url: string): boolean {
   const { hostname = '' } = URL.canParse(url) ? new URL(url) : {}
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
 }
 
-/** A request in the newest protocol version, which needs no handshake, so no agent is registered. */
+/** A request in the newest version of MCP, which has no handshake: the check registers no agent. */
 const toolsRequest = {
   jsonrpc: '2.0',
   id: 1,
@@ -189,11 +189,11 @@ const toolsRequest = {
   },
 }
 
-/** Asks a server for its tools. Undefined if it answered, otherwise why not. */
+/** Starts a server and asks it for its tools. Resolves to undefined if it answers, otherwise to the reason why not. */
 function askForTools([program = '', ...args]: string[], { env }: CheckedMachine): Promise<string | undefined> {
   return new Promise((resolve) => {
     const nobody = { ...env, RELAY_AGENT_NAME: undefined, RELAY_AGENT_TOKEN: undefined }
-    // Started outside a project: in this directory it would wait for a workspace that is not open, which is not the editor's fault.
+    // The server runs in `/`: in a project's directory it would wait for the project's workspace, which may be closed, and the check would blame the editor.
     const child = spawn(program, args, { env: nobody, cwd: '/', stdio: ['pipe', 'pipe', 'pipe'] })
     let [out, err] = ['', '']
     const end = (why: string | undefined) => {

@@ -1,16 +1,16 @@
-// The result of one check of the doctor: the state, a sentence, and the fix. The checks are in the other files of this folder.
+// The result of one of the doctor's checks: a state, a sentence, and the fix. The checks are in the other files of this folder.
 
 import type { Env } from '@agent-relay/sdk/internal/discover'
 
 export interface Finding {
-  /** The thing that was checked: `node`, `data`, `editor claude`. */
+  /** What was checked, such as `node`, `data` or `editor claude`. */
   check: string
-  /** `note`: nothing is broken, but the person should know. */
+  /** In the state `note` nothing is broken, but the person should know of it. */
   state: 'ok' | 'note' | 'fault'
   text: string
-  /** The fix that a person does. */
+  /** The fix as a command or sentence for the person. */
   fix?: string
-  /** The fix that `--fix` does: only one that loses nothing and surprises nobody. */
+  /** The fix that `doctor --fix` carries out. It must lose nothing, and do nothing unexpected. */
   repair?: () => Promise<void> | void
 }
 

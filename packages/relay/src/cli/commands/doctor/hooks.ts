@@ -1,4 +1,4 @@
-// The doctor's check of hooks: how messages reach the sessions that people start with each CLI, and what is missing for it.
+// The doctor's check of hooks, by which messages reach the sessions that people start with each CLI, and of what is missing for them.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ import { tryConnectControl } from '../../control-socket.ts'
 import { withTilde } from '../../text.ts'
 import type { DoctorCheck, Finding } from './finding.ts'
 
-/** Checks hooks only where our MCP server is installed: without it there is nobody to hand messages to. */
+/** Checks the hooks of those CLIs that have our MCP server: the others get no messages. */
 export const hooksCheck: DoctorCheck = async ({ env, cwd }) => {
   const around = installContext(env, cwd)
   const barred = await barrier(env)
@@ -30,7 +30,7 @@ export const hooksCheck: DoctorCheck = async ({ env, cwd }) => {
   })
 }
 
-/** A fault that keeps every hook from the daemon: hooks are silent then, and nobody notices. */
+/** Returns a fault that prevents all hooks from reaching the daemon. Hooks print no errors, so nobody would notice. */
 async function barrier(env: Env): Promise<Pick<Finding, 'text' | 'fix'> | undefined> {
   const launcher = launcherPath(env)
   const missing = `the hooks start ${withTilde(launcher, env.HOME)}, which is not there`
@@ -58,7 +58,7 @@ function findingOf(
   if (!first) return note('it has none that we know: messages wait until the agent calls a tool')
   const file = withTilde(first.file, around.env.HOME)
   if (!all.some(({ file, keyPath, slot }) => isThere(file, keyPath, slot)))
-    // Hooks that cost the person something are missing on purpose.
+    // Some hooks have a cost for the person, so they may be missing on purpose.
     return isFree ? note('no hooks: messages wait until the agent calls a tool', fix) : undefined
   const stale = all.filter(({ file, keyPath, slot, value }) => !isThere(file, keyPath, slot, value))
   if (stale.length > 0) {
@@ -78,7 +78,7 @@ function findingOf(
   }
 }
 
-/** Whether the file has the entry, with this value if one is given. A file that cannot be read is a finding of editors.ts. */
+/** Whether the file has an entry at this place, and with this value if one is given. If the file cannot be read, editors.ts reports it. */
 function isThere(
   file: string,
   keyPath: readonly string[],

@@ -1,4 +1,4 @@
-// The doctor's checks of the machine: Node, the project's file, the port, and the agent CLIs on PATH.
+// The doctor's checks of the machine: Node, the project's configuration file, the HTTP port, and the agent CLIs on PATH.
 
 import { execFile } from 'node:child_process'
 import { detectEditors, installContext, programPath } from '@agent-relay/mcp/install'
@@ -12,7 +12,7 @@ import { requestedHttpPort } from '../daemon/http.ts'
 import type { DoctorCheck, Finding } from './finding.ts'
 
 const nodeVersionMin = [20, 19] as const
-/** The time for a CLI to tell its version: some start slowly. */
+/** Timeout in ms for a CLI that is asked for its version: some start slowly. */
 const versionMs = 15_000
 
 export const nodeCheck: DoctorCheck = ({ nodeVersion }) => {
@@ -26,7 +26,10 @@ export function isOldNode(version: string): boolean {
   return major < nodeVersionMin[0] || (major === nodeVersionMin[0] && minor < nodeVersionMin[1])
 }
 
-/** Checks the project's file, which every command here reads that is not told a workspace. It may have come with a repository: only the person changes it. */
+/**
+ * Checks the project's configuration file, by which commands in this directory find their workspace. It may have come with a repository, so the doctor leaves
+ * changes to the person.
+ */
 export const projectCheck: DoctorCheck = async ({ env, cwd }) => {
   if (cwd === undefined) return []
   const fault = (text: string, fix: string): Finding[] => [{ check: 'project', state: 'fault', text, fix }]
@@ -47,7 +50,10 @@ export const projectCheck: DoctorCheck = async ({ env, cwd }) => {
   }
 }
 
-/** The reason why the workspace that the file names does not answer, if a daemon runs: agents here then have nobody to talk to. */
+/**
+ * Returns the name of the workspace in the project's file, and the code of the refusal if its daemon runs but the workspace cannot be reached: agents of this
+ * project could not communicate.
+ */
 async function missingWorkspace(cwd: string, env: Env): Promise<[workspace: string, code?: string]> {
   try {
     const found = await findDaemon({ cwd, env: { ...env, RELAY_PROJECT: undefined, RELAY_SOCKET: undefined } })
@@ -68,7 +74,7 @@ async function statusOfDaemon(env: NodeJS.ProcessEnv): Promise<OutputOf<'daemon.
   }
 }
 
-/** Checks the HTTP port. A running daemon already has its port; where it had to take another one, clients may not know. */
+/** Checks the HTTP port. If the running daemon has another one than the usual port, clients may not find it. */
 export const portCheck: DoctorCheck = async ({ env }) => {
   const running = await statusOfDaemon(env)
   const asked = requestedHttpPort({}, env)?.port

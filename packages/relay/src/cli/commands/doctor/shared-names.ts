@@ -1,4 +1,4 @@
-// The doctor's check for a workspace of this machine that hides a shared one of the same name.
+// The doctor's check for workspaces of this machine that have the same name as a shared workspace of the cluster, and hide it.
 
 import { nextCommandId, tryConnectControl } from '../../control-socket.ts'
 import { shadowFix, shadowText } from '../../shared-name.ts'

@@ -1,4 +1,4 @@
-// The doctor's check of shared workspaces: where this machine does not go on, and which machine writes entries that it may not write.
+// The doctor's check of shared workspaces: whether this machine has stopped following one, and which machine writes entries that it may not write.
 
 import { troublesOf } from '../../../core/shared-trouble.ts'
 import { nextCommandId, tryConnectControl } from '../../control-socket.ts'

@@ -1,4 +1,4 @@
-// The texts that the relay of a lift prints at its start: the banner, and the prompts to paste if no pane types them.
+// The texts that the relay of a lift prints at its start: the banner, and the prompts that a person pastes into sessions that have no pane.
 
 import { listText } from '@agent-relay/sdk/internal/clis'
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
@@ -22,20 +22,20 @@ export function liftBanner(
     line('tools', `${url}/sse      (or ${url}/mcp)`),
     line('page', `${page}      once, within five minutes`),
     line('data', isKept ? dataDir : 'in memory: gone when this ends'),
-    // The command is left out in a pane, where it would be too long to copy.
+    // In a pane this command is left out: it would wrap, and could not be copied.
     ...(isInPane ? [] : [line('look in', print.typed(`RELAY_SOCKET=${shellQuote(socketPath)} agent-relay who`))]),
     `ready. Messages appear below until Ctrl-C in this ${isInPane ? 'pane' : 'terminal'} ends the lift.`,
     '',
   ].join('\n')
 }
 
-/** Commands as they can be typed here: if tools/relay/start.sh started the lift, its path stands for `agent-relay lift`. */
+/** Formats commands in a text so that the person can type them: if tools/relay/start.sh has started the lift, its path replaces `agent-relay lift`. */
 export function commandsAsTyped(print: Printer, env: Env, text: string): string {
   const script = setting(env, 'RELAY_LIFT_COMMAND')
   return print.typed(script === undefined ? text : text.replaceAll('agent-relay lift', shellQuote(script)))
 }
 
-/** The prompts to paste, in one labelled block per role. */
+/** Returns the prompts to paste, each in a block with its role's name. */
 export function promptBlocks(print: Printer, roles: readonly string[], url: string): string {
   return roles
     .map((role) => {
@@ -50,7 +50,7 @@ export function promptBlocks(print: Printer, roles: readonly string[], url: stri
     .join('\n')
 }
 
-/** Tells how sessions get the relay's tools. Printed before the prompts, which are of no use without them. */
+/** Returns the text that says how sessions get the relay's tools. It is printed before the prompts, which need these tools. */
 export function connectingText(url: string, port: number, isDefaultPort: boolean): string {
   const option = isDefaultPort ? '' : ` --port ${port}`
   return [

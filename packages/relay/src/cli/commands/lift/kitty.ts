@@ -1,9 +1,9 @@
-// Panes in kitty: a tab of windows, through kitty's remote control (`kitty @`), which its owner has to allow.
+// Panes in the terminal kitty: windows of one tab, opened by kitty's remote control (`kitty @`), which the user must have allowed.
 
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import { type LiftWindow, type PanePlace, type PaneScreen, runOrFail, runProgram, type TerminalPanes } from './panes.ts'
 
-/** The fields that we use of a window in kitty's list. */
+/** The fields that we use of a window in the output of `kitty @ ls`. */
 interface KittyWindow {
   title: string
   is_focused: boolean
@@ -19,11 +19,11 @@ export class KittyPanes implements TerminalPanes {
   async openWindow(argv: readonly string[], { title, cwd }: PanePlace): Promise<LiftWindow> {
     const tab = ['--type=tab', `--tab-title=${title}`, '--title=relay', `--cwd=${cwd}`]
     await this.#must('launch', [...tab, '--', ...argv])
-    // A new tab is in front of the user already.
+    // kitty shows a new tab by itself.
     return { show: async () => {}, showCommand: undefined }
   }
 
-  /** Opens the pane in the tab of this window (`--self`), whichever tab the user looks at. */
+  /** Opens the pane in the tab of this window (`--self`), even if the user looks at another tab. */
   openPane(argv: readonly string[], { title, cwd }: PanePlace): Promise<string> {
     const place = ['--self', '--type=window', '--keep-focus', `--title=${title}`, `--cwd=${cwd}`]
     return this.#must('launch', [...place, '--', ...argv])
@@ -38,7 +38,7 @@ export class KittyPanes implements TerminalPanes {
     return { title: (await this.#window(pane)).title ?? '', lines: stdout.split('\n') }
   }
 
-  /** Whether the pane has the focus: kitty does not tell when a key was pressed. */
+  /** Whether the pane has the focus, as the best guess: kitty does not tell when a key was pressed. */
   async isAttended(pane: string): Promise<boolean> {
     return (await this.#window(pane)).is_focused === true
   }
@@ -61,7 +61,7 @@ export class KittyPanes implements TerminalPanes {
       const systemWindows = JSON.parse(stdout) as { tabs: { windows: KittyWindow[] }[] }[]
       return systemWindows.flatMap(({ tabs }) => tabs.flatMap(({ windows }) => windows))[0] ?? {}
     } catch {
-      // The window is gone.
+      // The window was closed.
       return {}
     }
   }

@@ -1,5 +1,5 @@
-// `lift`: several sessions with a role each, and a relay of their own between them; started by hand, or in the panes of tmux or kitty. Files that
-// load the daemon or the supervisor are imported where they are used, to keep the completion script quick.
+// `lift`: starts a relay for several sessions with a role each, which a person starts by hand, or which run in panes of tmux or kitty. Files that load the
+// daemon or the supervisor are imported where they are used, since they would slow down the completion script.
 
 import { defaultCli } from '@agent-relay/sdk/internal/clis'
 import { loopbackFault } from '../../../machine/http-port.ts'
@@ -111,7 +111,7 @@ async function run(context: CommandContext<LiftOptions>): Promise<ExitCode> {
   await openLiftWindow(plan, print)
 }
 
-/** Runs the relay here, and prints a prompt to paste for each role. */
+/** Runs the relay in this process, and prints the prompt of each role for the person to paste. */
 async function byHand(context: CommandContext<LiftOptions>, roles: string[], port: number): Promise<void> {
   const { options, print, env } = context
   const ending = endingSignal()
@@ -141,7 +141,7 @@ async function byHand(context: CommandContext<LiftOptions>, roles: string[], por
   }
 }
 
-/** Adds the relay to the project's MCP files, or removes it. */
+/** Adds the lift's relay to the project's MCP configuration files, or removes it. */
 async function configure({ options, env, print, cwd }: CommandContext<LiftOptions>, port: number): Promise<number> {
   const { addLiftEntries, outcomeLines, installContext, removeLiftEntries } = await import('@agent-relay/mcp/install')
   const isOn = options.configure === true
@@ -154,7 +154,7 @@ async function configure({ options, env, print, cwd }: CommandContext<LiftOption
   return Math.max(0, ...outcomes.map(({ exit }) => exit))
 }
 
-/** Prints the prompt of a role. The roles and the port are options of `lift` itself: `lift --port 7400 prompt pm`. */
+/** Prints the prompt of a role. Options for roles and port come before the word `prompt`: `lift --port 7400 prompt pm`. */
 async function printPrompt({ args, options, print }: CommandContext<LiftOptions>): Promise<void> {
   const { checkRole, parseRoles } = await import('./roles.ts')
   const [role] = args as [string]
@@ -164,7 +164,7 @@ async function printPrompt({ args, options, print }: CommandContext<LiftOptions>
   await (print.isJson ? print.json({ role, prompt: text }) : print.line(text))
 }
 
-/** Fails if the port is taken, before any pane is opened for a relay that could not start. */
+/** Throws if the port is taken. Called before panes are opened for a relay that could not start. */
 async function checkPort(port: number): Promise<void> {
   if (port !== 0 && (await loopbackFault(port)) === 'EADDRINUSE')
     throw (await import('./relay.ts')).portTakenError(port)

@@ -1,12 +1,12 @@
-// Tells a role whose session is idle that messages wait, by typing one line into its pane. Never into a busy pane, never twice for the same
-// messages, never while the user is typing there.
+// Tells an idle role that messages wait, by typing one line into its pane: never while its program is busy, never twice for the same messages, and never while
+// the user is typing there.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Harness } from '../../../supervisor/harness/harness.ts'
 import type { TerminalPanes } from './panes.ts'
 
 const inboxLookMs = 1_000
-/** The screen must look idle this many times without a change: a session between two steps looks idle too. */
+/** Number of equal, idle screens in a row that are needed: between two steps of its work a session looks idle too. */
 const idleLooks = 3
 
 export interface NudgeOptions {
@@ -14,12 +14,12 @@ export interface NudgeOptions {
   pane: string
   panes: TerminalPanes
   harness: Harness
-  /** The newest waiting message of the role that no session has been given; 0 if there is none. */
+  /** Returns the number of the role's newest message that no session has been given; 0 if there is none. */
   newest(): number
   type(text: string): Promise<void>
 }
 
-/** Watches a role's pane and inbox, until `ending` or until the pane is gone. */
+/** Watches a role's pane and inbox until `ending`, or until the pane is closed. */
 export async function nudgeWhenIdle(
   { role, pane, panes, harness, newest, type }: NudgeOptions,
   ending: AbortSignal,
@@ -31,7 +31,7 @@ export async function nudgeWhenIdle(
     if (waiting <= told) continue
     const screen = await panes.readScreen(pane)
     const text = screen.lines.join('\n')
-    // Types only into a known prompt: a quiet program may be anything.
+    // Types only if the screen shows the known prompt of the CLI: another program may run in the pane.
     looks = harness.readScreenSign(screen) === 'idle' && text === last ? looks + 1 : 0
     last = text
     if (looks < idleLooks || (await panes.isAttended(pane))) continue

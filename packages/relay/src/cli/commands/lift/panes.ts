@@ -1,26 +1,26 @@
-// The interface of a terminal multiplexer for a lift, implemented by tmux.ts and kitty.ts. Programs are run with a list of arguments, never through a shell.
+// What a lift needs of a terminal multiplexer, implemented by tmux.ts and kitty.ts. Programs get their arguments as a list, never through a shell.
 
 import { spawn } from 'node:child_process'
 import { CommandError, exitCodes } from '../../command.ts'
 
 export interface TerminalPanes {
-  /** Opens a window or tab for the lift, from outside, and runs `argv` in it. */
+  /** Opens the lift's window or tab and runs `argv` in it. Called outside of that window. */
   openWindow(argv: readonly string[], where: PanePlace): Promise<LiftWindow>
-  /** Opens one more pane beside the relay's, from inside. */
+  /** Opens another pane beside the relay's. Called in the relay's own pane. Returns the pane's id. */
   openPane(argv: readonly string[], where: PanePlace): Promise<string>
-  /** Lays the panes out; called when all of them are open. */
+  /** Arranges the panes, after all of them were opened. */
   arrangePanes(): Promise<void>
   readScreen(pane: string): Promise<PaneScreen>
-  /** Whether the user is typing in the pane: our text would mix with theirs. */
+  /** Whether the user may be typing in the pane, where a text of ours would mix with theirs. */
   isAttended(pane: string): Promise<boolean>
-  /** Pastes the text in one piece, so that no line break is taken as Enter. */
+  /** Pastes a text as one piece: the program does not take its line breaks as Enter. */
   pasteText(pane: string, text: string): Promise<void>
   pressEnter(pane: string): Promise<void>
-  /** Closes the pane; does nothing if it is already gone. */
+  /** Closes the pane; does nothing if it was closed before. */
   closePane(pane: string): Promise<void>
 }
 
-/** A user who has pressed no key for this long is not typing a sentence. */
+/** Time in ms without a key after which the user counts as not typing. */
 export const attendedMs = 60_000
 
 export interface PanePlace {
@@ -29,9 +29,9 @@ export interface PanePlace {
 }
 
 export interface LiftWindow {
-  /** Shows the window to the user if possible; resolves when the user has left it. */
+  /** Shows the window to the user, if that is possible. Resolves when the user has left it. */
   show(): Promise<void>
-  /** The command that shows the window. */
+  /** The command with which the user shows the window again; undefined if there is none. */
   readonly showCommand: string | undefined
 }
 
@@ -46,7 +46,7 @@ export interface ProgramResult {
   stderr: string
 }
 
-/** Runs a program to its end, with `input` on its stdin. Rejects only if there is no such program. */
+/** Runs a program to its end, with `input` on its stdin. Rejects only if the program could not be started. */
 export function runProgram(program: string, args: readonly string[], input = ''): Promise<ProgramResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] })
@@ -64,7 +64,7 @@ export function runProgram(program: string, args: readonly string[], input = '')
   })
 }
 
-/** Runs a program and returns its stdout. Any exit code except 0 is an error. */
+/** Runs a program and returns its stdout. Rejects if its exit code is not 0. */
 export async function runOrFail(program: string, args: readonly string[], input = ''): Promise<string> {
   const { code, stdout, stderr } = await runProgram(program, args, input)
   if (code !== 0)

@@ -1,4 +1,4 @@
-// Finds the program that the roles run, from `--cli`: a CLI that has a harness, or any other program.
+// Finds the program for the roles of a lift from the option `--cli`: a CLI that has a harness, or any other program.
 
 import { join } from 'node:path'
 import type { Env } from '@agent-relay/sdk/internal/discover'
@@ -16,7 +16,7 @@ export interface RoleProgram {
   path: string
 }
 
-/** Whether a CLI can have a role: text is typed into it, and it needs the tools of the lift. */
+/** Whether a CLI can take a role: it must have a terminal to type into, and MCP servers to get the lift's tools. */
 const servesRole = ({ hasMcp, isAcpOnly }: Harness) => hasMcp && !isAcpOnly
 
 export function findRoleProgram(cli: string, cwd: string, env: Env): RoleProgram {
@@ -43,13 +43,13 @@ export interface RoleLaunch {
   url: string
   cwd: string
   env: Env
-  /** A directory that is private to this role. */
+  /** A directory for this role alone. */
   directory: string
-  /** The marker in the environment of everything that the role starts, by which it is found at the end. */
+  /** A marker in the environment of all processes of the role, by which they are found at the lift's end. */
   marker: string
 }
 
-/** The order for the pane of a role: the CLI starts as for a worker, but with the lift's relay and the user's own environment. */
+/** Returns what the role's pane should run: the CLI starts as a worker would, but with the lift's relay and the user's own environment. */
 export function paneOrderFor(
   { harness, path }: RoleProgram,
   { role, url, cwd, env, directory, marker }: RoleLaunch,
@@ -82,13 +82,13 @@ export function paneOrderFor(
 
 export interface StagedPane {
   order: PaneOrder
-  /** Files to write, with rights for the owner alone. */
+  /** Files to write before the start, readable only by their owner. */
   files: { path: string; text: string }[]
-  /** The arguments of runs of the program before the roles start, once for all of them. */
+  /** Arguments for runs of the CLI that prepare it, made once before the first role starts. */
   before: { args: string[] }[]
 }
 
-/** The environment without the settings of the user's own relay: its key, workspace and toolsets. */
+/** Returns the environment without the variables of the user's own relay, such as its key and workspace. */
 function withoutRelay(env: Env): Record<string, string> {
   const kept = Object.entries(env).filter(([name, value]) => !name.startsWith('RELAY_') && value !== undefined)
   return Object.fromEntries(kept) as Record<string, string>

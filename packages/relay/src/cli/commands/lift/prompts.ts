@@ -1,8 +1,8 @@
-// The kickoff prompt of each role of a lift: its part, and how it uses the relay. Printed for pasting, or typed into its pane.
+// The first prompt of each role of a lift: what the role does, and how it uses the relay. A person pastes it, or it is typed into the role's pane.
 
 import { listText } from '@agent-relay/sdk/internal/clis'
 
-/** The whole prompt of a role. The user then says what the lift is about. */
+/** Returns the whole first prompt of a role. What the lift is about comes later, from the user. */
 export function kickoffPrompt(role: string, roles: readonly string[], url: string): string {
   return [opening(role, roles), partOf(role, roles), relayParagraph(role, roles, url), start(role)].join('\n\n')
 }
@@ -21,7 +21,7 @@ function partOf(role: string, roles: readonly string[]): string {
   return `Your part: you build what ${lead} gives you, in a branch and work tree of your own, one task at a time. Post a status when a task is done (what, the commit, the test results), a question when you cannot go on without an answer, and do not start a task that nobody gave you. Push when ${lead} has posted MERGE-APPROVED; you merge nothing yourself.`
 }
 
-/** The paragraph about the relay, for every kickoff prompt. */
+/** Returns the paragraph of the prompt that explains the relay's tools. */
 export function relayParagraph(role: string, roles: readonly string[], url: string): string {
   return `Relay: a message relay runs at ${url} and gives you three MCP tools. Use them instead of asking the user to carry text between terminals.
 - post_message(from="${role}", to, kind, body) sends to one of: ${roles.filter((name) => name !== role).join(', ')}. kind is status, question, directive or free; body is the whole block in Markdown. Call it each time you write a status, a question or a directive.
@@ -34,7 +34,7 @@ function start(role: string): string {
   return `Begin now: call read_messages(for="${role}"). If nothing waits, tell the user in one line that ${role} is ready.`
 }
 
-/** The role that leads: `pm` if there is one, otherwise the first. */
+/** Returns the role that leads: `pm` if there is one, otherwise the first. */
 function leadOf(roles: readonly string[]): string {
   return roles.includes('pm') ? 'pm' : (roles[0] as string)
 }

@@ -1,4 +1,4 @@
-// The relay of a lift: a daemon on its own port, in memory or kept for the project, and the feed of its messages. It knows nothing of panes.
+// The relay of a lift: a daemon on its own port, in memory or stored for the project, and the feed of its messages. The panes are in role-panes.ts.
 
 import { createHash } from 'node:crypto'
 import { lstatSync, mkdtempSync, readdirSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
@@ -28,27 +28,27 @@ import type { Printer } from '../../print.ts'
 
 const workspace = 'lift'
 const directoryPrefix = 'agent-relay-lift-'
-/** The directory of a lift that was killed stays for this long. */
+/** Time in ms after which the directory of a lift that was killed is deleted. */
 const keptMs = 10 * 60_000
-/** The length of the project's name in the name of the directory where its messages are kept. */
+/** Maximum length of the project's name as a part of the name of the directory for its messages. */
 const projectNameCharsMax = 40
 
 export interface LiftRelayOptions {
   roles: readonly string[]
   port: number
-  /** A directory that is private to this lift and removed with it: for the files of the panes, and the data unless it is kept. */
+  /** A temporary directory for this lift alone, deleted at its end. It has the files of the panes, and the data unless `keepIn` is set. */
   directory: string
-  /** The project's directory, if its messages are kept for the next lift. */
+  /** The project's directory, if the lift's messages are stored for the project's next lift. */
   keepIn?: string
 }
 
-/** A private, temporary and new directory for a lift. */
+/** Creates a new, private, temporary directory for a lift. Deletes those of lifts that were killed. */
 export function newLiftDirectory(): string {
   forgetKilled(tmpdir())
   return mkdtempSync(join(tmpdir(), directoryPrefix))
 }
 
-/** Removes the directories of lifts that were killed. A courtesy: one that cannot be read or removed stays. */
+/** Deletes the directories of lifts that were killed. Errors are ignored: such a directory does no harm. */
 function forgetKilled(temporary: string): void {
   for (const name of readdirSync(temporary).filter((each) => each.startsWith(directoryPrefix)))
     try {
@@ -56,21 +56,21 @@ function forgetKilled(temporary: string): void {
     } catch {}
 }
 
-/** Whether the directory is ours, and the relay that it was made for has ended. Anybody may make one of this name. */
+/** Whether a directory was made for a lift of this user that has ended. Other users may make directories of such a name. */
 function isLeft(directory: string): boolean {
   const { uid, mtimeMs } = lstatSync(directory)
-  // A young directory stays: whoever started the lift may still read there why it failed.
+  // A new directory is kept for a while: its lift may have failed to start, and the directory tells the person why.
   if (uid !== process.getuid?.() || Date.now() - mtimeMs < keptMs) return false
   const [pid, space] = (readForeignText(servingPath(directory), { within: directory }) ?? '').split(' ')
   return Number(pid) > 0 && space === pidSpace() && isProcessGone(Number(pid))
 }
 
-/** The file with the process id of the relay, and the namespace in which that number means anything. */
+/** The file with the process id of the lift's relay, and the namespace of that process id. */
 function servingPath(directory: string): string {
   return join(directory, 'serving')
 }
 
-/** The namespace of process ids: a sandbox may have its own, and share the temporary directory. */
+/** Returns the namespace of process ids: a sandbox may have its own, although it shares the temporary directory. */
 function pidSpace(): string {
   try {
     return readlinkSync('/proc/self/ns/pid')
@@ -101,14 +101,14 @@ export class LiftRelay {
     this.roles = roles
     this.#client = client
     this.#stopped = stopped
-    // `localhost` is the host name in the configurations of editors.
+    // The host name is `localhost`, as in the editors' configurations.
     this.url = `http://localhost:${new URL(daemon.url as string).port}`
   }
 
   static async start({ roles, port, directory, keepIn }: LiftRelayOptions, print: Printer): Promise<LiftRelay> {
     const dataDir = keepIn === undefined ? join(directory, 'data') : keptDir(keepIn)
     writeFileSync(servingPath(directory), `${process.pid} ${pidSpace()}`, { mode: 0o600 })
-    // The lift has keys and sockets of its own, not those of the user's relay.
+    // The data directory is the lift's own, so keys and sockets of the user's relay are not used.
     const env: Env = { ...process.env, RELAY_DATA_DIR: dataDir }
     const ownName = ownNameAnywhere(env)
     const stopped = new AbortController()
@@ -151,13 +151,13 @@ export class LiftRelay {
     return socketPathOf(this.dataDir, workspace)
   }
 
-  /** A link to the page of this lift; it works once. */
+  /** Creates a link to the lift's page, which works once. */
   async pageLink(): Promise<string> {
     const env = { ...process.env, RELAY_DATA_DIR: this.dataDir }
     return (await controlAsPerson(env, (link) => link.call('page.link', { workspace }, nextCommandId('c')))).url
   }
 
-  /** Shows each message until `ending`, or until the daemon had to stop. */
+  /** Prints each message until `ending`, or until the daemon had to stop. */
   async showMessages(print: Printer, ending: AbortSignal): Promise<void> {
     await showMessageFeed(this.#client, print, AbortSignal.any([ending, this.#stopped]))
     print.exitAfterLastLines()
@@ -172,12 +172,15 @@ export class LiftRelay {
   }
 }
 
-/** The command that prints another link to the page. It names the data directory, because `dashboard` looks in the usual one. */
+/** Returns the command that prints another link to the page. It names the lift's data directory, since `dashboard` uses the user's by default. */
 function linkCommand(dataDir: string, ownName: string): string {
   return `RELAY_DATA_DIR=${shellQuote(dataDir)} ${ownName} dashboard --project ${workspace}`
 }
 
-/** The data directory of a lift that is kept: in the owner's, not in the project, because a repository could bring files that the relay would trust. */
+/**
+ * Returns the data directory of a lift whose messages are stored. It lies in the user's own data directory: one in the project could come with a repository,
+ * and the relay would trust it.
+ */
 function keptDir(project: string): string {
   const path = realpathSync(project)
   const hash = createHash('sha256').update(path).digest('hex').slice(0, 12)

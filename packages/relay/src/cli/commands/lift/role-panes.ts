@@ -1,4 +1,4 @@
-// The panes of the roles: opened beside the relay's pane, given their kickoff when their tools are ready, and ended with the lift.
+// The panes of a lift's roles: opened beside the relay's pane, given their first prompts when their tools are ready, and ended with the lift.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,14 +17,14 @@ import { kickoffPrompt } from './prompts.ts'
 import type { LiftRelay } from './relay.ts'
 
 const paneLookMs = 200
-/** A CLI that has not connected after this time is waiting at a dialog, or cannot connect. */
+/** Time in ms to wait for a CLI's connection. After that it probably shows a dialog, or cannot connect. */
 const readyMs = 45_000
-/** A screen that has not changed for this long is complete. Text typed earlier may be lost. */
+/** Time in ms without a change after which a screen counts as complete: text that is typed earlier may be lost. */
 const screenQuietMs = 600
 const screenQuietMsMax = 10_000
-/** An Enter too soon after a paste is taken as a line break, or lost. */
+/** Delay in ms between a paste and Enter: an earlier Enter is taken as a line break, or lost. */
 const enterMsMin = 400
-/** A pane needs up to four seconds to end a program that resists. */
+/** Time in ms to wait for the panes to end: a pane needs up to four seconds to kill its program. */
 const endMs = 6_000
 
 export interface RolePanesOptions {
@@ -61,7 +61,7 @@ export class RolePanes {
       const marker = this.#options.directory
       const { order, files, before } = paneOrderFor(program, { role, url: relay.url, cwd, env, directory, marker })
       for (const { path, text } of files) writeFileSync(path, text, { mode: 0o600 })
-      // Runs once for all roles, because it writes the user's own settings, which they share.
+      // These commands write the user's own settings, which all roles share, so they run only before the first role.
       if (role === roles[0]) for (const { args } of before) await runSetupCommand(order.program, args, cwd, order.env)
       const path = join(directory, 'order.json')
       writePaneOrder(path, order)
@@ -71,12 +71,12 @@ export class RolePanes {
     await panes.arrangePanes()
   }
 
-  /** Gives each role its kickoff as soon as it is ready, and tells it about waiting messages from then on. */
+  /** Gives each role its first prompt when it is ready, and then tells it whenever messages wait. */
   async sendKickoffs(ending: AbortSignal): Promise<void> {
     await Promise.all(this.#members.map((member) => this.#tell(member, ending)))
   }
 
-  /** Ends the programs in the panes, waits for them, and ends what they left in the background. */
+  /** Ends the programs in the panes, waits for them, and ends processes that they have left in the background. */
   async closeAll(): Promise<void> {
     const { panes } = this.#options
     const pids = this.#members.map(({ pidPath }) => pidOf(pidPath))
@@ -116,7 +116,7 @@ export class RolePanes {
     await panes.pressEnter(pane)
   }
 
-  /** Whether the screen is complete and shows no dialog. */
+  /** Whether the screen has stopped changing and shows no dialog. */
   async #isFree(pane: string): Promise<boolean> {
     const { panes, program } = this.#options
     let last = ''
@@ -135,7 +135,7 @@ function pidOf(path: string): number | undefined {
   try {
     return Number(readFileSync(path, 'utf8'))
   } catch {
-    // The pane had not started yet.
+    // The pane has not written its process id yet.
     return undefined
   }
 }

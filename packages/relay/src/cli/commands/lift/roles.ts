@@ -1,10 +1,10 @@
-// The roles of a lift, as the command line names them.
+// Parses and checks the roles of a lift, as the option `--roles` names them.
 
 import { agentNamePattern, daemonName } from '@agent-relay/sdk/protocol'
 import { CommandError, exitCodes } from '../../command.ts'
 
 export const defaultRoles = 'pm,dev-a,dev-b'
-/** No screen has room for more panes. */
+/** Maximum number of roles: more panes do not fit on a screen. */
 const rolesMax = 12
 
 export function parseRoles(text: string = defaultRoles): string[] {

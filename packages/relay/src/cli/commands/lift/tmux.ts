@@ -1,4 +1,4 @@
-// Panes in tmux: a window of panes, addressed by tmux's own ids, never by name.
+// Panes in tmux: the panes of one window. They are addressed by tmux's ids, not by names, which need not be unique.
 
 import { spawn } from 'node:child_process'
 import type { Env } from '@agent-relay/sdk/internal/discover'
@@ -13,7 +13,7 @@ import {
   type TerminalPanes,
 } from './panes.ts'
 
-/** The size of a session until somebody attaches to it. */
+/** Size of a tmux session (columns, rows) while no terminal is attached to it. */
 const detachedSize = ['-x', '200', '-y', '50']
 
 export class TmuxPanes implements TerminalPanes {
@@ -22,7 +22,7 @@ export class TmuxPanes implements TerminalPanes {
   readonly #hasTerminal: boolean
   #last: string | undefined
 
-  /** `session` is the name of a new tmux session, if one is needed. */
+  /** `session`: the name of the tmux session to create, if this process runs outside tmux. */
   constructor(env: Env, session: string | undefined, hasTerminal: boolean) {
     this.#env = env
     this.#session = session
@@ -43,23 +43,23 @@ export class TmuxPanes implements TerminalPanes {
     const session = await runOrFail('tmux', ['new-session', '-d', ...format, ...name, ...detachedSize, ...what])
     return {
       show: () => (this.#hasTerminal ? attach(session) : Promise.resolve()),
-      // `=` for the exact name: `-t lift` would also find lift-2.
+      // With `=`, the name must match exactly: `-t lift` would also match a session lift-2.
       showCommand: `tmux attach -t =${session}`,
     }
   }
 
   async openPane(argv: readonly string[], { title, cwd }: PanePlace): Promise<string> {
     const own = this.#own()
-    // The new pane goes behind the last one, to keep the order of the roles.
+    // The new pane is placed after the last one, so that the panes have the order of the roles.
     const pane = await runOrFail('tmux', [
       'split-window',
       ...['-d', '-P', '-F', '#{pane_id}', '-t', this.#last ?? own, '-c', cwd],
       ...['--', ...argv],
     ])
     this.#last = pane
-    // A program may change the title of its pane; this label stays.
+    // The label is set besides the title, since a program may change its pane's title.
     await this.#label(pane, title)
-    // Arranged after each pane: one that is halved again and again soon has no room for the next.
+    // The panes are arranged after each split: if the last one were halved again and again, it would soon be too small to split.
     await runOrFail('tmux', ['select-layout', '-t', own, 'tiled'])
     return pane
   }

@@ -1,5 +1,6 @@
-// A lift in a window of tmux or kitty: the typed command opens the window and waits, and the relay runs in it (`lift relay DIRECTORY`). The two exchange files
-// in the lift's private directory. One of these has the user's environment, because the multiplexer's server may have been started with another.
+// A lift in a window of tmux or kitty: the typed command opens the window and waits, and the relay runs in it (`lift relay DIRECTORY`). The two processes
+// exchange files in the lift's private directory. One of these has the user's environment, since the multiplexer's server may have been started with another
+// one.
 
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,10 +31,10 @@ export interface LiftPlan {
   env: Env
 }
 
-/** The result of the start, which the relay's pane writes and the typed command reads. */
+/** How the start went: the relay's pane writes this, and the typed command reads it. */
 type LiftStart = { url: string; page: string } | { error: string; exit: number }
 
-/** The time for a start: a daemon starts within half a second, but a CLI may need preparation. */
+/** Timeout in ms for the start: a daemon takes half a second, but preparing a CLI may take long. */
 const liftStartMs = 60_000
 const startLookMs = 50
 
@@ -52,7 +53,7 @@ export async function openLiftWindow(plan: LiftPlan, print: Printer): Promise<vo
     throw new CommandError(state.error, state.exit)
   }
   await window.show()
-  // The lift goes on without this command, whether the user has left its window or never saw it.
+  // The typed command ends here, and the lift continues in its window.
   if (!existsSync(directory)) return
   await print.line(`The lift of ${listText(plan.roles)} runs at ${state.url}.`)
   await print.line(`Its page: ${state.page}      once, within five minutes`)
@@ -60,7 +61,7 @@ export async function openLiftWindow(plan: LiftPlan, print: Printer): Promise<vo
   await print.line("To end it: Ctrl-C in the relay's pane.")
 }
 
-/** Runs the relay in its own pane, until Ctrl-C. */
+/** Runs the lift's relay in its own pane, until Ctrl-C. */
 export async function runRelayPane(directory: string, print: Printer, own: Env): Promise<void> {
   const plan = JSON.parse(readFileSync(join(directory, 'plan.json'), 'utf8')) as LiftPlan
   rmSync(join(directory, 'plan.json'))
@@ -71,10 +72,10 @@ export async function runRelayPane(directory: string, print: Printer, own: Env):
   try {
     const program = findRoleProgram(plan.cli, cwd, plan.env)
     relay = await LiftRelay.start({ roles, port, directory, keepIn: isKept ? cwd : undefined }, print)
-    // Only this pane's own environment says which pane it is.
+    // The variables that name this pane are only in this process's environment.
     const env = { ...plan.env, ...paneVariables(own) }
     rolePanes = new RolePanes({ panes: panesOf(plan, env), program, relay, roles, cwd, env, directory, print })
-    // Made first: once agents are connected, only somebody at a terminal gets a link.
+    // The link is made before the panes open: once agents are connected, only a person at a terminal may have one.
     const page = await relay.pageLink()
     await rolePanes.openAll()
     await print.line(liftBanner(print, relay, roles, { page, isKept, isInPane: true }))
@@ -107,7 +108,7 @@ async function stateIn(directory: string): Promise<LiftStart> {
   return { error: 'The lift did not start: its pane said nothing for a minute.', exit: exitCodes.refused }
 }
 
-/** Whether the lift has begun. After a failed start the directory stays for the command that reads the reason. */
+/** Whether the lift has started. If the start failed, the directory is kept, since the typed command reads the reason there. */
 function isBegun(directory: string): boolean {
   const state = read(directory)
   return state !== undefined && !('error' in state)
@@ -121,7 +122,7 @@ function read(directory: string): LiftStart | undefined {
   }
 }
 
-/** Writes the whole file at once, because the other process may read at any moment. */
+/** Writes a file under another name and renames it, since the other process may read at any moment and must find it whole. */
 function write(directory: string, name: string, value: object): void {
   const path = join(directory, name)
   writeFileSync(`${path}.new`, JSON.stringify(value), { mode: 0o600 })

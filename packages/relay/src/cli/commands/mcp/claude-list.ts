@@ -1,4 +1,4 @@
-// Whether our agents stand in Claude Code's own list of agents: a flag decides, else the person's answer, else it stays as it was.
+// Whether our agents are listed in Claude Code's own list of agents: an option decides, otherwise the person's answer, otherwise nothing changes.
 
 import { existsSync } from 'node:fs'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
@@ -17,10 +17,10 @@ export const claudeListOptions = {
 export const claudeListQuestion =
   "Show the relay's agents in Claude Code's own list (ListAgents), so that its sessions write to them by name? It writes records of its own into ~/.claude/sessions."
 
-/** Whether a command is about Claude Code. One that names no editor is about all that are found. */
+/** Whether the command concerns Claude Code. If it names no editors, it concerns all that are installed. */
 const isMeant = (editors: readonly string[] | undefined) => editors === undefined || editors.includes('claude')
 
-/** Whether to ask: Claude Code is among the editors, and its list may not have our agents yet. */
+/** Whether to ask the person: Claude Code is among the editors, and they have not agreed yet. */
 export function shouldAskForClaudeList(
   { env }: Pick<CommandContext, 'env'>,
   editors: readonly string[] | undefined,
@@ -29,7 +29,7 @@ export function shouldAskForClaudeList(
   return home !== undefined && existsSync(home) && isMeant(editors) && !hasClaudeListConsent(dataDir(env))
 }
 
-/** Takes our agents out of the list where Claude Code's entry was taken out. */
+/** Removes our agents from Claude Code's list, if our entry was removed from Claude Code. */
 export function removeFromClaudeList(
   context: Pick<CommandContext, 'env' | 'print'>,
   editors: readonly string[] | undefined,
@@ -37,7 +37,7 @@ export function removeFromClaudeList(
   if (isMeant(editors)) storeClaudeListAnswer(context, false)
 }
 
-/** Stores the answer; `may` is undefined where nobody was asked. */
+/** Stores the person's answer. `may` is undefined if nobody was asked. */
 export function storeClaudeListAnswer(
   { env, print }: Pick<CommandContext, 'env' | 'print'>,
   may: boolean | undefined,

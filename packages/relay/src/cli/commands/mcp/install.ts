@@ -28,7 +28,7 @@ export const editorOption = {
   words: ['auto', 'all', ...clisWith('editor').map(({ name }) => name)],
   isList: true,
 } satisfies CliOption
-/** The options about hooks. Without either, the hooks that cost the person nothing, after a question; none where nobody can be asked. */
+/** The options for hooks. Without them, the person is asked about the hooks that have no cost for them; without a terminal, none are installed. */
 export const hookOptions = {
   hooks: {
     flags: '--hooks',
@@ -49,7 +49,7 @@ const start: CliOption = {
 interface UninstallOptions {
   editor?: string[]
   global?: boolean
-  /** A flag in these two commands, and the name of a workspace in all others. */
+  /** In these two commands a flag; in all others the name of a workspace. */
   project?: boolean | string
   dryRun?: boolean
   yes?: boolean
@@ -58,10 +58,10 @@ interface UninstallOptions {
 interface InstallOptions extends UninstallOptions {
   workspace?: string
   start?: boolean
-  /** False with --no-hooks, undefined without either flag. */
+  /** True with --hooks, false with --no-hooks, undefined with neither. */
   hooks?: boolean
   noHooks?: boolean
-  /** False with --no-claude-list, undefined without either flag. */
+  /** True with --claude-list, false with --no-claude-list, undefined with neither. */
   claudeList?: boolean
   noClaudeList?: boolean
 }

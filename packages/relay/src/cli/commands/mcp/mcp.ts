@@ -1,5 +1,5 @@
-// `mcp start` and `mcp serve`: the MCP server on stdin and stdout. Both become the pipe of @agent-relay/mcp; the session lives in the daemon.
-// bin/agent-relay.cjs hands `mcp serve` to that package before any of this is loaded; the command here is for help and completion.
+// `mcp start` and `mcp serve`: the MCP server on stdin and stdout. Both run the pipe of @agent-relay/mcp; the MCP session is in the daemon. bin/agent-relay.cjs
+// starts `mcp serve` without loading this file, which has only its help and completion.
 
 import { setting } from '@agent-relay/sdk/internal/discover'
 import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
@@ -42,7 +42,7 @@ const serve: NamedCommand<ServeOptions> = {
 
 export const mcp: CliCommand = { commands: [install, uninstall, start, serve] }
 
-/** Serves the workspace that the key belongs to, from any directory. */
+/** Serves the workspace that has the given key, in any working directory. */
 async function runStart({ env, options }: CommandContext<StartOptions>): Promise<void> {
   const key = setting({ given: options.workspace }, 'given') ?? setting(env, 'RELAY_WORKSPACE_KEY')
   if (key === undefined)

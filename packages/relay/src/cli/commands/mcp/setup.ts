@@ -1,5 +1,5 @@
-// `setup`: makes a workspace for this directory, starts the daemon, and connects the editors of this machine. Asks on a terminal, or
-// takes the defaults with `--yes`.
+// `setup`: creates a workspace for this directory, starts the daemon, and adds our MCP server to the editors of this machine. Asks at a terminal, or takes the
+// defaults with `--yes`.
 
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import { type CliCommand, type CliOption, type CommandContext, CommandError, exitCodes } from '../../command.ts'
@@ -14,11 +14,11 @@ import { editorOption, hookOptions } from './install.ts'
 
 interface Answers {
   workspace: string
-  /** The names of editors; empty if none is to be connected. */
+  /** The names of the editors that get our MCP server. */
   editors: string[]
   hooks?: boolean | 'free'
   claudeList?: boolean
-  /** Whether a service is to start the daemon at every login. */
+  /** Whether to install a service that starts the daemon at every login. */
   service: boolean
 }
 
@@ -53,7 +53,7 @@ async function run(context: CommandContext<SetupOptions>): Promise<number> {
       'setup asks questions, and this is not a terminal. For the defaults: agent-relay setup --yes',
       exitCodes.usage,
     )
-  // Checked before anything is asked, or the answers would be in vain.
+  // The data directory is checked before the person is asked anything.
   checkDataDirectory(env)
   const own = ownName(env)
   const { workspace, editors, hooks, claudeList, service } = isAsking ? await ask(context) : await defaults(context)

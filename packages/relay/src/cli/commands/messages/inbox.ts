@@ -1,4 +1,4 @@
-// `inbox`: the unread messages. A message is marked read once it was printed and has left this process.
+// `inbox`: prints the unread messages. A message is marked as read after it was printed and the text has left this process.
 
 import type { RelayClient } from '@agent-relay/sdk'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
@@ -64,7 +64,10 @@ async function showInbox(client: RelayClient, context: CommandContext<InboxOptio
   if (hasLeft && !options.peek && unread.length > 0) await client.markRead(unread.map(({ id }) => id))
 }
 
-/** Prints unread messages, a page at a time. Each page is marked as read before the next is taken: taking counts the page before as read, printed or not. */
+/**
+ * Prints unread messages, a page at a time. Each page is marked as read before the next one is taken: the daemon counts a page as read when the next one is
+ * taken, even if it was not printed.
+ */
 async function showUnread(client: RelayClient, { options, print }: CommandContext<InboxOptions>): Promise<void> {
   for (let wanted = options.limit ?? shownDefault; wanted > 0; ) {
     const limit = Math.min(wanted, limits.pageMessagesMax)
@@ -97,16 +100,14 @@ function looksBack({ all, before }: InboxOptions): boolean {
   return all === true || before !== undefined
 }
 
-/** One page of the history or of a peek. Both change nothing, so a second page would be the first one again. */
+/** Returns one page of the history, or of unread messages with `--peek`. Neither marks messages, so asking again would give the same page. */
 async function lookOnce(client: RelayClient, { options }: CommandContext<InboxOptions>): Promise<Page> {
   const limit = Math.min(options.limit ?? shownDefault, limits.pageMessagesMax)
   const input = { ...filterOf(options), limit, unreadOnly: !looksBack(options), before: options.before }
   return options.peek ? client.call('inbox.peek', input) : client.call('inbox.take', input)
 }
 
-/**
- * Prints new messages until the command ends. Events only say that it is time to look: the messages come from the inbox, so that filters and read marks apply.
- */
+/** Prints new messages until the command ends. An event only triggers a look into the inbox, from which the messages come: so filters and read marks apply. */
 async function followInbox(client: RelayClient, { options, print }: CommandContext<InboxOptions>): Promise<void> {
   const ending = endingSignal()
   const bell = new Bell()
@@ -132,7 +133,7 @@ async function followInbox(client: RelayClient, { options, print }: CommandConte
 
 async function showNew(client: RelayClient, options: InboxOptions, print: Printer): Promise<void> {
   for (let more = 1; more > 0; ) {
-    // If the daemon is away, its return rings the bell again.
+    // If the connection is lost, the loop looks again after the next connection.
     const page = await client.call('inbox.take', filterOf(options)).catch(ignoreRetryable)
     if (!page) return
     for (const message of page.messages) {
@@ -152,7 +153,7 @@ function filterOf({ from, channel, thread }: InboxOptions) {
   return { from, channel, thread }
 }
 
-/** A bell that remembers a ring which comes while nobody waits. */
+/** A signal that is remembered if it is given while nobody waits for it. */
 class Bell {
   #isRung = false
   #wake: (() => void) | undefined

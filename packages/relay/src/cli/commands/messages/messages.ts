@@ -50,7 +50,7 @@ async function runSearch(context: CommandContext<SearchOptions>): Promise<void> 
   })
 }
 
-/** Searches the archive, newest messages first, as the search of stored messages does. */
+/** Searches the archive of pruned messages, newest first, like the search of stored messages. */
 async function searchArchive(
   { args, options, env }: CommandContext<SearchOptions>,
   workspace: string,
@@ -105,7 +105,7 @@ async function runReceipts(context: CommandContext): Promise<void> {
   })
 }
 
-/** A receipt as a row: `Bob    stored 14:41:07   offered 14:41:19 (paste)   read 14:41:22` */
+/** Returns a receipt as a row: `Bob stored 14:41:07 offered 14:41:19 (paste) read 14:41:22` */
 function receiptRow({ agent, storedAt, offeredAt, route, readAt, machine }: Receipt): string[] {
   return [
     oneLine(agent),

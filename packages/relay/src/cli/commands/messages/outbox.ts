@@ -1,4 +1,4 @@
-// `outbox`: lists messages that wait on this machine until their shared workspace can be reached, and drops some.
+// `outbox`: lists messages that this machine queues while their shared workspace cannot be reached, and drops some of them.
 
 import type { CliCommand, NamedCommand } from '../../command.ts'
 import { withClient } from '../../connection.ts'

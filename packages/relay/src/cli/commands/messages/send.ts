@@ -101,14 +101,14 @@ async function run(context: CommandContext<SendOptions>): Promise<void> {
   })
 }
 
-/** The recipients as typed: `Bob`, `#build`, `*` or `frontend:lead`; with commas a group. */
+/** Returns the recipients as typed: `Bob`, `#build`, `*` or `frontend:lead`; with commas the members of a group. */
 function recipients(text: string): string | string[] {
   if (!text.includes(',')) return text
   const names = text.split(',').map((name) => name.trim())
   return names.filter((name) => name !== '')
 }
 
-/** Asks to be told when the recipient is idle. A refusal is only reported, because the message is sent. */
+/** Asks the daemon for a notice when the recipient is idle. If it refuses, that is only printed, since the message was sent. */
 async function askForNotice(client: RelayClient, { id, to }: Sent): Promise<string> {
   const agent = String(to)
   try {
@@ -119,7 +119,7 @@ async function askForNotice(client: RelayClient, { id, to }: Sent): Promise<stri
   }
 }
 
-/** The line about a sent message: `m_…  stored. Bob is away; it waits in their inbox.` */
+/** Returns the line about a sent message: `m_… stored. Bob is away; it waits in their inbox.` */
 function sentLine(print: Printer, sent: Sent): string {
   return `${print.paint('dim', oneLine(sent.id))}  stored. ${whereabouts(sent)}`
 }

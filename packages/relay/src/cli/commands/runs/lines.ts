@@ -7,7 +7,7 @@ import { firstLine } from '../../../core/first-line.ts'
 import type { Printer, TableColumn } from '../../print.ts'
 import { ageText, cleanText, dateTimeText, oneLine } from '../../text.ts'
 
-/** The table of runs, with what they have spent where that is known of any. */
+/** Returns the table of runs. It has a column for tokens and cost if these are known of any run. */
 export function runTable(runs: (Run & { title?: string })[]): { columns: TableColumn[]; rows: string[][] } {
   const at = columns.findIndex(({ head }) => head === 'TASK')
   const isSpent = runs.some(({ spend }) => spend)

@@ -1,4 +1,4 @@
-// `runs`: shows how runs are getting on, ends one, and fetches its payload. Starting one is in start.ts.
+// `runs`: lists runs and their states, ends one, and prints its payload. start.ts starts one.
 
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
@@ -75,7 +75,7 @@ export const runs: CliCommand = {
   commands: [start, status, stop, payload],
 }
 
-/** Prints the payload of a run: the bytes as they were handed over, and nothing else. */
+/** Prints only the bytes of the run's payload, unchanged. */
 async function runPayload(context: CommandContext): Promise<void> {
   const { args, print } = context
   await withClient(context, 'agent', async ({ client }) => {

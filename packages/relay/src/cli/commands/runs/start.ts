@@ -1,4 +1,4 @@
-// `runs start`: gives a contract to an agent, and with --wait shows how it ends.
+// `runs start`: gives a contract (a text that says what to do) to an agent, and with --wait prints how the run ends.
 
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,9 +14,9 @@ import { readFileOrStdin } from '../../stdin.ts'
 import { cleanText, oneLine } from '../../text.ts'
 import { lastPreviewLine, stopReasonText } from './lines.ts'
 
-/** Interval at which a waiting command asks for the status. */
+/** Interval in ms at which a waiting command asks for the run's status. */
 const statusLookMs = 250
-/** The time for a run to begin: a program that cannot run ends within `spawnLiveMs`. */
+/** Time in ms to wait for a run to begin: a program that cannot run has ended within `spawnLiveMs`. */
 const beginMs = 2 * limits.spawnLiveMs
 
 interface StartOptions {
@@ -72,14 +72,14 @@ async function runStart(context: CommandContext<StartOptions>): Promise<void> {
   })
 }
 
-/** Says how a run has begun, and with `isAwaited` how it ends. */
+/** Prints how a run has begun. With `isAwaited`, waits for its end and prints that. */
 export async function reportRunStart(
   client: RelayClient,
   print: Printer,
   started: OutputOf<'run.start'>,
   isAwaited = false,
 ): Promise<void> {
-  // A loop reports by itself what it lacks, in a moment.
+  // The note is not printed for a loop: if it cannot begin, its failure is printed a moment later.
   if (started.note !== undefined && started.harness !== 'loop' && !print.isJson) print.say(started.note)
   print.progress(`starting ${started.agent}`)
   const run = await waitForBegin(client, started).finally(() => print.progress())
@@ -87,10 +87,10 @@ export async function reportRunStart(
   else await (print.isJson ? print.json(run) : print.line(print.typed(startedLine(run))))
 }
 
-/** Waits until the run works or has failed at once: its model is not configured, or its program is missing. */
+/** Waits until the run works, or has failed at once because its model is not configured or its program is missing. */
 async function waitForBegin(client: RelayClient, run: Run): Promise<Run> {
   if (run.harness === 'external') return run
-  // Commands are decided in order: when this one is answered, a loop that cannot begin has been stopped.
+  // The daemon handles commands in order: after the answer to this one, a loop that could not begin is marked as stopped.
   await client.call('inbox.read', { messages: [] })
   const lives = async () =>
     run.harness === 'loop' || (await client.call('worker.list', {})).workers.some((each) => isLive(each, run))
@@ -106,7 +106,7 @@ function isLive({ name, status }: Worker, { agent }: Run): boolean {
 }
 
 async function reportRunEnd(client: RelayClient, print: Printer, run: Run): Promise<void> {
-  // Printed first, for a person who does not wait until the end.
+  // Printed before the wait, since the person may not wait until the end.
   if (!print.isJson && !isOver(run)) print.say(startedLine(run))
   const ended = await waitForEnd(client, print, run)
   const { summary } = ended
@@ -153,7 +153,7 @@ async function waitForEnd(client: RelayClient, print: Printer, begun: Run): Prom
   }
 }
 
-/** Marks the daemon's message about the end of this run as read: the result was just printed. */
+/** Marks the daemon's message about this run's end as read, since the result was just printed. */
 async function markSeen(client: RelayClient, { id }: Run): Promise<void> {
   const filter = { from: daemonName, unreadOnly: false, limit: limits.pageMessagesMax }
   const { messages } = await client.call('inbox.peek', filter)

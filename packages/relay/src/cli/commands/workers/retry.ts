@@ -1,4 +1,5 @@
-// `retry`: gives a worker that has exited its task again, in a new conversation or in the one that it had, or a run that has ended its contract.
+// `retry`: gives the task of a worker that has exited to a new worker, in a new conversation or in the former one; or gives the contract of a run that has
+// ended again.
 
 import type { RelayClient } from '@agent-relay/sdk'
 import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
@@ -41,10 +42,10 @@ async function retryOne({ options, print }: CommandContext<RetryOptions>, client
   await reportRunStart(client, print, await client.call('run.start', { again }))
 }
 
-/** The run that `name` means, by its id or its agent's name; undefined if a worker is meant, or nothing that is known. */
+/** Returns the id of the run with this id, or whose agent has this name; undefined if the name is a worker's or unknown. */
 async function runOf(client: RelayClient, name: string): Promise<string | undefined> {
   const [found] = (await client.call('run.status', { runs: [name] })).runs
-  // A worker appears as a run whose id is the worker's name.
+  // The daemon lists a worker as a run, with the worker's name as its id.
   if (!found || 'error' in found || found.id === found.agent) return undefined
   return found.id
 }

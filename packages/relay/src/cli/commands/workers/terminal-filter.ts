@@ -1,12 +1,12 @@
-// Filters what a worker's program prints before it reaches this terminal: drawing passes, strings addressed to the terminal do not.
-// An agent's output must not set a clipboard (OSC 52), rename a window or ask the terminal questions.
+// Filters the output of a worker's program before this terminal shows it: sequences that draw are kept, and commands to the terminal itself are removed. An
+// agent must not be able to set the clipboard (OSC 52), rename a window or query the terminal.
 
 const stringStarts = new Set([']', 'P', 'X', '^', '_'])
-/** Questions that the terminal would answer as if somebody typed: device attributes, status, and the like. */
+/** Queries that the terminal would answer as if somebody had typed, such as for device attributes or status. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for control characters.
 const questions = /\u001b\[[?>=]?[0-9;]*(?:c|n|x)|\u001b\[[?>]?[0-9;]*u|\u001bZ|\u001b\[>[0-9;]*q|\u001b\[[0-9;]*t/g
 
-/** Filters output chunk by chunk. State is kept between chunks, because a sequence may be cut anywhere. */
+/** Filters output in chunks. Unfinished sequences are kept for the next chunk. */
 export class TerminalFilter {
   #isInString = false
   #rest = ''
@@ -19,7 +19,7 @@ export class TerminalFilter {
       if (this.#isInString) {
         // biome-ignore lint/suspicious/noControlCharactersInRegex: a string ends with BEL or ST.
         const end = /\u0007|\u001b\\|\u009c/.exec(text)
-        // An ESC at the very end may be the first half of the string's terminator.
+        // The string goes on in the next chunk. An ESC at the end may be the first half of its terminator.
         if (!end) return this.#keep(passed, text.endsWith('\u001b') ? '\u001b' : '')
         this.#isInString = false
         text = text.slice(end.index + end[0].length)
@@ -45,7 +45,7 @@ export class TerminalFilter {
   }
 }
 
-/** The control sequence at the start of `text`; undefined where it is cut off. */
+/** Returns the control sequence at the start of `text`; undefined if its end is missing. */
 function sequenceOf(text: string): { text: string; isString: boolean } | undefined {
   if (text[0] !== '\u001b') return { text: text[0] as string, isString: true }
   const second = text[1]
@@ -55,6 +55,6 @@ function sequenceOf(text: string): { text: string; isString: boolean } | undefin
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a control sequence.
   const found = /^\u001b\[[0-?]*[ -/]*[@-~]/.exec(text)
   if (found) return { text: found[0], isString: false }
-  // No control sequence is that long.
+  // Control sequences are never this long, so only its first two characters are taken as one.
   return text.length > 64 ? { text: text.slice(0, 2), isString: false } : undefined
 }

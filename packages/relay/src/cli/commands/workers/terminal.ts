@@ -1,4 +1,4 @@
-// `logs` and `attach`: a worker's terminal, seen from this one.
+// `logs` and `attach`: show a worker's terminal in this one.
 
 import { type RelayClient, RelayError } from '@agent-relay/sdk'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
@@ -9,11 +9,11 @@ import { logLinesDefault } from '../../options.ts'
 import { cleanStreamPart, cleanText, oneLine } from '../../text.ts'
 import { TerminalFilter } from './terminal-filter.ts'
 
-/** Ctrl-] */
+/** The key Ctrl-], which ends `attach`. */
 const detachKey = '\u001d'
-/** The most that one call sends of what was typed during the call before. */
+/** Maximum number of characters that one call sends. Keys typed while a call is under way wait for the next one. */
 const typeCharsMax = 8 * 1024
-/** Undoes what a full-screen program may have changed: alternate screen, mouse, paste, keyboard mode, cursor, colours. */
+/** Resets what a full-screen program may have changed in the terminal: alternate screen, mouse, paste, keyboard mode, cursor, colours. */
 const leaveScreen =
   '\u001b[?1049l\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1006l\u001b[?2004l\u001b[<u\u001b[?25h\u001b[0m\r\n'
 
@@ -43,7 +43,7 @@ async function runLogs(context: CommandContext<LogsOptions>): Promise<void> {
     if (!options.follow) return
     const ending = endingSignal()
     const exit = await follow(client, name, ending, ({ data, isPast }) => {
-      // Past output is part of the screen that was printed above.
+      // Output from before the call is left out: it is part of the screen that was printed.
       if (!isPast) void (print.isJson ? print.json({ name, data }) : process.stdout.write(cleanStreamPart(data)))
     })
     if (exit !== undefined) print.say(oneLine(exit))
@@ -59,7 +59,7 @@ async function runAttach(context: CommandContext): Promise<void> {
   if (!stdin.isTTY || !stdout.isTTY)
     throw new CommandError(`attach needs a terminal. To read only: agent-relay logs ${name}`, exitCodes.usage)
   await withClientAsPerson(context, async ({ client }) => {
-    // Asked first, so that a refusal comes before this terminal is changed.
+    // The worker's state is asked first, so that a refusal comes before this terminal is changed.
     const { exited: before } = await client.call('worker.screen', { name, lines: 1 })
     if (before !== undefined)
       throw new CommandError(`${before}. Its last screen: agent-relay logs ${name}`, exitCodes.refused)
@@ -91,7 +91,7 @@ async function runAttach(context: CommandContext): Promise<void> {
   })
 }
 
-/** Follows the worker's output. Resolves when `ending` is aborted, or when the worker exits, with the reason; rejects on a refusal. */
+/** Passes on the worker's output. Resolves when `ending` is aborted, or with the reason when the worker exits; rejects if the relay refuses. */
 async function follow(
   client: RelayClient,
   name: string,
@@ -114,7 +114,7 @@ async function follow(
   }
 }
 
-/** Sends typed keys with one call at a time, so that they arrive in order. */
+/** Sends typed keys to the worker, one call after the other, so that they arrive in order. */
 class Keyboard {
   readonly #client: RelayClient
   readonly #name: string
@@ -136,7 +136,7 @@ class Keyboard {
     void this.#send().then(() => end >= 0 && this.#leave())
   }
 
-  /** Leaves when a key is refused because only a person answers a dialog: this terminal is no person's, so what is typed here goes nowhere. */
+  /** Ends `attach` if a key is refused because only a person may answer the worker's dialog: nobody at this terminal counts as a person. */
   #refused(error: unknown): void {
     if (!(error instanceof RelayError) || error.code !== 'person.required') return
     this.refusal = error

@@ -1,4 +1,4 @@
-// `spawn`, `release`, `pause`, `resume`, `interrupt`, `workers`: start, stop, end and list the programs that work for agents. Their terminals are in
+// `spawn`, `release`, `pause`, `resume`, `interrupt`, `workers`: start, stop, end and list the programs that work for agents. `logs` and `attach` are in
 // terminal.ts.
 
 import { resolve } from 'node:path'
@@ -82,14 +82,14 @@ async function runSpawn(context: CommandContext<SpawnOptions>): Promise<void> {
   })
 }
 
-/** Refuses words that belong to no option: a task without its flag would go to the CLI, which takes it or not. */
+/** Throws if there are words without an option: a task without `--task` would be passed to the CLI as an argument. */
 function refuseStrayWords([word]: string[]): void {
   if (word === undefined) return
   const text = `"${oneLine(word)}" belongs to no option. The task is --task "…"; what the CLI itself takes stands after --.`
   throw new CommandError(text, exitCodes.usage)
 }
 
-/** Reports that a worker has been started. */
+/** Prints that a worker was started. */
 export async function reportSpawned(
   print: Printer,
   name: string,
@@ -101,7 +101,7 @@ export async function reportSpawned(
   if (answer.note !== undefined) print.say(oneLine(answer.note))
 }
 
-/** The program to start, and how to speak to it. */
+/** Returns which program to start, and whether to speak with it by ACP or its terminal. */
 function programOf({ cli, command, acp, terminal }: SpawnOptions) {
   const line = acp ?? command
   const flag = acp === undefined ? '--command' : '--acp'
@@ -117,7 +117,7 @@ function programOf({ cli, command, acp, terminal }: SpawnOptions) {
   return { cli: acp === undefined ? 'plain' : 'acp', command: splitCommandWords(line, flag), control }
 }
 
-/** Splits the line after --command into words: quotes and backslashes as people write them, and no shell, so that nothing in it is ever run. */
+/** Splits the text of --command into words as a shell would by its quotes and backslashes. No shell runs, so nothing in the text is executed. */
 export function splitCommandWords(line: string, flag = '--command'): string[] {
   const [words, quote] = [splitCommandLine(line), openQuoteOf(line)]
   if (quote !== undefined) throw new CommandError(`${flag}: the quote ${quote} is never closed.`, exitCodes.usage)
@@ -175,7 +175,7 @@ async function requestOfWorker(
     if (print.isJson) await print.json(answer)
     else {
       const named = oneLine(name)
-      // The note of a release names the work that is left; that of an interrupt says that the turn goes on.
+      // The daemon's note says what is left: after a release the work of the worker, after an interrupt the turn that goes on.
       const next =
         op === 'worker.release'
           ? `To see it: agent-relay diff ${named}`
@@ -201,7 +201,7 @@ async function runList(context: CommandContext<WorkersOptions>): Promise<void> {
   await withClient(context, 'anyone', async ({ client }) => {
     const listed = (await client.call('worker.list', { all: options.all, whole: print.isJson })).workers
     const trees = await listWorkerChanges(client)
-    // Workers that have exited and left a worktree are listed too: somebody has to look at it.
+    // Exited workers with a worktree are listed too, since somebody has to look at what they left.
     const left = [...trees.values()].filter(({ id }) => !listed.some((each) => each.id === id))
     const workers: WorkerChanges[] = [
       ...listed.map((worker) => ({ ...(trees.get(worker.id) ?? worker), task: worker.task })),
@@ -212,7 +212,7 @@ async function runList(context: CommandContext<WorkersOptions>): Promise<void> {
       const more = options.all ? '' : ' Those that have exited: agent-relay workers --all.'
       return print.say(`No worker runs.${more} To start one: agent-relay spawn NAME --cli claude --task "…"`)
     }
-    // A column that few workers need is shown where any needs it.
+    // These columns are shown only if a worker has a value in them.
     const more: [TableColumn, (worker: WorkerChanges) => string][] = [
       ...(workers.some(({ machine }) => machine !== undefined) ? [machineColumn] : []),
       ...(workers.some(({ spend }) => spend) ? [spentColumn] : []),
@@ -254,7 +254,7 @@ function row(worker: Worker & { task?: string }, home: string | undefined): stri
   return cells.map(oneLine)
 }
 
-/** A worker's state in words: `blocked: permission dialog`, `exited: its program ended with code 1`, `idle`. */
+/** Returns a worker's state as text, such as `blocked: permission dialog`, `exited: its program ended with code 1` or `idle`. */
 export function workerStateText({
   status,
   reason,

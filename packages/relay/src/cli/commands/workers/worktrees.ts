@@ -1,5 +1,5 @@
-// `diff`, `merge`, `sweep`: show, merge or remove the changes of workers in their worktrees. `merge` runs git in this process, in the checkout where
-// it is typed.
+// `diff`, `merge`, `sweep`: show, merge or remove the changes of workers in their worktrees. `merge` runs git in this process, in the checkout where the
+// command is typed.
 
 import type { RelayClient } from '@agent-relay/sdk'
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
@@ -10,16 +10,16 @@ import { type CliCommand, type CommandContext, CommandError, exitCodes } from '.
 import { withClient } from '../../connection.ts'
 import { cleanText, oneLine } from '../../text.ts'
 
-/** A worker, with its changes where it has a worktree. */
+/** A worker, with its changes if it has a worktree. */
 export type WorkerChanges = OutputOf<'worker.changes'>['workers'][number]
 
-/** The workers that have a worktree, by their ids. */
+/** Returns the workers that have a worktree, by their ids. */
 export async function listWorkerChanges(client: RelayClient): Promise<Map<string, WorkerChanges>> {
   const { workers } = await client.call('worker.changes', {})
   return new Map(workers.map((worker) => [worker.id, worker]))
 }
 
-/** A worker's branch: `relay/Fixer +2 -1, 3 files` has the commits ahead and behind, and the number of files that differ. */
+/** Returns a worker's branch as text: in `relay/Fixer +2 -1, 3 files` the numbers of commits ahead and behind, and of files that differ. */
 export function branchText({ worktree, changes, error }: WorkerChanges): string {
   if (!worktree) return '–'
   if (!changes) return oneLine(`${worktree.branch} (${error ?? 'not known'})`)

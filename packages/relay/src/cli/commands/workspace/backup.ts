@@ -1,4 +1,4 @@
-// `workspace backup`: copies workspaces into one file, whether or not a daemon runs. restore.ts brings them back.
+// `workspace backup`: copies workspaces into one file, with or without a running daemon. restore.ts restores them.
 
 import { dirname, resolve } from 'node:path'
 import { listText } from '@agent-relay/sdk/internal/clis'
@@ -67,7 +67,7 @@ async function runBackup({ args, options, env, print }: CommandContext<BackupOpt
   }
 }
 
-/** The wanted names, or all of them if none is wanted; `lack` begins the refusal of an unknown name. */
+/** Returns the wanted names, or all if none are given. `lack` is the beginning of the error text about an unknown name. */
 export function chooseNames(all: string[], wanted: string[], lack: string): string[] {
   const unknown = wanted.find((name) => !all.includes(name))
   if (unknown !== undefined)

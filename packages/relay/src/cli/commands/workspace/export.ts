@@ -1,4 +1,4 @@
-// `workspace export` and `workspace import`: the messages of a workspace, or all its events, as text; and such a file as a new workspace.
+// `workspace export` and `workspace import`: write the messages or all events of a workspace as text, and make a new workspace from such a file.
 
 import { createWriteStream } from 'node:fs'
 import { resolve } from 'node:path'
@@ -53,7 +53,7 @@ export const exportCommand: NamedCommand<ExportOptions> = {
   run: runExport,
 }
 
-/** Takes text; answers false once nobody wants more. */
+/** Writes text. Resolves to false when the output is closed. */
 type WriteText = (text: string) => Promise<boolean>
 
 async function runExport(context: CommandContext<ExportOptions>): Promise<void> {
@@ -87,7 +87,7 @@ async function intoFile(path: string, write: (take: WriteText) => Promise<number
   return count
 }
 
-/** Exports one page of events at a time, from the first to the last that there was at the start. Answers how many were taken. */
+/** Exports the events that exist at the start, a page at a time. Returns the number of exported events. */
 async function exportAll(
   client: RelayClient,
   options: ExportOptions,
@@ -119,7 +119,7 @@ function line(value: RelayEvent | Message, hasBodies: boolean): string {
   return safeJson(recordingLine(value, !hasBodies))
 }
 
-/** A message as Markdown. The body is quoted, so that no line of it can pass for the head of another message. */
+/** Returns a message as Markdown. Its body is a quotation, so that no line of it looks like the head of another message. */
 function markdown({ id, ts, from, to, kind, thread, replyTo, body }: Message, hasBodies: boolean): string {
   const about = [ts, ...(kind === 'free' ? [] : [kind]), id]
   if (replyTo !== undefined) about.push(`reply to ${replyTo}`)
@@ -128,7 +128,7 @@ function markdown({ id, ts, from, to, kind, thread, replyTo, body }: Message, ha
   return `\n**${oneLine(from)} → ${addressText(to)}** ${about.map(oneLine).join(' · ')}\n\n${text.replace(/^/gm, '> ')}\n`
 }
 
-/** Whether an event fits all conditions. The condition on a run remembers its agent, from the run's start to its end. */
+/** Returns a filter for the options' conditions. For a run it keeps state: events of the run's agent match between the run's start and its end. */
 function filterOf({ conversation, thread, run }: ExportOptions): (event: RelayEvent) => boolean {
   let agent: string | undefined
   return (event) => {

@@ -1,5 +1,5 @@
-// `workspace key`: prints the key of a workspace from the credentials file. With `--rotate` the daemon makes a new one; `--keep` stores one that was
-// made elsewhere.
+// `workspace key`: prints a workspace's key from the credentials file. With `--rotate` the daemon makes a new key; `--keep` stores a key that was made on
+// another machine.
 
 import { realpathSync } from 'node:fs'
 import { credentialsPath, dataDir } from '@agent-relay/sdk/internal/discover'
@@ -37,12 +37,12 @@ export const key: NamedCommand<KeyOptions> = {
   run,
 }
 
-/** Prints the key, alone on stdout. */
+/** Prints the key, and nothing else, on stdout. */
 async function run(context: CommandContext<KeyOptions>): Promise<void> {
   const { args, options, print } = context
   const named = { cwd: context.cwd, options: { project: args[0] ?? options.project } }
   const workspace = meantWorkspace(named, context.env)
-  // A script will do as well: the key is in a file of the owner's, which their scripts may read.
+  // A person's script may run this too, since it could read the credentials file itself. Agents may not.
   await requirePerson(context.env, { script: true })
   if (options.keep) return keep(context, workspace)
   const key = options.rotate ? await rotate(context, workspace) : await stored(context, workspace)
@@ -63,7 +63,7 @@ async function rotate({ env, print }: CommandContext, workspace: string): Promis
   }
 }
 
-/** Stores the key of a workspace, which was made on another machine. The daemon knows the key's hash, and says which workspace it opens. */
+/** Stores a key that was made on another machine. The daemon checks it by the key's hash, and tells which workspace it opens. */
 async function keep({ env, print }: CommandContext, workspace: string): Promise<void> {
   const key = await readSecret(
     `The key of workspace ${workspace}, as \`agent-relay workspace key\` prints it elsewhere`,
@@ -83,7 +83,10 @@ async function keep({ env, print }: CommandContext, workspace: string): Promise<
   }
 }
 
-/** The key in the credentials file. A running daemon knows the workspace's id; the file alone knows only names, which two data directories may share. */
+/**
+ * Returns the key from the credentials file, by the workspace's id if a daemon runs and knows it. Otherwise by its name, which workspaces of two data
+ * directories may share.
+ */
 async function stored({ env }: CommandContext, workspace: string): Promise<string> {
   const path = credentialsPath(env)
   const file = new CredentialsFile(path)

@@ -1,4 +1,4 @@
-// `workspace policy`: shows and changes what a workspace allows beyond what every agent may do.
+// `workspace policy`: prints and changes the owner's rules for a workspace, such as whose terminals an agent may see.
 
 import { type Delegation, limits, type OutputOf } from '@agent-relay/sdk/protocol'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
@@ -122,7 +122,7 @@ async function runSet(context: CommandContext<SetOptions>): Promise<void> {
   })
 }
 
-/** Parses `Lead=Bob,Cyd`: an agent, and the agents whose terminals it may see. */
+/** Parses `Lead=Bob,Cyd`: Lead may see the terminals of Bob and Cyd. */
 function viewOf(text: string): [string, string[]] {
   const at = text.indexOf('=')
   if (at < 1)
@@ -143,7 +143,7 @@ function durationOf(text: string): number {
   return ms
 }
 
-/** Parses `Lead=Fixer:Bash:npm test*`; `Lead=none` takes back all that Lead was given. */
+/** Parses `Lead=Fixer:Bash:npm test*`: Lead may approve such commands of Fixer. `Lead=none` revokes all that Lead may approve. */
 function delegationOf(text: string, until: number): { agent: string; made?: Delegation } {
   const at = text.indexOf('=')
   const [agent, rest] = [text.slice(0, Math.max(0, at)), text.slice(at + 1)]
@@ -166,13 +166,16 @@ function namesOf(text: string): string[] {
   return text === 'none' ? [] : names.filter((name) => name !== '')
 }
 
-/** The values of `spawn` in words. Neither limits the local socket or the holder of the key. */
+/** The texts for the policy's field `spawn`. It does not limit agents on the local socket, or the holder of the workspace's key. */
 const spawnTexts: Record<ShownPolicy['spawn'], string> = {
   none: "over HTTP and WebSocket an agent's token starts no program",
   clis: "over HTTP and WebSocket an agent's token starts the named CLIs, as they are, in the project's directory",
 }
 
-/** The values of `claims` in words: what becomes of an edit of a file that another agent is editing. A person's own editor is never in the way. */
+/**
+ * The texts for the policy's field `claims`: what happens if an agent edits a file that another agent is editing. Edits in a person's own editor are never held
+ * off.
+ */
 const claimTexts: Record<ShownPolicy['claims'], string> = {
   off: 'nobody is asked about edits',
   warn: 'an edit of a file that another agent is editing goes ahead, and both are told',
@@ -207,7 +210,7 @@ async function show(print: Printer, policy: ShownPolicy): Promise<void> {
   )
 }
 
-/** The value of `keepMs` in words. */
+/** Returns the text for the policy's field `keepMs`. */
 export function keepText(keepMs: number | undefined): string {
   if (keepMs === undefined) return 'forever: nothing goes unless somebody prunes'
   return `${durationAsTyped(keepMs)}: what is over and older goes into the archive, once a day`

@@ -1,4 +1,4 @@
-// `workspace prune`: takes what is old and over out of a workspace, into a file of its archive, or for good.
+// `workspace prune`: deletes old, finished events of a workspace, after writing them into its archive, unless the person wants no archive.
 
 import { join } from 'node:path'
 import { listText } from '@agent-relay/sdk/internal/clis'
@@ -65,7 +65,7 @@ async function run(context: CommandContext<PruneOptions>): Promise<void> {
 const endedText = 'Ended before all was done. What went stays gone, and the next prune goes on.'
 const endedLookText = 'Ended before all was looked at, so more may go than this. Nothing was changed.'
 
-/** Prunes. Ctrl-C ends it in the daemon too, and the answer says what was done until then. */
+/** Prunes the workspace. Ctrl-C stops the pruning in the daemon too, and the result says what was pruned until then. */
 async function pruneUntilEnded(link: Link, asked: InputOf<'workspace.prune'>, print: Printer): Promise<Pruned> {
   const id = nextCommandId('c')
   endingSignal().addEventListener('abort', () => link.unwatch(id), { once: true })

@@ -1,4 +1,4 @@
-// `workspace recover`: says what a workspace has lost of its stored entries, and goes on with what is left once a person has agreed.
+// `workspace recover`: shows which stored entries a workspace has lost, and if a person agrees, lets it go on with those that are left.
 
 import { credentialsPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { nearestNames } from '../../../core/nearest.ts'
@@ -54,7 +54,7 @@ async function run({ args, options, env, print }: CommandContext<RecoverOptions>
   await print.line(`Workspace ${workspace} ${goesOn}.${open}`)
 }
 
-/** The gap in what was stored. Refused with the fix where recovering cannot help: the database is gone, damaged, or another workspace's. */
+/** Returns which entries the workspace lacks; undefined if none. Throws if recovering cannot help: the database is missing, damaged, or another workspace's. */
 async function gapOf(workspace: string, directory: DataDirectory, env: Env): Promise<JournalGap | undefined> {
   const { KnownWorkspaces } = await import('../../../daemon/known-workspaces.ts')
   const known = new KnownWorkspaces(new CredentialsFile(credentialsPath(env)), directory)
@@ -87,7 +87,7 @@ async function confirm(workspace: string): Promise<void> {
     throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
 }
 
-/** Opens the workspace in the daemon; false where none runs. */
+/** Opens the workspace in the daemon. Returns false if no daemon runs. */
 async function openInDaemon(workspace: string, env: Env): Promise<boolean> {
   const link = await tryConnectControl(env)
   if (!link) return false

@@ -1,5 +1,5 @@
-// `workspace restore`: takes workspaces of a backup into this data directory, whether or not a daemon runs. export.ts places imported workspaces in
-// the same way.
+// `workspace restore`: restores workspaces of a backup into this data directory, with or without a running daemon. export.ts places imported workspaces in the
+// same way.
 
 import { accessSync, constants, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -76,18 +76,18 @@ async function runRestore({ args, options, env, print }: CommandContext<RestoreO
   }
 }
 
-/** The options that the same command takes when it is typed again. */
+/** Returns the given options, for a command that repeats this one. */
 function givenFlags({ keepKeys, local }: RestoreOptions): string {
   return `${keepKeys ? ' --keep-keys' : ''}${local ? ' --local' : ''}`
 }
 
-/** The failure that stopped a restore after its first workspace had taken its place. */
+/** The error that stopped a restore after at least one workspace was in its place. */
 interface RestoreStop {
   name: string
   error: unknown
-  /** True if the workspace is there all the same, because a later step failed. */
+  /** Whether the workspace `name` is in its place: then the error came from a later step. */
   isThere: boolean
-  /** The workspaces that are not there, in the order of the backup. */
+  /** The workspaces that were not restored, in the order of the backup. */
   missing: string[]
 }
 
@@ -131,7 +131,7 @@ interface Restoring {
   options: RestoreOptions
 }
 
-/** Prepares all workspaces before the first one takes its place. A prepared folder that is not placed in the end is removed, because it has a key in it. */
+/** Prepares the folders of all workspaces before the first one is put into its place. Folders that are left over are deleted, since they contain keys. */
 async function restoreAll(held: Backup, { env, print, options }: Restoring): Promise<RestoreOutcome> {
   const { isUnusedHome, isWorkspacePlaced, prepareRestore } = await import('../../../daemon/backup.ts')
   const directory = new DataDirectory(dataDir(env))
@@ -151,13 +151,13 @@ async function restoreAll(held: Backup, { env, print, options }: Restoring): Pro
       print.progress()
       return await placeAll(all, place, ({ name, id }) => isWorkspacePlaced(directory, name, id))
     } finally {
-      // A folder that was placed is not there any more.
+      // Folders that were put into place have moved, so only the others are deleted here.
       for (const { folder } of all) rmSync(folder, { recursive: true, force: true })
     }
   })
 }
 
-/** Places the workspaces in turn. One that is in its place stays, whatever becomes of the next: agents may be in it already. */
+/** Puts the workspaces into their places, one by one. If one fails, those before it stay: agents may be in them already. */
 async function placeAll(
   all: (Restored & PreparedRestore)[],
   place: PlaceWorkspace,
@@ -176,7 +176,7 @@ async function placeAll(
   return { restored: all.map(withoutFolder) }
 }
 
-/** A restored workspace without its key, and without the folder that it was prepared in. */
+/** Returns a restored workspace without its key and the path of its prepared folder, for printing. */
 function withoutFolder({ folder: _, key: __, ...restored }: Restored & PreparedRestore): Restored {
   return restored
 }
@@ -184,8 +184,8 @@ function withoutFolder({ folder: _, key: __, ...restored }: Restored & PreparedR
 type PlaceWorkspace = (name: string, prepared: PlaceableWorkspace) => Promise<void>
 
 /**
- * Runs `work` with the function that places workspaces: through the daemon that runs, else under the lock that keeps any from starting meanwhile. A
- * workspace that is refused leaves no folder.
+ * Calls `work` with a function that puts a workspace into its place: by the running daemon, or if none runs, under the daemon's lock, so that none can start
+ * meanwhile. If a workspace is refused, its folder is deleted.
  */
 export async function withWorkspacePlacer<T>(
   env: Env,
@@ -215,7 +215,7 @@ export async function withWorkspacePlacer<T>(
   try {
     return await work(
       cleanly(async (name, prepared) => {
-        // Checked by the names that were shared last, because only the daemon asks the cluster.
+        // Without a daemon the cluster is not asked: the check uses the names that it gave last.
         if (!isLocal && directory.lastSharedNames().includes(name))
           throw new RefusalError('workspace.name-shared', { workspace: name, placing: true, unchecked: true })
         placeWithoutDaemon(directory, keys, name, prepared)
@@ -240,7 +240,7 @@ function areTaken({ path, workspaces }: Backup, taken: Set<string>, options: Res
   )
 }
 
-/** The path of a readable regular file: a fifo or a device would be read for ever. */
+/** Returns the absolute path of a file that exists and is a regular one: reading a fifo or a device might never end. */
 export function readableFile(name: string): string {
   const path = resolve(name)
   const found = statSync(path, { throwIfNoEntry: false })

@@ -1,5 +1,5 @@
-// `workspace share` and `workspace unshare`: move a workspace into the cluster of this machine, or back from there. `workspace hand-over`: gives it
-// to another machine of the cluster.
+// `workspace share` and `workspace unshare`: move a workspace into the cluster of this machine, or back from there. `workspace hand-over`: makes another
+// machine of the cluster its owner.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { ClusterFile, clusterAddressText } from '../../../machine/cluster-file.ts'
@@ -87,7 +87,7 @@ async function runHandOver({ args, env, print }: CommandContext): Promise<void> 
   }
 }
 
-/** Shares a workspace. Without a cluster, one is made on the PostgreSQL of this machine. */
+/** Shares a workspace. If this machine has no cluster, one is created in the PostgreSQL of this machine. */
 async function runShare(context: CommandContext<ShareOptions>): Promise<void> {
   const { args, options, env, print } = context
   const workspace = args[0] as string
@@ -128,7 +128,7 @@ async function move(
     warnOfOtherVersion(print, link.welcome.version)
     const asked = link.call(op, { workspace, force: options.force }, nextCommandId('c'))
     const moved = await print.during(op === 'workspace.share' ? 'copying' : 'taking it back', asked)
-    // With `--invite`, the invitation is all that is printed as JSON.
+    // With `--invite`, only the invitation is printed as JSON.
     if (print.isJson && options.invite === undefined) return void (await print.json(moved))
     const entries = countedText(moved.entries, 'entry').replace('entrys', 'entries')
     if (op === 'workspace.unshare')

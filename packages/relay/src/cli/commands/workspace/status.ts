@@ -1,4 +1,4 @@
-// `status`: one workspace and the daemon that serves it, on a few lines.
+// `status`: prints a summary of one workspace and of the daemon that serves it.
 
 import { uptimeText } from '@agent-relay/sdk/internal/client'
 import { sizeText } from '@agent-relay/sdk/internal/size-text'
@@ -26,7 +26,7 @@ async function run(context: CommandContext): Promise<void> {
         ['workspace', workspace],
         ['daemon', `agent-relay ${oneLine(daemonVersion)}, up ${uptimeText(uptimeMs)}`],
         ['load', `${residentMb} MB, event loop late by ${lagMs.p50} ms (p50), ${lagMs.p99} ms (p99)`],
-        // This connection is not counted.
+        // One is subtracted for this command's own connection.
         ['agents', `${agents} known, ${countedText(sessions - 1, 'other connection')}`],
         ['messages', `${messages}, ${countedText(seq, 'entry').replace('entrys', 'entries')} in the journal`],
         ...(status.queued === undefined

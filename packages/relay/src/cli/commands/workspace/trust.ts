@@ -1,4 +1,4 @@
-// `trust`: allows what this project's .relay/config.json sets, as it stands now, or takes that back.
+// `trust`: allows the present settings in this project's .relay/config.json to take effect, or revokes that.
 
 import { replaceUnseen } from '@agent-relay/sdk/internal/clean'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
@@ -21,7 +21,7 @@ export const trust: CliCommand<TrustOptions> = {
 }
 
 async function run({ options, print, env, cwd }: CommandContext<TrustOptions>): Promise<void> {
-  // Imported here, to keep the completion script quick.
+  // Imported here, since loading this file would slow down the completion script.
   const { withdrawTrust, needsNoTrust, projectConfig, trustConfig } = await import('../../../machine/trust.ts')
   const directory = dataDir(env)
   const config = cwd === undefined ? undefined : projectConfig(cwd, directory)
@@ -54,7 +54,7 @@ async function requireAgreement(name: string, isJson: boolean): Promise<void> {
     throw new CommandError('Cancelled. Nothing new is trusted.', exitCodes.refused)
 }
 
-/** Lists everything that a person agrees to. The file may have come with a repository, so nothing is left out or hidden. */
+/** Lists all settings that the person would allow. The file may have come with a repository, so nothing is left out or shortened. */
 function settingLines({ llm, mcpServers = {}, harness = {}, worktree = {} }: ProjectSettings): string[] {
   const model = [llm?.provider, llm?.model, llm?.baseUrl].filter((each) => each !== undefined).map(word)
   const key = llm?.apiKey === undefined ? [] : ['with an API key of its own']
@@ -95,7 +95,10 @@ function serverLines(name: string, server: McpServerSettings): string[] {
   ]
 }
 
-/** A word, quoted and with invisible characters escaped unless it is plain: two words cannot look like one, nor one like another. */
+/**
+ * Returns a word for display. Unless it is plain, it is quoted with its invisible characters escaped: a word with a blank must not look like two, nor one word
+ * like another.
+ */
 function word(text: string): string {
   return /^[\w@%+=:,./~-]+$/.test(text) ? text : replaceUnseen(JSON.stringify(text), escapeCharacters)
 }

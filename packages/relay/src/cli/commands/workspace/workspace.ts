@@ -33,7 +33,7 @@ const create: NamedCommand<CreateOptions> = {
   run: runCreate,
 }
 
-/** Makes a workspace. Its key goes to stdout alone, this once. */
+/** Creates a workspace and prints its key, alone on stdout. The key is printed only this once. */
 async function runCreate({ args, options, env, print }: CommandContext<CreateOptions>): Promise<void> {
   const workspace = args[0] as string
   const link = await connectControl(env)
@@ -106,7 +106,7 @@ function stateOf({ open, atRest, shared, shadows, fault, stopped, cutOff }: Work
   return `${state}, shared${stopped ? ', stopped' : cutOff ? ', cut off' : ''}`
 }
 
-/** The room that a workspace takes, with the parts that take more than the messages themselves. */
+/** Returns the size of a workspace on disk as text, with the names of those parts that are larger than its database. */
 function roomOf({ bytes }: WorkspaceEntry): string {
   if (!bytes) return ''
   const { database, ...others } = bytes
