@@ -36,17 +36,26 @@ function needsIn(workspace: Workspace, person: string): Promise<number> {
  * entry differs from `seq`.
  */
 export async function glanceAt(workspace: Workspace, person: string): Promise<LastGlance> {
-  const { lastSeq: seq } = workspace.store.journal
-  return { seq, needs: await needsIn(workspace, person) }
+  const kept = journalEndAndPolicy(workspace)
+  return { ...kept, needs: await needsIn(workspace, person) }
 }
 
 /** Reads what is remembered of a workspace in one step, if its files must be closed at once. */
 export function glanceAtOnce(workspace: Workspace, person: string): LastGlance {
-  const { lastSeq: seq } = workspace.store.journal
+  const kept = journalEndAndPolicy(workspace)
   try {
-    const { keepMs } = workspace.store.view.policy()
-    return { seq, needs: runAllSteps(countNeeds(workspace, person)), keepMs }
+    return { ...kept, needs: runAllSteps(countNeeds(workspace, person)) }
   } catch {
-    return { seq, needs: 0 }
+    return { ...kept, needs: 0 }
+  }
+}
+
+/** Reads the number of the last journal entry, and how long the policy keeps finished events; only the number if the policy cannot be read. */
+function journalEndAndPolicy({ store }: Workspace): Pick<LastGlance, 'seq' | 'keepMs'> {
+  const { lastSeq: seq } = store.journal
+  try {
+    return { seq, keepMs: store.view.policy().keepMs }
+  } catch {
+    return { seq }
   }
 }

@@ -108,6 +108,24 @@ it('a policy prunes each day what is over and older, also after a restart, until
   expect(again.workspace.store.view.policy()).not.toHaveProperty('keepMs')
 })
 
+it('a policy also prunes a workspace that was closed because nobody used it', async () => {
+  await start({ restLimits: { idleMs: 40, unusedMax: 0 } })
+  await talk(100)
+  const { workspace } = await daemon.open('app')
+  await workspace.engine.submit({
+    ...{ rule: 'workspace.set-policy', input: { keepMs: 2 * dayMs }, by: 'ada', cause: 'two days' },
+  })
+  const link = await control()
+  const isAtRest = async () => {
+    const { workspaces } = await link.call('workspace.overview', {}, `overview ${Math.random()}`)
+    return workspaces.some(({ name, atRest }) => name === 'app' && atRest)
+  }
+  await until(isAtRest)
+  expect(archives()).toEqual([])
+  aheadMs = 3 * dayMs
+  await until(() => archives().length === 1)
+})
+
 it('what has ended its call ends the pruning, what went stays gone, and the next one goes on', async () => {
   await start()
   await talk(1_000)
