@@ -52,6 +52,15 @@ describe('left alone, with a clear word', () => {
     expectUntouched(file)
   })
 
+  it('a file that an uninstall cannot read, which it names', async () => {
+    const broken = '{"mcpServers": {"agent-relay": {"command": "x"}, broken'
+    const file = home.write('.cursor/mcp.json', broken)
+    const { code, stdout } = await home.run(['uninstall'])
+    expect([code, stdout]).toEqual([78, expect.stringContaining('✗ Cursor: ~/.cursor/mcp.json')])
+    expect(stdout).not.toContain('Nothing of Agent Relay')
+    expectUntouched(file, broken)
+  })
+
   it.runIf(isRoot && folderForAll())("another user's file, and a directory that may not be written to", async () => {
     home.close()
     home = new Home(folderForAll())

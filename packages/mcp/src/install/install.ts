@@ -135,11 +135,11 @@ export function uninstallEditor(
   return [...outcomes, { ...main, foreign }].map((outcome) => ({ ...outcome, snippet: undefined }))
 }
 
-/** Whether the editor's files have an entry or a hook of ours. A file that cannot be read does not count. */
+/** Whether the editor's files have an entry or a hook of ours. A file that cannot be read counts: an uninstall then reports that file. */
 export function hasOwnEntries(editor: Editor, isProject: boolean, context: InstallContext): boolean {
   const file = editorFile(editor, { isProject }, context)
   const own = file === undefined ? [] : [{ file, keyPath: editor.keyPath, slot: serverName }]
-  return hasAnyEntry([...own, ...editorHooks(editor, context, isProject)], isProject, context)
+  return hasAnyEntry([...own, ...editorHooks(editor, context, isProject)], isProject, context, true)
 }
 
 interface EntryPlace {
@@ -148,12 +148,17 @@ interface EntryPlace {
   slot: EntrySlot
 }
 
-function hasAnyEntry(places: readonly EntryPlace[], isProject: boolean, context: InstallContext): boolean {
+function hasAnyEntry(
+  places: readonly EntryPlace[],
+  isProject: boolean,
+  context: InstallContext,
+  ifUnreadable = false,
+): boolean {
   return places.some(({ file, keyPath, slot }) => {
     try {
       return readEntry(file, keyPath, slot, { within: isProject ? context.project : undefined }) !== undefined
     } catch {
-      return false
+      return ifUnreadable
     }
   })
 }
