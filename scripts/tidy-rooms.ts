@@ -88,7 +88,7 @@ export function strayVariables(all: readonly Source[]): string[] {
     ]
     return [
       ...unknown.map(([name]) => `${path}: ${name} does not stand in ${settingTable}`),
-      ...read.map(([, one, other]) => `${path}: ${one ?? other} is read by setting() or given()`),
+      ...read.map(([, one, other]) => `${path}: ${one ?? other} is read by setting() or rawSetting()`),
     ]
   })
 }

@@ -64,8 +64,7 @@ export class Notices {
 
   #onEntries(entries: readonly Entry[]): void {
     for (const fact of entries.flatMap(({ facts }) => facts)) {
-      if (fact.type === 'notice.asked' || fact.type === 'notice.ended' || fact.type === 'agent.homed')
-        return this.load()
+      if (fact.type.startsWith('notice.') || fact.type === 'agent.homed') return this.load()
       if (fact.type === 'message.created') this.#check(({ agent, when }) => when === 'answered' && agent === fact.from)
     }
   }

@@ -10,7 +10,7 @@ import { isCount, isFlag, isJsonObject, isLabel, isListOf, isLongText, isOneOf, 
 const actionKeys = ({ name }: { name: string }) => [conflictKeys.action(name), conflictKeys.actions]
 const callKeys = ({ id }: { id: string }) => [conflictKeys.call(id), conflictKeys.calls]
 
-export const actionFacts: FactRows<'action.registered' | 'action.withdrawn' | 'action.invoked' | 'action.completed'> = {
+export const actionFacts: FactRows<`action.${string}`> = {
   'action.registered': {
     shape: {
       name: isLabel,

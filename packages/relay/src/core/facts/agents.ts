@@ -29,15 +29,7 @@ const profile = hasFields({
 
 const homeOfProfile = ({ agent }: { agent: { name: string } }, { speaksFor }: AppendedEntry) => speaksFor(agent.name)
 
-export const agentFacts: FactRows<
-  | 'agent.registered'
-  | 'agent.updated'
-  | 'agent.token-issued'
-  | 'agent.tokens-revoked'
-  | 'agent.retired'
-  | 'agent.briefed'
-  | 'agent.homed'
-> = {
+export const agentFacts: FactRows<`agent.${string}`> = {
   'agent.registered': {
     shape: { id: isText, agent: profile },
     mayAppend: mayRegister,

@@ -29,7 +29,7 @@ const kind = isOneOf('allow', 'always', 'deny', 'other')
 const option = hasFields({ label: isText, text: optional(isLongText) })
 const approvalKeys = () => [conflictKeys.approvals]
 
-export const approvalFacts: FactRows<'approval.opened' | 'approval.closed'> = {
+export const approvalFacts: FactRows<`approval.${string}`> = {
   'approval.opened': {
     shape: {
       id,

@@ -45,7 +45,7 @@ const editConflictFields = {
   what: isOneOf('edit', 'git'),
 }
 
-export const claimFacts: FactRows<'claim.made' | 'claim.renewed' | 'claim.ended' | 'claim.denied' | 'claim.passed'> = {
+export const claimFacts: FactRows<`claim.${string}`> = {
   'claim.made': {
     shape: { ...ofFile, root: isText, file: isText, repository: isText, how: isOneOf('edit', 'hand'), until: isCount },
     mayAppend: (fact, by) => onlyNamedMachine(fact, by) && by.speaksFor(fact.agent),

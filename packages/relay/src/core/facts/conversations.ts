@@ -31,9 +31,7 @@ function mayJoin({ agent, channel: name, n }: ChannelJoined, by: AppendedEntry):
   return by.speaksFor(agent) && n <= (by.view.lastNumber(name) ?? 0)
 }
 
-export const conversationFacts: FactRows<
-  'channel.created' | 'channel.joined' | 'channel.left' | 'channel.removed' | 'conversation.opened'
-> = {
+export const conversationFacts: FactRows<`channel.${string}` | `conversation.${string}`> = {
   'channel.created': {
     shape: { channel },
     mayAppend: ({ channel }, { view }) => view.lastNumber(channel) === undefined,

@@ -38,14 +38,7 @@ const reaction = {
 } as const satisfies FactRow<{ agent: string; message: string; emoji: string }>
 
 export const messageFacts: FactRows<
-  | 'message.created'
-  | 'delivery.offered'
-  | 'delivery.held'
-  | 'delivery.released'
-  | 'delivery.read'
-  | 'deliveries.noted'
-  | 'reaction.added'
-  | 'reaction.removed'
+  `message.${string}` | `delivery.${string}` | `deliveries.${string}` | `reaction.${string}`
 > = {
   'message.created': {
     shape: {

@@ -3,7 +3,7 @@
 import { type FactRows, noConflictKeys, onlyHomeMachine } from './row.ts'
 import { isCount, isLabel, isText } from './shape.ts'
 
-export const needFacts: FactRows<'need.dismissed'> = {
+export const needFacts: FactRows<`need.${string}`> = {
   'need.dismissed': {
     shape: { agent: isLabel, key: isText, through: isCount },
     mayAppend: onlyHomeMachine,

@@ -13,7 +13,7 @@ const own = {
   changedKeys: () => [conflictKeys.notices],
 } as const satisfies Omit<FactRow<{ asker: string }>, 'shape' | 'prunableWhen'>
 
-export const noticeFacts: FactRows<'notice.asked' | 'notice.ended'> = {
+export const noticeFacts: FactRows<`notice.${string}`> = {
   'notice.asked': {
     ...own,
     shape: { ...ofOne, after: isCount },

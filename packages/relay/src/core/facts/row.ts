@@ -19,8 +19,10 @@ export interface FactRow<F> {
   prunableWhen: PrunableWhen<F>
 }
 
-/** The rows of some types of facts. */
-export type FactRows<T extends Fact['type']> = { readonly [K in T]: FactRow<Extract<Fact, { type: K }>> }
+/** The rows of all facts whose type fits, such as `run.${string}`. */
+export type FactRows<Types extends string> = {
+  readonly [K in Extract<Fact['type'], Types>]: FactRow<Extract<Fact, { type: K }>>
+}
 
 /** An entry that a machine has appended to the journal, as it is judged before it is applied. */
 export interface AppendedEntry {

@@ -24,7 +24,7 @@ const end = {
   prunableWhen: 'never',
 } as const satisfies Omit<FactRow<{ id: string; agent: string }>, 'shape'>
 
-export const runFacts: FactRows<'run.started' | 'run.completed' | 'run.stopped'> = {
+export const runFacts: FactRows<`run.${string}`> = {
   'run.started': {
     shape: {
       id: isText,

@@ -4,7 +4,7 @@ import { sees } from '../sight.ts'
 import { type FactRows, noConflictKeys, onlyHomeMachine } from './row.ts'
 import { hasFields, isAmount, isCount, isLabel, isText, optional } from './shape.ts'
 
-export const spendFacts: FactRows<'spend.noted'> = {
+export const spendFacts: FactRows<`spend.${string}`> = {
   'spend.noted': {
     shape: {
       agent: isLabel,

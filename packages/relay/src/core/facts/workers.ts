@@ -48,9 +48,7 @@ const asked = hasFields({
 })
 const named = { id: isText, worker: isLabel }
 
-export const workerFacts: FactRows<
-  'worker.wished' | 'worker.wish-changed' | 'worker.interrupted' | 'worker.changed' | 'worker.worktree-removed'
-> = {
+export const workerFacts: FactRows<`worker.${string}`> = {
   'worker.wished': {
     shape: {
       ...named,

@@ -7,16 +7,7 @@ import { isCount, isLabel, isText } from './shape.ts'
 
 const machines = () => [conflictKeys.machines]
 
-export const workspaceFacts: FactRows<
-  | 'workspace.began'
-  | 'workspace.key-issued'
-  | 'workspace.restored'
-  | 'workspace.policy-set'
-  | 'workspace.raised'
-  | 'workspace.owned'
-  | 'machine.revoked'
-  | 'machine.admitted'
-> = {
+export const workspaceFacts: FactRows<`workspace.${string}` | `machine.${string}`> = {
   'workspace.began': {
     shape: { id: isText },
     mayAppend: noMachine,
