@@ -18,6 +18,7 @@ import { mayCall, sees } from '../core/sight.ts'
 import type { Steps } from '../core/steps.ts'
 import type { World } from '../core/world.ts'
 import type { Alarm, Clock } from '../machine/clock.ts'
+import type { InvocationOutcome } from '../store/action-rows.ts'
 import type { Store } from '../store/store.ts'
 import { type CallContext, causeOf, type Sink, type Watch, type WorkspaceParts } from './call.ts'
 import type { Engine } from './engine.ts'
@@ -59,10 +60,10 @@ export class Actions {
   async endLeftovers(): Promise<void> {
     const { view } = this.#store
     const isHere = ({ machine }: { machine?: string }) => machine === this.#sessions.machine
-    const left = [...view.actions(), ...view.runningInvocations()].filter(isHere)
+    const left = [...view.actions.all(), ...view.actions.running()].filter(isHere)
     const sessions = [...new Set(left.flatMap(({ session }) => session ?? []))]
     if (sessions.length > 0) await this.#submitWithdraw(sessions)
-    for (const { id } of view.runningInvocations().filter(isHere)) await this.#expire(id)
+    for (const { id } of view.actions.running().filter(isHere)) await this.#expire(id)
   }
 
   async register(asking: CallContext, input: ParsedInputOf<'action.register'>): Promise<OutputOf<'action.register'>> {
@@ -84,7 +85,7 @@ export class Actions {
 
   *list(agent: string, { unasked, limit }: ParsedInputOf<'action.list'> = {}): Steps<OutputOf<'action.list'>> {
     const actions: OutputOf<'action.list'>['actions'] = []
-    for (const action of this.#store.view.actionRows.all(unasked ? 'unasked' : 'all')) {
+    for (const action of this.#store.view.actions.all(unasked ? 'unasked' : 'all')) {
       if (limit !== undefined && actions.length >= limit) break
       yield
       if (!mayCall(action, agent) || this.#world.liveSession(action.session) === undefined) continue
@@ -122,7 +123,7 @@ export class Actions {
 
   result({ session }: CallContext, invocation: string): OutputOf<'action.result'> {
     const { view } = this.#store
-    const outcome = view.actionRows.outcome(invocation)
+    const outcome = view.actions.outcome(invocation)
     if (!outcome || !sees(view, session, 'result', outcome))
       throw new RefusalError('invocation.unknown', { invocation })
     return outcome.isDone ? { running: false, result: this.#envelope(invocation) } : { running: true }
@@ -161,11 +162,11 @@ export class Actions {
   }
 
   #invocationFor(id: string): Invocation {
-    const { action, caller } = this.#store.view.invocation(id) as { action: string; caller: string }
+    const { action, caller } = this.#store.view.actions.invocation(id) as { action: string; caller: string }
     return {
       invocation: id,
       action,
-      input: JSON.parse(this.#store.view.actionRows.inputJson(id)),
+      input: JSON.parse(this.#store.view.actions.inputJson(id)),
       caller: this.#describeCaller(caller),
     }
   }
@@ -184,7 +185,7 @@ export class Actions {
   /** Resolves when the action call is over, or when nobody waits for its result any more: the call's time goes on then, and the call still ends. */
   #completion(id: string, abandoned: AbortSignal, ms: number | undefined): Promise<void> {
     return new Promise((resolve) => {
-      const running = this.#store.view.invocation(id)
+      const running = this.#store.view.actions.invocation(id)
       if (!running || running.isDone) return resolve()
       // In a workspace of several machines, a call is stored at another time than the one at which it was decided.
       this.#setDeadline(id, ms ?? running.until - running.at)
@@ -217,9 +218,9 @@ export class Actions {
   }
 
   #envelope(invocationId: string): ActionEnvelope {
-    const { action, isDone, ok, code, message, outputJson } = this.#store.view.actionRows.outcome(
+    const { action, isDone, ok, code, message, outputJson } = this.#store.view.actions.outcome(
       invocationId,
-    ) as NonNullable<ReturnType<Store['view']['actionRows']['outcome']>>
+    ) as InvocationOutcome
     if (ok) return { ok: true, action, invocationId, output: JSON.parse(outputJson as string) }
     const error =
       isDone && code ? { code, message: message ?? '' } : { code: 'timeout' as const, message: 'No longer waited for.' }

@@ -241,7 +241,7 @@ async function restoreHeldMessages(
   const lost = new Set(unanswered.flatMap((call) => store.recordedAnswer(agent, call)?.outcome.messages ?? []))
   const letGo: string[] = []
   const look = function* (): Steps<void> {
-    for (const each of store.view.unread(agent, {})) {
+    for (const each of store.view.inbox.unread(agent, {})) {
       yield
       if (!each || each.receipt?.session !== session.id || each.receipt.until === undefined) continue
       const { head, receipt } = each

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { conflictKeys } from '../core/conflict-keys.ts'
 import { factRowOf } from '../core/facts/table.ts'
-import type { ApprovalView, ClaimView, NoticeView, RunView, View, WorkerView } from '../core/view.ts'
+import type { ActionView, ApprovalView, ClaimView, NoticeView, RunView, View, WorkerView } from '../core/view.ts'
 import type { Append, ChangedKeys } from './cluster-journal.ts'
 
 /** The keys that several decisions have read, taken together. */
@@ -70,11 +70,14 @@ const ofView: KeysReadBy<View> = {
   // An agent that registers may get stays (times in a conversation) that begin before the message.
   isRecipient: (_, agent) => [conflictKeys.agent(agent)],
   hasReacted: (_, __, message) => [conflictKeys.reactions(message.id)],
-  actions: () => [conflictKeys.actions],
-  action: (_, name) => [conflictKeys.action(name)],
-  actionOfTool: (_, tool) => [conflictKeys.tool(tool)],
+}
+
+const ofActions: KeysReadBy<ActionView> = {
+  all: () => [conflictKeys.actions],
+  byName: (_, name) => [conflictKeys.action(name)],
+  byTool: (_, tool) => [conflictKeys.tool(tool)],
   invocation: (_, id) => [conflictKeys.call(id)],
-  runningInvocations: () => [conflictKeys.calls],
+  running: () => [conflictKeys.calls],
 }
 
 const ofWorkers: KeysReadBy<WorkerView> = {
@@ -119,6 +122,7 @@ const ofNotices: KeysReadBy<NoticeView> = {
 /** Wraps a view so that the conflict keys of every call are noted in `reads`. */
 export function recordingView(view: View, reads: ReadKeys): View {
   const parts: Partial<View> = {
+    actions: noting(view.actions, ofActions, reads),
     workers: noting(view.workers, ofWorkers, reads),
     runs: noting(view.runs, ofRuns, reads),
     claims: noting(view.claims, ofClaims, reads),

@@ -61,6 +61,16 @@ export interface InvocationRow {
   isDone: boolean
 }
 
+export interface ActionView {
+  all(): Iterable<ActionRow>
+  byName(name: string): ActionRow | undefined
+  /** Returns the action with this name as an MCP tool; no two actions share a tool name. */
+  byTool(tool: string): ActionRow | undefined
+  invocation(id: string): InvocationRow | undefined
+  /** Returns the calls of actions that have not ended. */
+  running(): InvocationRow[]
+}
+
 /** A worker, a program that the daemon runs for an agent: what was asked of the worker, and the status of its program. */
 export interface WorkerRow extends Omit<WorkerWished, 'type' | 'worker' | 'control'> {
   name: string
@@ -231,6 +241,13 @@ export interface InboxFilter {
   afterSeq?: number
 }
 
+export interface InboxView {
+  /** Yields the agent's unread messages, oldest first. Rows are read lazily: stop when you have enough. An undefined item marks a place to pause. */
+  unread(agent: string, filter: InboxFilter, progress?: ScanProgress): Iterable<WaitingMessage | undefined>
+  /** Yields all messages ever sent to the agent, newest first, as lazily as `unread`. */
+  received(agent: string, filter: InboxFilter, progress?: ScanProgress): Iterable<WaitingMessage | undefined>
+}
+
 /**
  * The home machine of an agent, which decides the agent's deliveries in a workspace that several machines share. `epoch` counts the homes of the agent's
  * name.
@@ -283,19 +300,11 @@ export interface View {
   isRecipient(agent: string, message: MessageHead): boolean
   receipt(agent: string, message: MessageHead): ReceiptRow | undefined
   hasReacted(agent: string, message: MessageHead, emoji: string): boolean
-  actions(): Iterable<ActionRow>
-  action(name: string): ActionRow | undefined
-  /** Returns the action with this name as an MCP tool; no two actions share a tool name. */
-  actionOfTool(tool: string): ActionRow | undefined
-  invocation(id: string): InvocationRow | undefined
-  runningInvocations(): InvocationRow[]
+  readonly actions: ActionView
   readonly workers: WorkerView
   readonly runs: RunView
   readonly claims: ClaimView
   readonly approvals: ApprovalView
   readonly notices: NoticeView
-  /** Yields the agent's unread messages, oldest first. Rows are read lazily: stop when you have enough. An undefined item marks a place to pause. */
-  unread(agent: string, filter: InboxFilter, progress?: ScanProgress): Iterable<WaitingMessage | undefined>
-  /** Yields all messages ever sent to the agent, newest first, as lazily as `unread`. */
-  received(agent: string, filter: InboxFilter, progress?: ScanProgress): Iterable<WaitingMessage | undefined>
+  readonly inbox: InboxView
 }

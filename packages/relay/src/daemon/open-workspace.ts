@@ -67,7 +67,7 @@ export function isWorkspaceUnused({ workspace, dispatch }: OpenWorkspace): boole
   if (!isQuiet) return false
   try {
     const runs = store.view.runs.running().filter(({ harness }) => harness !== 'external')
-    return workers.reports.wishedWorkers().length + runs.length + store.view.runningInvocations().length === 0
+    return workers.reports.wishedWorkers().length + runs.length + store.view.actions.running().length === 0
   } catch {
     // The tables of runs and calls cannot be read: the workspace stays open, and its next user is told why.
     return false

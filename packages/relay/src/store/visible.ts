@@ -1,6 +1,7 @@
 // Finds by index what a reader can see: its stays in conversations as spans of the journal, and the entries that can hold something for it. The cost
 // depends on what is found, not on how much others have said. core/sight.ts decides what of an entry is shown.
 
+import { lastFitting } from '../core/halving.ts'
 import { concernsKeyOfConversation, concernsKeyOfEveryone } from './concerns.ts'
 import type { Database, Statement } from './database.ts'
 import type { TablesMirror } from './tables.ts'
@@ -136,13 +137,7 @@ export class VisibleEntries {
 
   /** Returns the last message number of the span whose entry is at most `seq`. */
   #lastUpTo({ conversation, after, to }: VisibleSpan, seq: number): number {
-    let [low, high] = [after, to]
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2)
-      if (this.#seqOf(conversation, middle) <= seq) low = middle
-      else high = middle - 1
-    }
-    return low
+    return lastFitting(after, to, (n) => this.#seqOf(conversation, n) <= seq)
   }
 }
 

@@ -71,7 +71,7 @@ export const actionFacts: FactRows<'action.registered' | 'action.withdrawn' | 'a
       to: 'agents',
       *agentNames({ id, caller }, known) {
         yield caller
-        yield known.invocation(id)?.provider
+        yield known.actions.invocation(id)?.provider
       },
     },
     changedKeys: callKeys,
@@ -81,17 +81,17 @@ export const actionFacts: FactRows<'action.registered' | 'action.withdrawn' | 'a
 
 /** Whether the machine that appended the entry offers the action, or nobody does. */
 function isItsOwn({ name }: { name: string }, { view, actsFor }: AppendedEntry): boolean {
-  const action = view.action(name)
+  const action = view.actions.byName(name)
   return action === undefined || actsFor(action.machine)
 }
 
 function isAtItsMachine({ action, machine }: ActionInvoked, { view }: AppendedEntry): boolean {
-  return machine === view.action(action)?.machine
+  return machine === view.actions.byName(action)?.machine
 }
 
 /** Whether a machine may report a call's end. The provider's machine reports answers; the caller's reports calls that could not begin or got no answer. */
 function mayComplete({ id, caller, ok }: ActionCompleted, { view, facts, speaksFor, actsFor }: AppendedEntry): boolean {
-  const call = view.invocation(id)
+  const call = view.actions.invocation(id)
   if (!call) return !ok && facts.some((fact) => fact.type === 'action.invoked' && fact.id === id)
   if (call.caller !== caller) return false
   return actsFor(call.machine) || (!ok && speaksFor(caller))

@@ -60,7 +60,7 @@ export type Audience<F> =
 /** Look-ups of the agents that a fact concerns but does not name. */
 export interface AudienceLookups {
   message(id: string): { from: string } | undefined
-  invocation(id: string): { provider?: string } | undefined
+  actions: { invocation(id: string): { provider?: string } | undefined }
   runs: { byId(id: string): { parent: string } | undefined }
 }
 
