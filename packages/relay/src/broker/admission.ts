@@ -14,6 +14,7 @@ import { z } from 'zod'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Steps } from '../core/steps.ts'
 import type { WorkspaceCore } from './call.ts'
+import { accepted } from './commands.ts'
 import { ReadTimeBudget } from './long-reads.ts'
 import { parseInput } from './operation-input.ts'
 import { type Credentials, hashSecret, newSecret } from './sessions/credentials.ts'
@@ -190,7 +191,7 @@ export async function register(
     // An agent with a provisional name keeps the id that others were told, and the messages to everybody since its session came.
     const { provisional } = session
     const { id: mint, heardFrom } = provisional?.profile.name === profile.name ? provisional : {}
-    const reply = await engine.submit({
+    const submitted = engine.submit({
       rule: 'agent.register',
       input: {
         ...profile,
@@ -208,9 +209,9 @@ export async function register(
       // The cause (the command's id) is never the id that the caller chose: a stranger who overheard that id must not be bound to the answer that it got.
       cause: workspace.ids('c'),
     })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    const { outcome } = accepted(await submitted)
     refuseRevoked(session)
-    const { agent, id, issued, because } = reply.outcome as RegisterOutcome
+    const { agent, id, issued, because } = outcome as RegisterOutcome
     // The session may have chosen a name while the name that it was given was being stored: its own choice stays.
     if (isNameGiven && session.agent !== profile.name) return { agent, id }
     sessions.bind(session, agent)

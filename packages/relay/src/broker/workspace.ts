@@ -2,7 +2,7 @@
 
 import { daemonName, type Ids, refusal } from '@agent-relay/sdk/protocol'
 import { isNameInUse } from '../core/agents.ts'
-import { RefusalError } from '../core/refusal-error.ts'
+import type { RefusalError } from '../core/refusal-error.ts'
 import { type Clock, reportingClock } from '../machine/clock.ts'
 import type { HooksFolder } from '../machine/hooks-folder.ts'
 import { Store } from '../store/store.ts'
@@ -13,6 +13,7 @@ import { Mentions } from './approvals/mentions.ts'
 import type { DaemonInfo, WorkspaceCore, WorkspaceParts } from './call.ts'
 import type { CommitReader } from './claims/claim-runtime.ts'
 import { Claims } from './claims/claims.ts'
+import { accepted, submitByDaemon } from './commands.ts'
 import type { Engine } from './engine.ts'
 import { Events } from './events.ts'
 import { Hub } from './hub.ts'
@@ -201,8 +202,7 @@ export class Workspace implements WorkspaceCore {
     // The key is kept before it is valid: a lost key would lock the owner out.
     keep(id, key)
     const input = { id, keyHash: hashSecret(key) }
-    const reply = await this.engine.submit({ rule: 'workspace.begin', input, by: daemonName, cause: 'begin' })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    accepted(await this.engine.submit({ rule: 'workspace.begin', input, by: daemonName, cause: 'begin' }))
     return key
   }
 
@@ -210,10 +210,7 @@ export class Workspace implements WorkspaceCore {
   async rotateKey(keep: (workspaceId: string, key: string) => void): Promise<string> {
     const key = newSecret('rk')
     keep(this.id, key)
-    const input = { keyHash: hashSecret(key) }
-    const cause = this.ids('d')
-    const reply = await this.engine.submit({ rule: 'workspace.rotate-key', input, by: daemonName, cause })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    accepted(await submitByDaemon(this, 'workspace.rotate-key', { keyHash: hashSecret(key) }))
     return key
   }
 

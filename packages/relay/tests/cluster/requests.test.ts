@@ -283,7 +283,7 @@ test('a machine that is allowed speaks for no one else, does nothing twice, and 
   await expect(byRogue(late)).rejects.toThrow()
   // One that was asked just before, and is looked at just after.
   const { approvals, workers } = (await box.open(workspace)).workspace
-  const carriers = { approvals, wishes: workers.wishes, interrupts: workers.interrupts }
+  const carriers = { approvals, wishes: workers.wishes }
   expect(await carryOutRequest(carriers, async () => true, 'rogue', late)).toEqual({ refused: 'machine.not-allowed' })
   expect((await viewOf(box)).approvals.byId(last.row.id)?.closed).toBeUndefined()
   // Whoever comes under the same name is another machine.

@@ -10,7 +10,8 @@ import { RefusalError } from '../../core/refusal-error.ts'
 import { type Reader, sees, seesAll } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { MessageHead } from '../../core/view.ts'
-import { actorOf, type CallContext, causeOf } from '../call.ts'
+import { actorOf, type CallContext } from '../call.ts'
+import { submitCall } from '../commands.ts'
 import { ReadTimeBudget } from '../long-reads.ts'
 import { daemonStanding } from '../sessions/standing.ts'
 import { wantedActionText } from './approval-notice.ts'
@@ -65,14 +66,13 @@ export async function dismissNeed(
   asking: CallContext,
   { key, through = Number.MAX_SAFE_INTEGER }: ParsedInputOf<'need.dismiss'>,
 ): Promise<OutputOf<'need.dismiss'>> {
-  const { store, engine, reads } = workspace
+  const { store, reads } = workspace
   const by = actorOf(asking)
   const found = await reads.run(findNeeds(workspace, asking), new ReadTimeBudget(), asking.abandoned)
   const need = found.find((each) => each.key === key)
   if (!need && !store.needs.isDismissed(by, key)) throw new RefusalError('need.unknown', { key })
   const input = { key, through: need && Math.min(through, need.head?.seq ?? 0) }
-  const reply = await engine.submit({ rule: 'need.dismiss', input, by, ...causeOf(asking) })
-  if ('refusal' in reply) throw new RefusalError(reply.refusal)
+  await submitCall(workspace, { ...asking, by }, 'need.dismiss', input)
   return {}
 }
 

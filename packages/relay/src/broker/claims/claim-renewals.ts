@@ -1,10 +1,11 @@
 // Renews claims by further edits of their holders. An agent edits a file many times a minute: the journal is told once a minute for each claim, with the time
 // of the last edit, so that the claim ends when it should. A daemon that is killed in between forgets up to that minute.
 
-import { daemonName, limits } from '@agent-relay/sdk/protocol'
+import { limits } from '@agent-relay/sdk/protocol'
 import type { ClaimRow } from '../../core/view.ts'
 import type { Alarm } from '../../machine/clock.ts'
 import type { WorkspaceParts } from '../call.ts'
+import { submitByDaemon } from '../commands.ts'
 
 export class ClaimRenewals {
   readonly #parts: Pick<WorkspaceParts, 'engine' | 'clock' | 'ids'>
@@ -35,10 +36,9 @@ export class ClaimRenewals {
   }
 
   #submit(): void {
-    const { engine, ids } = this.#parts
     this.#alarm = undefined
     const edits = [...this.#edits.values()]
     this.#edits.clear()
-    void engine.submit({ rule: 'claim.renew', input: { edits }, by: daemonName, cause: ids('d') })
+    void submitByDaemon(this.#parts, 'claim.renew', { edits })
   }
 }
