@@ -8,19 +8,6 @@ import { inTrial, sleep, type Trial, type TrialOptions, trialProject } from '../
 import type { Random } from '../harness/random.ts'
 import { RawConnection } from '../harness/raw.ts'
 
-export interface PrunesReport {
-  kills: number
-  /** Prunings that were killed before they had answered. */
-  cutOff: number
-  acked: number
-  /** Messages that the archive has in the end. */
-  pruned: number
-  fileMb: number
-  integrity: string
-  faults: string[]
-  clientErrors: string[]
-}
-
 export interface PrunesSize {
   kills: number
   /** No daemon is killed after this time. */
@@ -32,7 +19,8 @@ const [loadMs, killMsMax] = [300, 250]
 /** Everything that is read and over may go. */
 const olderMs = 1
 
-export function pruneUnderKills(random: Random, size: PrunesSize, setting: TrialOptions): Promise<PrunesReport> {
+/** `cutOff`: prunings that were killed before they had answered. `pruned`: messages that the archive has in the end. */
+export function pruneUnderKills(random: Random, size: PrunesSize, setting: TrialOptions) {
   const { kills, msMax = Number.POSITIVE_INFINITY } = size
   return inTrial(setting, async (scene) => {
     const from = performance.now()

@@ -8,17 +8,6 @@ import { Load } from '../harness/load.ts'
 import { databasePathIn, inTrial, sleep, type Trial, type TrialOptions, trialProject } from '../harness/processes.ts'
 import type { Random } from '../harness/random.ts'
 
-export interface RestoresReport {
-  backups: number
-  /** Restorings that were killed before they had ended. */
-  cutOff: number
-  acked: number
-  /** Messages in all restored workspaces. */
-  restored: number
-  faults: string[]
-  clientErrors: string[]
-}
-
 export interface RestoresSize {
   backups: number
 }
@@ -32,7 +21,8 @@ const loadMs = 300
 /** The share of its time after which a restoring is killed, at least: before, Node itself starts. */
 const startShare = 0.3
 
-export function restoreBackups(random: Random, size: RestoresSize, setting: TrialOptions): Promise<RestoresReport> {
+/** `cutOff`: restorings that were killed before they had ended. `restored`: messages in all restored workspaces. */
+export function restoreBackups(random: Random, size: RestoresSize, setting: TrialOptions) {
   return inTrial(setting, async (scene) => {
     const history = new MessageHistory()
     const daemon = await scene.startDaemon()
