@@ -7,6 +7,7 @@ import { limits, type Tokens } from '@agent-relay/sdk/protocol'
 import type { WebSocket } from 'ws'
 import { z } from 'zod'
 import { version } from '../../machine/version.ts'
+import { within } from '../../machine/within.ts'
 import { interruptAnswerMs } from '../cli-server.ts'
 import { JsonRpc, RpcError, type RpcReply } from '../json-rpc.ts'
 
@@ -283,18 +284,5 @@ export class AppServer {
     if (this.#rpc.isOver) return
     this.#rpc.end()
     this.#listener.onClose()
-  }
-}
-
-/** Returns the answer, or undefined after `ms`. */
-async function within<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms).unref()
-  })
-  try {
-    return await Promise.race([answer, late])
-  } finally {
-    clearTimeout(timer)
   }
 }
