@@ -138,7 +138,7 @@ export class Pruning {
   /** Whether a fact changes nothing any more, because the thing that it is about is gone or goes with this pruning. */
   #isOver(fact: Fact, at: number): boolean {
     const { prunableWhen } = factRowOf(fact)
-    if (prunableWhen === 'never') return false
+    if (prunableWhen === undefined) return false
     if (typeof prunableWhen === 'object' && 'withMessage' in prunableWhen)
       return this.#isMessagePruned(prunableWhen.withMessage(fact))
     return at <= this.#finished.horizon && (prunableWhen === 'old' || prunableWhen.oldAnd(fact, this.#lookups))

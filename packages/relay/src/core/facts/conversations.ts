@@ -39,14 +39,12 @@ export const conversationFacts: FactRows<
     mayAppend: ({ channel }, { view }) => view.lastNumber(channel) === undefined,
     audience: toEveryone,
     changedKeys: channelKeys,
-    prunableWhen: 'never',
   },
   'channel.joined': {
     shape: stay,
     mayAppend: mayJoin,
     audience: exceptBroadcast,
     changedKeys: stayKeys,
-    prunableWhen: 'never',
   },
   // A retired agent leaves its channels too, so a machine that may retire the agent may report this.
   'channel.left': {
@@ -54,7 +52,6 @@ export const conversationFacts: FactRows<
     mayAppend: mayEnd,
     audience: exceptBroadcast,
     changedKeys: stayKeys,
-    prunableWhen: 'never',
   },
   // A channel can be removed only if nothing was said and nobody else has been in it, which any machine can check.
   'channel.removed': {
@@ -63,7 +60,6 @@ export const conversationFacts: FactRows<
       channel !== generalChannel && view.lastNumber(channel) === 0 && view.otherMember(by, channel) === undefined,
     audience: toEveryone,
     changedKeys: channelKeys,
-    prunableWhen: 'never',
   },
   'conversation.opened': {
     shape: { conversation: isConversationName, members: isListOf(isLabel) },
@@ -76,6 +72,5 @@ export const conversationFacts: FactRows<
       conflictKeys.existence(conversation),
       ...members.map((name) => conflictKeys.stay(name, conversation)),
     ],
-    prunableWhen: 'never',
   },
 }

@@ -92,7 +92,6 @@ export const messageFacts: FactRows<
       },
     },
     changedKeys: noConflictKeys,
-    prunableWhen: 'never',
   },
   'reaction.added': reaction,
   'reaction.removed': reaction,

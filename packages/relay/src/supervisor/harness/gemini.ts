@@ -2,16 +2,13 @@
 
 import { cliOf } from '@agent-relay/sdk/internal/clis'
 import {
-  cliTableFields,
-  ctrlC,
-  escapeKey,
-  findScreenSign,
   type Harness,
   hasFlag,
   identityVariables,
   type LaunchPlan,
   type ScreenPatterns,
   serverName,
+  terminalFields,
 } from './harness.ts'
 
 /** The screen of Gemini CLI 0.61.0 in each state. */
@@ -32,18 +29,14 @@ const ownTitle = new RegExp(`^\\w+ \\(${serverName} MCP Server\\)$`)
 const trusted = { GEMINI_CLI_TRUST_WORKSPACE: 'true' }
 
 export const geminiHarness: Harness = {
-  ...cliTableFields('gemini'),
+  // Enter within 30 ms of the text is a newline, and was lost once at 120 ms.
+  ...terminalFields('gemini', signs, { enterDelayMs: 400 }),
   install: 'npm install -g @google/gemini-cli',
   variables: [
     ...['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GEMINI_BASE_URL', 'GEMINI_CLI_HOME', 'GEMINI_MODEL'],
     ...['GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION', 'GOOGLE_GENAI_USE_VERTEXAI', 'GEMINI_CLI_TRUST_WORKSPACE'],
   ],
-  // Enter within 30 ms of the text is a newline, and was lost once at 120 ms.
-  typing: { enterDelayMs: 400 },
-  interruptKeys: [escapeKey],
-  exitKeys: [ctrlC, ctrlC],
   bringsOwnMcp: (args) => hasFlag(args, '--allowed-mcp-server-names'),
-  readScreenSign: (view) => findScreenSign(signs, view),
   launch({ server, model, args, isInjected }): LaunchPlan {
     // Gemini keeps these as written and fills them in at each start; a variable with TOKEN in its name is otherwise removed from a server's environment.
     const variables = identityVariables.flatMap((name) => ['-e', `${name}=$${name}`])
