@@ -186,7 +186,9 @@ export async function register(
     throw new RefusalError('auth.denied', { why: 'an agent of type human needs the workspace key.' })
   }
   const proven = hasKey || proof === 'word' || token !== undefined || session.agent === profile.name
-  return afterSameFamily(workspace, profile.name, async () => {
+  // The registrations of a name family (`Ada`, `Ada-2`, …) come one after another: the second is decided when the first is bound to its session and counts as
+  // live.
+  return sessions.registrations.run(profile.name.replace(/-\d+$/, ''), async () => {
     const fresh = newSecret('at')
     // An agent with a provisional name keeps the id that others were told, and the messages to everybody since its session came.
     const { provisional } = session
@@ -261,22 +263,4 @@ async function restoreHeldMessages(
 /** Refuses a session whose key or token was revoked while the call was on its way. */
 export function refuseRevoked({ ended }: Session): void {
   if (ended.reason instanceof RefusalError) throw ended.reason
-}
-
-/**
- * Runs registrations of one name family (`Ada`, `Ada-2`, …) one after another: the second is decided when the first is bound to its session and counts as live.
- */
-async function afterSameFamily<T>(
-  { sessions: { registrations } }: WorkspaceCore,
-  name: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  const family = name.replace(/-\d+$/, '')
-  const mine = (registrations.get(family) ?? Promise.resolve()).then(work, work)
-  registrations.set(family, mine)
-  try {
-    return await mine
-  } finally {
-    if (registrations.get(family) === mine) registrations.delete(family)
-  }
 }

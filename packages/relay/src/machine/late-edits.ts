@@ -8,6 +8,7 @@ import { readForeignText, spoolName } from '@agent-relay/sdk/internal/discover'
 import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { limits, operations } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
+import { attempt } from './attempt.ts'
 
 const noteBytesMax = 256 * 1024
 /** Maximum number of notes of late edits read at once; the rest is read the next time. */
@@ -59,17 +60,9 @@ function removeOlder(path: string, ms: number): void {
 }
 
 function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort()
-  } catch {
-    return []
-  }
+  return attempt(() => readdirSync(folder).sort()) ?? []
 }
 
 function read(path: string): LateEdit | undefined {
-  try {
-    return LateEdit.parse(parseJson(readForeignText(path, { bytesMax: noteBytesMax }) ?? ''))
-  } catch {
-    return undefined
-  }
+  return attempt(() => LateEdit.parse(parseJson(readForeignText(path, { bytesMax: noteBytesMax }) ?? '')))
 }

@@ -6,6 +6,7 @@
 
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { attempt } from '../machine/attempt.ts'
 import { type Database, type Row, readDatabaseFile, type Statement } from './database.ts'
 
 /** The last entry of a journal. Number 0 means that the journal is empty. */
@@ -107,11 +108,7 @@ export class EndFile {
 /** Opens the end file. Undefined if none can be made beside the database, which is then used without. */
 function openedFile(path: string, isThere: boolean): number | undefined {
   const { O_RDWR, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants
-  try {
-    return openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW | (isThere ? 0 : O_TRUNC), 0o600)
-  } catch {
-    return undefined
-  }
+  return attempt(() => openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW | (isThere ? 0 : O_TRUNC), 0o600))
 }
 
 /** Reads the content of the end file; undefined if there is none, or no record in it is whole. */
@@ -128,11 +125,7 @@ function recordsOf(path: string): { turn: number; end: JournalEnd }[] {
 
 /** Reads the text of the end file; empty if there is none. */
 function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return ''
-  }
+  return attempt(() => readFileSync(path, 'latin1')) ?? ''
 }
 
 function recordOf(slot: string): { turn: number; end: JournalEnd } | undefined {

@@ -3,6 +3,7 @@
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { accessSync, constants, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
@@ -11,6 +12,8 @@ import { fileURLToPath } from 'node:url'
 import { programFolders } from '@agent-relay/sdk/internal/discover'
 import type { ControlName } from '@agent-relay/sdk/protocol'
 import type { WorkerRow } from '../core/view.ts'
+import { attempt } from '../machine/attempt.ts'
+import { Sequences } from '../machine/sequences.ts'
 import type { CliServer } from './cli-server.ts'
 import type { CompanionOptions } from './companion-server.ts'
 import { acpHarness } from './harness/acp.ts'
@@ -197,15 +200,12 @@ export function runSetupCommand(file: string, args: string[], cwd: string, env: 
   })
 }
 
-function freePort(): Promise<number> {
-  return new Promise((done, fail) => {
-    const server = createServer()
-    server.once('error', fail)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => done(port))
-    })
-  })
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  await new Promise((done) => server.close(done))
+  return port
 }
 
 /** The marker by which everything that a worker has started is found again. */
@@ -249,7 +249,7 @@ export function workerEnvironment(env: Env, ...added: Env[]): Record<string, str
 export class HarnessSetups {
   readonly #directory: string
   /** Runs by harness: two workers that start together must not make one CLI write its file twice at once. */
-  readonly #underWay = new Map<string, Promise<void>>()
+  readonly #underWay = new Sequences()
 
   /** `directory`: the folder of the marks, which outlives the workers and is shared by all workspaces of a daemon. */
   constructor(directory: string) {
@@ -257,17 +257,14 @@ export class HarnessSetups {
   }
 
   /** Runs the work unless it was done before. `about` is everything that the work depends on: another `about` runs it again. */
-  async runOnce(harness: string, about: unknown, work: () => Promise<void>): Promise<void> {
+  runOnce(harness: string, about: unknown, work: () => Promise<void>): Promise<void> {
     const mark = createHash('sha256').update(JSON.stringify(about)).digest('hex')
-    const before = this.#underWay.get(harness)?.catch(() => {}) ?? Promise.resolve()
-    const mine = before.then(async () => {
+    return this.#underWay.run(harness, async () => {
       if (this.#read(harness) === mark) return
       await work()
       mkdirSync(this.#directory, { recursive: true, mode: 0o700 })
       writeFileSync(join(this.#directory, harness), mark, { mode: 0o600 })
     })
-    this.#underWay.set(harness, mine)
-    return mine
   }
 
   /** Forgets the setup, so that the next start repeats it: the user may have removed its result. */
@@ -276,10 +273,6 @@ export class HarnessSetups {
   }
 
   #read(harness: string): string | undefined {
-    try {
-      return readFileSync(join(this.#directory, harness), 'utf8')
-    } catch {
-      return undefined
-    }
+    return attempt(() => readFileSync(join(this.#directory, harness), 'utf8'))
   }
 }

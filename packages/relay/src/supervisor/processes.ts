@@ -5,6 +5,7 @@ import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
+import { attempt } from '../machine/attempt.ts'
 
 /** A process id with the process's start time: ids are reused, but both together name one process. */
 export interface ProcessIdentity {
@@ -33,20 +34,12 @@ export async function processesWithVariable(name: string, value: string): Promis
 
 /** Whether a process of this user has `NAME=` in its environment; true where that cannot be read. */
 export function mayHaveVariable(pid: number, name: string): boolean {
-  try {
-    return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${name}=`)
-  } catch {
-    return true
-  }
+  return attempt(() => `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${name}=`)) ?? true
 }
 
 /** The command line of a process; empty where it cannot be read. */
 export function commandLineOf(pid: number): string[] {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-  } catch {
-    return []
-  }
+  return attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')) ?? []
 }
 
 /** The members of a group whose leader is gone. The number cannot belong to another group while this one has a member. */

@@ -1,6 +1,7 @@
 // The client of Codex's app-server: JSON-RPC, without its version field, in the frames of a WebSocket on a Unix socket. The server to use is
 // found in find-server.ts. The server's data is not trusted: it is bounded, and data that does not fit the schemas is ignored.
 
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { limits, type Tokens } from '@agent-relay/sdk/protocol'
@@ -129,10 +130,7 @@ export class AppServer {
       perMessageDeflate: false,
       followRedirects: false,
     })
-    await new Promise<void>((resolve, reject) => {
-      socket.once('open', resolve)
-      socket.once('error', reject)
-    })
+    await once(socket, 'open')
     const server = new AppServer(socket, listener)
     try {
       const clientInfo = { name: 'agent-relay', title: 'Agent Relay', version }
