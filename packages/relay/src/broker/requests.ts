@@ -147,7 +147,7 @@ export class MachineRequests {
       | undefined
     if (!answer) throw new RefusalError('request.unanswered', { machine })
     if (answer.done === true) return { ...wordsDeliveryOf(answer), isOver: answer.isOver === true }
-    const code = codeOf(answer.refused)
+    const code: RefusalCode = isRefusalCode(answer.refused) ? answer.refused : 'fault'
     // The other machine runs an older daemon, which does not know the request.
     if (code === 'operation.unknown') throw new RefusalError(refused)
     if (code === 'request.denied')
@@ -168,8 +168,4 @@ function awayDetails(otherMachines: OtherMachines, machine: string) {
 function wordsDeliveryOf({ wordsReach, wordsAs }: Record<string, unknown>): WordsDelivery {
   const isKnown = wordsAs === 'answer' || wordsAs === 'message'
   return { wordsReach: wordsReach === true, ...(isKnown ? { wordsAs } : {}) }
-}
-
-function codeOf(told: unknown): RefusalCode {
-  return isRefusalCode(told) ? told : 'fault'
 }

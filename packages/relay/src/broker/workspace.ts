@@ -135,9 +135,9 @@ export class Workspace implements WorkspaceCore {
     this.sharing = sharing
     this.engine = engine
     this.otherMachines = otherMachines
-    this.waits = new Waits(store, hub, clock, otherMachines)
+    this.waits = new Waits({ store, hub, clock, otherMachines })
     otherMachines.onNews((gone) => gone.forEach((agent) => void sessions.recordLeftElsewhere(agent)))
-    this.events = new Events(store, hub, reads)
+    this.events = new Events({ store, hub, reads })
     const core = { ...base, name, engine, sessions, credentials, reads, otherMachines }
     const requests = new MachineRequests(otherMachines, sharing.machine)
     this.approvals = new Approvals(core, requests)
@@ -156,8 +156,8 @@ export class Workspace implements WorkspaceCore {
     this.#hookWaiters = new HookWaiters(parts, hooks)
     const { deliveries, inboxes, workers } = this
     this.reach = new Reach({ sessions, deliveries, inboxes, workers, waiters: this.#hookWaiters })
-    const { reach } = this
-    this.userSessions = new UserSessions(parts, workers, reach, this.briefs)
+    const { reach, briefs } = this
+    this.userSessions = new UserSessions({ ...parts, workers, reach, briefs })
     this.runs = new Runs(parts, workers, runtimes?.loop)
     const watched = { ...parts, waits, workers, reach }
     this.notices = new Notices({ ...parts, seen: (agent) => stateForNotices(watched, agent) })

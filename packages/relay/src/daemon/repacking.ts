@@ -1,7 +1,7 @@
 // Rewrites the database file of a workspace at rest, once: a file that an older version has made cannot give unused space back, the new one can. The
 // copy is made in a thread, and takes the file's place only if nobody has opened the workspace meanwhile.
 
-import { renameSync, statSync } from 'node:fs'
+import { existsSync, renameSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -30,7 +30,7 @@ export async function repackDatabase(path: string, isAtRest: () => boolean): Pro
     for (let done = 0; done < tries && isAtRest(); done++) {
       await freeClosedFiles()
       // A log beside another database would be played into it, so a file that has one stays. From here to the end nothing else can happen.
-      if (isAtRest() && stampOf(path) === before && !hasLog(path)) return placeRepacked(copy, path)
+      if (isAtRest() && stampOf(path) === before && !existsSync(`${path}-wal`)) return placeRepacked(copy, path)
       await sleep(tryMs, undefined, { ref: false })
     }
     return false
@@ -52,10 +52,6 @@ function placeRepacked(copy: string, path: string): true {
   renameSync(copy, path)
   syncFolder(dirname(path))
   return true
-}
-
-function hasLog(path: string): boolean {
-  return statSync(`${path}-wal`, { throwIfNoEntry: false }) !== undefined
 }
 
 /** Tells one file from another at the same path. */

@@ -37,7 +37,7 @@ export function takeLateEdits(hooksPath: string, socket: string, now: number): L
   const names = namesIn(folder)
   for (const name of names.filter((name) => name.endsWith('.json')).slice(0, atOnceMax)) {
     const path = join(folder, name)
-    const late = read(path)
+    const late = attempt(() => LateEdit.parse(parseJson(readForeignText(path, { bytesMax: noteBytesMax }) ?? '')))
     const isOver = !late || late.at > now + limits.claimMs || late.at < now - limits.claimMs
     rmSync(path, { recursive: true, force: true })
     if (!isOver && late.socket === socket) found.push(late)
@@ -61,8 +61,4 @@ function removeOlder(path: string, ms: number): void {
 
 function namesIn(folder: string): string[] {
   return attempt(() => readdirSync(folder).sort()) ?? []
-}
-
-function read(path: string): LateEdit | undefined {
-  return attempt(() => LateEdit.parse(parseJson(readForeignText(path, { bytesMax: noteBytesMax }) ?? '')))
 }

@@ -1,7 +1,6 @@
 // Checks that every column of a database file holds what we write there. A file that may come from anybody is checked so before it is read as a workspace.
 // soundness.ts checks that the file's pages are whole and its values have the types of their columns, schema.ts that the columns are ours.
 
-import type { Fact } from '@agent-relay/sdk/protocol'
 import {
   AgentRole,
   AgentType,
@@ -9,6 +8,7 @@ import {
   approvalHows,
   Claim,
   controls,
+  type Fact,
   messageKinds,
   routes,
   runStatuses,

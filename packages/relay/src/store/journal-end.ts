@@ -118,14 +118,9 @@ export function readEndFile(databasePath: string): JournalEnd | undefined {
 
 /** Returns the whole records of an end file, the older one first. */
 function recordsOf(path: string): { turn: number; end: JournalEnd }[] {
-  const text = textOf(path)
+  const text = attempt(() => readFileSync(path, 'latin1')) ?? ''
   const records = slots.flatMap((slot) => recordOf(text.slice(slot * slotBytes, (slot + 1) * slotBytes)) ?? [])
   return records.sort((a, b) => a.turn - b.turn)
-}
-
-/** Reads the text of the end file; empty if there is none. */
-function textOf(path: string): string {
-  return attempt(() => readFileSync(path, 'latin1')) ?? ''
 }
 
 function recordOf(slot: string): { turn: number; end: JournalEnd } | undefined {

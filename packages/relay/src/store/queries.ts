@@ -89,7 +89,7 @@ export class Queries {
     const found: InboxMessage[] = []
     for (const id of ids) {
       const row = this.#sql.inboxMessage.get(key, id)
-      if (row) found.push(inState(this.#fromRow(row), receiptFromRow(row, 10)))
+      if (row) found.push(inState(toMessage(this.#view.messageHead(row), row[9] as string), receiptFromRow(row, 10)))
     }
     return found
   }
@@ -271,10 +271,6 @@ export class Queries {
 
   #whole({ head, body }: WaitingMessage): Message {
     return body === undefined ? this.messageWithBody(head) : toMessage(head, body)
-  }
-
-  #fromRow(row: Row): Message {
-    return toMessage(this.#view.messageHead(row), row[9] as string)
   }
 }
 

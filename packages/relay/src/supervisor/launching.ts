@@ -260,7 +260,7 @@ export class HarnessSetups {
   runOnce(harness: string, about: unknown, work: () => Promise<void>): Promise<void> {
     const mark = createHash('sha256').update(JSON.stringify(about)).digest('hex')
     return this.#underWay.run(harness, async () => {
-      if (this.#read(harness) === mark) return
+      if (attempt(() => readFileSync(join(this.#directory, harness), 'utf8')) === mark) return
       await work()
       mkdirSync(this.#directory, { recursive: true, mode: 0o700 })
       writeFileSync(join(this.#directory, harness), mark, { mode: 0o600 })
@@ -270,9 +270,5 @@ export class HarnessSetups {
   /** Forgets the setup, so that the next start repeats it: the user may have removed its result. */
   forget(harness: string): void {
     rmSync(join(this.#directory, harness), { force: true })
-  }
-
-  #read(harness: string): string | undefined {
-    return attempt(() => readFileSync(join(this.#directory, harness), 'utf8'))
   }
 }

@@ -70,7 +70,7 @@ test('what was done with it is known elsewhere about a second later, and shown a
   await until(() => receiptOf(a, message)?.readAt !== undefined)
   expect(receiptOf(a, message)).toEqual({ ...receiptOf(b, message), session: undefined, until: undefined })
   expect([...a.store.view.inbox.unread('bob', {})]).toEqual([])
-  const events = new Events(a.store, a.hub, new LongReads())
+  const events = new Events({ store: a.store, hub: a.hub, reads: new LongReads() })
   const ada = { agent: 'ada', standing: { rank: 'agent' as const } }
   for (const types of [undefined, ['delivery.*']]) {
     const page = runAllSteps(events.list(ada, { since: 0, limit: 100, types }, new ReadTimeBudget()))

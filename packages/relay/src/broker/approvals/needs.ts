@@ -1,8 +1,7 @@
 // Lists the things that need a person, computed from the tables for each call and the same in every session of that person. core/needs.ts decides which things
 // count.
 
-import type { Need, OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
-import { limits } from '@agent-relay/sdk/protocol'
+import { limits, type Need, type OutputOf, type ParsedInputOf, type Worker } from '@agent-relay/sdk/protocol'
 import { firstLine } from '../../core/first-line.ts'
 import { compareUrgency, needKeys } from '../../core/needs.ts'
 import { findOpenQuestions } from '../../core/open-questions.ts'
@@ -132,9 +131,11 @@ function* messageNeeds({ store, waits, mentions }: NeedsWorkspace, { session, by
     head,
   })
   // Sorted by journal number, since several questions may have the same time.
-  const asked = [...questions.values()].sort(bySeq).map((head): FoundNeed => {
-    return { ...needOf(head), key: needKeys.question(head.id), kind: 'question' }
-  })
+  const asked = [...questions.values()]
+    .sort((a, b) => a.seq - b.seq)
+    .map((head): FoundNeed => {
+      return { ...needOf(head), key: needKeys.question(head.id), kind: 'question' }
+    })
   return [
     ...asked.filter(({ key }) => !done.has(key)),
     // All messages in one conversation make one need: ten messages in a row need the person once.
@@ -144,10 +145,6 @@ function* messageNeeds({ store, waits, mentions }: NeedsWorkspace, { session, by
       return { ...needOf(newest), ...many, since: timeOf(oldest.at) }
     }),
   ]
-}
-
-function bySeq(a: MessageHead, b: MessageHead): number {
-  return a.seq - b.seq
 }
 
 function timeOf(at: number): string {

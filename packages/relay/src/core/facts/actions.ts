@@ -1,7 +1,6 @@
 // Rows of the table of facts (stored events) about actions that programs offer, and about calls of actions.
 
-import type { ActionCompleted, ActionInvoked } from '@agent-relay/sdk/protocol'
-import { daemonName } from '@agent-relay/sdk/protocol'
+import { type ActionCompleted, type ActionInvoked, daemonName } from '@agent-relay/sdk/protocol'
 import { conflictKeys } from '../conflict-keys.ts'
 import { mayCall } from '../sight.ts'
 import { type AppendedEntry, type FactRows, onlyNamedMachine, toEveryone } from './row.ts'
