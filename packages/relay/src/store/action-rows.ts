@@ -1,6 +1,6 @@
 // Actions and their calls (invocations) as rows: how rules and answers read them, and how facts write them.
 
-import { type ActionErrorCode, toolNameOf } from '@agent-relay/sdk/protocol'
+import { type ActionCompleted, toolNameOf } from '@agent-relay/sdk/protocol'
 import { autoListedAuthorities } from '../core/actions.ts'
 import { machineOf } from '../core/journal.ts'
 import type { ActionRow, ActionView, InvocationRow } from '../core/view.ts'
@@ -26,13 +26,9 @@ const statements = {
 }
 
 /** A call of an action, with its result if it has ended. */
-export interface InvocationOutcome {
-  action: string
-  caller: string
+export interface InvocationOutcome extends Pick<ActionCompleted, 'action' | 'caller' | 'code' | 'message'> {
   isDone: boolean
   ok?: boolean
-  code?: ActionErrorCode
-  message?: string
   outputJson?: string
 }
 

@@ -1,5 +1,6 @@
 // Interfaces about claimed files: the git reader that the broker needs, and the checks of edits that the interface of a worker needs.
 
+import type { ParsedInputOf } from '@agent-relay/sdk/protocol'
 import type { ClaimRow } from '../../core/view.ts'
 
 /** Finds claimed files that were committed. Implemented in work/commits.ts. */
@@ -8,13 +9,8 @@ export interface CommitReader {
   findCommitted(claims: readonly ClaimRow[], limit: { at: number; ms: number }): Promise<ClaimRow[]>
 }
 
-/** The files that an agent's tool call is about to write, as in the input of `claim.edit`. */
-export interface EditedFiles {
-  cwd: string
-  files: string[]
-  trees?: string[]
-  git?: { command: string; directory: string }
-}
+/** The files that an agent's tool call is about to write. */
+export type EditedFiles = ParsedInputOf<'claim.edit'>
 
 /** Checks the edits of a worker that are reported by the worker's protocol and not by a hook. Implemented in worker-edits.ts. */
 export interface EditChecker {
